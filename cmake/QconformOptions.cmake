@@ -1,0 +1,36 @@
+# Compile rules that every target of the project follows.
+#
+# -ffp-contract=off: a fused multiply-add rounds once where the semantics round twice. GCC contracts
+# by default on AArch64, so without this flag one source would mean two things.
+add_library(qconform_options INTERFACE)
+target_compile_features(qconform_options INTERFACE cxx_std_20)
+target_compile_options(qconform_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Werror
+  -ffp-contract=off -fno-fast-math)
+target_include_directories(qconform_options INTERFACE "${PROJECT_SOURCE_DIR}")
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+if(QCONFORM_SANITIZE)
+  add_compile_options(-fsanitize=${QCONFORM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${QCONFORM_SANITIZE})
+endif()
+
+if(QCONFORM_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "QCONFORM_FUZZ needs clang (libFuzzer); the compiler is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+if(QCONFORM_COVERAGE)
+  add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
+  add_link_options(-fprofile-instr-generate)
+endif()

@@ -1,0 +1,15 @@
+# qconform_test(NAME <name> LABEL <label> SOURCES <files>... [LIBRARIES <targets>...])
+#
+# One test program from x_test.cc files that stand beside what they test. Labels: unit, property,
+# differential, backend, fuzz-smoke, slow.
+include(GoogleTest)
+
+function(qconform_test)
+  cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE qconform_options ${ARG_LIBRARIES} GTest::gtest_main GTest::gmock)
+  target_include_directories(${ARG_NAME} SYSTEM PRIVATE ${QCONFORM_RAPIDCHECK_INCLUDE})
+  target_link_libraries(${ARG_NAME} PRIVATE ${QCONFORM_RAPIDCHECK_LIBRARY} ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
+  gtest_discover_tests(${ARG_NAME} TEST_PREFIX "${ARG_NAME}/" DISCOVERY_MODE PRE_TEST
+                       DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600)
+endfunction()

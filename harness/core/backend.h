@@ -1,0 +1,56 @@
+// A backend: an implementation under test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "harness/core/case.h"
+#include "harness/core/outcome.h"
+
+namespace qconform {
+
+/// Where a backend puts its output. Asking for memory states the output's type and shape, which are
+/// judged too. The memory is guarded and filled with a pattern before the backend sees it.
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+  /// Memory for bytes_for(type, elements) bytes, valid until the next case. Called once per run.
+  virtual std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) = 0;
+};
+
+/// A case with its weights packed. The case must outlive it.
+class PreparedCase {
+ public:
+  PreparedCase() = default;
+  PreparedCase(const PreparedCase&) = delete;
+  PreparedCase& operator=(const PreparedCase&) = delete;
+  virtual ~PreparedCase() = default;
+  virtual void run(OutputSink& sink) = 0;
+};
+
+struct BackendInfo {
+  std::string name;     ///< as on the command line: "avx2", "plugin:libmine.so"
+  std::string version;  ///< of the implementation; in-tree kernels have qconform's
+  std::string kind;     ///< "in-tree", "plugin", "library", ...
+};
+
+/// What prepare comes to: ready to run, or a clean refusal.
+using Preparation = std::variant<std::unique_ptr<PreparedCase>, outcome::Unsupported, outcome::Rejected>;
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual const BackendInfo& info() const = 0;
+  /// Takes any case, malformed ones too. Weights are packed here.
+  [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
+};
+
+}  // namespace qconform

@@ -1,0 +1,82 @@
+#include "harness/core/case.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "harness/core/digest.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::array kExpectations{std::pair{Expectation::unstated, std::string_view("unstated")},
+                                   std::pair{Expectation::valid, std::string_view("valid")},
+                                   std::pair{Expectation::latitude, std::string_view("latitude")},
+                                   std::pair{Expectation::invalid, std::string_view("invalid")}};
+
+void add_value(Digest& digest, const Attribute::Value& value) {
+  digest.add(std::uint64_t{value.index()});
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) digest.add(*integer);
+  if (const auto* real = std::get_if<float>(&value)) digest.add(std::uint64_t{std::bit_cast<std::uint32_t>(*real)});
+  if (const auto* text = std::get_if<std::string>(&value)) digest.add(std::string_view(*text));
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    digest.add(std::uint64_t{integers->size()});
+    for (const std::int64_t element : *integers) digest.add(element);
+  }
+  if (const auto* reals = std::get_if<std::vector<float>>(&value)) {
+    digest.add(std::uint64_t{reals->size()});
+    for (const float element : *reals) digest.add(std::uint64_t{std::bit_cast<std::uint32_t>(element)});
+  }
+}
+
+void add_tensor(Digest& digest, const Tensor& tensor) {
+  digest.add(static_cast<std::int64_t>(tensor.type));
+  digest.add(std::uint64_t{tensor.shape.size()});
+  for (const std::int64_t dimension : tensor.shape) digest.add(dimension);
+  digest.add(std::span<const std::byte>(tensor.bytes));
+}
+
+}  // namespace
+
+const Attribute* Case::attribute(std::string_view name) const {
+  const auto found =
+      std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& a) { return a.name == name; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+const Tensor* Case::input(std::size_t position) const {
+  return position < inputs.size() && inputs[position] ? &*inputs[position] : nullptr;
+}
+
+std::string_view name_of(Expectation expectation) {
+  return std::find_if(kExpectations.begin(), kExpectations.end(), [&](const auto& e) { return e.first == expectation; })
+      ->second;
+}
+
+std::optional<Expectation> expectation_named(std::string_view name) {
+  for (const auto& [expectation, text] : kExpectations) {
+    if (text == name) return expectation;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t digest_of(const Case& test_case) {
+  Digest digest;
+  digest.add(std::string_view(test_case.domain));
+  digest.add(std::string_view(test_case.op_type));
+  digest.add(test_case.opset_version);
+  digest.add(std::uint64_t{test_case.attributes.size()});
+  for (const Attribute& attribute : test_case.attributes) {
+    digest.add(std::string_view(attribute.name));
+    add_value(digest, attribute.value);
+  }
+  digest.add(std::uint64_t{test_case.inputs.size()});
+  for (const std::optional<Tensor>& input : test_case.inputs) {
+    digest.add(std::uint64_t{input.has_value()});
+    if (input) add_tensor(digest, *input);
+  }
+  return digest.value();
+}
+
+}  // namespace qconform

@@ -1,0 +1,37 @@
+// A stream of cases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+
+namespace qconform {
+
+/// Things a source met that are no cases: "Relu" 3 times, say. Counted, never passed.
+using SkippedCounts = std::map<std::string, std::uint64_t>;
+
+class CaseSource {
+ public:
+  CaseSource() = default;
+  CaseSource(const CaseSource&) = delete;
+  CaseSource& operator=(const CaseSource&) = delete;
+  virtual ~CaseSource() = default;
+
+  /// As on the command line: "random", "onnx:DIR".
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// The next case, or nullopt at the end. After an error the source is at its end.
+  [[nodiscard]] virtual Result<std::optional<Case>> next() = 0;
+  /// Number of cases where it is known beforehand, for progress lines.
+  [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
+  /// What was met and left aside so far, by reason.
+  [[nodiscard]] virtual const SkippedCounts& skipped() const { return skipped_; }
+
+ protected:
+  SkippedCounts skipped_;
+};
+
+}  // namespace qconform

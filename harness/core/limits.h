@@ -1,0 +1,19 @@
+// Bounds on what is read from files, so that a damaged or hostile one cannot exhaust the machine.
+// Stated for users in docs/formats.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace qconform::limits {
+
+inline constexpr std::size_t kRank = 32;                                     ///< dimensions of a tensor
+inline constexpr std::int64_t kElements = std::int64_t{1} << 30;             ///< elements of a tensor
+inline constexpr std::int64_t kTensorBytes = std::int64_t{1} << 30;          ///< stored bytes of a tensor
+inline constexpr std::int64_t kOnnxFileBytes = (std::int64_t{1} << 31) - 1;  ///< protobuf's own limit
+inline constexpr std::int64_t kJsonFileBytes = std::int64_t{64} << 20;
+inline constexpr std::size_t kInputs = 64;            ///< inputs of a node
+inline constexpr std::size_t kAttributes = 64;        ///< attributes of a node
+inline constexpr std::size_t kAttributeValues = 256;  ///< values of one attribute
+
+}  // namespace qconform::limits

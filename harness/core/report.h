@@ -1,0 +1,95 @@
+// The report of a run: the one model that every form (JSON, terminal, later HTML) is rendered from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/case.h"
+#include "harness/core/verdict.h"
+
+namespace qconform {
+
+/// Seconds spent in each stage of the run.
+struct StageTimes {
+  double generate = 0;
+  double reference = 0;
+  double backend = 0;
+  double judge = 0;
+  double total = 0;
+};
+
+using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
+
+/// Verdicts of one backend on one operator.
+struct OperatorResult {
+  VerdictCounts verdicts{};
+  std::uint64_t elements = 0;
+  std::uint64_t wrong_elements = 0;
+  std::map<std::string, std::uint64_t> unsupported_reasons;
+
+  [[nodiscard]] std::uint64_t cases() const;
+  [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
+};
+
+struct BackendResult {
+  BackendInfo info;
+  double seconds = 0;
+  std::map<std::string, OperatorResult> operators;  ///< by op_type
+
+  [[nodiscard]] std::uint64_t count(VerdictKind kind) const;
+  [[nodiscard]] std::uint64_t cases() const;
+  [[nodiscard]] bool conforms() const;
+};
+
+/// A failure with what is needed to see it again.
+struct Finding {
+  std::string id;  ///< "F1"
+  std::string backend;
+  VerdictKind kind = VerdictKind::wrong;
+  std::string op_type;
+  std::uint64_t cases = 1;  ///< failing cases that this finding stands for
+  Verdict verdict;          ///< of the case shown
+  Case example;             ///< the smallest of them seen
+  std::string case_file;    ///< where the example was written, relative to the report; may be empty
+  std::string replay;       ///< command line
+};
+
+struct SuiteResult {
+  std::string name;
+  std::uint64_t cases = 0;
+  std::uint64_t digest = 0;                           ///< sum of the cases' digests modulo 2^64: independent of order
+  std::map<std::string, std::uint64_t> skipped;       ///< what was met and is no case, by reason
+  std::vector<std::string> disputed;                  ///< cases whose recorded output is not admissible
+  std::map<std::string, std::uint64_t> expectations;  ///< valid, latitude, invalid
+};
+
+struct Environment {
+  std::string version;
+  std::string commit;
+  std::string compiler;
+  std::string cpu;
+  std::string operating_system;
+  std::string started;                       ///< UTC, ISO 8601
+  std::vector<std::string> kernels;          ///< in-tree kernel sets that this CPU runs
+  std::vector<std::string> kernels_not_run;  ///< compiled in, but this CPU lacks what they need
+};
+
+struct Report {
+  Environment environment;
+  std::vector<std::string> command;
+  std::uint64_t seed = 0;
+  std::string profile;
+  std::vector<SuiteResult> suites;
+  std::vector<BackendResult> backends;
+  std::vector<Finding> findings;
+  StageTimes times;
+
+  /// Every backend ran at least one case, and none failed.
+  [[nodiscard]] bool conforms() const;
+};
+
+}  // namespace qconform

@@ -1,0 +1,85 @@
+#include "harness/core/tensor.h"
+
+#include <cstring>
+
+#include "harness/core/limits.h"
+
+namespace qconform {
+
+std::int64_t Tensor::elements() const {
+  return elements_of(shape);
+}
+
+std::int64_t elements_of(std::span<const std::int64_t> shape) {
+  std::int64_t result = 1;
+  for (const std::int64_t dimension : shape) result *= dimension;
+  return result;
+}
+
+std::int64_t bytes_for(ElementType type, std::int64_t elements) {
+  return (elements * bits_of(type) + 7) / 8;
+}
+
+Result<std::int64_t> checked_bytes(const std::string& field, ElementType type, std::span<const std::int64_t> shape) {
+  if (!is_known(type)) return fail(field, "element type " + name_of(type) + " cannot be held in a tensor");
+  if (shape.size() > limits::kRank) {
+    return fail(field,
+                "rank " + std::to_string(shape.size()) + " exceeds the limit of " + std::to_string(limits::kRank),
+                "limit");
+  }
+  bool empty = false;
+  std::int64_t elements = 1;  // counting empty dimensions as 1, so that the others stay bounded too
+  for (const std::int64_t dimension : shape) {
+    if (dimension < 0) return fail(field, "negative dimension in shape " + shape_text(shape));
+    if (dimension == 0) {
+      empty = true;
+      continue;
+    }
+    if (dimension > limits::kElements || elements > limits::kElements / dimension) {
+      return fail(
+          field,
+          "shape " + shape_text(shape) + " exceeds the limit of " + std::to_string(limits::kElements) + " elements",
+          "limit");
+    }
+    elements *= dimension;
+  }
+  const std::int64_t bytes = bytes_for(type, empty ? 0 : elements);
+  if (bytes > limits::kTensorBytes) {
+    return fail(field,
+                "shape " + shape_text(shape) + " of " + name_of(type) + " exceeds the limit of " +
+                    std::to_string(limits::kTensorBytes) + " bytes",
+                "limit");
+  }
+  return bytes;
+}
+
+std::int64_t integer_at(const Tensor& tensor, std::int64_t index) {
+  const int bits = bits_of(tensor.type);
+  std::uint64_t raw = 0;
+  if (bits >= 8) {
+    const auto size = static_cast<std::size_t>(bits / 8);
+    std::memcpy(&raw, tensor.bytes.data() + static_cast<std::size_t>(index) * size, size);
+  } else {
+    const std::int64_t per_byte = 8 / bits;
+    const auto byte = std::to_integer<std::uint64_t>(tensor.bytes[static_cast<std::size_t>(index / per_byte)]);
+    raw = byte >> (index % per_byte * bits) & ((std::uint64_t{1} << bits) - 1);
+  }
+  if (is_signed_integer(tensor.type) && bits < 64 && (raw >> (bits - 1) & 1U) != 0) {
+    return static_cast<std::int64_t>(raw) - (std::int64_t{1} << bits);
+  }
+  return static_cast<std::int64_t>(raw);
+}
+
+float float_at(const Tensor& tensor, std::int64_t index) {
+  float value = 0;
+  std::memcpy(&value, tensor.bytes.data() + static_cast<std::size_t>(index) * sizeof value, sizeof value);
+  return value;
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+}  // namespace qconform

@@ -1,0 +1,67 @@
+// A dense tensor: type, shape, bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/element_type.h"
+#include "harness/core/error.h"
+
+namespace qconform {
+
+/// Row-major, little endian. 4- and 2-bit elements are packed as ONNX packs them: the first element
+/// in the low bits of the first byte, unused high bits of the last byte zero.
+struct Tensor {
+  ElementType type = ElementType::undefined;
+  std::vector<std::int64_t> shape;  ///< empty for a scalar
+  std::vector<std::byte> bytes;     ///< bytes_for(type, elements) of them
+
+  [[nodiscard]] std::int64_t elements() const;
+  [[nodiscard]] bool is_scalar() const { return shape.empty(); }
+
+  bool operator==(const Tensor&) const = default;
+
+  /// The elements as a C++ type of the same size; `sizeof(T) * 8 == bits_of(type)`.
+  template <typename T>
+  [[nodiscard]] std::vector<T> values() const;
+
+  /// A tensor from values in row-major order; `values.size()` is the product of `shape`.
+  template <typename T>
+  [[nodiscard]] static Tensor of(ElementType type, std::vector<std::int64_t> shape, std::span<const T> values);
+  template <typename T>
+  [[nodiscard]] static Tensor of(ElementType type, std::vector<std::int64_t> shape, const std::vector<T>& values) {
+    return of<T>(type, std::move(shape), std::span<const T>(values));
+  }
+  template <typename T>
+  [[nodiscard]] static Tensor scalar(ElementType type, T value) {
+    return of<T>(type, {}, std::span<const T>(&value, 1));
+  }
+};
+
+/// Product of the dimensions; 1 for a scalar. The shape is within the limits.
+[[nodiscard]] std::int64_t elements_of(std::span<const std::int64_t> shape);
+
+/// Storage of `elements` elements of a known type: ceil(elements * bits / 8).
+[[nodiscard]] std::int64_t bytes_for(ElementType type, std::int64_t elements);
+
+/// Checks rank, dimensions, element count and byte count against limits.h, and that the type is
+/// known. `field` names the tensor in messages. Call it before allocating what a file asks for.
+[[nodiscard]] Result<std::int64_t> checked_bytes(const std::string& field, ElementType type,
+                                                 std::span<const std::int64_t> shape);
+
+/// Element `index` of a tensor of any integer type (packed ones too), as a 64-bit integer; uint64
+/// values above 2^63 - 1 wrap.
+[[nodiscard]] std::int64_t integer_at(const Tensor& tensor, std::int64_t index);
+
+/// Element `index` of a float32 tensor.
+[[nodiscard]] float float_at(const Tensor& tensor, std::int64_t index);
+
+/// "[1, 3, 5, 5]"
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
+
+}  // namespace qconform
+
+#include "harness/core/tensor_values.inc"

@@ -1,0 +1,82 @@
+// The operators that qconform knows: what a case of each must look like, and its right answer.
+//
+// Parsing a case (types, shapes, attributes, parameters) into the reference's description happens
+// here and nowhere else; judge and in-tree backends share it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+#include "harness/core/profile.h"
+#include "reference/contract/remark.h"
+#include "reference/kernels.h"
+
+namespace qconform {
+
+enum class InputRole : std::uint8_t { data, weight, parameter };
+
+struct InputSignature {
+  std::string_view name;  ///< ONNX's
+  bool required;
+  InputRole role;
+};
+
+/// A case, parsed and checked. Refers to the case's tensors: the case must outlive it.
+class Lowered {
+ public:
+  Lowered() = default;
+  Lowered(const Lowered&) = delete;
+  Lowered& operator=(const Lowered&) = delete;
+  virtual ~Lowered() = default;
+
+  [[nodiscard]] virtual ElementType output_type() const = 0;
+  [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
+  /// The reference's answer under `profile`.
+  [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
+  /// Packs the node for one in-tree kernel set.
+  [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                         RoundingProfile profile) const = 0;
+  /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
+  [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;
+};
+
+/// What the semantics say about a case.
+struct Classification {
+  reference::Contract contract;
+  std::unique_ptr<Lowered> lowered;  ///< null exactly when the contract is violated
+  /// Latitude in the value itself: any in-range value is right (C21, Q5), so none can be judged.
+  bool value_is_open = false;
+
+  [[nodiscard]] Expectation expectation() const;
+  /// The remark that decided: the violation, or the first latitude.
+  [[nodiscard]] const reference::Remark* deciding_remark() const;
+};
+
+/// One operator over all its versions.
+struct Operator {
+  std::string_view name;
+  std::span<const InputSignature> inputs;
+  std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
+  Classification (*classify)(const Case&);
+
+  /// The version that a model of this opset uses; 0 when the operator did not exist yet.
+  [[nodiscard]] std::int64_t version_at(std::int64_t opset_version) const;
+};
+
+[[nodiscard]] std::span<const Operator> operators();
+
+/// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
+[[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
+
+/// Parses, checks and classifies a case of any operator. An operator or version that qconform does
+/// not know violates rule "operator".
+[[nodiscard]] Classification classify(const Case& test_case);
+
+}  // namespace qconform

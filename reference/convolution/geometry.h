@@ -1,0 +1,69 @@
+// Where a convolution's windows lie: output shape, padding, auto_pad. Shared by QLinearConv and
+// ConvInteger, which have the same attributes (rules C2, C3, C5-C10).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reference/contract/remark.h"
+
+namespace qconform::reference {
+
+/// The attributes as a node states them; absent means ONNX's default.
+struct ConvolutionAttributes {
+  std::string auto_pad = "NOTSET";  ///< NOTSET, SAME_UPPER, SAME_LOWER or VALID
+  std::int64_t group = 1;
+  std::optional<std::vector<std::int64_t>> kernel_shape;  ///< one value per spatial dimension
+  std::optional<std::vector<std::int64_t>> strides;       ///< likewise; all 1 when absent
+  std::optional<std::vector<std::int64_t>> dilations;     ///< likewise; all 1 when absent
+  std::optional<std::vector<std::int64_t>> pads;          ///< begins of all dimensions, then ends; all 0 when absent
+};
+
+/// One spatial dimension with everything decided. Sizes in elements.
+struct SpatialAxis {
+  std::int64_t input;
+  std::int64_t kernel;
+  std::int64_t stride;
+  std::int64_t dilation;
+  std::int64_t pad_begin;
+  std::int64_t pad_end;
+  std::int64_t output;
+
+  /// Distance from the first to just behind the last tap.
+  [[nodiscard]] std::int64_t kernel_extent() const { return (kernel - 1) * dilation + 1; }
+};
+
+/// x [batch, input_channels, inputs...]; w [output_channels, input_channels/group, kernels...];
+/// y [batch, output_channels, outputs...]; all dense, in row-major order.
+struct ConvolutionGeometry {
+  std::int64_t batch = 0;
+  std::int64_t input_channels = 0;
+  std::int64_t output_channels = 0;
+  std::int64_t group = 1;
+  std::vector<SpatialAxis> axes;
+
+  [[nodiscard]] std::int64_t group_input_channels() const { return input_channels / group; }
+  [[nodiscard]] std::int64_t group_output_channels() const { return output_channels / group; }
+  [[nodiscard]] std::int64_t input_positions() const;   ///< product of the input's spatial sizes
+  [[nodiscard]] std::int64_t output_positions() const;  ///< product of the output's spatial sizes
+  [[nodiscard]] std::int64_t kernel_taps() const;       ///< product of the kernel's spatial sizes
+  /// Products summed for one output element when no tap is in the padding.
+  [[nodiscard]] std::int64_t depth() const { return group_input_channels() * kernel_taps(); }
+  [[nodiscard]] std::vector<std::int64_t> output_shape() const;
+};
+
+/// No attribute value and no element count may exceed these; a larger one violates rule "limit".
+inline constexpr std::int64_t kMaxAttributeValue = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 30;
+
+/// Decides the geometry. Shapes have no negative dimension. What is out of contract or left open is
+/// written to `contract`; on a violation the result is empty.
+[[nodiscard]] std::optional<ConvolutionGeometry> resolve_geometry(std::span<const std::int64_t> x_shape,
+                                                                  std::span<const std::int64_t> w_shape,
+                                                                  const ConvolutionAttributes& attributes,
+                                                                  Contract& contract);
+
+}  // namespace qconform::reference

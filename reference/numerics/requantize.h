@@ -1,0 +1,42 @@
+// From an integer accumulator to a quantized output: QLinearConv's last step (rule C19).
+//
+//   v = A * x_scale * w_scale / y_scale          (exact rational)
+//   y = clamp(rne(v) + y_zero_point, lo, hi)
+//
+// The zero point is added after rounding. The specification does not say in which arithmetic the
+// product is formed, so three answers are pinned by name; see docs/numerics.md.
+#pragma once
+
+#include <cstdint>
+
+#include "reference/numerics/integer8.h"
+
+namespace qconform::reference {
+
+enum class RoundingProfile : std::uint8_t {
+  correctly_rounded,  ///< the exact product, rounded once
+  ort_f32,            ///< c = RN32(RN32(sx*sw)/sy); rne(clamp(RN32(RN32(A)*c)))
+  onnx_reference,     ///< c as above; A*c + zero point in double, clipped, then rne
+};
+
+/// The scales and the output's zero point and type for one output channel. Scales are finite and
+/// y_scale is not zero; negative scales and zero x_scale or w_scale follow the formula (rule C21).
+struct Requantization {
+  float x_scale;
+  float w_scale;
+  float y_scale;
+  std::int32_t y_zero_point;
+  IntegerRange y_range;
+};
+
+/// rne(accumulator * sx * sw / sy), saturated to [-2^13, 2^13] where it is larger: far outside any
+/// 8-bit range. Exact for every finite scale and |accumulator| < 2^47.
+[[nodiscard]] std::int32_t round_scaled_exactly(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);
+
+/// One output element under `profile`. Under `correctly_rounded` the result is exact for
+/// |accumulator| < 2^47; the float profiles first wrap the accumulator to 32 bits, as their
+/// namesakes' accumulators do (rule C17).
+[[nodiscard]] std::int32_t requantize(RoundingProfile profile, std::int64_t accumulator,
+                                      const Requantization& parameters);
+
+}  // namespace qconform::reference
