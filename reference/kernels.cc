@@ -2,28 +2,32 @@
 
 #include <array>
 
+#include "reference/scalar_kernels.h"
+
 namespace qconform::reference {
 namespace {
 
-// The scalar reference as a kernel set: it prepares nothing but copies.
-class ScalarQLinearConv final : public PreparedNode {
- public:
-  ScalarQLinearConv(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> w)
-      : node_(node), profile_(profile), w_(w.begin(), w.end()) {}
-  void run(std::span<const std::byte> x, std::span<std::byte> y) const override {
-    qlinear_conv(node_, profile_, x, w_, y);
-  }
+bool always() {
+  return true;
+}
 
- private:
-  QLinearConv node_;
-  RoundingProfile profile_;
-  std::vector<std::byte> w_;
+constexpr std::array kKernelSets{
+#define QCONFORM_REFERENCE_KERNELS(name, description) \
+  KernelSet{#name,                                    \
+            description,                              \
+            always,                                   \
+            prepare_scalar_qlinear_conv,              \
+            prepare_scalar_conv_integer,              \
+            prepare_scalar_quantize_linear,           \
+            prepare_scalar_dequantize_linear},
+#include "reference/kernels.inc"
+#undef QCONFORM_REFERENCE_KERNELS
 };
 
 }  // namespace
 
 std::span<const KernelSet> kernel_sets() {
-  return {};
+  return kKernelSets;
 }
 
 }  // namespace qconform::reference
