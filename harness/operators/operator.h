@@ -20,6 +20,9 @@
 
 namespace qconform {
 
+/// The newest ONNX opset that the semantics were read from.
+inline constexpr std::int64_t kNewestOpset = 26;
+
 enum class InputRole : std::uint8_t { data, weight, parameter };
 
 struct InputSignature {
@@ -40,6 +43,12 @@ class Lowered {
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`.
   [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
+  /// A second answer as right as the first, where the specification leaves two (rule C17); element
+  /// by element either may be taken.
+  [[nodiscard]] virtual std::optional<Tensor> alternative(RoundingProfile profile) const {
+    static_cast<void>(profile);
+    return std::nullopt;
+  }
   /// Packs the node for one in-tree kernel set.
   [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                          RoundingProfile profile) const = 0;
@@ -64,9 +73,11 @@ struct Operator {
   std::string_view name;
   std::span<const InputSignature> inputs;
   std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
+  std::int64_t newest_opset;               ///< the newest opset whose version of it is handled
   Classification (*classify)(const Case&);
 
-  /// The version that a model of this opset uses; 0 when the operator did not exist yet.
+  /// The version that a model of this opset uses; 0 when the operator did not exist yet, or when
+  /// that version is newer than what is handled.
   [[nodiscard]] std::int64_t version_at(std::int64_t opset_version) const;
 };
 

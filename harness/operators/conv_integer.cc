@@ -1,0 +1,69 @@
+#include "harness/operators/conv_integer.h"
+
+#include <array>
+
+#include "harness/operators/convolution.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::array kInputs{
+    InputSignature{"x", true, InputRole::data},
+    InputSignature{"w", true, InputRole::weight},
+    InputSignature{"x_zero_point", false, InputRole::parameter},
+    InputSignature{"w_zero_point", false, InputRole::parameter},
+};
+constexpr std::array<std::int64_t, 1> kVersions{10};
+
+class LoweredConvInteger final : public Lowered {
+ public:
+  LoweredConvInteger(reference::ConvInteger node, const Tensor& x, const Tensor& w)
+      : node_(std::move(node)), x_(x), w_(w) {}
+
+  [[nodiscard]] ElementType output_type() const override { return ElementType::int32; }
+  [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
+    return node_.operands.geometry.output_shape();
+  }
+
+  [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
+    const std::vector<std::int64_t> shape = output_shape();
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(elements_of(shape)));
+    reference::conv_integer(node_, x_.bytes, w_.bytes, sums);
+    return Tensor::of(ElementType::int32, shape, sums);
+  }
+
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                 RoundingProfile) const override {
+    return kernels.conv_integer(node_, w_.bytes);
+  }
+
+  [[nodiscard]] std::string exact_value(std::int64_t index) const override {
+    return std::to_string(exact_sums(node_.operands, x_, w_)[static_cast<std::size_t>(index)]);
+  }
+
+ private:
+  reference::ConvInteger node_;
+  const Tensor& x_;
+  const Tensor& w_;
+};
+
+Classification classify_conv_integer(const Case& test_case) {
+  Classification result;
+  NodeReader reader(test_case, kInputs, result.contract);
+  if (!reader.check_signature(convolution_attributes())) return result;
+  auto operands = read_convolution(reader, result.contract);
+  if (!operands) return result;
+  result.lowered = std::make_unique<LoweredConvInteger>(reference::ConvInteger{std::move(*operands)},
+                                                        *reader.input("x"), *reader.input("w"));
+  return result;
+}
+
+constexpr Operator kOperator{"ConvInteger", kInputs, kVersions, kNewestOpset, classify_conv_integer};
+
+}  // namespace
+
+const Operator& conv_integer_operator() {
+  return kOperator;
+}
+
+}  // namespace qconform

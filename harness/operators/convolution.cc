@@ -1,0 +1,77 @@
+#include "harness/operators/convolution.h"
+
+#include <algorithm>
+
+namespace qconform {
+namespace {
+
+constexpr AttributeSignature kAttributes[] = {{"auto_pad", kStringAttribute}, {"dilations", kIntsAttribute},
+                                              {"group", kIntAttribute},       {"kernel_shape", kIntsAttribute},
+                                              {"pads", kIntsAttribute},       {"strides", kIntsAttribute}};
+
+reference::ConvolutionAttributes read_attributes(const NodeReader& reader) {
+  return {.auto_pad = reader.string_attribute("auto_pad", "NOTSET"),
+          .group = reader.int_attribute("group", 1),
+          .kernel_shape = reader.ints_attribute("kernel_shape"),
+          .strides = reader.ints_attribute("strides"),
+          .dilations = reader.ints_attribute("dilations"),
+          .pads = reader.ints_attribute("pads")};
+}
+
+}  // namespace
+
+bool check_weight_parameter(NodeReader& reader, std::string_view name, std::int64_t output_channels,
+                            reference::Contract& contract) {
+  const Tensor* tensor = reader.input(name);
+  if (tensor == nullptr || tensor->is_scalar()) return true;
+  if (tensor->shape.size() == 1 && tensor->shape[0] == output_channels) return true;
+  if (tensor->shape.size() == 1 && tensor->shape[0] == 1) {
+    contract.allow("C11", std::string(name), "shape [1] where a scalar is meant");
+    return true;
+  }
+  return contract.violate("C11", std::string(name),
+                          "expected a scalar or shape [" + std::to_string(output_channels) +
+                              "] (one value per output channel), got shape " + shape_text(tensor->shape));
+}
+
+std::span<const AttributeSignature> convolution_attributes() {
+  return kAttributes;
+}
+
+std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reader, reference::Contract& contract) {
+  if (!reader.check_type("x", {ElementType::uint8, ElementType::int8}, "C14")) return std::nullopt;
+  if (!reader.check_type("w", {ElementType::uint8, ElementType::int8}, "C14")) return std::nullopt;
+  if (!reader.check_same_type("x_zero_point", "x", "C16")) return std::nullopt;
+  if (!reader.check_same_type("w_zero_point", "w", "C16")) return std::nullopt;
+  const Tensor& x = *reader.input("x");
+  const Tensor& w = *reader.input("w");
+  auto geometry = resolve_geometry(x.shape, w.shape, read_attributes(reader), contract);
+  if (!geometry) return std::nullopt;
+  if (!reader.check_scalar("x_zero_point")) return std::nullopt;
+  if (!check_weight_parameter(reader, "w_zero_point", geometry->output_channels, contract)) return std::nullopt;
+  const Tensor* w_zero_point = reader.input("w_zero_point");
+  const std::int64_t channels = geometry->output_channels;
+  return reference::ConvolutionOperands{
+      .geometry = std::move(*geometry),
+      .x_type = integer8_of(x.type),
+      .w_type = integer8_of(w.type),
+      .x_zero_point = scalar_or(reader.input("x_zero_point"), 0),
+      .w_zero_point =
+          expand(w_zero_point == nullptr ? std::vector<std::int32_t>{0} : int32_values(*w_zero_point), channels),
+      .bias = {}};
+}
+
+std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
+  reference::accumulate(operands, x.bytes, w.bytes, sums);
+  return sums;
+}
+
+bool may_overflow_int32(const reference::ConvolutionOperands& operands) {
+  constexpr std::int64_t kLargestProduct = std::int64_t{255} * 255;
+  std::int64_t largest_bias = 0;
+  for (const std::int32_t bias : operands.bias) largest_bias = std::max(largest_bias, std::abs(std::int64_t{bias}));
+  return operands.geometry.depth() * kLargestProduct + largest_bias > INT32_MAX;
+}
+
+}  // namespace qconform

@@ -1,0 +1,40 @@
+// What the cases of both convolutions have in common.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/operators/node_reader.h"
+#include "reference/convolution/accumulate.h"
+
+namespace qconform {
+
+/// The parameter holds one value, or one for each output channel: a scalar, [M], or with latitude
+/// [1] (rule C11). An omitted input passes.
+[[nodiscard]] bool check_weight_parameter(NodeReader& reader, std::string_view name, std::int64_t output_channels,
+                                          reference::Contract& contract);
+
+/// `values` repeated to `count` if it holds one value.
+template <typename T>
+[[nodiscard]] std::vector<T> expand(std::vector<T> values, std::int64_t count) {
+  if (values.size() == 1) values.resize(static_cast<std::size_t>(count), values[0]);
+  return values;
+}
+
+/// Reads attributes, geometry, types and zero points; the bias stays empty. nullopt on a violation.
+[[nodiscard]] std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reader,
+                                                                             reference::Contract& contract);
+
+/// The attributes that both convolutions take.
+[[nodiscard]] std::span<const AttributeSignature> convolution_attributes();
+
+/// All sums of the case, bias included, exactly.
+[[nodiscard]] std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x,
+                                                   const Tensor& w);
+
+/// Whether some sum may lie outside int32: decided from the depth and the bias alone, so that most
+/// cases need no further look (rule C17).
+[[nodiscard]] bool may_overflow_int32(const reference::ConvolutionOperands& operands);
+
+}  // namespace qconform

@@ -1,0 +1,69 @@
+#include <array>
+
+#include "harness/operators/conv_integer.h"
+#include "harness/operators/dequantize_linear.h"
+#include "harness/operators/operator.h"
+#include "harness/operators/qlinear_conv.h"
+#include "harness/operators/quantize_linear.h"
+
+namespace qconform {
+namespace {
+
+// The operator list: one line for each.
+const std::array kOperators{
+    qlinear_conv_operator(),
+    conv_integer_operator(),
+    quantize_linear_operator(),
+    dequantize_linear_operator(),
+};
+
+}  // namespace
+
+Expectation Classification::expectation() const {
+  if (!contract.holds()) return Expectation::invalid;
+  return contract.latitude.empty() ? Expectation::valid : Expectation::latitude;
+}
+
+const reference::Remark* Classification::deciding_remark() const {
+  if (contract.violation) return &*contract.violation;
+  return contract.latitude.empty() ? nullptr : &contract.latitude.front();
+}
+
+std::int64_t Operator::version_at(std::int64_t opset_version) const {
+  if (opset_version > newest_opset) return 0;
+  std::int64_t current = 0;
+  for (const std::int64_t version : versions) {
+    if (version <= opset_version) current = version;
+  }
+  return current;
+}
+
+std::span<const Operator> operators() {
+  return kOperators;
+}
+
+const Operator* find_operator(std::string_view domain, std::string_view op_type) {
+  if (!domain.empty() && domain != "ai.onnx") return nullptr;
+  for (const Operator& candidate : kOperators) {
+    if (candidate.name == op_type) return &candidate;
+  }
+  return nullptr;
+}
+
+Classification classify(const Case& test_case) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known != nullptr && known->version_at(test_case.opset_version) != 0) return known->classify(test_case);
+  Classification result;
+  if (known == nullptr) {
+    const std::string name = test_case.domain.empty() ? test_case.op_type : test_case.domain + "." + test_case.op_type;
+    result.contract.violate("operator", "op_type", "no quantized operator known to qconform: " + name);
+  } else {
+    result.contract.violate("operator", "opset_version",
+                            test_case.op_type + " is handled at opsets " + std::to_string(known->versions.front()) +
+                                " to " + std::to_string(known->newest_opset) + ", got " +
+                                std::to_string(test_case.opset_version));
+  }
+  return result;
+}
+
+}  // namespace qconform
