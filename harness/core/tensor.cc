@@ -53,17 +53,34 @@ Result<std::int64_t> checked_bytes(const std::string& field, ElementType type, s
   return bytes;
 }
 
-std::int64_t integer_at(const Tensor& tensor, std::int64_t index) {
-  const int bits = bits_of(tensor.type);
+std::uint64_t raw_bits_at(std::span<const std::byte> bytes, int bits, std::int64_t index) {
   std::uint64_t raw = 0;
   if (bits >= 8) {
     const auto size = static_cast<std::size_t>(bits / 8);
-    std::memcpy(&raw, tensor.bytes.data() + static_cast<std::size_t>(index) * size, size);
-  } else {
-    const std::int64_t per_byte = 8 / bits;
-    const auto byte = std::to_integer<std::uint64_t>(tensor.bytes[static_cast<std::size_t>(index / per_byte)]);
-    raw = byte >> (index % per_byte * bits) & ((std::uint64_t{1} << bits) - 1);
+    std::memcpy(&raw, bytes.data() + static_cast<std::size_t>(index) * size, size);
+    return raw;
   }
+  const std::int64_t per_byte = 8 / bits;
+  const auto byte = std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(index / per_byte)]);
+  return byte >> (index % per_byte * bits) & ((std::uint64_t{1} << bits) - 1);
+}
+
+void set_raw_bits_at(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw) {
+  if (bits >= 8) {
+    const auto size = static_cast<std::size_t>(bits / 8);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(index) * size, &raw, size);
+    return;
+  }
+  const std::int64_t per_byte = 8 / bits;
+  const auto shift = static_cast<int>(index % per_byte) * bits;
+  const unsigned mask = (1U << bits) - 1U;
+  std::byte& byte = bytes[static_cast<std::size_t>(index / per_byte)];
+  byte = (byte & ~std::byte(mask << shift)) | std::byte((static_cast<unsigned>(raw) & mask) << shift);
+}
+
+std::int64_t integer_at(const Tensor& tensor, std::int64_t index) {
+  const int bits = bits_of(tensor.type);
+  const std::uint64_t raw = raw_bits_at(tensor.bytes, bits, index);
   if (is_signed_integer(tensor.type) && bits < 64 && (raw >> (bits - 1) & 1U) != 0) {
     return static_cast<std::int64_t>(raw) - (std::int64_t{1} << bits);
   }

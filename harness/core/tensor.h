@@ -52,6 +52,12 @@ struct Tensor {
 [[nodiscard]] Result<std::int64_t> checked_bytes(const std::string& field, ElementType type,
                                                  std::span<const std::int64_t> shape);
 
+/// The stored bits of element `index`, for `bits` of 2 to 64 (powers of two).
+[[nodiscard]] std::uint64_t raw_bits_at(std::span<const std::byte> bytes, int bits, std::int64_t index);
+
+/// Stores the low `bits` bits of `raw` as element `index`.
+void set_raw_bits_at(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw);
+
 /// Element `index` of a tensor of any integer type (packed ones too), as a 64-bit integer; uint64
 /// values above 2^63 - 1 wrap.
 [[nodiscard]] std::int64_t integer_at(const Tensor& tensor, std::int64_t index);

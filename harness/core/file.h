@@ -1,0 +1,20 @@
+// Reading and writing whole files within limits.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "harness/core/error.h"
+
+namespace qconform {
+
+/// The bytes of a file, pipe or device of at most `limit` bytes. A larger one is refused: a regular
+/// file before it is read, anything else after `limit` bytes. The error's field is the path.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::int64_t limit);
+
+/// Writes the file beside its final place and renames it, so that a reader never sees half of it.
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace qconform
