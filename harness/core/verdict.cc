@@ -6,8 +6,7 @@ namespace qconform {
 namespace {
 
 constexpr std::array<std::string_view, kVerdictKinds> kNames{
-    "pass",    "wrong",     "bad-shape",     "not-rejected", "rejected-valid",
-    "crashed", "timed-out", "out-of-bounds", "unwritten",    "unsupported"};
+    "pass", "wrong", "bad-shape", "not-rejected", "crashed", "timed-out", "out-of-bounds", "unwritten", "unsupported"};
 
 }  // namespace
 

@@ -11,10 +11,9 @@ namespace qconform {
 
 enum class VerdictKind : std::uint8_t {
   pass,
-  wrong,           ///< a value outside the admissible set
-  bad_shape,       ///< output of another shape or type than the operator's
-  not_rejected,    ///< computed something out of contract
-  rejected_valid,  ///< refused a valid case as wrong
+  wrong,         ///< a value outside the admissible set
+  bad_shape,     ///< output of another shape or type than the operator's
+  not_rejected,  ///< computed something out of contract
   crashed,
   timed_out,
   out_of_bounds,  ///< wrote outside its output
@@ -22,7 +21,7 @@ enum class VerdictKind : std::uint8_t {
   unsupported,    ///< a clean refusal of a valid case: counted and listed, never a pass
 };
 
-inline constexpr int kVerdictKinds = 10;
+inline constexpr int kVerdictKinds = 9;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
@@ -45,8 +44,7 @@ struct Verdict {
   std::string rule;            ///< rule id that the failure is about, if one is known
   std::uint64_t elements = 0;  ///< judged
   std::uint64_t wrong_elements = 0;
-  std::optional<ElementReport> worst;     ///< the wrong element farthest from the admissible set
-  bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
+  std::optional<ElementReport> worst;  ///< the wrong element farthest from the admissible set
 };
 
 }  // namespace qconform

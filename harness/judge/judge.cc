@@ -1,0 +1,132 @@
+#include "harness/judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/judge/compare.h"
+
+namespace qconform {
+namespace {
+
+using reference::Remark;
+
+std::vector<std::int64_t> index_of(std::int64_t flat, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    index[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return index;
+}
+
+std::string admissible_text(const Expected& expected, std::int64_t index) {
+  const std::string right = element_text(*expected.output, index);
+  if (!expected.alternative) return "{" + right + "}";
+  const std::string other = element_text(*expected.alternative, index);
+  return right == other ? "{" + right + "}" : "{" + right + ", " + other + "}";
+}
+
+Verdict failure(VerdictKind kind, std::string detail, std::string rule = {}) {
+  Verdict verdict;
+  verdict.kind = kind;
+  verdict.detail = std::move(detail);
+  verdict.rule = std::move(rule);
+  return verdict;
+}
+
+Verdict judge_values(const Expected& expected, const Tensor& got) {
+  Verdict verdict;
+  verdict.elements = static_cast<std::uint64_t>(got.elements());
+  if (expected.classification.value_is_open) return verdict;
+  const Tensor* alternative = expected.alternative ? &*expected.alternative : nullptr;
+  const Comparison comparison = compare(got, *expected.output, alternative);
+  if (comparison.wrong == 0) return verdict;
+  verdict.kind = VerdictKind::wrong;
+  verdict.wrong_elements = comparison.wrong;
+  verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
+                                .got = element_text(got, comparison.worst),
+                                .admissible = admissible_text(expected, comparison.worst),
+                                .exact = expected.classification.lowered->exact_value(comparison.worst),
+                                .distance = comparison.worst_distance};
+  verdict.detail = fmt::format("{} of {} elements wrong", comparison.wrong, verdict.elements);
+  return verdict;
+}
+
+Verdict judge_output(const Expected& expected, const Tensor& got) {
+  const Classification& classification = expected.classification;
+  if (const auto& violation = classification.contract.violation) {
+    return failure(VerdictKind::not_rejected, "computed a case that must be refused: " + violation->text(),
+                   violation->rule);
+  }
+  const Lowered& right = *classification.lowered;
+  if (got.type != right.output_type() || got.shape != right.output_shape()) {
+    return failure(VerdictKind::bad_shape,
+                   fmt::format("output {} {}, expected {} {}", name_of(got.type), shape_text(got.shape),
+                               name_of(right.output_type()), shape_text(right.output_shape())));
+  }
+  return judge_values(expected, got);
+}
+
+// A clean refusal is right for a case out of contract and for one with latitude. For a valid case it
+// is neither right nor wrong: the backend does not implement it.
+Verdict judge_refusal(const Expected& expected, const std::string& reason) {
+  if (expected.classification.expectation() != Expectation::valid) return {};
+  return failure(VerdictKind::unsupported, reason);
+}
+
+struct OutcomeJudge {
+  const Expected& expected;
+
+  Verdict operator()(const outcome::Produced& produced) const { return judge_output(expected, produced.output); }
+  Verdict operator()(const outcome::Unsupported& refusal) const { return judge_refusal(expected, refusal.reason); }
+  Verdict operator()(const outcome::Rejected& refusal) const { return judge_refusal(expected, refusal.reason); }
+  Verdict operator()(const outcome::Crashed& crash) const {
+    return failure(VerdictKind::crashed,
+                   fmt::format("signal {}{}{}", crash.signal, crash.detail.empty() ? "" : ": ", crash.detail));
+  }
+  Verdict operator()(const outcome::TimedOut& timeout) const {
+    return failure(VerdictKind::timed_out, fmt::format("no answer within {} s", timeout.seconds));
+  }
+  Verdict operator()(const outcome::WroteOutOfBounds& write) const {
+    const bool before = write.side == outcome::WroteOutOfBounds::Side::before;
+    return failure(VerdictKind::out_of_bounds, fmt::format("wrote {} byte{} {} the output", write.offset,
+                                                           write.offset == 1 ? "" : "s", before ? "before" : "past"));
+  }
+  Verdict operator()(const outcome::LeftUnwritten& unwritten) const {
+    return failure(VerdictKind::unwritten, unwritten.detail);
+  }
+};
+
+bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) {
+  if (!expected.classification.lowered) return false;
+  const Lowered& right = *expected.classification.lowered;
+  if (recorded.type != right.output_type() || recorded.shape != right.output_shape()) return false;
+  if (!expected.output) return true;
+  const Tensor* alternative = expected.alternative ? &*expected.alternative : nullptr;
+  return compare(recorded, *expected.output, alternative).wrong == 0;
+}
+
+}  // namespace
+
+Expected expect(const Case& test_case, RoundingProfile profile) {
+  Expected expected;
+  expected.classification = classify(test_case);
+  const Classification& classification = expected.classification;
+  if (classification.lowered && !classification.value_is_open) {
+    expected.output = classification.lowered->evaluate(profile);
+    expected.alternative = classification.lowered->alternative(profile);
+  }
+  if (test_case.recorded_output) {
+    expected.recorded_output_disputed = !recorded_output_is_right(expected, *test_case.recorded_output);
+  }
+  expected.expectation_disputed =
+      test_case.expectation != Expectation::unstated && test_case.expectation != classification.expectation();
+  return expected;
+}
+
+Verdict judge(const Expected& expected, const Outcome& outcome) {
+  return std::visit(OutcomeJudge{expected}, outcome);
+}
+
+}  // namespace qconform
