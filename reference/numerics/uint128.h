@@ -6,7 +6,7 @@
 
 namespace qconform::reference {
 
-__extension__ typedef unsigned __int128 uint128;
+__extension__ typedef unsigned __int128 uint128;  // NOLINT(modernize-use-using): no alias takes __extension__
 
 /// Number of bits of `value`: 0 for 0, otherwise 1 + floor(log2(value)).
 [[nodiscard]] constexpr int bit_length(uint128 value) {
