@@ -1,0 +1,54 @@
+#include "harness/backend/select.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/backend/in_tree.h"
+#include "reference/kernels.h"
+
+namespace qconform::backend {
+namespace {
+
+std::vector<std::string> kernels_where(bool available) {
+  std::vector<std::string> names;
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    if (set.available() == available) names.emplace_back(set.name);
+  }
+  return names;
+}
+
+Result<RoundingProfile> pinned_profile(std::string_view name) {
+  if (const auto profile = profile_named(name)) return *profile;
+  std::vector<std::string_view> known;
+  for (const ProfileInfo& info : profiles()) known.push_back(info.name);
+  return fail("--backend", fmt::format("expected a profile behind @ ({}), got \"{}\"", fmt::join(known, ", "), name));
+}
+
+}  // namespace
+
+std::vector<std::string> available_kernels() {
+  return kernels_where(true);
+}
+std::vector<std::string> unavailable_kernels() {
+  return kernels_where(false);
+}
+
+Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile profile) {
+  const std::size_t at = name.find('@');
+  const std::string_view set_name = name.substr(0, at);
+  if (at != std::string_view::npos) {
+    const auto pinned = pinned_profile(name.substr(at + 1));
+    if (!pinned) return tl::unexpected(pinned.error());
+    profile = *pinned;
+  }
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    if (set_name != set.name) continue;
+    if (!set.available())
+      return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
+    return in_tree(set, profile, std::string(name));
+  }
+  return fail("--backend",
+              fmt::format("no backend \"{}\"; this build and CPU have {}", name, fmt::join(available_kernels(), ", ")));
+}
+
+}  // namespace qconform::backend

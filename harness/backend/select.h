@@ -1,0 +1,24 @@
+// From a name on the command line to a backend.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/error.h"
+#include "harness/core/profile.h"
+
+namespace qconform::backend {
+
+/// `NAME` or, for in-tree kernel sets, `NAME@PROFILE` to pin the requantization arithmetic, which
+/// otherwise follows `profile`. Unknown names and sets that this CPU does not run are errors.
+[[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile profile);
+
+/// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
+[[nodiscard]] std::vector<std::string> available_kernels();
+/// Compiled in, but this CPU lacks the instructions.
+[[nodiscard]] std::vector<std::string> unavailable_kernels();
+
+}  // namespace qconform::backend

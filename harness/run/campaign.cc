@@ -1,0 +1,118 @@
+#include "harness/run/campaign.h"
+
+#include <chrono>
+
+#include "harness/judge/judge.h"
+#include "harness/run/execute.h"
+#include "harness/run/findings.h"
+
+namespace qconform {
+namespace {
+
+// Adds the time since the last lap to one stage or another.
+class Stopwatch {
+ public:
+  void lap(double& stage) {
+    const auto now = std::chrono::steady_clock::now();
+    stage += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+class Campaign {
+ public:
+  Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
+      : backends_(backends), options_(options), report_(report) {
+    for (const auto& backend : backends_) report_.backends.push_back({backend->info(), 0, {}});
+  }
+
+  Result<void> run(CaseSource& source) {
+    SuiteResult suite;
+    suite.name = source.name();
+    for (;;) {
+      auto next = source.next();
+      if (!next) return tl::unexpected(next.error());
+      stopwatch_.lap(report_.times.generate);
+      if (!*next) break;
+      run_case(**next, suite);
+      if (options_.progress) options_.progress({suite.name, suite.cases, source.size(), failures_});
+    }
+    suite.skipped = source.skipped();
+    report_.suites.push_back(std::move(suite));
+    return {};
+  }
+
+  void finish() { report_.findings = findings_.take(); }
+
+ private:
+  void run_case(const Case& test_case, SuiteResult& suite) {
+    const Expected expected = expect(test_case, options_.profile);
+    stopwatch_.lap(report_.times.reference);
+    count(test_case, expected, suite);
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      BackendResult& result = report_.backends[i];
+      stopwatch_.lap(report_.times.judge);
+      double seconds = 0;
+      const Outcome outcome = execute(*backends_[i], test_case, output_);
+      stopwatch_.lap(seconds);
+      result.seconds += seconds;
+      report_.times.backend += seconds;
+      record(test_case, judge(expected, outcome), result);
+    }
+    stopwatch_.lap(report_.times.judge);
+  }
+
+  static void count(const Case& test_case, const Expected& expected, SuiteResult& suite) {
+    ++suite.cases;
+    suite.digest += digest_of(test_case);
+    ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
+    if (expected.recorded_output_disputed) {
+      suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
+    }
+    if (expected.expectation_disputed) {
+      const auto* remark = expected.classification.deciding_remark();
+      suite.disputed.push_back(test_case.id + ": stated " + std::string(name_of(test_case.expectation)) + ", found " +
+                               std::string(name_of(expected.classification.expectation())) +
+                               (remark == nullptr ? "" : ": " + remark->text()));
+    }
+  }
+
+  void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
+    OperatorResult& counts = result.operators[test_case.op_type];
+    ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
+    counts.elements += verdict.elements;
+    counts.wrong_elements += verdict.wrong_elements;
+    if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
+    if (!is_failure(verdict.kind)) return;
+    ++failures_;
+    findings_.add(result.info.name, test_case, verdict);
+  }
+
+  std::vector<std::unique_ptr<Backend>>& backends_;
+  const CampaignOptions& options_;
+  Report& report_;
+  Stopwatch stopwatch_;
+  GuardedOutput output_;
+  Findings findings_;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace
+
+Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
+                          std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
+                          Report& report) {
+  const auto start = std::chrono::steady_clock::now();
+  Campaign campaign(backends, options, report);
+  for (const auto& suite : suites) {
+    if (auto done = campaign.run(*suite); !done) return done;
+  }
+  campaign.finish();
+  report.times.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {};
+}
+
+}  // namespace qconform

@@ -1,0 +1,35 @@
+// Suites through backends to a report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/case_source.h"
+#include "harness/core/profile.h"
+#include "harness/core/report.h"
+
+namespace qconform {
+
+/// Where a run stands, for a progress line.
+struct Progress {
+  std::string suite;
+  std::uint64_t cases = 0;          ///< done in this suite
+  std::optional<std::uint64_t> of;  ///< where known
+  std::uint64_t failures = 0;       ///< failing verdicts so far, all backends
+};
+
+struct CampaignOptions {
+  RoundingProfile profile = RoundingProfile::correctly_rounded;
+  std::function<void(const Progress&)> progress;  ///< called after every case; may be empty
+};
+
+/// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
+/// the report; a source's error ends the run.
+[[nodiscard]] Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
+                                        std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
+                                        Report& report);
+
+}  // namespace qconform

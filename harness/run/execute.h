@@ -1,0 +1,13 @@
+// One case on one backend.
+#pragma once
+
+#include "harness/core/backend.h"
+#include "harness/core/outcome.h"
+#include "harness/run/guarded_output.h"
+
+namespace qconform {
+
+/// Prepares and runs the case. The backend runs in this process: it is trusted not to crash.
+[[nodiscard]] Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output);
+
+}  // namespace qconform

@@ -1,0 +1,43 @@
+#include "harness/run/findings.h"
+
+#include <utility>
+
+namespace qconform {
+namespace {
+
+std::size_t size_of(const Case& test_case) {
+  std::size_t bytes = 0;
+  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+  return bytes;
+}
+
+}  // namespace
+
+void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict) {
+  const Key key{backend, test_case.op_type, verdict.kind, verdict.rule};
+  const auto [at, is_new] = positions_.try_emplace(key, findings_.size());
+  if (is_new) {
+    Finding finding;
+    finding.id = "F" + std::to_string(findings_.size() + 1);
+    finding.backend = backend;
+    finding.kind = verdict.kind;
+    finding.op_type = test_case.op_type;
+    finding.verdict = verdict;
+    finding.example = test_case;
+    findings_.push_back(std::move(finding));
+    return;
+  }
+  Finding& finding = findings_[at->second];
+  ++finding.cases;
+  if (size_of(test_case) < size_of(finding.example)) {
+    finding.verdict = verdict;
+    finding.example = test_case;
+  }
+}
+
+std::vector<Finding> Findings::take() {
+  positions_.clear();
+  return std::exchange(findings_, {});
+}
+
+}  // namespace qconform

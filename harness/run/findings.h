@@ -1,0 +1,26 @@
+// Failures, gathered so that one defect that many cases hit is told once.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "harness/core/report.h"
+
+namespace qconform {
+
+/// Groups failures by backend, operator, kind and rule; keeps the smallest case of each group.
+class Findings {
+ public:
+  void add(const std::string& backend, const Case& test_case, const Verdict& verdict);
+  /// In the order in which they were first met, numbered "F1", "F2", ...
+  [[nodiscard]] std::vector<Finding> take();
+
+ private:
+  using Key = std::tuple<std::string, std::string, VerdictKind, std::string>;
+  std::map<Key, std::size_t> positions_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace qconform

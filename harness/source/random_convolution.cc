@@ -1,0 +1,246 @@
+#include "harness/source/random_convolution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "harness/source/random_values.h"
+
+namespace qconform {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+// A drawn convolution before its tensors exist.
+struct Shape {
+  std::int64_t batch = 1;
+  std::int64_t group = 1;
+  std::int64_t group_inputs = 1;
+  std::int64_t group_outputs = 1;
+  Values input, kernel, stride, dilation, pad_begin, pad_end;
+  const char* auto_pad = "NOTSET";
+
+  [[nodiscard]] std::int64_t input_channels() const { return group * group_inputs; }
+  [[nodiscard]] std::int64_t output_channels() const { return group * group_outputs; }
+  [[nodiscard]] std::int64_t depth() const {
+    std::int64_t product = group_inputs;
+    for (const std::int64_t k : kernel) product *= k;
+    return product;
+  }
+  [[nodiscard]] Values x_shape() const {
+    Values shape{batch, input_channels()};
+    shape.insert(shape.end(), input.begin(), input.end());
+    return shape;
+  }
+  [[nodiscard]] Values w_shape() const {
+    Values shape{output_channels(), group_inputs};
+    shape.insert(shape.end(), kernel.begin(), kernel.end());
+    return shape;
+  }
+};
+
+// Channel counts lie around the widths of vector registers one time in four.
+std::int64_t draw_channels(Rng& rng, std::int64_t most) {
+  static constexpr std::int64_t kWidths[] = {4, 8, 16, 32};
+  if (rng.chance(1, 4)) {
+    // Drawn one after the other: the order of evaluation within an expression is the compiler's.
+    const std::int64_t width = rng.pick(kWidths);
+    return std::clamp<std::int64_t>(width + rng.between(-1, 1), 1, most);
+  }
+  return rng.between(1, std::min<std::int64_t>(most, 6));
+}
+
+void draw_channels(Rng& rng, Shape& shape) {
+  switch (rng.below(8)) {
+    case 0:  // depthwise
+      shape.group = draw_channels(rng, 33);
+      break;
+    case 1:  // depthwise with a depth multiplier
+      shape.group = rng.between(2, 5);
+      shape.group_outputs = rng.between(2, 3);
+      break;
+    case 2:
+      shape.group = rng.between(2, 4);
+      shape.group_inputs = rng.between(1, 5);
+      shape.group_outputs = rng.between(1, 5);
+      break;
+    default: shape.group_inputs = draw_channels(rng, 33); shape.group_outputs = draw_channels(rng, 33);
+  }
+}
+
+struct Pads {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+Pads draw_pads(Rng& rng, std::int64_t extent) {
+  switch (rng.below(5)) {
+    case 0:
+    case 1: return {0, 0};
+    case 2: return {extent / 2, extent / 2};
+    case 3: return {rng.between(0, extent), rng.between(0, extent)};
+    default: return {rng.chance(1, 2) ? 0 : rng.between(0, 2), rng.between(0, 3)};
+  }
+}
+
+// One spatial dimension. `outputs` bounds the output size, so that the whole stays small.
+void draw_axis(Rng& rng, std::int64_t outputs, Shape& shape) {
+  static constexpr std::int64_t kKernels[] = {1, 1, 2, 3, 3, 3, 4, 5};
+  static constexpr std::int64_t kSteps[] = {1, 1, 1, 1, 2, 2, 3};
+  const std::int64_t kernel = rng.pick(kKernels);
+  const std::int64_t stride = rng.pick(kSteps);
+  const std::int64_t dilation = rng.pick(kSteps);
+  const std::int64_t extent = (kernel - 1) * dilation + 1;
+  const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
+  const bool same = shape.auto_pad[0] == 'S';
+  const Pads pads = explicit_pads ? draw_pads(rng, extent) : Pads{0, 0};
+  const std::int64_t output = rng.between(1, outputs);
+  // The input that gives this output, with up to stride - 1 elements that no window reaches.
+  const std::int64_t slack = rng.between(0, stride - 1);
+  const std::int64_t reach = same ? (output - 1) * stride + 1 : (output - 1) * stride + extent - pads.begin - pads.end;
+  shape.input.push_back(std::max<std::int64_t>(1, reach + slack));
+  shape.kernel.push_back(kernel);
+  shape.stride.push_back(stride);
+  shape.dilation.push_back(dilation);
+  shape.pad_begin.push_back(pads.begin);
+  shape.pad_end.push_back(pads.end);
+}
+
+Shape draw_shape(Rng& rng) {
+  static constexpr const char* kAutoPads[] = {"NOTSET", "NOTSET",     "NOTSET",     "NOTSET",
+                                              "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+  static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
+  Shape shape;
+  shape.auto_pad = rng.pick(kAutoPads);
+  shape.batch = rng.chance(1, 4) ? rng.between(2, 3) : 1;
+  draw_channels(rng, shape);
+  const std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
+  const std::int64_t outputs = rank == 1 ? 40 : rank == 2 ? (rng.chance(1, 8) ? 18 : 6) : 3;
+  for (std::size_t axis = 0; axis < rank; ++axis) draw_axis(rng, outputs, shape);
+  return shape;
+}
+
+// Attributes are stated when they are not the default, and sometimes when they are.
+void set_attributes(Rng& rng, const Shape& shape, Case& result) {
+  const auto state = [&](const char* name, Attribute::Value value, bool is_default) {
+    if (!is_default || rng.chance(1, 4)) result.attributes.push_back({name, std::move(value)});
+  };
+  const auto all = [](const Values& values, std::int64_t value) {
+    return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
+  };
+  const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
+  state("auto_pad", std::string(shape.auto_pad), explicit_pads);
+  state("dilations", shape.dilation, all(shape.dilation, 1));
+  state("group", shape.group, shape.group == 1);
+  if (rng.chance(1, 2)) result.attributes.push_back({"kernel_shape", shape.kernel});
+  if (explicit_pads) {
+    Values pads = shape.pad_begin;
+    pads.insert(pads.end(), shape.pad_end.begin(), shape.pad_end.end());
+    state("pads", pads, all(pads, 0));
+  }
+  state("strides", shape.stride, all(shape.stride, 1));
+}
+
+ElementType draw_type8(Rng& rng) {
+  return rng.chance(1, 2) ? ElementType::uint8 : ElementType::int8;
+}
+
+Tensor draw_w_zero_point(Rng& rng, ElementType type, std::int64_t channels, bool per_channel) {
+  if (!per_channel) return tensor8(type, {}, {random_zero_point(rng, type)});
+  Values values;
+  for (std::int64_t m = 0; m < channels; ++m) values.push_back(random_zero_point(rng, type));
+  return tensor8(type, {channels}, values);
+}
+
+Tensor draw_w_scale(Rng& rng, std::int64_t channels, bool per_channel) {
+  if (!per_channel) return Tensor::scalar(ElementType::float32, random_scale(rng));
+  const float common = random_scale(rng);
+  std::vector<float> values;
+  for (std::int64_t m = 0; m < channels; ++m) {
+    // Channels of one layer differ by a small factor, in (0.25, 2).
+    const float factor = random_float(rng, -24 + static_cast<int>(rng.between(-1, 1)));
+    values.push_back(rng.chance(1, 8) ? common : common * factor);
+  }
+  return Tensor::of(ElementType::float32, {channels}, values);
+}
+
+// An output scale that spreads the sums over the output range: the deviation of a sum of `depth`
+// products of two uniform bytes is about 74 * 74 * sqrt(depth).
+float draw_y_scale(Rng& rng, float x_scale, float w_scale, std::int64_t depth) {
+  const float deviation = x_scale * w_scale * 5476.0F * std::sqrt(static_cast<float>(depth));
+  const auto wanted = static_cast<float>(rng.between(16, 256));
+  const float scale = deviation / wanted;
+  if (!rng.chance(1, 8)) return scale;
+  int exponent = 0;
+  std::frexp(scale, &exponent);
+  return std::ldexp(1.0F, exponent);
+}
+
+Tensor draw_bias(Rng& rng, std::int64_t channels, std::int64_t depth) {
+  const auto bound = static_cast<std::int64_t>(6000.0F * std::sqrt(static_cast<float>(depth)));
+  std::vector<std::int32_t> values;
+  for (std::int64_t m = 0; m < channels; ++m) values.push_back(static_cast<std::int32_t>(rng.between(-bound, bound)));
+  return Tensor::of(ElementType::int32, {channels}, values);
+}
+
+}  // namespace
+
+Case random_qlinear_conv(Rng& rng) {
+  const Shape shape = draw_shape(rng);
+  Case result;
+  result.op_type = "QLinearConv";
+  result.opset_version = 10;
+  set_attributes(rng, shape, result);
+  const ElementType x_type = draw_type8(rng);
+  const ElementType w_type = draw_type8(rng);
+  const ElementType y_type = draw_type8(rng);
+  const bool per_channel = rng.chance(1, 2);
+  const std::int64_t channels = shape.output_channels();
+  const std::int64_t x_zero_point = random_zero_point(rng, x_type);
+  const float x_scale = random_scale(rng);
+  Tensor w_scale = draw_w_scale(rng, channels, per_channel);
+  Tensor w_zero_point = draw_w_zero_point(rng, w_type, channels, per_channel);
+  const float y_scale = draw_y_scale(rng, x_scale, float_at(w_scale, 0), shape.depth());
+  Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point);
+  Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0));
+  const std::int64_t y_zero_point = random_zero_point(rng, y_type);
+  result.inputs = {std::move(x),
+                   Tensor::scalar(ElementType::float32, x_scale),
+                   tensor8(x_type, {}, {x_zero_point}),
+                   std::move(w),
+                   std::move(w_scale),
+                   std::move(w_zero_point),
+                   Tensor::scalar(ElementType::float32, y_scale),
+                   tensor8(y_type, {}, {y_zero_point})};
+  if (rng.chance(1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
+  return result;
+}
+
+Case random_conv_integer(Rng& rng) {
+  const Shape shape = draw_shape(rng);
+  Case result;
+  result.op_type = "ConvInteger";
+  result.opset_version = 10;
+  set_attributes(rng, shape, result);
+  const ElementType x_type = draw_type8(rng);
+  const ElementType w_type = draw_type8(rng);
+  const std::int64_t x_zero_point = random_zero_point(rng, x_type);
+  Tensor w_zero_point = draw_w_zero_point(rng, w_type, shape.output_channels(), rng.chance(1, 2));
+  result.inputs = {random_data8(rng, x_type, shape.x_shape(), x_zero_point),
+                   random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0))};
+  switch (rng.below(8)) {
+    case 0: break;  // neither zero point
+    case 1: result.inputs.emplace_back(tensor8(x_type, {}, {x_zero_point})); break;
+    case 2:
+      result.inputs.emplace_back(std::nullopt);
+      result.inputs.emplace_back(std::move(w_zero_point));
+      break;
+    default:
+      result.inputs.emplace_back(tensor8(x_type, {}, {x_zero_point}));
+      result.inputs.emplace_back(std::move(w_zero_point));
+  }
+  return result;
+}
+
+}  // namespace qconform

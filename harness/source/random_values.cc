@@ -1,0 +1,70 @@
+#include "harness/source/random_values.h"
+
+#include <bit>
+
+namespace qconform {
+namespace {
+
+struct Ends {
+  std::int64_t lo;
+  std::int64_t hi;
+};
+
+Ends ends_of(ElementType type) {
+  return type == ElementType::int8 ? Ends{-128, 127} : Ends{0, 255};
+}
+
+std::byte byte_of(std::int64_t value) {
+  return static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
+}
+
+}  // namespace
+
+float random_float(Rng& rng, int exponent) {
+  const auto fraction = static_cast<std::uint32_t>(rng.next() >> 41);  // 23 bits
+  const auto biased = static_cast<std::uint32_t>(exponent + 23 + 127);
+  return std::bit_cast<float>(biased << 23 | fraction);
+}
+
+float random_scale(Rng& rng) {
+  const auto exponent = static_cast<int>(rng.between(-12, 2));
+  const auto power_of_two = std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
+  return rng.chance(1, 8) ? power_of_two : random_float(rng, exponent - 23);
+}
+
+std::int64_t random_zero_point(Rng& rng, ElementType type) {
+  const auto [lo, hi] = ends_of(type);
+  switch (rng.below(6)) {
+    case 0: return 0;
+    case 1: return type == ElementType::int8 ? 0 : 128;
+    case 2: return lo;
+    case 3: return hi;
+    default: return rng.between(lo, hi);
+  }
+}
+
+Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape, std::int64_t quiet) {
+  Tensor tensor{type, std::move(shape), {}};
+  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
+  const auto [lo, hi] = ends_of(type);
+  const std::uint64_t style = rng.below(8);
+  if (style < 5) {
+    rng.fill(tensor.bytes);
+  } else if (style < 7) {
+    for (std::byte& byte : tensor.bytes) {
+      const std::uint64_t draw = rng.below(16);
+      byte = draw < 7 ? byte_of(lo) : draw < 14 ? byte_of(hi) : byte_of(rng.between(lo, hi));
+    }
+  } else {
+    for (std::byte& byte : tensor.bytes) byte = rng.chance(3, 4) ? byte_of(quiet) : byte_of(rng.between(lo, hi));
+  }
+  return tensor;
+}
+
+Tensor tensor8(ElementType type, std::vector<std::int64_t> shape, const std::vector<std::int64_t>& values) {
+  Tensor tensor{type, std::move(shape), std::vector<std::byte>(values.size())};
+  for (std::size_t i = 0; i < values.size(); ++i) tensor.bytes[i] = byte_of(values[i]);
+  return tensor;
+}
+
+}  // namespace qconform
