@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/core/profile.h"
+#include "harness/core/version.h"
+#include "harness/operators/operator.h"
+#include "harness/source/select.h"
+#include "reference/kernels.h"
+
+namespace qconform::cli {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string state;  ///< "available", "not on this CPU", or empty
+  std::string description;
+};
+
+std::vector<Row> kernel_rows() {
+  std::vector<Row> rows;
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    rows.push_back({set.name, set.available() ? "available" : "not on this CPU", set.description});
+  }
+  return rows;
+}
+
+std::vector<Row> suite_rows() {
+  std::vector<Row> rows;
+  for (const SuiteInfo& suite : suites()) rows.push_back({std::string(suite.name), "", std::string(suite.description)});
+  return rows;
+}
+
+std::vector<Row> profile_rows() {
+  std::vector<Row> rows;
+  for (const ProfileInfo& info : profiles())
+    rows.push_back({std::string(info.name), "", std::string(info.description)});
+  return rows;
+}
+
+std::vector<Row> operator_rows() {
+  std::vector<Row> rows;
+  for (const Operator& known : operators()) {
+    rows.push_back({std::string(known.name), "", fmt::format("versions {}", fmt::join(known.versions, ", "))});
+  }
+  return rows;
+}
+
+void print_rows(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    fmt::print("{:<18} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
+  }
+}
+
+void print_json(const std::vector<Row>& rows) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    nlohmann::ordered_json entry{{"name", row.name}, {"description", row.description}};
+    if (!row.state.empty()) entry["available"] = row.state == "available";
+    list.push_back(std::move(entry));
+  }
+  fmt::print("{}\n", list.dump(2));
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  struct Topic {
+    const char* name;
+    const char* description;
+    std::vector<Row> (*rows)();
+  };
+  static constexpr Topic kTopics[] = {
+      {"backends", "Backends that can be judged here", kernel_rows},
+      {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
+      {"suites", "Suites of cases", suite_rows},
+      {"profiles", "Which right answer can be asked for", profile_rows},
+      {"operators", "Operators and their versions", operator_rows},
+  };
+  CLI::App* command = app.add_subcommand("list", "Say what there is: backends, kernels, suites, profiles, operators");
+  command->require_subcommand(1);
+  command->footer("example: qconform list kernels --json");
+  for (const Topic& topic : kTopics) {
+    auto json = std::make_shared<bool>(false);
+    CLI::App* sub = command->add_subcommand(topic.name, topic.description);
+    sub->add_flag("--json", *json, "Print JSON");
+    sub->callback([json, &topic, &action] {
+      action = [json, &topic] {
+        *json ? print_json(topic.rows()) : print_rows(topic.rows());
+        return kConforms;
+      };
+    });
+  }
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,37 @@
+// What commands write to the terminal beside their results.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+
+#include "harness/core/error.h"
+#include "harness/run/campaign.h"
+
+namespace qconform::cli {
+
+/// Whether the stream is a terminal that takes colours (and NO_COLOR is not set).
+[[nodiscard]] bool has_colour(std::FILE* stream);
+
+/// "qconform: pads: expected ..." on stderr; returns the exit code for it.
+int report_fault(const Error& error);
+
+/// A line on stderr that is rewritten in place, on a terminal only, from the first second on.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(const Progress& progress);
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool on_terminal_;
+  bool shown_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point next_;
+};
+
+}  // namespace qconform::cli

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/judge/judge.h"
+#include "harness/run/execute.h"
+#include "harness/source/select.h"
+
+namespace qconform::cli {
+namespace {
+
+struct ReplayOptions {
+  std::string file;
+  std::vector<std::string> backends;
+  std::string profile = "correctly-rounded";
+};
+
+void print_case(const Case& test_case, const Expected& expected) {
+  fmt::print("{}   {} at opset {}\n", test_case.id, test_case.op_type, test_case.opset_version);
+  if (!test_case.note.empty()) fmt::print("  note      {}\n", test_case.note);
+  const auto* remark = expected.classification.deciding_remark();
+  fmt::print("  contract  {}{}\n", name_of(expected.classification.expectation()),
+             remark == nullptr ? "" : ": " + remark->text());
+  if (expected.recorded_output_disputed) fmt::print("  disputed  the recorded output is not what the rules give\n");
+}
+
+void print_verdict(const std::string& backend, const Verdict& verdict) {
+  fmt::print("{}   {}{}\n", backend, name_of(verdict.kind), verdict.detail.empty() ? "" : ": " + verdict.detail);
+  if (!verdict.worst) return;
+  fmt::print("  worst     y[{}] got {}, admissible {}\n", fmt::join(verdict.worst->index, ","), verdict.worst->got,
+             verdict.worst->admissible);
+  if (!verdict.worst->exact.empty()) fmt::print("  exact     {}\n", verdict.worst->exact);
+}
+
+Result<int> replay(const ReplayOptions& options) {
+  const auto profile = profile_named(options.profile);
+  if (!profile)
+    return fail("--profile", fmt::format("no profile \"{}\" (see: qconform list profiles)", options.profile));
+  const auto test_case = load_single_case(options.file);
+  if (!test_case) return tl::unexpected(test_case.error());
+  const Expected expected = expect(*test_case, *profile);
+  print_case(*test_case, expected);
+
+  bool conforms = true;
+  for (const std::string& name : options.backends) {
+    auto backend = backend::select(name, *profile);
+    if (!backend) return tl::unexpected(backend.error());
+    GuardedOutput output;
+    const Verdict verdict = judge(expected, execute(**backend, *test_case, output));
+    print_verdict(name, verdict);
+    conforms = conforms && verdict.kind == VerdictKind::pass;
+  }
+  return conforms ? kConforms : kDoesNotConform;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = app.add_subcommand("replay", "Run one case again and say what happens");
+  command->footer(
+      "example: qconform replay build/reports/run/F1.json --backend avx2\n"
+      "Exit code: 0 passes, 1 does not, 2 wrong use or a file that cannot be read.");
+  command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
+  command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
+  command->add_option("--profile", options->profile, "Which right answer is asked for")->capture_default_str();
+  command->callback([options, &action] {
+    action = [options] {
+      const auto code = replay(*options);
+      return code ? *code : report_fault(code.error());
+    };
+  });
+}
+
+}  // namespace qconform::cli

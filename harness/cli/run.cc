@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/core/file.h"
+#include "harness/json/case_json.h"
+#include "harness/run/campaign.h"
+#include "harness/run/environment.h"
+#include "harness/source/select.h"
+#include "reports/render/json_report.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+struct RunOptions {
+  std::vector<std::string> backends;
+  std::vector<std::string> suites{"conformance"};
+  SuiteOptions suite;
+  std::string profile = "correctly-rounded";
+  std::string out = "build/reports/run";
+  bool json = false;
+};
+
+Result<RoundingProfile> chosen_profile(const std::string& name) {
+  if (const auto profile = profile_named(name)) return *profile;
+  std::string known;
+  for (const ProfileInfo& info : profiles()) known += (known.empty() ? "" : ", ") + std::string(info.name);
+  return fail("--profile", fmt::format("expected one of {}, got \"{}\"", known, name));
+}
+
+Result<std::vector<std::unique_ptr<Backend>>> open_backends(const std::vector<std::string>& names,
+                                                            RoundingProfile profile) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const std::string& name : names) {
+    auto opened = backend::select(name, profile);
+    if (!opened) return tl::unexpected(opened.error());
+    backends.push_back(std::move(*opened));
+  }
+  return backends;
+}
+
+Result<std::vector<std::unique_ptr<CaseSource>>> open_suites(const RunOptions& options) {
+  std::vector<std::unique_ptr<CaseSource>> sources;
+  for (const std::string& name : options.suites) {
+    auto opened = open_suite(name, options.suite);
+    if (!opened) return tl::unexpected(opened.error());
+    for (auto& source : *opened) sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+// Writes each finding's smallest case beside the report, and with it the line that replays it.
+Result<void> write_findings(const std::filesystem::path& folder, Report& report) {
+  for (Finding& finding : report.findings) {
+    finding.case_file = finding.id + ".json";
+    const std::filesystem::path file = folder / finding.case_file;
+    if (auto saved = save_cases(file, {&finding.example, 1}); !saved) return saved;
+    const bool pinned = finding.backend.find('@') != std::string::npos;
+    finding.replay = fmt::format("qconform replay {} --backend {}{}", file.string(), finding.backend,
+                                 pinned || report.profile == "correctly-rounded" ? "" : " --profile " + report.profile);
+    if (pinned) finding.replay += " --profile " + report.profile;
+  }
+  return {};
+}
+
+Result<std::filesystem::path> write_report(const std::string& out, Report& report) {
+  const std::filesystem::path folder(out);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
+  if (auto written = write_findings(folder, report); !written) return tl::unexpected(written.error());
+  const std::filesystem::path file = folder / "report.json";
+  if (auto written = write_file(file, report::to_json(report)); !written) return tl::unexpected(written.error());
+  return file;
+}
+
+// Fills everything of the report but the results, and says on the first line what will run.
+Report begin_report(const RunOptions& options) {
+  Report report;
+  report.environment = current_environment();
+  report.seed = options.suite.seed;
+  report.profile = options.profile;
+  report.command = {"run"};
+  for (const std::string& name : options.backends) report.command.insert(report.command.end(), {"--backend", name});
+  for (const std::string& name : options.suites) report.command.insert(report.command.end(), {"--suite", name});
+  fmt::print(options.json ? stderr : stdout, "{}", report::headline(report));
+  std::fflush(options.json ? stderr : stdout);
+  return report;
+}
+
+Result<int> run(RunOptions options) {
+  const auto profile = chosen_profile(options.profile);
+  if (!profile) return tl::unexpected(profile.error());
+  if (options.backends.empty()) options.backends = backend::available_kernels();
+  auto backends = open_backends(options.backends, *profile);
+  if (!backends) return tl::unexpected(backends.error());
+  auto sources = open_suites(options);
+  if (!sources) return tl::unexpected(sources.error());
+
+  Report report = begin_report(options);
+  {
+    ProgressLine line;
+    CampaignOptions campaign{*profile, [&](const Progress& progress) { line.update(progress); }};
+    if (auto ran = run_campaign(*sources, *backends, campaign, report); !ran) return tl::unexpected(ran.error());
+  }
+  const auto file = write_report(options.out, report);
+  if (!file) return tl::unexpected(file.error());
+  if (options.json) {
+    fmt::print("{}", report::to_json(report));
+  } else {
+    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), file->string());
+  }
+  return report.conforms() ? kConforms : kDoesNotConform;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Judge backends on suites of cases and write a report");
+  command->footer(
+      "example: qconform run --backend avx2 --suite random --cases 100000 --seed 7\n"
+      "Exit code: 0 every backend conforms, 1 one does not, 2 wrong use or a file that cannot be read.");
+  command->add_option("--backend", options->backends,
+                      "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
+  command->add_option("--suite", options->suites, "Suite of cases, may be repeated (see: qconform list suites)")
+      ->capture_default_str();
+  command->add_option("--cases", options->suite.random_cases, "Number of cases of suite random")->capture_default_str();
+  command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
+  command->add_option("--profile", options->profile, "Which right answer is asked for (see: qconform list profiles)")
+      ->capture_default_str();
+  command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
+  command->callback([options, &action] {
+    action = [options] {
+      const auto code = run(*options);
+      return code ? *code : report_fault(code.error());
+    };
+  });
+}
+
+}  // namespace qconform::cli

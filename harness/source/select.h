@@ -1,0 +1,39 @@
+// From a suite's name on the command line to its cases.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/case_source.h"
+
+namespace qconform {
+
+struct SuiteOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t random_cases = 10000;  ///< of suite `random`
+};
+
+struct SuiteInfo {
+  std::string_view name;  ///< as it is written: "random", "onnx:DIR"
+  std::string_view description;
+};
+
+[[nodiscard]] std::span<const SuiteInfo> suites();
+
+/// Opens `name`: one of suites(), or a case file (.json, .onnx) or backend-test folder by its path.
+/// A suite may be made of several sources.
+[[nodiscard]] Result<std::vector<std::unique_ptr<CaseSource>>> open_suite(std::string_view name,
+                                                                          const SuiteOptions& options);
+
+/// One case from a file: case JSON, a one-node ONNX model, or a backend-test folder.
+[[nodiscard]] Result<Case> load_single_case(const std::filesystem::path& path);
+
+/// Where the corpus lies: $QCONFORM_CORPUS, else beside the installed program, else in the source tree.
+[[nodiscard]] std::filesystem::path corpus_folder();
+
+}  // namespace qconform

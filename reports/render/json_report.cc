@@ -1,0 +1,115 @@
+#include "reports/render/json_report.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+namespace qconform::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json environment_json(const Environment& environment) {
+  return {{"version", environment.version},
+          {"commit", environment.commit},
+          {"compiler", environment.compiler},
+          {"cpu", environment.cpu},
+          {"operating_system", environment.operating_system},
+          {"started", environment.started},
+          {"kernels", environment.kernels},
+          {"kernels_not_run", environment.kernels_not_run}};
+}
+
+Json suite_json(const SuiteResult& suite) {
+  return {{"name", suite.name},
+          {"cases", suite.cases},
+          {"digest", fmt::format("{:016x}", suite.digest)},
+          {"expectations", suite.expectations},
+          {"skipped", suite.skipped},
+          {"disputed", suite.disputed}};
+}
+
+// Only the kinds that occurred; pass always, so that its absence is never read as success.
+Json verdicts_json(const VerdictCounts& counts) {
+  Json result = Json::object();
+  for (int kind = 0; kind < kVerdictKinds; ++kind) {
+    const std::uint64_t count = counts[static_cast<std::size_t>(kind)];
+    const auto name = name_of(static_cast<VerdictKind>(kind));
+    if (count > 0 || kind == 0) result[std::string(name)] = count;
+  }
+  return result;
+}
+
+Json operator_json(const OperatorResult& result) {
+  return {{"cases", result.cases()},
+          {"verdicts", verdicts_json(result.verdicts)},
+          {"elements", result.elements},
+          {"wrong_elements", result.wrong_elements},
+          {"unsupported_reasons", result.unsupported_reasons}};
+}
+
+Json backend_json(const BackendResult& backend) {
+  Json operators = Json::object();
+  for (const auto& [name, result] : backend.operators) operators[name] = operator_json(result);
+  return {{"name", backend.info.name},  {"version", backend.info.version}, {"kind", backend.info.kind},
+          {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)}};
+}
+
+// Distances may be infinite, which JSON has no number for.
+Json element_json(const ElementReport& element) {
+  Json result{{"index", element.index}, {"got", element.got}, {"admissible", element.admissible}};
+  if (!element.exact.empty()) result["exact"] = element.exact;
+  const bool finite = element.distance <= std::numeric_limits<double>::max();
+  result["distance"] = finite ? Json(element.distance) : Json("inf");
+  return result;
+}
+
+Json finding_json(const Finding& finding) {
+  Json result{{"id", finding.id},
+              {"backend", finding.backend},
+              {"operator", finding.op_type},
+              {"verdict", name_of(finding.kind)},
+              {"cases", finding.cases},
+              {"detail", finding.verdict.detail},
+              {"elements", finding.verdict.elements},
+              {"wrong_elements", finding.verdict.wrong_elements},
+              {"example", {{"id", finding.example.id}, {"file", finding.case_file}}},
+              {"replay", finding.replay}};
+  if (!finding.verdict.rule.empty()) result["rule"] = finding.verdict.rule;
+  if (finding.verdict.worst) result["worst"] = element_json(*finding.verdict.worst);
+  return result;
+}
+
+template <typename T>
+Json list_json(const std::vector<T>& items, Json (*to)(const T&)) {
+  Json result = Json::array();
+  for (const T& item : items) result.push_back(to(item));
+  return result;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  const Json json{{"format", "qconform-report"},
+                  {"version", kJsonVersion},
+                  {"conforms", report.conforms()},
+                  {"environment", environment_json(report.environment)},
+                  {"command", report.command},
+                  {"seed", report.seed},
+                  {"profile", report.profile},
+                  {"suites", list_json(report.suites, suite_json)},
+                  {"backends", list_json(report.backends, backend_json)},
+                  {"findings", list_json(report.findings, finding_json)},
+                  {"seconds",
+                   {{"generate", report.times.generate},
+                    {"reference", report.times.reference},
+                    {"backend", report.times.backend},
+                    {"judge", report.times.judge},
+                    {"total", report.times.total}}}};
+  // Names that are not UTF-8 (from file names, say) are replaced rather than refused.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qconform::report

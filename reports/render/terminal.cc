@@ -1,0 +1,142 @@
+#include "reports/render/terminal.h"
+
+#include <fmt/color.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace qconform::report {
+namespace {
+
+// Reasons and suites are listed up to this many; the JSON report has all.
+constexpr std::size_t kListed = 4;
+
+class Painter {
+ public:
+  explicit Painter(bool colour) : colour_(colour) {}
+  [[nodiscard]] std::string good(const std::string& text) const { return paint(text, fmt::terminal_color::green); }
+  [[nodiscard]] std::string bad(const std::string& text) const { return paint(text, fmt::terminal_color::red); }
+  [[nodiscard]] std::string aside(const std::string& text) const { return paint(text, fmt::terminal_color::yellow); }
+
+ private:
+  [[nodiscard]] std::string paint(const std::string& text, fmt::terminal_color colour) const {
+    return colour_ ? fmt::format(fmt::fg(colour), "{}", text) : text;
+  }
+  bool colour_;
+};
+
+std::string plural(std::uint64_t count, const std::string& noun) {
+  return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// "Relu 12, Add 3, 5 more"
+std::string listed(const std::map<std::string, std::uint64_t>& counts) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [name, count] : counts) {
+    if (shown == kListed && counts.size() > kListed + 1) return text + fmt::format(", {} more", counts.size() - shown);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, with_thousands(count));
+    ++shown;
+  }
+  return text;
+}
+
+std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
+  std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", suite.name,
+                                 with_thousands(suite.cases), suite.digest);
+  std::uint64_t skipped = 0;
+  for (const auto& [reason, count] : suite.skipped) skipped += count;
+  if (skipped > 0)
+    text += fmt::format("  {} left aside, not cases: {}\n", with_thousands(skipped), listed(suite.skipped));
+  for (const std::string& dispute : suite.disputed) text += "  " + paint.aside("disputed") + " " + dispute + "\n";
+  return text;
+}
+
+std::string reasons(const OperatorResult& result) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [reason, count] : result.unsupported_reasons) {
+    if (shown++ == kListed) return text + "; ...";
+    text += (text.empty() ? "" : "; ") + reason;
+  }
+  return text;
+}
+
+std::string operator_line(const std::string& name, const OperatorResult& result, const Painter& paint) {
+  std::string text = fmt::format("  {:<17}", name);
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (result.count(kind) == 0) continue;
+    const std::string entry = fmt::format("{:>10} {}", with_thousands(result.count(kind)), name_of(kind));
+    text += kind == VerdictKind::pass ? paint.good(entry) : is_failure(kind) ? paint.bad(entry) : paint.aside(entry);
+  }
+  if (result.count(VerdictKind::unsupported) > 0) text += " (" + reasons(result) + ")";
+  return text + "\n";
+}
+
+std::string backend_lines(const BackendResult& backend, const Painter& paint) {
+  const std::string name = fmt::format("{} {} ({})", backend.info.name, backend.info.version, backend.info.kind);
+  std::string text =
+      fmt::format("{:<34} {:>10} cases in {:.1f} s\n", name, with_thousands(backend.cases()), backend.seconds);
+  for (const auto& [op_type, result] : backend.operators) text += operator_line(op_type, result, paint);
+  if (backend.cases() > 0 && backend.count(VerdictKind::pass) == 0) {
+    text += "  " + paint.bad("nothing passed") + ": no case was computed\n";
+  }
+  return text;
+}
+
+std::string finding_lines(const Finding& finding, const Painter& paint) {
+  const std::string rule = finding.verdict.rule.empty() ? "" : " (" + finding.verdict.rule + ")";
+  std::string text =
+      fmt::format("  {} {}{}   {} on {}   {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))), rule,
+                  finding.op_type, finding.backend, plural(finding.cases, "case"));
+  const auto line = [&](const char* label, const std::string& value) {
+    text += fmt::format("    {:<9} {}\n", label, value);
+  };
+  line("smallest", finding.example.id + (finding.example.note.empty() ? "" : ": " + finding.example.note));
+  line("what", finding.verdict.detail);
+  if (const auto& worst = finding.verdict.worst) {
+    line("worst", fmt::format("y[{}] got {}, {}admissible {}", fmt::join(worst->index, ","), worst->got,
+                              worst->exact.empty() ? "" : "exact " + worst->exact + ", ", worst->admissible));
+  }
+  if (!finding.replay.empty()) line("replay", finding.replay);
+  return text;
+}
+
+std::string stage_line(const StageTimes& times) {
+  return fmt::format("stages: generate {:.2f} s, reference {:.2f} s, backends {:.2f} s, judge {:.2f} s\n",
+                     times.generate, times.reference, times.backend, times.judge);
+}
+
+}  // namespace
+
+std::string with_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string headline(const Report& report) {
+  std::string text = fmt::format("qconform {}   seed {}   kernels {}   profile {}\n", report.environment.version,
+                                 report.seed, fmt::join(report.environment.kernels, " "), report.profile);
+  if (!report.environment.kernels_not_run.empty()) {
+    text += fmt::format("not run, this CPU lacks them: {}\n", fmt::join(report.environment.kernels_not_run, " "));
+  }
+  return text;
+}
+
+std::string summary(const Report& report, bool colour) {
+  const Painter paint(colour);
+  std::string text;
+  for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint);
+  for (const BackendResult& backend : report.backends) text += backend_lines(backend, paint);
+  text += stage_line(report.times);
+  if (report.findings.empty()) {
+    text += report.conforms() ? paint.good("conforms") + ": no finding\n" : paint.bad("does not conform") + "\n";
+    return text;
+  }
+  text += "\n" + plural(report.findings.size(), "finding") + "\n";
+  for (const Finding& finding : report.findings) text += finding_lines(finding, paint);
+  return text;
+}
+
+}  // namespace qconform::report
