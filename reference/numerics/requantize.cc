@@ -1,5 +1,7 @@
 #include "reference/numerics/requantize.h"
 
+#include <algorithm>
+
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/round.h"
 #include "reference/numerics/saturate.h"
@@ -30,7 +32,7 @@ std::int32_t round_quotient(uint128 numerator, std::uint32_t denominator, int ex
   const uint128 remainder = numerator % divisor;
   const uint128 complement = divisor - remainder;
   if (remainder > complement || (remainder == complement && (quotient & 1U) != 0)) ++quotient;
-  return static_cast<std::int32_t>(quotient);
+  return static_cast<std::int32_t>(std::min(quotient, uint128{1} << kSaturatingBits));
 }
 
 // c = RN32(RN32(sx*sw)/sy), the multiplier that float implementations compute once per channel.
