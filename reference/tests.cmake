@@ -1,0 +1,10 @@
+# Tests of the reference. The oracle is a second, independent implementation in GMP rationals.
+add_library(qconform_oracle STATIC oracle/convolution.cc oracle/exact.cc oracle/quantization.cc)
+target_link_libraries(qconform_oracle PUBLIC qconform_options ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
+
+function(qconform_reference_test name label)
+  qconform_test(NAME ${name} LABEL ${label} SOURCES ${ARGN} LIBRARIES qconform_reference qconform_oracle)
+endfunction()
+
+qconform_reference_test(oracle_test property oracle/exact_test.cc)
+qconform_reference_test(requantize_test property numerics/requantize_test.cc)
