@@ -38,7 +38,7 @@ Result<void> write_case(const Case& test_case, const std::string& format, const 
     type = OutputType{lowered->output_type(), lowered->output_shape()};
   }
   if (format == "onnx") return write_case_model(test_case, stem.string() + ".onnx", type);
-  return write_case_folder(test_case, stem, type, expected.output);
+  return write_case_folder(test_case, stem, expected.output ? &*expected.output : nullptr, type);
 }
 
 Result<std::uint64_t> export_source(CaseSource& source, const ExportOptions& options, std::uint64_t number) {
