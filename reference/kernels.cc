@@ -1,28 +1,74 @@
 #include "reference/kernels.h"
 
-#include <array>
-
+#include "reference/conv_integer/blocked.h"
+#include "reference/cpu/cpu.h"
+#include "reference/dequantize_linear/vectorized.h"
+#include "reference/qlinear_conv/blocked.h"
+#include "reference/quantize_linear/vectorized.h"
 #include "reference/scalar_kernels.h"
 
 namespace qconform::reference {
+
+// The tables that the ISA files define.
+#define QCONFORM_REFERENCE_KERNELS(name, description)
+#define QCONFORM_KERNELS(name, description, available, convolution, elementwise) \
+  extern const ConvolutionLeaves convolution_leaves_##convolution;               \
+  extern const RequantizeLeaves requantize_leaves_##elementwise;                 \
+  extern const QuantizeLeaves quantize_leaves_##elementwise;                     \
+  extern const DequantizeLeaves dequantize_leaves_##elementwise;
+#include "reference/kernels.inc"
+#undef QCONFORM_REFERENCE_KERNELS
+#undef QCONFORM_KERNELS
+
 namespace {
 
 bool always() {
   return true;
 }
 
-constexpr std::array kKernelSets{
-#define QCONFORM_REFERENCE_KERNELS(name, description) \
-  KernelSet{#name,                                    \
-            description,                              \
-            always,                                   \
-            prepare_scalar_qlinear_conv,              \
-            prepare_scalar_conv_integer,              \
-            prepare_scalar_quantize_linear,           \
-            prepare_scalar_dequantize_linear},
+// The functions of a set are plain pointers: its tables are bound as template arguments.
+template <const ConvolutionLeaves& convolution, const RequantizeLeaves& requantize>
+std::unique_ptr<PreparedNode> qlinear_conv_with(const QLinearConv& node, RoundingProfile profile,
+                                                std::span<const std::byte> w) {
+  return prepare_blocked_qlinear_conv(node, profile, w, convolution, requantize);
+}
+
+template <const ConvolutionLeaves& convolution>
+std::unique_ptr<PreparedNode> conv_integer_with(const ConvInteger& node, std::span<const std::byte> w) {
+  return prepare_blocked_conv_integer(node, w, convolution);
+}
+
+template <const QuantizeLeaves& leaves>
+std::unique_ptr<PreparedNode> quantize_linear_with(const QuantizeLinear& node) {
+  return prepare_vectorized_quantize_linear(node, leaves);
+}
+
+template <const DequantizeLeaves& leaves>
+std::unique_ptr<PreparedNode> dequantize_linear_with(const DequantizeLinear& node) {
+  return prepare_vectorized_dequantize_linear(node, leaves);
+}
+
+#define QCONFORM_REFERENCE_KERNELS(set_name, set_description) \
+  {.name = #set_name,                                         \
+   .description = set_description,                            \
+   .available = always,                                       \
+   .qlinear_conv = prepare_scalar_qlinear_conv,               \
+   .conv_integer = prepare_scalar_conv_integer,               \
+   .quantize_linear = prepare_scalar_quantize_linear,         \
+   .dequantize_linear = prepare_scalar_dequantize_linear},
+#define QCONFORM_KERNELS(set_name, set_description, is_available, convolution, elementwise)              \
+  {.name = #set_name,                                                                                    \
+   .description = set_description,                                                                       \
+   .available = is_available,                                                                            \
+   .qlinear_conv = qlinear_conv_with<convolution_leaves_##convolution, requantize_leaves_##elementwise>, \
+   .conv_integer = conv_integer_with<convolution_leaves_##convolution>,                                  \
+   .quantize_linear = quantize_linear_with<quantize_leaves_##elementwise>,                               \
+   .dequantize_linear = dequantize_linear_with<dequantize_leaves_##elementwise>},
+constexpr KernelSet kKernelSets[] = {
 #include "reference/kernels.inc"
-#undef QCONFORM_REFERENCE_KERNELS
 };
+#undef QCONFORM_REFERENCE_KERNELS
+#undef QCONFORM_KERNELS
 
 }  // namespace
 

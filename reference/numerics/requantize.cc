@@ -35,12 +35,6 @@ std::int32_t round_quotient(uint128 numerator, std::uint32_t denominator, int ex
   return static_cast<std::int32_t>(std::min(quotient, uint128{1} << kSaturatingBits));
 }
 
-// c = RN32(RN32(sx*sw)/sy), the multiplier that float implementations compute once per channel.
-float float_multiplier(const Requantization& p) {
-  const float product = p.x_scale * p.w_scale;
-  return product / p.y_scale;
-}
-
 std::int32_t requantize_ort_f32(std::int32_t accumulator, const Requantization& p) {
   const float scaled = static_cast<float>(accumulator) * float_multiplier(p);
   const auto lo = static_cast<float>(p.y_range.lo - p.y_zero_point);
@@ -63,6 +57,11 @@ std::int32_t requantize_onnx_reference(std::int32_t accumulator, const Requantiz
 }
 
 }  // namespace
+
+float float_multiplier(const Requantization& p) {
+  const float product = p.x_scale * p.w_scale;
+  return product / p.y_scale;
+}
 
 std::int32_t round_scaled_exactly(std::int64_t accumulator, float x_scale, float w_scale, float y_scale) {
   const FloatParts sx = parts_of(x_scale);

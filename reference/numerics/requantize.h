@@ -29,6 +29,10 @@ struct Requantization {
   IntegerRange y_range;
 };
 
+/// c = RN32(RN32(sx*sw)/sy): the multiplier of the float profiles, computed once per channel. May be
+/// infinite or zero where the scales are extreme.
+[[nodiscard]] float float_multiplier(const Requantization& parameters);
+
 /// rne(accumulator * sx * sw / sy), saturated to [-2^13, 2^13] where it is larger: far outside any
 /// 8-bit range. Exact for every finite scale and |accumulator| < 2^47.
 [[nodiscard]] std::int32_t round_scaled_exactly(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);

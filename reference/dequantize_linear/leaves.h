@@ -1,0 +1,25 @@
+// The leaf routines of DequantizeLinear: all that one instruction set contributes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace qconform::reference {
+
+/// One channel's parameters. Plain data.
+struct DequantizeChannel {
+  float scale;
+  std::int32_t zero_point;
+};
+
+/// Dequantizes `count` elements of one channel, a multiple of kStrip, into float32. x and y may
+/// have any alignment.
+using DequantizeStrip = void (*)(const std::byte* x, std::int64_t count, const DequantizeChannel* channel,
+                                 std::byte* y);
+
+/// Indexed by DequantizeInput.
+struct DequantizeLeaves {
+  DequantizeStrip strip[3];
+};
+
+}  // namespace qconform::reference

@@ -1,0 +1,15 @@
+// DequantizeLinear for the optimized kernel sets.
+#pragma once
+
+#include <memory>
+
+#include "reference/dequantize_linear/leaves.h"
+#include "reference/kernels.h"
+
+namespace qconform::reference {
+
+/// The leaves must outlive the node.
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_vectorized_dequantize_linear(const DequantizeLinear& node,
+                                                                                 const DequantizeLeaves& leaves);
+
+}  // namespace qconform::reference

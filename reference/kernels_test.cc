@@ -1,0 +1,324 @@
+// Every kernel set that this CPU runs against the reference, bit for bit, on random and directed
+// nodes. The sets come from kernel_sets(): a new one is tested without a line here.
+//
+// x, w and y lie against inaccessible pages, alternately at their front and at their back, so a
+// read or write outside them ends the program; the weights are overwritten after preparation.
+
+#include "reference/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "reference/kernels_test_support.h"
+
+namespace qconform::reference {
+namespace {
+
+using testing::Random;
+
+constexpr std::size_t kCapacity = std::size_t{1} << 20;
+constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
+                                         RoundingProfile::onnx_reference};
+
+std::vector<std::byte> bytes_of(const void* data, std::size_t size) {
+  const auto* const begin = static_cast<const std::byte*>(data);
+  return {begin, begin + size};
+}
+
+class KernelSets : public ::testing::Test {
+ protected:
+  // Prepares a node from w with `prepare(set, w)`, runs it on x for every set and compares.
+  template <typename Prepare>
+  void check(const std::vector<std::byte>& x, const std::vector<std::byte>& w, const std::vector<std::byte>& expected,
+             bool at_front, Prepare prepare) {
+    const std::span<std::byte> x_memory = x_.bytes(x.size(), at_front);
+    const std::span<std::byte> w_memory = w_.bytes(w.size(), at_front);
+    const std::span<std::byte> y_memory = y_.bytes(expected.size(), at_front);
+    std::copy(x.begin(), x.end(), x_memory.begin());
+    for (const KernelSet& set : kernel_sets()) {
+      if (!set.available()) continue;
+      std::copy(w.begin(), w.end(), w_memory.begin());
+      const std::unique_ptr<PreparedNode> node = prepare(set, std::span<const std::byte>(w_memory));
+      std::fill(w_memory.begin(), w_memory.end(), std::byte{0xAA});
+      // Twice: a prepared node keeps nothing from one run to the next.
+      for (const std::byte poison : {std::byte{0xAA}, std::byte{0x55}}) {
+        std::fill(y_memory.begin(), y_memory.end(), poison);
+        node->run(x_memory, y_memory);
+        ASSERT_EQ(first_difference(y_memory, expected), expected.size()) << "kernel set " << set.name;
+      }
+      elements_[set.name] += expected.size();
+    }
+  }
+
+  static std::size_t first_difference(std::span<const std::byte> got, std::span<const std::byte> expected) {
+    std::size_t i = 0;
+    while (i < expected.size() && got[i] == expected[i]) ++i;
+    return i;
+  }
+
+  void check_qlinear_conv(const QLinearConv& node, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
+                          bool at_front) {
+    const ConvolutionGeometry& g = node.operands.geometry;
+    std::vector<std::byte> y(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
+    for (const RoundingProfile profile : kProfiles) {
+      SCOPED_TRACE("profile " + std::to_string(static_cast<int>(profile)));
+      qlinear_conv(node, profile, x, w, y);
+      check(x, w, y, at_front, [&](const KernelSet& set, std::span<const std::byte> weights) {
+        return set.qlinear_conv(node, profile, weights);
+      });
+    }
+  }
+
+  void check_conv_integer(const ConvolutionOperands& operands, const std::vector<std::byte>& x,
+                          const std::vector<std::byte>& w, bool at_front) {
+    const ConvInteger node{operands};
+    const ConvolutionGeometry& g = operands.geometry;
+    std::vector<std::int32_t> y(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
+    conv_integer(node, x, w, y);
+    check(x, w, bytes_of(y.data(), y.size() * sizeof(std::int32_t)), at_front,
+          [&](const KernelSet& set, std::span<const std::byte> weights) { return set.conv_integer(node, weights); });
+  }
+
+  // Both convolutions on random data of one geometry.
+  void check_convolutions(Random& random, const ConvolutionOperands& operands) {
+    SCOPED_TRACE(testing::describe(operands));
+    const ConvolutionGeometry& g = operands.geometry;
+    const auto x =
+        testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), operands.x_zero_point);
+    const auto w = testing::random_bytes(random, g.output_channels * g.depth(),
+                                         operands.w_zero_point.empty() ? 0 : operands.w_zero_point[0]);
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
+    accumulate(operands, x, w, sums);
+    const bool at_front = random.one_in(2);
+    ASSERT_NO_FATAL_FAILURE(check_conv_integer(operands, x, w, at_front));
+    ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(testing::random_requantization(random, operands, sums), x, w, at_front));
+  }
+
+  // A set that is available must have computed something; one that is not is reported, never passed.
+  void TearDown() override {
+    for (const KernelSet& set : kernel_sets()) {
+      if (!set.available()) {
+        std::cout << "kernel set " << set.name << ": not run, this CPU lacks it\n";
+        continue;
+      }
+      std::cout << "kernel set " << set.name << ": " << elements_[set.name] << " bytes equal\n";
+      EXPECT_GT(elements_[set.name], 0U) << "kernel set " << set.name << " is available but computed nothing";
+    }
+  }
+
+ private:
+  testing::GuardedMemory x_{kCapacity};
+  testing::GuardedMemory w_{kCapacity};
+  testing::GuardedMemory y_{kCapacity};
+  std::map<std::string, std::size_t> elements_;
+};
+
+// A one-dimensional convolution without padding.
+ConvolutionOperands plain_operands(std::int64_t channels, std::int64_t outputs, std::int64_t input,
+                                   std::int64_t kernel) {
+  ConvolutionOperands o;
+  o.geometry = {.batch = 1,
+                .input_channels = channels,
+                .output_channels = outputs,
+                .group = 1,
+                .axes = {{.input = input,
+                          .kernel = kernel,
+                          .stride = 1,
+                          .dilation = 1,
+                          .pad_begin = 0,
+                          .pad_end = 0,
+                          .output = input - kernel + 1}}};
+  o.w_zero_point.assign(static_cast<std::size_t>(outputs), 0);
+  return o;
+}
+
+TEST(KernelSetList, BeginsWithTheReferenceAndNamesNoSetTwice) {
+  ASSERT_FALSE(kernel_sets().empty());
+  EXPECT_STREQ(kernel_sets().front().name, "scalar");
+  EXPECT_TRUE(kernel_sets().front().available());
+  std::set<std::string> names;
+  for (const KernelSet& set : kernel_sets()) EXPECT_TRUE(names.insert(set.name).second) << set.name;
+}
+
+TEST_F(KernelSets, EqualTheReferenceOnRandomConvolutions) {
+  const int cases = testing::scaled(3000);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i));
+    ASSERT_NO_FATAL_FAILURE(check_convolutions(random, testing::random_operands(random)));
+  }
+}
+
+// One case on either side of every tile border: channels, positions and depth.
+TEST_F(KernelSets, EqualTheReferenceAroundTileBorders) {
+  Random random(1);
+  for (const std::int64_t channels : {1, 2, 7}) {
+    for (std::int64_t outputs = 1; outputs <= 18; ++outputs) {
+      for (const std::int64_t input : {1, 4, 5, 8, 9, 15, 16, 17, 32, 33, 63, 64, 65, 79, 128, 129}) {
+        ConvolutionOperands o = plain_operands(channels, outputs, input, 1);
+        o.x_zero_point = 77;
+        if (outputs % 4 == 1 || testing::scaled(100) >= 100) {
+          ASSERT_NO_FATAL_FAILURE(check_convolutions(random, o));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(KernelSets, EqualTheReferenceBeyondEveryBlockSize) {
+  Random random(2);
+  struct Size {
+    std::int64_t channels, outputs, input, kernel;
+  };
+  for (const Size& s : {Size{511, 5, 3, 1}, Size{512, 5, 3, 1}, Size{513, 5, 3, 1}, Size{1100, 3, 17, 1},
+                        Size{1, 3, 700, 601}, Size{2, 3, 560, 513}, Size{3, 2, 1100, 1030}, Size{3, 255, 5, 1},
+                        Size{3, 256, 5, 1}, Size{3, 257, 66, 1}, Size{2, 530, 3, 2}}) {
+    ASSERT_NO_FATAL_FAILURE(check_convolutions(random, plain_operands(s.channels, s.outputs, s.input, s.kernel)));
+  }
+}
+
+// The largest products, deep enough to leave 32 bits: sums wrap, they do not saturate (rule C17).
+TEST_F(KernelSets, WrapSumsAsTheReferenceDoes) {
+  struct Extreme {
+    Integer8 x_type, w_type;
+    std::int32_t x, x_zero_point, w, w_zero_point;
+  };
+  for (const Extreme& e : {Extreme{Integer8::uint8, Integer8::uint8, 255, 0, 255, 0},
+                           Extreme{Integer8::uint8, Integer8::int8, 255, 0, -128, 127},
+                           Extreme{Integer8::int8, Integer8::int8, -128, 127, -128, 127},
+                           Extreme{Integer8::int8, Integer8::uint8, 127, -128, 0, 255}}) {
+    ConvolutionOperands o = plain_operands(33030, 2, 9, 1);
+    o.x_type = e.x_type;
+    o.w_type = e.w_type;
+    o.x_zero_point = e.x_zero_point;
+    o.w_zero_point = {e.w_zero_point, e.w_zero_point};
+    const std::vector<std::byte> x(33030 * 9, store8(e.x));
+    const std::vector<std::byte> w(33030 * 2, store8(e.w));
+    ASSERT_NO_FATAL_FAILURE(check_conv_integer(o, x, w, true));
+    QLinearConv node;
+    node.operands = o;
+    node.w_scale = {1, 0x1p-24F};
+    node.y_scale = 0x1p+5F;
+    ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(node, x, w, false));
+  }
+}
+
+// Without input channels every output is its bias: any accumulator can be put to requantization.
+TEST_F(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
+  const int cases = testing::scaled(1500);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 1'000'000);
+    const ConvolutionOperands o = plain_operands(0, 150, random.between(1, 3), 1);
+    const auto positions = static_cast<std::size_t>(o.geometry.output_positions());
+    const std::vector<std::int64_t> sums(150 * positions, 0);
+    QLinearConv node = testing::random_requantization(random, o, sums);
+    ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(node, {}, {}, random.one_in(2)));
+  }
+}
+
+QuantizationLayout random_layout(Random& random) {
+  QuantizationLayout layout;
+  if (random.one_in(2)) {
+    layout.outer = random.between(1, 3);
+    layout.channels = random.between(random.one_in(20) ? 0 : 1, 5);
+  }
+  layout.inner = random.one_in(20) ? 0 : random.between(1, random.one_in(2) ? 20 : 100);
+  return layout;
+}
+
+// A float that quantizes to anything: ordinary, next to a tie, special, or any bits at all.
+float random_float(Random& random, float scale) {
+  const float near = (static_cast<float>(random.between(-300, 300)) + 0.5F) * scale;
+  switch (random.between(0, 3)) {
+    case 0: return static_cast<float>(random.between(-4000, 4000)) * scale / 16;
+    case 1: return near;
+    case 2: return std::bit_cast<float>(std::bit_cast<std::uint32_t>(near) + (random.one_in(2) ? 1U : ~0U));
+    default: return std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
+  }
+}
+
+QuantizeLinear random_quantize_linear(Random& random) {
+  QuantizeLinear node;
+  node.layout = random_layout(random);
+  node.x_type = random.one_in(3) ? QuantizeInput::int32 : QuantizeInput::float32;
+  node.y_type = random.one_in(2) ? Integer8::uint8 : Integer8::int8;
+  const IntegerRange range = range_of(node.y_type);
+  for (std::int64_t c = 0; c < node.layout.channels; ++c) {
+    const auto ordinary = static_cast<float>(random.between(1, 1000)) / 256;
+    node.y_scale.push_back(random.one_in(4) ? testing::random_scale(random) : ordinary);
+    node.y_zero_point.push_back(static_cast<std::int32_t>(random.between(range.lo, range.hi)));
+  }
+  return node;
+}
+
+std::vector<std::byte> random_x(Random& random, const QuantizeLinear& node) {
+  const auto elements = static_cast<std::size_t>(node.layout.elements());
+  std::vector<std::byte> x(4 * elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const auto channel = static_cast<std::int64_t>(i) / node.layout.inner % node.layout.channels;
+    auto bits = std::bit_cast<std::uint32_t>(random_float(random, node.y_scale[static_cast<std::size_t>(channel)]));
+    if (node.x_type == QuantizeInput::int32) {
+      bits = static_cast<std::uint32_t>(random.one_in(4) ? random.bits()
+                                                         : static_cast<std::uint64_t>(random.between(-2000, 2000)));
+    }
+    std::memcpy(x.data() + 4 * i, &bits, sizeof bits);
+  }
+  return x;
+}
+
+TEST_F(KernelSets, EqualTheReferenceOnRandomQuantizeLinear) {
+  const int cases = testing::scaled(8000);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 2'000'000);
+    const QuantizeLinear node = random_quantize_linear(random);
+    const std::vector<std::byte> x = random_x(random, node);
+    std::vector<std::byte> y(static_cast<std::size_t>(node.layout.elements()));
+    quantize_linear(node, x, y);
+    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), [&](const KernelSet& set, std::span<const std::byte>) {
+      return set.quantize_linear(node);
+    }));
+  }
+}
+
+DequantizeLinear random_dequantize_linear(Random& random) {
+  DequantizeLinear node;
+  node.layout = random_layout(random);
+  node.x_type = random.pick({DequantizeInput::uint8, DequantizeInput::int8, DequantizeInput::int32});
+  for (std::int64_t c = 0; c < node.layout.channels; ++c) {
+    // Any bits: zero, subnormal, infinite and NaN scales follow IEEE arithmetic too (rule D6).
+    const auto any = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
+    const auto special = std::bit_cast<float>(random.pick({0U, 0x80000000U, 1U, 0x7F800000U, 0x7FC00000U}));
+    node.x_scale.push_back(random.one_in(8) ? special : any);
+    const auto zero_point = static_cast<std::int32_t>(random.between(0, 127));
+    node.x_zero_point.push_back(node.x_type == DequantizeInput::int32   ? 0
+                                : node.x_type == DequantizeInput::uint8 ? 2 * zero_point
+                                                                        : zero_point - 64);
+  }
+  return node;
+}
+
+TEST_F(KernelSets, EqualTheReferenceOnRandomDequantizeLinear) {
+  const int cases = testing::scaled(8000);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 3'000'000);
+    const DequantizeLinear node = random_dequantize_linear(random);
+    const std::int64_t size = node.x_type == DequantizeInput::int32 ? 4 : 1;
+    const auto x = testing::random_bytes(random, size * node.layout.elements(), 0);
+    std::vector<float> y(static_cast<std::size_t>(node.layout.elements()));
+    dequantize_linear(node, x, y);
+    ASSERT_NO_FATAL_FAILURE(
+        check(x, {}, bytes_of(y.data(), y.size() * sizeof(float)), random.one_in(2),
+              [&](const KernelSet& set, std::span<const std::byte>) { return set.dequantize_linear(node); }));
+  }
+}
+
+}  // namespace
+}  // namespace qconform::reference

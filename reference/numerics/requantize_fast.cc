@@ -1,0 +1,36 @@
+#include "reference/numerics/requantize_fast.h"
+
+#include <bit>
+
+#include "reference/numerics/float_parts.h"
+
+namespace qconform::reference {
+namespace {
+
+constexpr double kInDoubt = 0.5 - 0x1p-32;
+constexpr double kNeverInDoubt = 1;       // |p - rne(p)| is at most one half
+constexpr int kExactMultiplierBits = 21;  // 53 less the 32 of the accumulator
+
+int significant_bits(std::uint64_t value) {
+  return value == 0 ? 0 : static_cast<int>(std::bit_width(value)) - std::countr_zero(value);
+}
+
+// Whether every product of a 32-bit integer with sx*sw/sy fits a double.
+bool multiplies_exactly(const Requantization& p) {
+  const std::uint64_t product = std::uint64_t{parts_of(p.x_scale).mantissa} * parts_of(p.w_scale).mantissa;
+  return significant_bits(parts_of(p.y_scale).mantissa) == 1 && significant_bits(product) <= kExactMultiplierBits;
+}
+
+}  // namespace
+
+FastRequantization fast_requantization(const Requantization& p) {
+  const double product = static_cast<double>(p.x_scale) * static_cast<double>(p.w_scale);
+  return {.multiplier = product / static_cast<double>(p.y_scale),
+          .doubt = multiplies_exactly(p) ? kNeverInDoubt : kInDoubt,
+          .float_multiplier = float_multiplier(p),
+          .zero_point = p.y_zero_point,
+          .lo = p.y_range.lo,
+          .hi = p.y_range.hi};
+}
+
+}  // namespace qconform::reference

@@ -1,0 +1,21 @@
+// QLinearConv for the optimized kernel sets: the blocked convolution with requantized output.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "reference/convolution/leaves.h"
+#include "reference/kernels.h"
+#include "reference/numerics/requantize_fast.h"
+
+namespace qconform::reference {
+
+/// The leaves must outlive the node.
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_blocked_qlinear_conv(const QLinearConv& node,
+                                                                         RoundingProfile profile,
+                                                                         std::span<const std::byte> w,
+                                                                         const ConvolutionLeaves& convolution,
+                                                                         const RequantizeLeaves& requantize);
+
+}  // namespace qconform::reference
