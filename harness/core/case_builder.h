@@ -77,9 +77,9 @@ class CaseBuilder {
     case_.opset_version = 10;
   }
   Self& self() { return static_cast<Self&>(*this); }
-  template <typename T>
-  Self& set(T& member, T value) {
-    member = std::move(value);
+  template <typename Member, typename Value>
+  Self& set(Member& member, Value&& value) {
+    member = std::forward<Value>(value);
     return self();
   }
   /// The case with these inputs, overridden, and without omitted ones at the end.

@@ -1,0 +1,271 @@
+#include "harness/json/case_json.h"
+
+#include <bit>
+
+#include "harness/core/file.h"
+#include "harness/core/limits.h"
+#include "harness/json/case_json_object.h"
+#include "harness/json/element_json.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::string_view kFormat = "qconform-cases";
+constexpr std::int64_t kVersion = 1;
+
+template <typename... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <typename... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+Json float_object(float value) {
+  return element_json(ElementType::float32, std::bit_cast<std::uint32_t>(value));
+}
+
+Json list_object(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text_json(text));
+  return list;
+}
+
+Json attribute_object(const Attribute& attribute) {
+  Json object = Json::object();
+  object["name"] = text_json(attribute.name);
+  std::visit(Overloaded{[&](std::int64_t value) { object["int"] = value; },
+                        [&](float value) { object["float"] = float_object(value); },
+                        [&](const std::string& value) { object["string"] = text_json(value); },
+                        [&](const std::vector<std::int64_t>& values) { object["ints"] = values; },
+                        [&](const std::vector<float>& values) {
+                          Json& list = object["floats"] = Json::array();
+                          for (const float value : values) list.push_back(float_object(value));
+                        }},
+             attribute.value);
+  return object;
+}
+
+// ONNX's name of the input at `position`, or "" where there is none.
+std::string_view input_name(const Operator* known, std::size_t position) {
+  return known != nullptr && position < known->inputs.size() ? known->inputs[position].name : std::string_view{};
+}
+
+Json inputs_object(const Case& test_case) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    const std::optional<Tensor>& input = test_case.inputs[i];
+    list.push_back(input ? tensor_object(*input, input_name(known, i)) : Json());
+  }
+  return list;
+}
+
+Json provenance_object(const Provenance& provenance) {
+  Json object = Json::object();
+  object["source"] = text_json(provenance.source);
+  object["seed"] = provenance.seed;
+  object["index"] = provenance.index;
+  return object;
+}
+
+template <typename T>
+bool read_value(JsonFields& fields, const Json& value, const std::string& where, Attribute::Value& out) {
+  T result{};
+  bool good = false;
+  if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<float>>) {
+    good = fields.read_list(value, where, limits::kAttributeValues, result);
+  } else {
+    good = fields.read(value, where, result);
+  }
+  out = std::move(result);
+  return good;
+}
+
+bool read_attribute(JsonFields& fields, const Json& value, const std::string& where, Attribute& out) {
+  if (!fields.object(value, where, {"name"}, {"int", "float", "string", "ints", "floats"})) return false;
+  if (value.size() != 2) return fields.refuse(where, "expected one of int, float, string, ints, floats");
+  if (!fields.read(value["name"], json_path(where, "name"), out.name)) return false;
+  const auto is_name = [](const auto& member) { return member.key() == "name"; };
+  auto member = value.begin();
+  if (is_name(member)) ++member;
+  const std::string path = json_path(where, member.key());
+  if (member.key() == "int") return read_value<std::int64_t>(fields, *member, path, out.value);
+  if (member.key() == "float") return read_value<float>(fields, *member, path, out.value);
+  if (member.key() == "string") return read_value<std::string>(fields, *member, path, out.value);
+  if (member.key() == "ints") return read_value<std::vector<std::int64_t>>(fields, *member, path, out.value);
+  return read_value<std::vector<float>>(fields, *member, path, out.value);
+}
+
+bool read_attributes(JsonFields& fields, const Json& value, const std::string& where, Case& out) {
+  if (!fields.array(value, where, limits::kAttributes)) return false;
+  out.attributes.resize(value.size());
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!read_attribute(fields, value[i], json_path(where, i), out.attributes[i])) return false;
+  }
+  return true;
+}
+
+// The name is for the reader of the file; the position decides. A wrong one would mislead.
+bool check_input_name(JsonFields& fields, const Json& input, const std::string& where, const Operator* known,
+                      std::size_t position) {
+  const auto name = input.find("name");
+  if (name == input.end()) return true;
+  std::string text;
+  if (!fields.read(*name, json_path(where, "name"), text)) return false;
+  if (known == nullptr || text == input_name(known, position)) return true;
+  const std::string_view expected = input_name(known, position);
+  return fields.refuse(json_path(where, "name"),
+                       brief(*name) + " is not input " + std::to_string(position) + " of " + std::string(known->name) +
+                           (expected.empty() ? "" : ", which is \"" + std::string(expected) + "\""));
+}
+
+bool read_inputs(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
+  if (!fields.array(value, where, limits::kInputs)) return false;
+  const Operator* known = find_operator(out.domain, out.op_type);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    out.inputs.emplace_back();
+    if (value[i].is_null()) continue;
+    const std::string path = json_path(where, i);
+    if (!read_tensor(fields, value[i], path, bytes_left, out.inputs.back().emplace()) ||
+        !check_input_name(fields, value[i], path, known, i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool read_expectation(JsonFields& fields, const Json& object, const std::string& where, Case& out) {
+  const auto value = object.find("expectation");
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, "expectation");
+  std::string name;
+  if (!fields.read(*value, path, name)) return false;
+  const std::optional<Expectation> expectation = expectation_named(name);
+  if (!expectation) return fields.refuse(path, "expected unstated, valid, latitude or invalid, got " + brief(*value));
+  out.expectation = *expectation;
+  return true;
+}
+
+bool read_provenance(JsonFields& fields, const Json& object, const std::string& where, Provenance& out) {
+  const auto value = object.find("provenance");
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, "provenance");
+  return fields.object(*value, path, {"source", "seed", "index"}) &&
+         fields.read_optional(*value, path, "source", out.source) &&
+         fields.read_optional(*value, path, "seed", out.seed) && fields.read_optional(*value, path, "index", out.index);
+}
+
+bool read_texts(JsonFields& fields, const Json& object, const std::string& where, std::string_view key,
+                std::vector<std::string>& out) {
+  const auto value = object.find(key);
+  return value == object.end() || fields.read_list(*value, json_path(where, key), limits::kAttributeValues, out);
+}
+
+bool read_recorded_output(JsonFields& fields, const Json& object, const std::string& where, std::int64_t& bytes_left,
+                          Case& out) {
+  const auto value = object.find("recorded_output");
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, "recorded_output");
+  if (value->contains("name")) return fields.refuse(path, "the output has no name");
+  return read_tensor(fields, *value, path, bytes_left, out.recorded_output.emplace());
+}
+
+bool read_document(JsonFields& fields, const Json& document, const CaseJsonLimits& allowed, std::vector<Case>& out) {
+  if (!fields.object(document, "", {"format", "version", "cases"})) return false;
+  const Json& format = document["format"];
+  if (format != kFormat) return fields.refuse("format", "expected \"qconform-cases\", got " + brief(format));
+  const Json& version = document["version"];
+  if (version != kVersion) return fields.refuse("version", "expected 1, got " + brief(version));
+  const Json& cases = document["cases"];
+  if (!fields.array(cases, "cases", limits::kJsonValues)) return false;
+  std::int64_t bytes_left = allowed.tensor_bytes;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!read_case(fields, cases[i], json_path("cases", i), bytes_left, out.emplace_back())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Json case_object(const Case& test_case) {
+  Json object = Json::object();
+  object["id"] = text_json(test_case.id);
+  if (!test_case.note.empty()) object["note"] = text_json(test_case.note);
+  if (!test_case.rules.empty()) object["rules"] = list_object(test_case.rules);
+  if (!test_case.tags.empty()) object["tags"] = list_object(test_case.tags);
+  if (test_case.expectation != Expectation::unstated) object["expectation"] = name_of(test_case.expectation);
+  object["op_type"] = text_json(test_case.op_type);
+  if (!test_case.domain.empty()) object["domain"] = text_json(test_case.domain);
+  object["opset_version"] = test_case.opset_version;
+  if (!test_case.attributes.empty()) {
+    Json& list = object["attributes"] = Json::array();
+    for (const Attribute& attribute : test_case.attributes) list.push_back(attribute_object(attribute));
+  }
+  object["inputs"] = inputs_object(test_case);
+  if (test_case.recorded_output) object["recorded_output"] = tensor_object(*test_case.recorded_output);
+  if (test_case.provenance != Provenance{}) object["provenance"] = provenance_object(test_case.provenance);
+  return object;
+}
+
+bool read_case(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
+  if (!fields.object(
+          value, where, {"id", "op_type", "opset_version", "inputs"},
+          {"note", "rules", "tags", "expectation", "domain", "attributes", "recorded_output", "provenance"})) {
+    return false;
+  }
+  const auto attributes = value.find("attributes");
+  return fields.read(value["id"], json_path(where, "id"), out.id) &&
+         fields.read_optional(value, where, "note", out.note) && read_texts(fields, value, where, "rules", out.rules) &&
+         read_texts(fields, value, where, "tags", out.tags) && read_expectation(fields, value, where, out) &&
+         fields.read(value["op_type"], json_path(where, "op_type"), out.op_type) &&
+         fields.read_optional(value, where, "domain", out.domain) &&
+         fields.read(value["opset_version"], json_path(where, "opset_version"), out.opset_version) &&
+         (attributes == value.end() || read_attributes(fields, *attributes, json_path(where, "attributes"), out)) &&
+         read_inputs(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out) &&
+         read_recorded_output(fields, value, where, bytes_left, out) &&
+         read_provenance(fields, value, where, out.provenance);
+}
+
+std::string cases_json(std::span<const Case> cases) {
+  Json document = Json::object();
+  document["format"] = kFormat;
+  document["version"] = kVersion;
+  Json& list = document["cases"] = Json::array();
+  for (const Case& test_case : cases) list.push_back(case_object(test_case));
+  return print_json(document);
+}
+
+std::string case_json(const Case& test_case) {
+  return cases_json(std::span(&test_case, 1));
+}
+
+Result<std::vector<Case>> read_cases_json(std::string_view text, const CaseJsonLimits& allowed) {
+  const Result<Json> document = parse_json(text);
+  if (!document) return tl::unexpected<Error>(document.error());
+  JsonFields fields;
+  std::vector<Case> cases;
+  if (!read_document(fields, *document, allowed, cases)) return tl::unexpected<Error>(*fields.error());
+  return cases;
+}
+
+Result<std::vector<Case>> load_cases(const std::filesystem::path& path) {
+  const Result<std::string> text = read_file(path, limits::kJsonFileBytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  Result<std::vector<Case>> cases = read_cases_json(*text);
+  if (!cases) return tl::unexpected<Error>(cases.error().in(path.string()));
+  return cases;
+}
+
+Result<void> save_cases(const std::filesystem::path& path, std::span<const Case> cases) {
+  return write_file(path, cases_json(cases));
+}
+
+Result<Case> load_case(const std::filesystem::path& path) {
+  Result<std::vector<Case>> cases = load_cases(path);
+  if (!cases) return tl::unexpected<Error>(cases.error());
+  if (cases->size() == 1) return std::move(cases->front());
+  return fail(path.string() + ": cases", "expected one case, got " + std::to_string(cases->size()));
+}
+
+}  // namespace qconform

@@ -1,0 +1,28 @@
+// Cases and tensors as nlohmann objects, for writers of larger documents. Internal to the harness.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/json/json_fields.h"
+#include "harness/json/json_text.h"
+
+namespace qconform {
+
+/// {"type": "uint8", "shape": [2], "data": [1, 2]}, with "fill" instead of "data" where more than 16
+/// elements are all the same; "name" comes first unless it is empty.
+[[nodiscard]] Json tensor_object(const Tensor& tensor, std::string_view name = {});
+
+/// An element of "cases".
+[[nodiscard]] Json case_object(const Case& test_case);
+
+/// Reads what tensor_object writes. `bytes_left` is what tensors may still take; it is reduced.
+/// A "name" is checked by the caller.
+bool read_tensor(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                 Tensor& out);
+
+/// Reads what case_object writes.
+bool read_case(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out);
+
+}  // namespace qconform
