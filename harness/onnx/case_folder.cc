@@ -1,0 +1,179 @@
+#include "harness/onnx/case_folder.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "harness/onnx/case_metadata.h"
+#include "harness/onnx/node_proto.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_proto.h"
+
+namespace qconform {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDataSetPrefix = "test_data_set_";
+constexpr const char* kOutputFile = "output_0.pb";
+
+std::string input_file(int index) {
+  return "input_" + std::to_string(index) + ".pb";
+}
+
+std::optional<std::uint64_t> data_set_number(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (name.compare(0, kDataSetPrefix.size(), kDataSetPrefix) != 0) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + kDataSetPrefix.size(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+Result<Tensor> read_tensor_file(const fs::path& file, const ExternalFolder& external) {
+  onnx::TensorProto proto;
+  if (const auto read = read_message(file, proto); !read) return tl::unexpected(read.error());
+  return tensor_from_proto(proto, external).map_error([&](const Error& error) { return error.in(file.string()); });
+}
+
+/// Which file holds each graph input. Models before IR version 4 list initializers among the graph
+/// inputs; a data set may or may not have files for those.
+std::map<std::string, fs::path> input_files(const onnx::GraphProto& graph, const fs::path& data_set) {
+  int count = 0;
+  std::error_code error;
+  while (fs::exists(data_set / input_file(count), error)) ++count;
+  std::map<std::string, fs::path> files;
+  int next = 0;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const auto& all = graph.initializer();
+    const bool initialized =
+        std::any_of(all.begin(), all.end(), [&](const onnx::TensorProto& t) { return t.name() == input.name(); });
+    if (initialized && count < graph.input_size()) continue;
+    if (next < count) files.emplace(input.name(), data_set / input_file(next));
+    ++next;
+  }
+  return files;
+}
+
+Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, const fs::path& file) {
+  onnx::TensorProto proto;
+  write_tensor(tensor, name, proto);
+  const auto bytes = message_bytes(proto);
+  if (!bytes) return tl::unexpected(bytes.error().in(file.string()));
+  return write_onnx_file(file, *bytes);
+}
+
+void add_graph_input(const Tensor& tensor, const std::string& name, onnx::GraphProto& graph) {
+  onnx::ValueInfoProto& info = *graph.add_input();
+  info.set_name(name);
+  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<std::int32_t>(tensor.type));
+  type.mutable_shape();
+  for (const std::int64_t dimension : tensor.shape) type.mutable_shape()->add_dim()->set_dim_value(dimension);
+}
+
+Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx::GraphProto& graph) {
+  const std::vector<std::string> names = input_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!test_case.inputs[i]) continue;
+    const fs::path file = data_set / input_file(graph.input_size());
+    add_graph_input(*test_case.inputs[i], names[i], graph);
+    if (auto written = write_tensor_file(*test_case.inputs[i], names[i], file); !written) return written;
+  }
+  return {};
+}
+
+/// A folder written over another must not keep that one's files.
+Result<fs::path> empty_data_set(const fs::path& folder) {
+  const fs::path data_set = folder / (std::string(kDataSetPrefix) + "0");
+  std::error_code error;
+  fs::create_directories(data_set, error);
+  if (error) return fail(data_set.string(), error.message());
+  for (int i = 0; fs::remove(data_set / input_file(i), error); ++i) continue;
+  fs::remove(data_set / kOutputFile, error);
+  return data_set;
+}
+
+}  // namespace
+
+Result<void> write_case_folder(const Case& test_case, const fs::path& folder, const Tensor* computed_output,
+                               const std::optional<OutputType>& output) {
+  const auto data_set = empty_data_set(folder);
+  if (!data_set) return tl::unexpected(data_set.error());
+  onnx::ModelProto model;
+  if (auto written = write_one_node_model(test_case, output, model); !written) return written;
+  if (auto written = write_inputs(test_case, *data_set, *model.mutable_graph()); !written) return written;
+  const Tensor* held = test_case.recorded_output ? &*test_case.recorded_output : computed_output;
+  if (held != nullptr) {
+    if (auto written = write_tensor_file(*held, kOutputName, *data_set / kOutputFile); !written) return written;
+  }
+  const OutputOrigin origin = test_case.recorded_output    ? OutputOrigin::recorded
+                              : computed_output != nullptr ? OutputOrigin::computed
+                                                           : OutputOrigin::none;
+  write_metadata(test_case, origin, model);
+  const auto bytes = message_bytes(model);
+  if (!bytes) return tl::unexpected(bytes.error().in(folder.string()));
+  return write_onnx_file(folder / "model.onnx", *bytes);
+}
+
+std::vector<fs::path> data_sets_of(const fs::path& folder) {
+  std::vector<std::pair<std::uint64_t, fs::path>> numbered;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto number = data_set_number(entry->path())) numbered.emplace_back(*number, entry->path());
+  }
+  std::sort(numbered.begin(), numbered.end());
+  std::vector<fs::path> sorted;
+  for (auto& [number, path] : numbered) sorted.push_back(std::move(path));
+  return sorted;
+}
+
+Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& folder, const fs::path& data_set) {
+  const onnx::GraphProto& graph = model.graph();
+  if (graph.node_size() != 1) {
+    return fail("graph", "expected a single node, got " + std::to_string(graph.node_size()));
+  }
+  const std::map<std::string, fs::path> files = input_files(graph, data_set);
+  auto result = case_from_node(model, graph.node(0), [&](const std::string& name) -> Result<Tensor> {
+    if (const auto file = files.find(name); file != files.end()) return read_tensor_file(file->second, folder);
+    for (const onnx::TensorProto& initializer : graph.initializer()) {
+      if (initializer.name() == name) return tensor_from_proto(initializer, folder);
+    }
+    return fail("input " + quoted_name(name), "has neither a file in " + data_set.string() + " nor an initializer");
+  });
+  if (!result) return result;
+  const auto number = data_set_number(data_set).value_or(0);
+  std::error_code error;
+  const std::string name = fs::canonical(folder, error).filename().string();
+  result->id = number == 0 ? name : name + "/" + std::to_string(number);
+  result->provenance = {"onnx:" + name, 0, number};
+  const auto origin = read_metadata(model, *result);
+  if (!origin) return tl::unexpected(origin.error());
+  if (*origin == OutputOrigin::none || *origin == OutputOrigin::computed) return result;
+  if (!fs::exists(data_set / kOutputFile, error)) return result;
+  auto output = read_tensor_file(data_set / kOutputFile, folder);
+  if (!output) return tl::unexpected(output.error());
+  result->recorded_output = std::move(*output);
+  return result;
+}
+
+Result<std::vector<Case>> read_case_folder(const fs::path& folder) {
+  onnx::ModelProto model;
+  if (const auto read = read_message(folder / "model.onnx", model); !read) return tl::unexpected(read.error());
+  const std::vector<fs::path> data_sets = data_sets_of(folder);
+  if (data_sets.empty()) return fail(folder.string(), "has no test_data_set_0");
+  std::vector<Case> cases;
+  for (const fs::path& data_set : data_sets) {
+    auto one = case_from_data_set(model, folder, data_set);
+    if (!one) return tl::unexpected(one.error().in(folder.string()));
+    cases.push_back(std::move(*one));
+  }
+  return cases;
+}
+
+}  // namespace qconform

@@ -1,0 +1,33 @@
+// A Case as a folder of ONNX's backend tests: model.onnx with graph inputs, test_data_set_0/input_0.pb,
+// ..., output_0.pb (docs/formats.md). Lossless for every case within limits.h.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+#include "harness/onnx/case_model.h"
+
+namespace qconform {
+
+/// Writes or overwrites the case below `folder`, which is created. output_0.pb holds the recorded
+/// output; a case without one gets `computed_output` if that is given, marked so that reading the
+/// folder back gives no recorded output.
+[[nodiscard]] Result<void> write_case_folder(const Case& test_case, const std::filesystem::path& folder,
+                                             const Tensor* computed_output = nullptr,
+                                             const std::optional<OutputType>& output = {});
+
+/// One case for each data set, in the order of their numbers; the model has a single node. Cases of
+/// other producers are named after the folder, with "/1", "/2" for further data sets.
+[[nodiscard]] Result<std::vector<Case>> read_case_folder(const std::filesystem::path& folder);
+
+/// The folders test_data_set_0, test_data_set_1, ... in numerical order.
+[[nodiscard]] std::vector<std::filesystem::path> data_sets_of(const std::filesystem::path& folder);
+
+/// The case of one data set of a parsed single-node model. External data lies below `folder`.
+[[nodiscard]] Result<Case> case_from_data_set(const onnx::ModelProto& model, const std::filesystem::path& folder,
+                                              const std::filesystem::path& data_set);
+
+}  // namespace qconform

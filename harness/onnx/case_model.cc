@@ -1,0 +1,118 @@
+#include "harness/onnx/case_model.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "harness/onnx/case_metadata.h"
+#include "harness/onnx/node_proto.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_proto.h"
+
+namespace qconform {
+namespace {
+
+/// `file` names a case whose model says nothing of itself; empty when it comes from memory.
+Result<Case> case_from_proto(const onnx::ModelProto& model, const std::filesystem::path& file) {
+  const ExternalFolder external = file.empty() ? std::nullopt : ExternalFolder(file.parent_path());
+  const onnx::GraphProto& graph = model.graph();
+  if (graph.node_size() != 1) {
+    return fail("graph", "expected a single node, got " + std::to_string(graph.node_size()));
+  }
+  const auto find = [&](const std::string& name) {
+    const auto& all = graph.initializer();
+    return std::find_if(all.begin(), all.end(), [&](const onnx::TensorProto& t) { return t.name() == name; });
+  };
+  auto result = case_from_node(model, graph.node(0), [&](const std::string& name) -> Result<Tensor> {
+    const auto found = find(name);
+    if (found == graph.initializer().end()) return fail("input " + quoted_name(name), "has no initializer");
+    return tensor_from_proto(*found, external);
+  });
+  if (!result) return result;
+  result->id = file.stem().string();
+  if (!file.empty()) result->provenance.source = "onnx:" + file.filename().string();
+  const auto origin = read_metadata(model, *result);
+  if (!origin) return tl::unexpected(origin.error());
+  const auto recorded = find(kRecordedOutputName);
+  if (recorded == graph.initializer().end()) return result;
+  auto output = tensor_from_proto(*recorded, external);
+  if (!output) return tl::unexpected(output.error());
+  result->recorded_output = std::move(*output);
+  return result;
+}
+
+}  // namespace
+
+std::int64_t ir_version_for(std::int64_t opset_version) {
+  struct Release {
+    std::int64_t last_opset;
+    std::int64_t ir_version;
+  };
+  // From ONNX's table of versions. Older IR versions would do for old opsets, but every reader of
+  // interest takes 8, and initializers that are no graph inputs need 4.
+  for (const Release release : {Release{18, 8}, Release{20, 9}, Release{22, 10}, Release{23, 11}, Release{24, 12}}) {
+    if (opset_version <= release.last_opset) return release.ir_version;
+  }
+  return 13;
+}
+
+Result<void> write_one_node_model(const Case& test_case, const std::optional<OutputType>& output,
+                                  onnx::ModelProto& model) {
+  const bool default_domain = test_case.domain.empty() || test_case.domain == "ai.onnx";
+  model.set_ir_version(ir_version_for(default_domain ? test_case.opset_version : 0));
+  model.set_producer_name("qconform");
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain(test_case.domain);
+  opset.set_version(test_case.opset_version);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_name("case");
+  if (const auto written = write_node(test_case, *graph.add_node()); !written) return written;
+  onnx::ValueInfoProto& info = *graph.add_output();
+  info.set_name(kOutputName);
+  if (!output) return {};
+  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<std::int32_t>(output->type));
+  type.mutable_shape();  // a scalar's shape is stated, and empty
+  for (const std::int64_t dimension : output->shape) type.mutable_shape()->add_dim()->set_dim_value(dimension);
+  return {};
+}
+
+Result<std::string> case_to_model(const Case& test_case, const std::optional<OutputType>& output) {
+  onnx::ModelProto model;
+  if (const auto written = write_one_node_model(test_case, output, model); !written) {
+    return tl::unexpected(written.error());
+  }
+  onnx::GraphProto& graph = *model.mutable_graph();
+  const std::vector<std::string> names = input_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (test_case.inputs[i]) write_tensor(*test_case.inputs[i], names[i], *graph.add_initializer());
+  }
+  if (test_case.recorded_output) {
+    write_tensor(*test_case.recorded_output, kRecordedOutputName, *graph.add_initializer());
+  }
+  write_metadata(test_case, test_case.recorded_output ? OutputOrigin::recorded : OutputOrigin::none, model);
+  return message_bytes(model);
+}
+
+Result<Case> case_from_model(std::string_view bytes) {
+  onnx::ModelProto model;
+  if (const auto parsed = parse_message(bytes, model); !parsed) return tl::unexpected(parsed.error());
+  return case_from_proto(model, {});
+}
+
+Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,
+                              const std::optional<OutputType>& output) {
+  const auto bytes = case_to_model(test_case, output);
+  if (!bytes) return tl::unexpected(bytes.error().in(file.string()));
+  return write_onnx_file(file, *bytes);
+}
+
+Result<Case> read_case_model(const std::filesystem::path& file) {
+  onnx::ModelProto model;
+  if (const auto read = read_message(file, model); !read) return tl::unexpected(read.error());
+  auto result = case_from_proto(model, file);
+  if (!result) return tl::unexpected(result.error().in(file.string()));
+  return result;
+}
+
+}  // namespace qconform

@@ -1,0 +1,166 @@
+#include "harness/onnx/node_proto.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "harness/core/limits.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+namespace {
+
+using onnx::AttributeProto;
+
+tl::unexpected<Error> too_many(const std::string& field, std::size_t count, std::size_t limit) {
+  return fail(field, std::to_string(count) + " exceed the limit of " + std::to_string(limit), "limit");
+}
+
+/// Before IR version 2 an attribute's type followed from the field that is set.
+AttributeProto::AttributeType type_of(const AttributeProto& proto) {
+  if (proto.has_type() && proto.type() != AttributeProto::UNDEFINED) return proto.type();
+  if (proto.has_f()) return AttributeProto::FLOAT;
+  if (proto.has_i()) return AttributeProto::INT;
+  if (proto.has_s()) return AttributeProto::STRING;
+  if (proto.floats_size() > 0) return AttributeProto::FLOATS;
+  if (proto.ints_size() > 0) return AttributeProto::INTS;
+  return AttributeProto::UNDEFINED;
+}
+
+Result<Attribute::Value> value_of(const AttributeProto& proto) {
+  const std::string field = "attribute " + quoted_name(proto.name());
+  if (!proto.ref_attr_name().empty()) return fail(field, "refers to an attribute of a function");
+  const auto values = static_cast<std::size_t>(std::max(proto.floats_size(), proto.ints_size()));
+  if (values > limits::kAttributeValues) return too_many(field, values, limits::kAttributeValues);
+  switch (type_of(proto)) {
+    case AttributeProto::FLOAT: return Attribute::Value(proto.f());
+    case AttributeProto::INT: return Attribute::Value(static_cast<std::int64_t>(proto.i()));
+    case AttributeProto::STRING: return Attribute::Value(proto.s());
+    case AttributeProto::FLOATS:
+      return Attribute::Value(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+    case AttributeProto::INTS:
+      return Attribute::Value(std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()));
+    default:
+      return fail(field, "type " + std::to_string(static_cast<int>(type_of(proto))) +
+                             ": expected float (1), int (2), string (3), floats (6) or ints (7)");
+  }
+}
+
+/// What is written must be readable again.
+Result<void> check_limits(const Case& test_case) {
+  if (test_case.inputs.size() > limits::kInputs) return too_many("inputs", test_case.inputs.size(), limits::kInputs);
+  if (test_case.attributes.size() > limits::kAttributes) {
+    return too_many("attributes", test_case.attributes.size(), limits::kAttributes);
+  }
+  for (const Attribute& attribute : test_case.attributes) {
+    const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value);
+    const auto* reals = std::get_if<std::vector<float>>(&attribute.value);
+    const std::size_t values = integers != nullptr ? integers->size() : reals != nullptr ? reals->size() : 0;
+    if (values > limits::kAttributeValues) {
+      return too_many("attribute " + quoted_name(attribute.name), values, limits::kAttributeValues);
+    }
+  }
+  return {};
+}
+
+void write_attribute(const Attribute& attribute, AttributeProto& proto) {
+  proto.set_name(attribute.name);
+  if (const auto* real = std::get_if<float>(&attribute.value)) {
+    proto.set_type(AttributeProto::FLOAT);
+    proto.set_f(*real);
+  } else if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
+    proto.set_type(AttributeProto::INT);
+    proto.set_i(*integer);
+  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    proto.set_type(AttributeProto::STRING);
+    proto.set_s(*text);
+  } else if (const auto* reals = std::get_if<std::vector<float>>(&attribute.value)) {
+    proto.set_type(AttributeProto::FLOATS);
+    proto.mutable_floats()->Add(reals->begin(), reals->end());
+  } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+    proto.set_type(AttributeProto::INTS);
+    proto.mutable_ints()->Add(integers->begin(), integers->end());
+  }
+}
+
+bool is_default_domain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+}  // namespace
+
+Result<std::vector<Attribute>> attributes_of(const onnx::NodeProto& node) {
+  const auto count = static_cast<std::size_t>(node.attribute_size());
+  if (count > limits::kAttributes) return too_many("attributes", count, limits::kAttributes);
+  std::vector<Attribute> attributes;
+  for (const AttributeProto& proto : node.attribute()) {
+    auto value = value_of(proto);
+    if (!value) return tl::unexpected(value.error());
+    attributes.push_back({proto.name(), std::move(*value)});
+  }
+  return attributes;
+}
+
+Result<std::int64_t> opset_version_of(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+  const auto same_domain = [&](const onnx::OperatorSetIdProto& opset) {
+    return opset.domain() == node.domain() || (is_default_domain(opset.domain()) && is_default_domain(node.domain()));
+  };
+  const auto found = std::find_if(model.opset_import().begin(), model.opset_import().end(), same_domain);
+  if (found != model.opset_import().end()) return static_cast<std::int64_t>(found->version());
+  return fail("opset_import", "the model imports no version of domain " + quoted_name(node.domain()));
+}
+
+Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto& node, const ValueLookup& lookup) {
+  Case result;
+  result.op_type = node.op_type();
+  result.domain = node.domain();
+  const auto version = opset_version_of(model, node);
+  if (!version) return tl::unexpected(version.error());
+  result.opset_version = *version;
+  auto attributes = attributes_of(node);
+  if (!attributes) return tl::unexpected(attributes.error());
+  result.attributes = std::move(*attributes);
+  if (node.output_size() > 1) {
+    return fail("outputs", "a case has one output, the node has " + std::to_string(node.output_size()));
+  }
+  const auto inputs = static_cast<std::size_t>(node.input_size());
+  if (inputs > limits::kInputs) return too_many("inputs", inputs, limits::kInputs);
+  for (const std::string& name : node.input()) {
+    if (name.empty()) {
+      result.inputs.emplace_back(std::nullopt);
+      continue;
+    }
+    auto value = lookup(name);
+    if (!value) return tl::unexpected(value.error());
+    result.inputs.emplace_back(std::move(*value));
+  }
+  return result;
+}
+
+std::vector<std::string> input_names(const Case& test_case) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (!test_case.inputs[i]) {
+      names.emplace_back();
+    } else if (known != nullptr && i < known->inputs.size()) {
+      names.emplace_back(known->inputs[i].name);
+    } else {
+      names.push_back("input_" + std::to_string(i));
+    }
+  }
+  return names;
+}
+
+Result<void> write_node(const Case& test_case, onnx::NodeProto& node) {
+  if (const auto checked = check_limits(test_case); !checked) return checked;
+  node.set_op_type(test_case.op_type);
+  if (!test_case.domain.empty()) node.set_domain(test_case.domain);
+  for (const std::string& name : input_names(test_case)) node.add_input(name);
+  node.add_output(std::string(kOutputName));
+  for (const Attribute& attribute : test_case.attributes) write_attribute(attribute, *node.add_attribute());
+  return {};
+}
+
+}  // namespace qconform

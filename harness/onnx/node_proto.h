@@ -1,0 +1,44 @@
+// One node of an ONNX graph to and from the parts of a Case.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+
+namespace onnx {
+class ModelProto;
+class NodeProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// The value that a node's input name stands for; an error where there is none.
+using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
+
+/// The attributes in the node's order. A case holds int, float, string, ints and floats: others are
+/// refused, as are references to a function's attributes and more values than limits.h allows.
+[[nodiscard]] Result<std::vector<Attribute>> attributes_of(const onnx::NodeProto& node);
+
+/// The opset version that the model imports for the node's domain ("" and "ai.onnx" are the same).
+[[nodiscard]] Result<std::int64_t> opset_version_of(const onnx::ModelProto& model, const onnx::NodeProto& node);
+
+/// Operator, version, attributes and inputs; everything else keeps its default. Refused: more than
+/// one output, and what attributes_of, opset_version_of and `lookup` refuse.
+[[nodiscard]] Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto& node,
+                                          const ValueLookup& lookup);
+
+/// A name for each input: the operator's own ("x_scale"), "input_3" for others, "" for omitted ones.
+[[nodiscard]] std::vector<std::string> input_names(const Case& test_case);
+
+/// The case's node, with those input names and the output kOutputName. Refuses what exceeds
+/// limits.h, because it could not be read again.
+[[nodiscard]] Result<void> write_node(const Case& test_case, onnx::NodeProto& node);
+
+inline constexpr const char* kOutputName = "y";
+
+}  // namespace qconform
