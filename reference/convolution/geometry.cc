@@ -32,8 +32,10 @@ bool check_ranks(std::span<const std::int64_t> x, std::span<const std::int64_t> 
 
 bool check_channels(std::span<const std::int64_t> x, std::span<const std::int64_t> w, std::int64_t group,
                     Contract& contract) {
-  if (group < 1 || group > kMaxAttributeValue) {
-    return contract.violate("C8", "group", "expected at least 1, got " + std::to_string(group));
+  if (group < 1) return contract.violate("C8", "group", "expected at least 1, got " + std::to_string(group));
+  if (group > kMaxAttributeValue) {
+    return contract.violate(
+        "limit", "group", "expected at most " + std::to_string(kMaxAttributeValue) + ", got " + std::to_string(group));
   }
   const std::int64_t channels = x[1];
   // Compared by division: w.shape[1] * group may not fit 64 bits in a hostile file.
