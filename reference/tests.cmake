@@ -1,5 +1,6 @@
 # Tests of the reference. The oracle is a second, independent implementation in GMP rationals.
-add_library(qconform_oracle STATIC oracle/convolution.cc oracle/exact.cc oracle/quantization.cc)
+add_library(qconform_oracle STATIC
+  oracle/convolution.cc oracle/exact.cc oracle/quantization.cc oracle/random_convolution.cc)
 target_link_libraries(qconform_oracle PUBLIC qconform_options ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
 
 function(qconform_reference_test name label)
@@ -8,3 +9,6 @@ endfunction()
 
 qconform_reference_test(oracle_test property oracle/exact_test.cc)
 qconform_reference_test(requantize_test property numerics/requantize_test.cc)
+qconform_reference_test(geometry_test unit convolution/geometry_test.cc)
+qconform_reference_test(convolution_test property
+  convolution/accumulate_test.cc conv_integer/conv_integer_test.cc qlinear_conv/qlinear_conv_test.cc)
