@@ -1,0 +1,210 @@
+// Every rule that puts a case out of contract, and the message that says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/case_builder.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+QLinearConvBuilder qlinear() {
+  return QLinearConvBuilder()
+      .x(make::uint8({1, 2, 4, 4}, std::vector<std::int64_t>(32, 3)))
+      .w(make::int8({4, 2, 3, 3}, std::vector<std::int64_t>(72, 1)));
+}
+
+ConvIntegerBuilder integer() {
+  return ConvIntegerBuilder()
+      .x(make::uint8({1, 2, 4, 4}, std::vector<std::int64_t>(32, 3)))
+      .w(make::int8({4, 2, 3, 3}, std::vector<std::int64_t>(72, 1)));
+}
+
+struct Rejection {
+  const char* name;
+  Case test_case;
+  const char* rule;
+  const char* field;
+  const char* says;
+};
+
+void PrintTo(const Rejection& rejection, std::ostream* out) {
+  *out << rejection.name;
+}
+
+class RejectionTest : public ::testing::TestWithParam<Rejection> {};
+
+TEST_P(RejectionTest, NamesFieldValueAndRule) {
+  const Rejection& expected = GetParam();
+  const Classification result = classify(expected.test_case);
+  ASSERT_EQ(result.expectation(), Expectation::invalid);
+  EXPECT_EQ(result.lowered, nullptr);
+  EXPECT_EQ(result.contract.violation->rule, expected.rule);
+  EXPECT_EQ(result.contract.violation->field, expected.field);
+  EXPECT_THAT(result.contract.violation->text(), HasSubstr(expected.says));
+}
+
+const Rejection kRejections[] = {
+    {"pads_and_auto_pad", qlinear().auto_pad("SAME_UPPER").pads({1, 0, 0, 0}).build(), "C5", "pads", "SAME_UPPER"},
+    {"pads_and_valid", integer().auto_pad("VALID").pads({0, 0, 0, 1}).build(), "C5", "pads", "[0, 0, 0, 1]"},
+    {"window_too_large", qlinear().dilations({2, 2}).build(), "C6", "w", "extent 5"},
+    {"kernel_shape", qlinear().kernel_shape({3, 2}).build(), "C7", "kernel_shape", "[3, 3], got [3, 2]"},
+    {"kernel_shape_rank", integer().kernel_shape({3}).build(), "C7", "kernel_shape", "got [3]"},
+    {"pads_length", qlinear().pads({1, 1, 1}).build(), "C8", "pads", "4 values (2 spatial dims, begin and end), got 3"},
+    {"strides_length", qlinear().strides({1}).build(), "C8", "strides", "expected 2 values"},
+    {"dilations_length", integer().dilations({1, 1, 1}).build(), "C8", "dilations", "got 3"},
+    {"stride_zero", qlinear().strides({0, 1}).build(), "C8", "strides", "[0, 1]"},
+    {"dilation_negative", qlinear().dilations({1, -1}).build(), "C8", "dilations", "[1, -1]"},
+    {"pads_negative", qlinear().pads({0, 0, -1, 0}).build(), "C8", "pads", "-1"},
+    {"auto_pad_unknown", integer().auto_pad("SAME").build(), "C8", "auto_pad", "\"SAME\""},
+    {"group_zero", qlinear().group(0).build(), "C8", "group", "got 0"},
+    {"group_negative", integer().group(-2).build(), "C8", "group", "got -2"},
+    {"channels", qlinear().group(2).build(), "C8", "w", "2 * 2 and 2"},
+    {"group_divides_outputs", qlinear().group(2).w(make::int8({3, 1, 3, 3}, std::vector<std::int64_t>(27, 1))).build(),
+     "C8", "group", "= 3"},
+    {"rank_two", integer().x(make::uint8({2, 2}, {1, 2, 3, 4})).build(), "C8", "x", "[2, 2]"},
+    {"rank_mismatch", qlinear().w(make::int8({4, 2, 3}, std::vector<std::int64_t>(24, 1))).build(), "C8", "w",
+     "[4, 2, 3]"},
+    {"x_scale_vector", qlinear().input(1, make::float32({2}, {1, 2})).build(), "C11", "x_scale", "[2]"},
+    {"x_zero_point_matrix", qlinear().input(2, make::uint8({1, 1}, {1})).build(), "C11", "x_zero_point", "[1, 1]"},
+    {"w_scale_length", qlinear().w_scale({1, 2, 3}).build(), "C11", "w_scale", "[4]"},
+    {"w_zero_point_length", integer().w_zero_point({1, 2}).build(), "C11", "w_zero_point", "got shape [2]"},
+    {"y_zero_point_vector", qlinear().input(7, make::uint8({4}, {1, 1, 1, 1})).build(), "C11", "y_zero_point", "[4]"},
+    {"x_zero_point_omitted", qlinear().input(2, std::nullopt).build(), "C15", "x_zero_point", "missing"},
+    {"y_zero_point_omitted", qlinear().input(7, std::nullopt).build(), "C15", "y_zero_point", "missing"},
+    {"x_zero_point_type", qlinear().input(2, make::integer(ElementType::int8, 1)).build(), "C16", "x_zero_point",
+     "uint8"},
+    {"w_zero_point_type", integer().input(3, make::integer(ElementType::uint8, 1)).build(), "C16", "w_zero_point",
+     "int8"},
+    {"bias_length", qlinear().bias({1, 2, 3}).build(), "C16", "B", "[4]"},
+    {"bias_type", qlinear().input(8, make::float32({4}, {1, 1, 1, 1})).build(), "C16", "B", "int32"},
+    {"x_type", integer().x(make::int32({1, 2, 4, 4}, std::vector<std::int64_t>(32, 3))).build(), "C14", "x", "int32"},
+    {"y_type", qlinear().input(7, make::integer(ElementType::int32, 0)).build(), "C14", "y_zero_point", "int32"},
+    {"unknown_attribute", qlinear().attribute("padding", std::int64_t{1}).build(), "signature", "padding", "no such"},
+    {"attribute_type", qlinear().attribute("group", 1.0F).build(), "signature", "group", "expected an integer"},
+    {"too_many_inputs", integer().input(4, make::integer(ElementType::uint8, 0)).build(), "signature", "inputs",
+     "got 5"},
+    {"scale_type", qlinear().input(1, make::integer(ElementType::int32, 1)).build(), "signature", "x_scale", "float"},
+    {"unknown_operator", qlinear().op_type("Conv").build(), "operator", "op_type", "Conv"},
+    {"foreign_domain", qlinear().domain("com.microsoft").build(), "operator", "op_type", "com.microsoft.QLinearConv"},
+    {"opset_too_old", qlinear().version(9).build(), "operator", "opset_version", "got 9"},
+    {"int32_zero_point",
+     LinearBuilder::dequantize().x(make::int32({2}, {1, 2})).zero_point(make::integer(ElementType::int32, 1)).build(),
+     "D3", "x_zero_point", "got 1"},
+    {"scale_length",
+     LinearBuilder::dequantize().version(13).x(make::uint8({1, 3}, {1, 2, 3})).scale({1.0F, 2.0F}).build(), "D7",
+     "x_scale", "got 2"},
+    {"zero_point_shape",
+     LinearBuilder::quantize()
+         .version(13)
+         .x(make::float32({1, 2}, {1, 2}))
+         .scale({1.0F, 2.0F})
+         .zero_point(make::integer(ElementType::uint8, 0))
+         .build(),
+     "D7", "y_zero_point", "[2]"},
+    {"axis_out_of_range",
+     LinearBuilder::quantize().version(13).x(make::float32({2, 2}, {1, 2, 3, 4})).scale({1.0F, 2.0F}).axis(2).build(),
+     "D7", "axis", "got 2"},
+    {"axis_below_range",
+     LinearBuilder::dequantize().version(13).x(make::uint8({2}, {1, 2})).scale({1.0F, 2.0F}).axis(-2).build(), "D7",
+     "axis", "[-1, 0]"},
+    {"rank_one_default_axis",
+     LinearBuilder::dequantize().version(13).x(make::uint8({2}, {1, 2})).scale({1.0F, 2.0F}).build(), "D7", "axis",
+     "rank of x is 1"},
+    {"version_10_per_axis", LinearBuilder::quantize().x(make::float32({1, 2}, {1, 2})).scale({1.0F, 2.0F}).build(),
+     "D7", "y_scale", "scalar only"},
+    {"version_10_axis_attribute", LinearBuilder::quantize().axis(0).build(), "signature", "axis", "opset 10"},
+    {"y_zero_point_type", LinearBuilder::quantize().zero_point(make::integer(ElementType::int32, 0)).build(), "Q7",
+     "y_zero_point", "int32"},
+    {"huge_pads", qlinear().pads({INT64_MAX, 0, 0, 0}).build(), "limit", "pads", "at most"},
+    {"huge_output", integer().pads({1 << 20, 1 << 20, 1 << 20, 1 << 20}).build(), "limit", "y", "elements"},
+    {"group_overflow", integer().group(INT64_MAX).build(), "limit", "group", "9223372036854775807"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rules, RejectionTest, ::testing::ValuesIn(kRejections),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST(Rejection, ReadsLikeASentence) {
+  const Classification result = classify(qlinear().pads({1, 1, 1}).build());
+  EXPECT_EQ(result.contract.violation->text(),
+            "pads: expected 4 values (2 spatial dims, begin and end), got 3 [rule C8]");
+}
+
+struct Latitude {
+  const char* name;
+  Case test_case;
+  const char* rule;
+  bool value_is_open;
+};
+
+void PrintTo(const Latitude& latitude, std::ostream* out) {
+  *out << latitude.name;
+}
+
+class LatitudeTest : public ::testing::TestWithParam<Latitude> {};
+
+TEST_P(LatitudeTest, IsComputedAndExplained) {
+  const Latitude& expected = GetParam();
+  const Classification result = classify(expected.test_case);
+  ASSERT_EQ(result.expectation(), Expectation::latitude);
+  ASSERT_NE(result.lowered, nullptr);
+  EXPECT_EQ(result.deciding_remark()->rule, expected.rule);
+  EXPECT_EQ(result.value_is_open, expected.value_is_open);
+}
+
+const Latitude kLatitudes[] = {
+    {"zero_pads_beside_auto_pad", qlinear().auto_pad("VALID").pads({0, 0, 0, 0}).build(), "C5", false},
+    {"no_channels", qlinear().x(make::uint8({1, 0, 4, 4}, {})).w(make::int8({4, 0, 3, 3}, {})).build(), "C10", false},
+    {"empty_spatial_dimension", integer().x(make::uint8({1, 2, 0, 4}, {})).pads({2, 0, 2, 0}).build(), "C10", false},
+    {"one_element_vector", qlinear().input(1, make::float32({1}, {1})).build(), "C11", false},
+    {"weight_scale_vector_of_one", qlinear().input(4, make::float32({1}, {1})).input(5, make::int8({1}, {0})).build(),
+     "C11", false},
+    {"mixed_parameter_shapes", qlinear().w_scale({1, 2, 3, 4}).build(), "C12", false},
+    {"nan_scale", qlinear().x_scale(std::numeric_limits<float>::quiet_NaN()).build(), "C21", true},
+    {"infinite_scale", qlinear().y_scale(std::numeric_limits<float>::infinity()).build(), "C21", true},
+    {"zero_y_scale", qlinear().y_scale(0).build(), "C21", true},
+    {"zero_x_scale", qlinear().x_scale(0).build(), "C21", false},
+    {"negative_scale", qlinear().w_scale(-1).build(), "C21", false},
+    {"zero_quantize_scale", LinearBuilder::quantize().scale(0).build(), "C21", true},
+    {"zero_dequantize_scale", LinearBuilder::dequantize().x(make::uint8({1}, {1})).scale(0).build(), "D6", false},
+    {"vector_scale_of_one",
+     LinearBuilder::dequantize().version(13).x(make::uint8({2}, {1, 2})).scale(std::vector<float>{1}).build(), "D7",
+     false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rules, LatitudeTest, ::testing::ValuesIn(kLatitudes),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST(Valid, WhatTheRulesAllowIsNotRemarkedOn) {
+  EXPECT_EQ(classify(qlinear().build()).expectation(), Expectation::valid);
+  // C10: an empty batch, no output channels. C11: [1] is [M] for M = 1. C15: x_zero_point "" beside w_zero_point.
+  EXPECT_EQ(classify(qlinear().x(make::uint8({0, 2, 4, 4}, {})).build()).expectation(), Expectation::valid);
+  EXPECT_EQ(classify(integer().w(make::int8({0, 2, 3, 3}, {})).build()).expectation(), Expectation::valid);
+  EXPECT_EQ(
+      classify(QLinearConvBuilder().w_scale(std::vector<float>{2}).w_zero_point(std::vector<std::int64_t>{1}).build())
+          .expectation(),
+      Expectation::valid);
+  EXPECT_EQ(classify(integer().w_zero_point({1, 2, 3, 4}).build()).expectation(), Expectation::valid);
+  // D7: one value for the one position of the axis; D8: rank 0.
+  EXPECT_EQ(
+      classify(
+          LinearBuilder::dequantize().version(13).x(make::uint8({1}, {1})).scale(std::vector<float>{1}).axis(0).build())
+          .expectation(),
+      Expectation::valid);
+  EXPECT_EQ(classify(LinearBuilder::dequantize().x(make::integer(ElementType::int8, 3)).build()).expectation(),
+            Expectation::valid);
+}
+
+TEST(Valid, ExactValuesAreShown) {
+  // 3 * 1 * 18 taps = 54; 54 * 1 / 16 = 3 + 3/8.
+  const Case short_fraction = qlinear().y_scale(16).build();
+  EXPECT_EQ(classify(short_fraction).lowered->exact_value(0), "3 + 3/8");
+  const Case long_fraction = qlinear().x_scale(0.1F).y_scale(3.7F).y_zero_point(9).build();
+  EXPECT_THAT(classify(long_fraction).lowered->exact_value(0), StartsWith("1 + 0.459"));
+}
+
+}  // namespace
+}  // namespace qconform

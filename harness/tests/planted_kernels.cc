@@ -1,0 +1,151 @@
+#include "harness/tests/planted_kernels.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "reference/numerics/saturate.h"
+#include "reference/scalar_kernels.h"
+
+namespace qconform::testing {
+namespace {
+
+using namespace reference;
+
+bool always() {
+  return true;
+}
+
+// A node whose run is any function.
+class PlantedNode final : public PreparedNode {
+ public:
+  using Run = std::function<void(std::span<const std::byte> x, std::span<std::byte> y)>;
+  explicit PlantedNode(Run run) : run_(std::move(run)) {}
+  void run(std::span<const std::byte> x, std::span<std::byte> y) const override { run_(x, y); }
+
+ private:
+  Run run_;
+};
+
+std::unique_ptr<PreparedNode> planted(PlantedNode::Run run) {
+  return std::make_unique<PlantedNode>(std::move(run));
+}
+
+// x with its padding written out as raw zero bytes, and the geometry that then needs none.
+std::vector<std::byte> pad_with_raw_zero(ConvolutionGeometry& geometry, std::span<const std::byte> x) {
+  const std::vector<SpatialAxis> before = geometry.axes;
+  for (SpatialAxis& axis : geometry.axes) {
+    axis.input += axis.pad_begin + axis.pad_end;
+    axis.pad_begin = axis.pad_end = 0;
+  }
+  const auto planes = geometry.batch * geometry.input_channels;
+  std::vector<std::byte> padded(static_cast<std::size_t>(planes * geometry.input_positions()));
+  for (std::size_t from = 0; from < x.size(); ++from) {
+    // The element's index in the unpadded tensor, carried over to the padded one.
+    auto rest = static_cast<std::int64_t>(from);
+    std::int64_t to = 0;
+    std::int64_t stride = 1;
+    for (std::size_t a = before.size(); a-- > 0;) {
+      to += (rest % before[a].input + before[a].pad_begin) * stride;
+      rest /= before[a].input;
+      stride *= geometry.axes[a].input;
+    }
+    padded[static_cast<std::size_t>(to + rest * stride)] = x[from];
+  }
+  return padded;
+}
+
+std::unique_ptr<PreparedNode> raw_zero_qlinear_conv(const QLinearConv& node, RoundingProfile profile,
+                                                    std::span<const std::byte> w) {
+  return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
+    QLinearConv unpadded = node;
+    const std::vector<std::byte> padded = pad_with_raw_zero(unpadded.operands.geometry, x);
+    qlinear_conv(unpadded, profile, padded, w, y);
+  });
+}
+
+std::unique_ptr<PreparedNode> raw_zero_conv_integer(const ConvInteger& node, std::span<const std::byte> w) {
+  return planted([node, w](std::span<const std::byte> x, std::span<std::byte> y) {
+    ConvInteger unpadded = node;
+    const std::vector<std::byte> padded = pad_with_raw_zero(unpadded.operands.geometry, x);
+    std::vector<std::int32_t> sums(y.size() / 4);
+    conv_integer(unpadded, padded, w, sums);
+    std::ranges::copy(std::as_bytes(std::span(sums)), y.begin());
+  });
+}
+
+// What a VPMADDUBSW kernel loses: for uint8 x int8 without padding, raw products of neighbouring
+// taps are added in pairs that saturate to int16. The zero-point terms are right.
+std::int64_t saturation_loss(const ConvolutionOperands& o, const std::byte* x, const std::byte* w) {
+  const std::int64_t depth = o.geometry.depth();
+  std::int64_t loss = 0;
+  for (std::int64_t k = 0; k + 1 < depth; k += 2) {
+    const std::int64_t pair =
+        load8(o.x_type, x[k]) * load8(o.w_type, w[k]) + load8(o.x_type, x[k + 1]) * load8(o.w_type, w[k + 1]);
+    loss += pair - saturate(pair, {INT16_MIN, INT16_MAX});
+  }
+  return loss;
+}
+
+std::unique_ptr<PreparedNode> pair_saturating_qlinear_conv(const QLinearConv& node, RoundingProfile profile,
+                                                           std::span<const std::byte> w) {
+  return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
+    const ConvolutionOperands& o = node.operands;
+    const ConvolutionGeometry& g = o.geometry;
+    qlinear_conv(node, profile, x, w, y);
+    // Modelled where the window is the whole image, so that its taps lie side by side in memory.
+    const bool whole = g.output_positions() == 1 && g.input_positions() == g.kernel_taps() && g.group == 1;
+    if (!whole || o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return;
+    std::vector<std::int64_t> sums(y.size());
+    accumulate(o, x, w, sums);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const auto channel = static_cast<std::int64_t>(i) % g.output_channels;
+      const auto image = static_cast<std::int64_t>(i) / g.output_channels;
+      const std::int64_t loss = saturation_loss(o, x.data() + image * g.depth(), w.data() + channel * g.depth());
+      y[i] = store8(requantize(profile, sums[i] - loss, node.requantization(static_cast<std::size_t>(channel))));
+    }
+  });
+}
+
+template <std::ptrdiff_t offset_from_start, bool at_end>
+std::unique_ptr<PreparedNode> stray_qlinear_conv(const QLinearConv& node, RoundingProfile profile,
+                                                 std::span<const std::byte> w) {
+  return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
+    qlinear_conv(node, profile, x, w, y);
+    std::byte* stray = at_end ? y.data() + y.size() : y.data() + offset_from_start;
+    *stray = std::byte{0x5A};
+  });
+}
+
+KernelSet planted_set(const char* name, const char* description) {
+  return {.name = name,
+          .description = description,
+          .available = always,
+          .qlinear_conv = prepare_scalar_qlinear_conv,
+          .conv_integer = prepare_scalar_conv_integer,
+          .quantize_linear = prepare_scalar_quantize_linear,
+          .dequantize_linear = prepare_scalar_dequantize_linear};
+}
+
+std::vector<KernelSet> make_sets() {
+  std::vector<KernelSet> sets{planted_set("scalar", "the reference, nothing planted")};
+  KernelSet pads = planted_set("pad-raw-zero", "a padded tap is raw 0 instead of the zero point");
+  pads.qlinear_conv = raw_zero_qlinear_conv;
+  pads.conv_integer = raw_zero_conv_integer;
+  KernelSet pairs = planted_set("pair-sat-i16", "pairs of products saturate to int16");
+  pairs.qlinear_conv = pair_saturating_qlinear_conv;
+  KernelSet past = planted_set("past-end", "writes one byte behind the output");
+  past.qlinear_conv = stray_qlinear_conv<0, true>;
+  KernelSet before = planted_set("before-start", "writes one byte before the output");
+  before.qlinear_conv = stray_qlinear_conv<-1, false>;
+  sets.insert(sets.end(), {pads, pairs, past, before});
+  return sets;
+}
+
+}  // namespace
+
+std::span<const KernelSet> planted_kernel_sets() {
+  static const std::vector<KernelSet> sets = make_sets();
+  return sets;
+}
+
+}  // namespace qconform::testing

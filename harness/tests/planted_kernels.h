@@ -1,0 +1,17 @@
+// Kernels that are broken on purpose: what must be caught before anything that passes is believed.
+#pragma once
+
+#include <span>
+
+#include "reference/kernels.h"
+
+namespace qconform::testing {
+
+/// The scalar reference, and kernel sets that differ from it in one planted defect each:
+///   pad-raw-zero   a padded tap is raw 0 instead of the zero point (breaks rule C1)
+///   pair-sat-i16   pairs of raw products saturate to int16, as in VPMADDUBSW (C18)
+///   past-end       one byte behind the output is written
+///   before-start   one byte before the output is written
+[[nodiscard]] std::span<const reference::KernelSet> planted_kernel_sets();
+
+}  // namespace qconform::testing
