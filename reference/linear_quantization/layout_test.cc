@@ -1,0 +1,109 @@
+#include "reference/linear_quantization/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace qconform::reference {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+constexpr AxisAttribute kNoAxis{.exists = false, .value = 1};  // version 10
+
+AxisAttribute axis(std::int64_t value) {
+  return {.exists = true, .value = value};
+}
+
+struct LayoutCase {
+  const char* what;
+  Shape x;
+  Shape scale;
+  AxisAttribute axis;
+  std::int64_t outer, channels, inner;
+  std::string latitude;  // the remark, or empty
+};
+
+TEST(Layout, IsResolved) {
+  const LayoutCase cases[] = {
+      {"scalar", {2, 3, 4}, {}, axis(1), 1, 1, 24, ""},
+      {"scalar, version 10", {2, 3, 4}, {}, kNoAxis, 1, 1, 24, ""},
+      {"scalar with rank-0 x (D8)", {}, {}, axis(1), 1, 1, 1, ""},
+      {"scalar with empty x (D8)", {2, 0}, {}, axis(1), 1, 1, 0, ""},
+      {"scalar with rank-1 x and the default axis", {5}, {}, axis(1), 1, 1, 5, ""},
+      {"per axis, default", {2, 3, 4}, {3}, axis(1), 2, 3, 4, ""},
+      {"per axis, first", {2, 3, 4}, {2}, axis(0), 1, 2, 12, ""},
+      {"per axis, last", {2, 3, 4}, {4}, axis(2), 6, 4, 1, ""},
+      {"negative axis", {2, 3, 4}, {4}, axis(-1), 6, 4, 1, ""},
+      {"most negative axis", {2, 3, 4}, {2}, axis(-3), 1, 2, 12, ""},
+      {"rank-1 x with axis 0", {5}, {5}, axis(0), 1, 5, 1, ""},
+      {"an axis of length 1", {2, 1, 4}, {1}, axis(1), 2, 1, 4, ""},
+      {"an axis of length 0", {2, 0, 4}, {0}, axis(1), 2, 0, 4, ""},
+      {"empty beside the axis", {0, 3}, {3}, axis(1), 0, 3, 1, ""},
+      {"shape [1]", {2, 3}, {1}, axis(1), 1, 1, 6, "x_scale: shape [1] where a scalar is meant [rule D7]"},
+      {"shape [1], version 10", {2, 3}, {1}, kNoAxis, 1, 1, 6, "x_scale: shape [1] where a scalar is meant [rule D7]"},
+      {"shape [1], rank-1 x, default axis",
+       {1},
+       {1},
+       axis(1),
+       1,
+       1,
+       1,
+       "x_scale: shape [1] where a scalar is meant [rule D7]"},
+      {"scalar with an axis outside",
+       {2, 3},
+       {},
+       axis(2),
+       1,
+       1,
+       6,
+       "axis: unused, and outside [-rank, rank-1]: 2 [rule D7]"},
+      {"scalar with a negative axis outside",
+       {2, 3},
+       {},
+       axis(-3),
+       1,
+       1,
+       6,
+       "axis: unused, and outside [-rank, rank-1]: -3 [rule D7]"},
+  };
+  for (const LayoutCase& c : cases) {
+    Contract contract;
+    const auto layout = resolve_layout(c.x, c.scale, "x_scale", c.axis, contract);
+    ASSERT_TRUE(layout.has_value()) << c.what;
+    EXPECT_TRUE(contract.holds()) << c.what;
+    EXPECT_EQ(layout->outer, c.outer) << c.what;
+    EXPECT_EQ(layout->channels, c.channels) << c.what;
+    EXPECT_EQ(layout->inner, c.inner) << c.what;
+    EXPECT_EQ(contract.latitude.empty() ? "" : contract.latitude[0].text(), c.latitude) << c.what;
+  }
+}
+
+struct RefusedCase {
+  Shape x;
+  Shape scale;
+  AxisAttribute axis;
+  std::string text;
+};
+
+TEST(Layout, RefusesWhatIsOutOfContract) {
+  const RefusedCase cases[] = {
+      {{2, 3}, {1, 3}, axis(1), "y_scale: expected a scalar or one dimension, got rank 2 [rule D7]"},
+      {{2, 3}, {3}, kNoAxis, "y_scale: this version takes a scalar only, got shape [3] [rule D7]"},
+      {{2, 3}, {3}, axis(2), "axis: expected a value in [-2, 1] (rank of x is 2), got 2 [rule D7]"},
+      {{2, 3}, {3}, axis(-3), "axis: expected a value in [-2, 1] (rank of x is 2), got -3 [rule D7]"},
+      {{5}, {5}, axis(1), "axis: expected a value in [-1, 0] (rank of x is 1), got 1 [rule D7]"},
+      {{2, 3}, {2}, axis(1), "y_scale: expected one value for each of the 3 positions of axis 1, got 2 [rule D7]"},
+      {{2, 3}, {3}, axis(-2), "y_scale: expected one value for each of the 2 positions of axis -2, got 3 [rule D7]"},
+  };
+  for (const RefusedCase& c : cases) {
+    Contract contract;
+    EXPECT_FALSE(resolve_layout(c.x, c.scale, "y_scale", c.axis, contract).has_value()) << c.text;
+    ASSERT_TRUE(contract.violation.has_value()) << c.text;
+    EXPECT_EQ(contract.violation->text(), c.text);
+  }
+}
+
+}  // namespace
+}  // namespace qconform::reference
