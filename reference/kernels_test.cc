@@ -222,6 +222,55 @@ TEST_F(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
   }
 }
 
+// Exact ties whose multiplier is not a double: y_scale has an odd factor that divides the
+// accumulator. Only integer arithmetic sees that they are ties (rule C19).
+TEST_F(KernelSets, RoundExactTiesToEven) {
+  Random random(4);
+  const int cases = testing::scaled(400);
+  for (int i = 0; i < cases; ++i) {
+    const std::int64_t factor = 2 * random.between(1, 1 << 20) + 1;
+    QLinearConv node;
+    node.operands = plain_operands(0, 64, 1, 1);
+    for (int m = 0; m < 64; ++m) {
+      const std::int64_t odd = 2 * random.between(-200, 199) + 1;
+      node.operands.bias.push_back(static_cast<std::int32_t>(odd * factor));
+    }
+    node.w_scale.assign(64, 0x1p-40F);
+    node.y_scale = static_cast<float>(factor) * 0x1p-39F;
+    node.y_zero_point = static_cast<std::int32_t>(random.between(0, 255));
+    SCOPED_TRACE("factor " + std::to_string(factor));
+    ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(node, {}, {}, true));
+  }
+}
+
+// Closer to a tie than a double can tell: accumulator * x_scale * w_scale is 2^57 + 1 or 2^60 - 1
+// (both have factors that fit), times a power of two.
+TEST_F(KernelSets, DecideNearTiesBeyondDoublePrecision) {
+  struct NearTie {
+    std::int32_t accumulator;
+    float x_scale, w_scale, y_scale;
+    std::int32_t expected;
+  };
+  for (const NearTie& t : {NearTie{160465489, 5139, 174763, 0x1p+58F, 1},      // 1/2 + 2^-58
+                           NearTie{-160465489, 5139, 174763, 0x1p+58F, -1},    // and its negative
+                           NearTie{(1 << 30) - 1, 39975, 80581, 0x1p+61F, 1},  // 3/2 - 3 * 2^-61
+                           NearTie{(1 << 30) + 1, 98301, 32769, 0x1p+61F, 1},  // the same, other factors
+                           NearTie{-(1 << 30) + 1, 39975, 80581, 0x1p+61F, -1}}) {
+    QLinearConv node;
+    node.operands = plain_operands(0, 8, 3, 1);
+    node.operands.bias.assign(8, t.accumulator);
+    node.x_scale = t.x_scale;
+    node.w_scale.assign(8, t.w_scale);
+    node.y_scale = t.y_scale;
+    node.y_zero_point = 100;
+    const std::vector<std::byte> expected(24, store8(100 + t.expected));
+    std::vector<std::byte> y(24);
+    qlinear_conv(node, RoundingProfile::correctly_rounded, {}, {}, y);
+    ASSERT_EQ(y, expected);
+    ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(node, {}, {}, true));
+  }
+}
+
 QuantizationLayout random_layout(Random& random) {
   QuantizationLayout layout;
   if (random.one_in(2)) {
