@@ -73,14 +73,38 @@ std::unique_ptr<PreparedNode> raw_zero_conv_integer(const ConvInteger& node, std
   });
 }
 
-// What a VPMADDUBSW kernel loses: for uint8 x int8 without padding, raw products of neighbouring
-// taps are added in pairs that saturate to int16. The zero-point terms are right.
-std::int64_t saturation_loss(const ConvolutionOperands& o, const std::byte* x, const std::byte* w) {
-  const std::int64_t depth = o.geometry.depth();
+// The raw x values under one window, channel by channel; padding holds the zero point.
+std::vector<std::int32_t> raw_window(const ConvolutionOperands& o, const std::byte* x, std::int64_t position) {
+  const ConvolutionGeometry& g = o.geometry;
+  std::vector<std::int32_t> window;
+  for (std::int64_t k = 0; k < g.depth(); ++k) {
+    std::int64_t tap = k % g.kernel_taps();
+    std::int64_t output = position;
+    std::int64_t offset = 0;
+    std::int64_t stride = 1;
+    bool inside = true;
+    for (std::size_t a = g.axes.size(); a-- > 0;) {
+      const SpatialAxis& axis = g.axes[a];
+      const std::int64_t at = output % axis.output * axis.stride - axis.pad_begin + tap % axis.kernel * axis.dilation;
+      inside = inside && at >= 0 && at < axis.input;
+      offset += at * stride;
+      stride *= axis.input;
+      output /= axis.output;
+      tap /= axis.kernel;
+    }
+    window.push_back(inside ? load8(o.x_type, x[k / g.kernel_taps() * g.input_positions() + offset]) : o.x_zero_point);
+  }
+  return window;
+}
+
+// What a VPMADDUBSW kernel loses: raw products of neighbouring taps are added in pairs that saturate
+// to int16. The zero-point terms are right.
+std::int64_t saturation_loss(const ConvolutionOperands& o, const std::vector<std::int32_t>& window,
+                             const std::byte* w) {
   std::int64_t loss = 0;
-  for (std::int64_t k = 0; k + 1 < depth; k += 2) {
+  for (std::size_t k = 0; k + 1 < window.size(); k += 2) {
     const std::int64_t pair =
-        load8(o.x_type, x[k]) * load8(o.w_type, w[k]) + load8(o.x_type, x[k + 1]) * load8(o.w_type, w[k + 1]);
+        std::int64_t{window[k]} * load8(o.w_type, w[k]) + std::int64_t{window[k + 1]} * load8(o.w_type, w[k + 1]);
     loss += pair - saturate(pair, {INT16_MIN, INT16_MAX});
   }
   return loss;
@@ -91,16 +115,17 @@ std::unique_ptr<PreparedNode> pair_saturating_qlinear_conv(const QLinearConv& no
   return planted([node, profile, w](std::span<const std::byte> x, std::span<std::byte> y) {
     const ConvolutionOperands& o = node.operands;
     const ConvolutionGeometry& g = o.geometry;
-    qlinear_conv(node, profile, x, w, y);
-    // Modelled where the window is the whole image, so that its taps lie side by side in memory.
-    const bool whole = g.output_positions() == 1 && g.input_positions() == g.kernel_taps() && g.group == 1;
-    if (!whole || o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return;
+    if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return qlinear_conv(node, profile, x, w, y);
     std::vector<std::int64_t> sums(y.size());
     accumulate(o, x, w, sums);
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const auto channel = static_cast<std::int64_t>(i) % g.output_channels;
-      const auto image = static_cast<std::int64_t>(i) / g.output_channels;
-      const std::int64_t loss = saturation_loss(o, x.data() + image * g.depth(), w.data() + channel * g.depth());
+      const auto position = static_cast<std::int64_t>(i) % g.output_positions();
+      const auto plane = static_cast<std::int64_t>(i) / g.output_positions();
+      const std::int64_t channel = plane % g.output_channels;
+      const std::int64_t first_input =
+          plane / g.output_channels * g.input_channels + channel / g.group_output_channels() * g.group_input_channels();
+      const auto window = raw_window(o, x.data() + first_input * g.input_positions(), position);
+      const std::int64_t loss = saturation_loss(o, window, w.data() + channel * g.depth());
       y[i] = store8(requantize(profile, sums[i] - loss, node.requantization(static_cast<std::size_t>(channel))));
     }
   });

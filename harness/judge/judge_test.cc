@@ -1,0 +1,129 @@
+#include "harness/judge/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "harness/core/case_builder.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::HasSubstr;
+
+Expected expected_of(const Case& test_case) {
+  return expect(test_case, RoundingProfile::correctly_rounded);
+}
+
+// x = 5, w = 1, everything else plain: y = 5.
+Case plain() {
+  return QLinearConvBuilder().x(make::uint8({1, 1, 1, 1}, {5})).build();
+}
+Case invalid() {
+  return QLinearConvBuilder().group(0).build();
+}
+
+Verdict judge_output(const Case& test_case, Tensor output) {
+  return judge(expected_of(test_case), outcome::Produced{std::move(output)});
+}
+
+TEST(Judge, PassesTheRightAnswerOnly) {
+  EXPECT_EQ(judge_output(plain(), make::uint8({1, 1, 1, 1}, {5})).kind, VerdictKind::pass);
+  const Verdict wrong = judge_output(plain(), make::uint8({1, 1, 1, 1}, {6}));
+  EXPECT_EQ(wrong.kind, VerdictKind::wrong);
+  EXPECT_EQ(wrong.wrong_elements, 1U);
+  EXPECT_EQ(wrong.worst->got, "6");
+  EXPECT_EQ(wrong.worst->admissible, "{5}");
+  EXPECT_EQ(wrong.worst->exact, "5");
+  EXPECT_EQ(wrong.worst->distance, 1);
+}
+
+TEST(Judge, NamesTheElementFarthestFromRight) {
+  const Case test_case = QLinearConvBuilder().x(make::uint8({1, 1, 1, 3}, {5, 6, 7})).build();
+  const Verdict verdict = judge_output(test_case, make::uint8({1, 1, 1, 3}, {4, 6, 17}));
+  EXPECT_EQ(verdict.wrong_elements, 2U);
+  EXPECT_EQ(verdict.worst->index, (std::vector<std::int64_t>{0, 0, 0, 2}));
+}
+
+TEST(Judge, AsksForShapeAndType) {
+  EXPECT_EQ(judge_output(plain(), make::uint8({1, 1, 1}, {5})).kind, VerdictKind::bad_shape);
+  const Verdict verdict = judge_output(plain(), make::int8({1, 1, 1, 1}, {5}));
+  EXPECT_EQ(verdict.kind, VerdictKind::bad_shape);
+  EXPECT_EQ(verdict.detail, "output int8 [1, 1, 1, 1], expected uint8 [1, 1, 1, 1]");
+}
+
+TEST(Judge, WantsWhatIsOutOfContractRefused) {
+  const Verdict verdict = judge_output(invalid(), make::uint8({1, 1, 1, 1}, {5}));
+  EXPECT_EQ(verdict.kind, VerdictKind::not_rejected);
+  EXPECT_EQ(verdict.rule, "C8");
+  EXPECT_THAT(verdict.detail, HasSubstr("group"));
+  EXPECT_EQ(judge(expected_of(invalid()), outcome::Rejected{"group"}).kind, VerdictKind::pass);
+  EXPECT_EQ(judge(expected_of(invalid()), outcome::Crashed{11, ""}).kind, VerdictKind::crashed);
+}
+
+TEST(Judge, CountsARefusedValidCaseAsUnsupported) {
+  EXPECT_EQ(judge(expected_of(plain()), outcome::Unsupported{"w uint8"}).kind, VerdictKind::unsupported);
+  EXPECT_EQ(judge(expected_of(plain()), outcome::Rejected{"bad model"}).kind, VerdictKind::unsupported);
+}
+
+TEST(Judge, TakesValueOrRefusalWhereThereIsLatitude) {
+  const Case zero_pads =
+      QLinearConvBuilder().x(make::uint8({1, 1, 1, 1}, {5})).auto_pad("VALID").pads({0, 0, 0, 0}).build();
+  EXPECT_EQ(judge(expected_of(zero_pads), outcome::Rejected{"both"}).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(zero_pads, make::uint8({1, 1, 1, 1}, {5})).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(zero_pads, make::uint8({1, 1, 1, 1}, {6})).kind, VerdictKind::wrong);
+}
+
+TEST(Judge, TakesAnyValueWhereNoneIsRight) {
+  const Case nan_scale = QLinearConvBuilder().x_scale(std::numeric_limits<float>::quiet_NaN()).build();
+  EXPECT_EQ(judge_output(nan_scale, make::uint8({1, 1, 1, 1}, {77})).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(nan_scale, make::uint8({1, 1}, {77})).kind, VerdictKind::bad_shape);
+}
+
+// Rule C17: K = 33026 products of 255 * 255 pass 2^31; the exact sum and the wrapped one are right.
+TEST(Judge, TakesExactAndWrappedSumsBeyondInt32) {
+  const Case overflow = QLinearConvBuilder()
+                            .x(make::filled(ElementType::uint8, {1, 33026, 1, 1}, 255))
+                            .w(make::filled(ElementType::uint8, {1, 33026, 1, 1}, 255))
+                            .w_zero_point(0)
+                            .input(5, make::integer(ElementType::uint8, 0))
+                            .y_scale(0x1p24F)
+                            .y_type(ElementType::int8)
+                            .build();
+  EXPECT_EQ(judge_output(overflow, make::int8({1, 1, 1, 1}, {127})).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(overflow, make::int8({1, 1, 1, 1}, {-128})).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(overflow, make::int8({1, 1, 1, 1}, {0})).kind, VerdictKind::wrong);
+}
+
+TEST(Judge, ComparesFloatsBitForBit) {
+  const Case zero = LinearBuilder::dequantize().x(make::uint8({1}, {0})).scale(0.5F).build();
+  EXPECT_EQ(judge_output(zero, make::float32({1}, {0.0F})).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(zero, make::float32({1}, {-0.0F})).kind, VerdictKind::wrong) << "rule D5";
+  const Case nan =
+      LinearBuilder::dequantize().x(make::uint8({1}, {1})).scale(std::numeric_limits<float>::quiet_NaN()).build();
+  EXPECT_EQ(judge_output(nan, make::float32({1}, {-std::numeric_limits<float>::quiet_NaN()})).kind, VerdictKind::pass)
+      << "rule D6: the payload does not count";
+}
+
+TEST(Judge, ReportsWhatWentWrongOutsideTheOutput) {
+  using outcome::WroteOutOfBounds;
+  const Verdict write = judge(expected_of(plain()), WroteOutOfBounds{WroteOutOfBounds::Side::before, 3});
+  EXPECT_EQ(write.kind, VerdictKind::out_of_bounds);
+  EXPECT_EQ(write.detail, "wrote 3 bytes before the output");
+  EXPECT_EQ(judge(expected_of(plain()), outcome::TimedOut{2}).kind, VerdictKind::timed_out);
+  EXPECT_EQ(judge(expected_of(plain()), outcome::LeftUnwritten{"no output"}).kind, VerdictKind::unwritten);
+}
+
+TEST(Judge, DisputesWhatTheSourceClaims) {
+  Case test_case = plain();
+  test_case.recorded_output = make::uint8({1, 1, 1, 1}, {5});
+  EXPECT_FALSE(expected_of(test_case).recorded_output_disputed);
+  test_case.recorded_output = make::uint8({1, 1, 1, 1}, {4});
+  EXPECT_TRUE(expected_of(test_case).recorded_output_disputed);
+  test_case.expectation = Expectation::invalid;
+  EXPECT_TRUE(expected_of(test_case).expectation_disputed);
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,121 @@
+// The tester tested: planted defects must be caught, and told as what they are.
+#include "harness/run/campaign.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/backend/in_tree.h"
+#include "harness/core/case_builder.h"
+#include "harness/source/random.h"
+#include "harness/tests/planted_kernels.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::HasSubstr;
+
+const reference::KernelSet& planted(std::string_view name) {
+  for (const reference::KernelSet& set : testing::planted_kernel_sets()) {
+    if (name == set.name) return set;
+  }
+  throw std::logic_error("no planted kernel " + std::string(name));
+}
+
+Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) {
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(1, cases));
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const std::string& name : kernels) {
+    backends.push_back(backend::in_tree(planted(name), RoundingProfile::correctly_rounded, name));
+  }
+  Report report;
+  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  return report;
+}
+
+std::uint64_t failures(const BackendResult& result, VerdictKind kind) {
+  return result.count(kind);
+}
+
+TEST(Campaign, ReferenceConformsToItself) {
+  const Report report = run_random({"scalar"}, 400);
+  EXPECT_TRUE(report.conforms());
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_EQ(report.backends[0].count(VerdictKind::pass), 400U);
+  EXPECT_EQ(report.suites[0].cases, 400U);
+  EXPECT_GT(report.times.reference, 0);
+}
+
+TEST(Campaign, CatchesRawZeroPadding) {
+  const Report report = run_random({"scalar", "pad-raw-zero"}, 400);
+  EXPECT_FALSE(report.conforms());
+  EXPECT_TRUE(report.backends[0].conforms()) << "the defect of one backend must not reach another";
+  EXPECT_FALSE(report.backends[1].conforms());
+  EXPECT_GT(failures(report.backends[1], VerdictKind::wrong), 20U);
+  ASSERT_EQ(report.findings.size(), 2U) << "one for each convolution";
+  EXPECT_EQ(report.findings[0].backend, "pad-raw-zero");
+  EXPECT_TRUE(report.findings[0].verdict.worst.has_value());
+}
+
+TEST(Campaign, CatchesInt16PairSaturation) {
+  const Report report = run_random({"pair-sat-i16"}, 400);
+  EXPECT_FALSE(report.conforms());
+  EXPECT_GT(failures(report.backends[0], VerdictKind::wrong), 5U);
+}
+
+TEST(Campaign, CatchesOneByteBehindTheOutput) {
+  const Report report = run_random({"past-end"}, 50);
+  EXPECT_FALSE(report.conforms());
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::out_of_bounds);
+  EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte past the output");
+}
+
+TEST(Campaign, CatchesOneByteBeforeTheOutput) {
+  const Report report = run_random({"before-start"}, 50);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte before the output");
+}
+
+TEST(Campaign, KeepsTheSmallestCaseOfAFinding) {
+  const Report report = run_random({"past-end"}, 200);
+  ASSERT_EQ(report.findings.size(), 1U);
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.cases, report.backends[0].count(VerdictKind::out_of_bounds));
+  std::size_t smallest = SIZE_MAX;
+  const auto size_of = [](const Case& c) {
+    std::size_t bytes = 0;
+    for (const auto& input : c.inputs) bytes += input ? input->bytes.size() : 0;
+    return bytes;
+  };
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const Case c = random_case(1, index);
+    if (c.op_type == "QLinearConv") smallest = std::min(smallest, size_of(c));
+  }
+  EXPECT_EQ(size_of(finding.example), smallest);
+}
+
+// A backend that refuses everything, one way or the other.
+class Refusing final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case&) override { return outcome::Unsupported{"nothing is implemented"}; }
+
+ private:
+  BackendInfo info_{"refusing", "0", "test"};
+};
+
+TEST(Campaign, WhatWasNotRunIsNeverAPass) {
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(1, 20));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::make_unique<Refusing>());
+  Report report;
+  ASSERT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 20U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::pass), 0U);
+  EXPECT_FALSE(report.conforms());
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,74 @@
+#include "harness/source/random.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "harness/operators/operator.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform {
+namespace {
+
+// Written down once. A change here means that every seed in every report and every shared finding
+// stops reproducing: it belongs into the change log.
+constexpr std::uint64_t kDigestOfSeed1 = 0;
+
+TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
+  std::uint64_t digest = 0;
+  for (std::uint64_t index = 0; index < 2000; ++index) digest += digest_of(random_case(1, index));
+  EXPECT_EQ(digest, kDigestOfSeed1);
+}
+
+TEST(RandomSuite, CaseDependsOnSeedAndIndexAlone) {
+  RandomSource source(5, 40);
+  for (std::uint64_t index = 0; index < 40; ++index) {
+    const auto next = source.next();
+    ASSERT_TRUE(next.has_value() && next->has_value());
+    EXPECT_EQ(**next, random_case(5, index));
+  }
+  EXPECT_FALSE(source.next()->has_value());
+  EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(6, 0)));
+  EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(5, 1)));
+}
+
+TEST(RandomSuite, EveryCaseIsValid) {
+  const auto cases = static_cast<std::uint64_t>(testing::scaled(20000));
+  for (std::uint64_t index = 0; index < cases; ++index) {
+    const Case test_case = random_case(2, index);
+    const Classification result = classify(test_case);
+    const auto* remark = result.deciding_remark();
+    ASSERT_EQ(result.expectation(), Expectation::valid)
+        << test_case.id << " " << test_case.op_type << ": " << (remark == nullptr ? "" : remark->text());
+  }
+}
+
+// The suite must vary what the kernels branch on; a generator that stopped doing so would go unseen.
+TEST(RandomSuite, ReachesWhatKernelsBranchOn) {
+  std::map<std::string, int> seen;
+  const auto mark = [&](const std::string& what) { ++seen[what]; };
+  for (std::uint64_t index = 0; index < 4000; ++index) {
+    const Case c = random_case(3, index);
+    mark(c.op_type);
+    for (const Attribute& attribute : c.attributes) mark(attribute.name);
+    if (c.op_type != "QLinearConv") continue;
+    mark("x " + name_of(c.input(0)->type) + " w " + name_of(c.input(3)->type) + " y " + name_of(c.input(7)->type));
+    mark("rank " + std::to_string(c.input(0)->shape.size()));
+    mark(c.input(4)->is_scalar() ? "per tensor" : "per channel");
+    mark(c.input(8) == nullptr ? "no bias" : "bias");
+    mark(c.input(0)->shape[0] > 1 ? "batch" : "single");
+  }
+  const std::set<std::string> wanted{
+      "QLinearConv", "ConvInteger",  "QuantizeLinear", "DequantizeLinear", "auto_pad",    "dilations",
+      "group",       "kernel_shape", "pads",           "strides",          "axis",        "rank 3",
+      "rank 4",      "rank 5",       "rank 6",         "per tensor",       "per channel", "bias",
+      "no bias",     "batch",        "single"};
+  for (const std::string& what : wanted) EXPECT_GT(seen[what], 4) << what;
+  int mixes = 0;
+  for (const auto& [what, count] : seen) mixes += what.starts_with("x ") && count > 100 ? 1 : 0;
+  EXPECT_EQ(mixes, 8) << "every mix of int8 and uint8 for x, w and y";
+}
+
+}  // namespace
+}  // namespace qconform

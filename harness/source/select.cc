@@ -1,0 +1,119 @@
+#include "harness/source/select.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "harness/core/version.h"
+#include "harness/json/case_json.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/source/corpus.h"
+#include "harness/source/onnx_folder.h"
+#include "harness/source/onnx_model.h"
+#include "harness/source/random.h"
+
+namespace qconform {
+namespace {
+
+namespace fs = std::filesystem;
+using Sources = std::vector<std::unique_ptr<CaseSource>>;
+
+constexpr std::array kSuites{
+    SuiteInfo{"conformance", "what `qconform run` takes by default: the corpus"},
+    SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
+    SuiteInfo{"random", "random valid cases of every operator; --seed and --cases choose them"},
+    SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
+    SuiteInfo{"model:FILE", "the quantized nodes of an ONNX model, activations drawn from --seed"},
+    SuiteInfo{"PATH", "a case file (.json, or a one-node .onnx), a folder of case files, or one backend-test folder"},
+};
+
+// One case that has been read already.
+class SingleCaseSource final : public CaseSource {
+ public:
+  SingleCaseSource(std::string name, Case test_case) : name_(std::move(name)), case_(std::move(test_case)) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] Result<std::optional<Case>> next() override { return std::exchange(case_, std::nullopt); }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return 1; }
+
+ private:
+  std::string name_;
+  std::optional<Case> case_;
+};
+
+template <typename Source>
+Result<Sources> one(Result<std::unique_ptr<Source>> opened) {
+  if (!opened) return tl::unexpected(opened.error());
+  Sources sources;
+  sources.push_back(std::move(*opened));
+  return sources;
+}
+
+bool is_backend_test_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / "model.onnx", ignored);
+}
+
+Result<Sources> open_path(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    std::vector<std::string_view> names;
+    for (const SuiteInfo& suite : kSuites) names.push_back(suite.name);
+    return fail("--suite",
+                fmt::format("no suite and no file \"{}\"; suites are {}", path.string(), fmt::join(names, ", ")));
+  }
+  if (is_backend_test_folder(path)) return one(OnnxFolderSource::open(path));
+  if (path.extension() == ".onnx") {
+    auto test_case = load_single_case(path);
+    if (!test_case) return tl::unexpected(test_case.error());
+    Sources sources;
+    sources.push_back(std::make_unique<SingleCaseSource>(path.string(), std::move(*test_case)));
+    return sources;
+  }
+  return one(CorpusSource::open(path.string(), path));
+}
+
+}  // namespace
+
+std::span<const SuiteInfo> suites() {
+  return kSuites;
+}
+
+fs::path corpus_folder() {
+  if (const char* chosen = std::getenv("QCONFORM_CORPUS"); chosen != nullptr && *chosen != '\0') return chosen;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path installed = program.parent_path().parent_path() / "share" / "qconform" / "corpus";
+    if (fs::is_directory(installed, error)) return installed;
+  }
+  return kSourceCorpus;
+}
+
+Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
+  if (name == "conformance" || name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
+  if (name == "random") {
+    Sources sources;
+    sources.push_back(std::make_unique<RandomSource>(options.seed, options.random_cases));
+    return sources;
+  }
+  if (name.starts_with("onnx:")) return one(OnnxFolderSource::open(fs::path(name.substr(5))));
+  if (name.starts_with("model:")) return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed));
+  return open_path(fs::path(name));
+}
+
+Result<Case> load_single_case(const fs::path& path) {
+  if (is_backend_test_folder(path)) {
+    auto cases = read_case_folder(path);
+    if (!cases) return tl::unexpected(cases.error());
+    if (cases->size() != 1) {
+      return fail(path.string(), fmt::format("expected one data set, found {}; use --suite onnx:DIR", cases->size()));
+    }
+    return std::move(cases->front());
+  }
+  return path.extension() == ".onnx" ? read_case_model(path) : load_case(path);
+}
+
+}  // namespace qconform

@@ -1,0 +1,148 @@
+// The command line end to end: exit codes, messages, files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/json/case_json.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/source/random.h"
+#include "harness/tests/program.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ProgramResult qconform(const std::string& arguments, const std::string& environment = {}) {
+  return run_program(QCONFORM_PROGRAM, arguments, environment);
+}
+ProgramResult planted(const std::string& arguments) {
+  return run_program(QCONFORM_PLANTED_PROGRAM, arguments);
+}
+
+TEST(Run, ExitsZeroWhenEverythingConforms) {
+  const TemporaryFolder folder;
+  const auto result = qconform("run --suite random --cases 200 --seed 9 --out " + folder.path().string());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("seed 9"), HasSubstr("scalar"), HasSubstr("QLinearConv"),
+                                   HasSubstr("200 cases"), HasSubstr("conforms"), HasSubstr("report.json")));
+  EXPECT_THAT(result.output, Not(HasSubstr("\033["))) << "no colour when it is not a terminal";
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.json"));
+}
+
+TEST(Run, PrintsTheSeedBeforeAnythingElse) {
+  const TemporaryFolder folder;
+  const auto result = qconform("run --suite random --cases 1 --seed 77 --out " + folder.path().string());
+  EXPECT_EQ(result.output.find("qconform"), 0U);
+  EXPECT_LT(result.output.find("seed 77"), result.output.find('\n'));
+}
+
+struct Planted {
+  const char* kernel;
+  const char* says;
+};
+
+class PlantedDefect : public ::testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedDefect, IsCaughtAndTheRunExitsOne) {
+  const TemporaryFolder folder;
+  const auto result = planted(std::string("run --suite random --cases 300 --backend ") + GetParam().kernel + " --out " +
+                              folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr(GetParam().says), HasSubstr("F1"), HasSubstr("replay")));
+
+  // The replay line shows the same failure again.
+  const std::string file = (folder.path() / "F1.json").string();
+  const auto replayed = planted("replay " + file + " --backend " + GetParam().kernel);
+  EXPECT_EQ(replayed.exit_code, 1) << replayed.output;
+  EXPECT_THAT(replayed.output, HasSubstr(GetParam().says));
+  EXPECT_EQ(planted("replay " + file + " --backend scalar").exit_code, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PlantedDefect,
+                         ::testing::Values(Planted{"pad-raw-zero", "wrong"}, Planted{"pair-sat-i16", "wrong"},
+                                           Planted{"past-end", "wrote 1 byte past the output"},
+                                           Planted{"before-start", "wrote 1 byte before the output"}));
+
+struct Misuse {
+  const char* arguments;
+  const char* says;
+};
+
+class WrongUse : public ::testing::TestWithParam<Misuse> {};
+
+TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
+  const auto result = qconform(GetParam().arguments);
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Arguments, WrongUse,
+    ::testing::Values(Misuse{"", "subcommand"}, Misuse{"walk", "walk"}, Misuse{"run --backend nosuch", "\"nosuch\""},
+                      Misuse{"run --suite nosuch", "\"nosuch\""}, Misuse{"run --profile exact", "correctly-rounded"},
+                      Misuse{"run --cases many", "--cases"}, Misuse{"run --backend scalar@exact", "\"exact\""},
+                      Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
+                      Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
+                      Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},
+                      Misuse{"replay /dev/null --backend scalar", "/dev/null"},
+                      Misuse{"export --suite random", "--out"},
+                      Misuse{"export --suite random --format xml -o /tmp/x", "xml"}, Misuse{"list", "subcommand"},
+                      Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
+
+TEST(WrongUse, DamagedCaseFileIsExplained) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "damaged.json";
+  std::ofstream(file) << R"({"format": "qconform-cases", "version": 1, "cases": [)";
+  const auto result = qconform("run --suite " + file.string() + " --out " + folder.path().string());
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("damaged.json"));
+}
+
+TEST(Help, EveryCommandHasAnExample) {
+  EXPECT_EQ(qconform("--help").exit_code, 0);
+  EXPECT_THAT(qconform("--version").output, HasSubstr("qconform 0."));
+  for (const char* command : {"run", "replay", "export", "list"}) {
+    const auto result = qconform(std::string(command) + " --help");
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.output, HasSubstr("example: qconform"));
+  }
+}
+
+TEST(List, SaysWhatThereIs) {
+  EXPECT_THAT(qconform("list kernels").output, HasSubstr("scalar"));
+  EXPECT_THAT(qconform("list suites").output, HasSubstr("onnx:DIR"));
+  EXPECT_THAT(qconform("list profiles").output, HasSubstr("ort-f32"));
+  EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));
+  EXPECT_THAT(qconform("list backends --json").output, HasSubstr("\"available\": true"));
+}
+
+// What is exported reads back as the same cases, in every form.
+TEST(Export, WritesWhatTheSuiteHolds) {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::string suite = "export --suite random --cases 5 --seed 3 ";
+  EXPECT_EQ(qconform(suite + "--format json -o " + at("json")).exit_code, 0);
+  EXPECT_EQ(qconform(suite + "--format onnx -o " + at("onnx")).exit_code, 0);
+  EXPECT_EQ(qconform(suite + "--format onnx-test -o " + at("folders")).exit_code, 0);
+  const Case third = random_case(3, 3);
+  const std::string stem = "000003-random-3-3";
+  const auto from_json = load_case(folder.path() / "json" / (stem + ".json"));
+  const auto from_model = read_case_model(folder.path() / "onnx" / (stem + ".onnx"));
+  const auto from_folder = read_case_folder(folder.path() / "folders" / stem);
+  ASSERT_TRUE(from_json && from_model && from_folder);
+  EXPECT_EQ(*from_json, third);
+  EXPECT_EQ(*from_model, third);
+  EXPECT_EQ(from_folder->front(), third);
+  const auto rerun = qconform("run --suite onnx:" + at("folders") + " --backend scalar --out " + at("out"));
+  EXPECT_EQ(rerun.exit_code, 0) << rerun.output;
+}
+
+}  // namespace
+}  // namespace qconform::testing

@@ -1,0 +1,18 @@
+// Runs a built program and catches what it prints.
+#pragma once
+
+#include <string>
+
+namespace qconform::testing {
+
+struct ProgramResult {
+  int exit_code = -1;  ///< -1 when it ended by a signal
+  std::string output;  ///< stdout and stderr together
+};
+
+/// Runs `program` of the build with arguments as the shell splits them, under the emulator when the
+/// tests themselves are cross-compiled. `environment` is put in front: "NAME=value NAME=value".
+[[nodiscard]] ProgramResult run_program(const std::string& program, const std::string& arguments,
+                                        const std::string& environment = {});
+
+}  // namespace qconform::testing
