@@ -42,6 +42,7 @@ void multiply_tile(const std::int16_t* w, const std::int16_t* x, int units, std:
   __m256i low[channels];
   __m256i high[channels];
   for (int m = 0; m < channels; ++m) low[m] = high[m] = _mm256_setzero_si256();
+#pragma GCC unroll 2  // GCC copies every accumulator once per iteration
   for (int unit = 0; unit < units; ++unit, x += kPositions * kUnit, w += channels * kUnit) {
     const __m256i x_low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
     const __m256i x_high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + 16));
