@@ -1,0 +1,91 @@
+#include "harness/source/corpus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/core/case_builder.h"
+#include "harness/json/case_json.h"
+
+namespace qconform {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CorpusSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    root_ = fs::path(::testing::TempDir()) / ("qconform_corpus_" + test);
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "a");
+    fs::create_directories(root_ / "schema");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void save(const fs::path& file, const std::vector<std::string>& ids) const {
+    std::vector<Case> cases;
+    for (const std::string& id : ids) cases.push_back(ConvIntegerBuilder().id(id).build());
+    ASSERT_TRUE(save_cases(root_ / file, cases));
+  }
+
+  // "source#index id" of every case, or the error's text at the end.
+  static std::vector<std::string> read_all(const fs::path& path) {
+    Result<std::unique_ptr<CorpusSource>> source = CorpusSource::open("corpus", path);
+    if (!source) return {source.error().text()};
+    std::vector<std::string> seen;
+    while (true) {
+      const Result<std::optional<Case>> next = (*source)->next();
+      if (!next) seen.push_back(next.error().text());
+      if (!next || !*next) break;
+      const Provenance& from = (*next)->provenance;
+      seen.push_back(from.source + "#" + std::to_string(from.index) + " " + (*next)->id);
+    }
+    const Result<std::optional<Case>> after = (*source)->next();
+    EXPECT_TRUE(after && !*after) << "not at its end";
+    return seen;
+  }
+
+  fs::path root_;
+};
+
+TEST_F(CorpusSourceTest, ReadsAFolderInTheOrderOfPaths) {
+  save("b.json", {"three"});
+  save("a/x.json", {"one", "two"});
+  save("c.json", {});
+  save("d.json", {"four"});
+  std::ofstream(root_ / "schema" / "cases-1.schema.json") << "no case file";
+  std::ofstream(root_ / "README.md") << "no case file";
+  std::ofstream(root_ / ".hidden.json") << "no case file";
+  EXPECT_THAT(read_all(root_),
+              ::testing::ElementsAre("a/x.json#0 one", "a/x.json#1 two", "b.json#0 three", "d.json#0 four"));
+}
+
+TEST_F(CorpusSourceTest, ReadsOneFile) {
+  save("a/x.json", {"one"});
+  EXPECT_THAT(read_all(root_ / "a" / "x.json"), ::testing::ElementsAre("x.json#0 one"));
+}
+
+TEST_F(CorpusSourceTest, KeepsAStatedProvenance) {
+  Case test_case = ConvIntegerBuilder().id("found").build();
+  test_case.provenance = {"random", 5, 77};
+  ASSERT_TRUE(save_cases(root_ / "f.json", std::span(&test_case, 1)));
+  EXPECT_THAT(read_all(root_), ::testing::ElementsAre("random#77 found"));
+}
+
+TEST_F(CorpusSourceTest, StopsAtAnError) {
+  save("a.json", {"one"});
+  std::ofstream(root_ / "b.json") << "[]";
+  save("c.json", {"two"});
+  EXPECT_THAT(read_all(root_), ::testing::ElementsAre(
+                                   "a.json#0 one", (root_ / "b.json").string() + ": expected an object, got an array"));
+}
+
+TEST_F(CorpusSourceTest, NamesWhatIsMissing) {
+  EXPECT_THAT(read_all(root_ / "none"), ::testing::ElementsAre(::testing::HasSubstr("no such file or folder")));
+  EXPECT_THAT(read_all(root_), ::testing::ElementsAre(::testing::HasSubstr("holds no case files")));
+}
+
+}  // namespace
+}  // namespace qconform
