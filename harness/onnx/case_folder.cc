@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "harness/core/file.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
@@ -47,13 +49,12 @@ std::map<std::string, fs::path> input_files(const onnx::GraphProto& graph, const
   int count = 0;
   std::error_code error;
   while (fs::exists(data_set / input_file(count), error)) ++count;
+  std::set<std::string> initialized;
+  for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
   std::map<std::string, fs::path> files;
   int next = 0;
   for (const onnx::ValueInfoProto& input : graph.input()) {
-    const auto& all = graph.initializer();
-    const bool initialized =
-        std::any_of(all.begin(), all.end(), [&](const onnx::TensorProto& t) { return t.name() == input.name(); });
-    if (initialized && count < graph.input_size()) continue;
+    if (count < graph.input_size() && initialized.count(input.name()) != 0) continue;
     if (next < count) files.emplace(input.name(), data_set / input_file(next));
     ++next;
   }
@@ -65,7 +66,7 @@ Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, co
   write_tensor(tensor, name, proto);
   const auto bytes = message_bytes(proto);
   if (!bytes) return tl::unexpected(bytes.error().in(file.string()));
-  return write_onnx_file(file, *bytes);
+  return write_file(file, *bytes);
 }
 
 void add_graph_input(const Tensor& tensor, const std::string& name, onnx::GraphProto& graph) {
@@ -118,7 +119,7 @@ Result<void> write_case_folder(const Case& test_case, const fs::path& folder, co
   write_metadata(test_case, origin, model);
   const auto bytes = message_bytes(model);
   if (!bytes) return tl::unexpected(bytes.error().in(folder.string()));
-  return write_onnx_file(folder / "model.onnx", *bytes);
+  return write_file(folder / "model.onnx", *bytes);
 }
 
 std::vector<fs::path> data_sets_of(const fs::path& folder) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/file.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
@@ -104,7 +105,7 @@ Result<void> write_case_model(const Case& test_case, const std::filesystem::path
                               const std::optional<OutputType>& output) {
   const auto bytes = case_to_model(test_case, output);
   if (!bytes) return tl::unexpected(bytes.error().in(file.string()));
-  return write_onnx_file(file, *bytes);
+  return write_file(file, *bytes);
 }
 
 Result<Case> read_case_model(const std::filesystem::path& file) {

@@ -4,39 +4,10 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/message_lite.h>
 
-#include <fstream>
-#include <system_error>
-
+#include "harness/core/file.h"
 #include "harness/core/limits.h"
 
 namespace qconform {
-
-Result<std::string> read_onnx_file(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::not_found) return fail(file.string(), "no such file");
-  if (status.type() == std::filesystem::file_type::directory) return fail(file.string(), "is a folder, not a file");
-  if (status.type() != std::filesystem::file_type::regular) return fail(file.string(), "is not a regular file");
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (error) return fail(file.string(), error.message());
-  if (size > static_cast<std::uintmax_t>(limits::kOnnxFileBytes)) {
-    return fail(file.string(),
-                std::to_string(size) + " bytes exceed the limit of " + std::to_string(limits::kOnnxFileBytes), "limit");
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (!stream || stream.gcount() != static_cast<std::streamsize>(size)) return fail(file.string(), "cannot be read");
-  return bytes;
-}
-
-Result<void> write_onnx_file(const std::filesystem::path& file, std::string_view bytes) {
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  if (!stream) return fail(file.string(), "cannot be written");
-  return {};
-}
 
 Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite& message) {
   if (bytes.empty()) return fail("", "is empty");
@@ -50,7 +21,7 @@ Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite
 }
 
 Result<void> read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message) {
-  const auto bytes = read_onnx_file(file);
+  const auto bytes = read_file(file, limits::kOnnxFileBytes);
   if (!bytes) return tl::unexpected(bytes.error());
   return parse_message(*bytes, message).map_error([&](const Error& error) { return error.in(file.string()); });
 }
@@ -70,14 +41,18 @@ Result<std::string> message_bytes(const google::protobuf::MessageLite& message) 
   return bytes;
 }
 
-std::string quoted_name(std::string_view name) {
+std::string printable(std::string_view name) {
   constexpr std::size_t kShown = 64;
-  std::string text = "'";
+  std::string text;
   for (const char character : name.substr(0, kShown)) {
     const auto code = static_cast<unsigned char>(character);
     text += code < 0x20 || code == 0x7F ? '?' : character;
   }
-  return text + (name.size() > kShown ? "...'" : "'");
+  return text + (name.size() > kShown ? "..." : "");
+}
+
+std::string quoted_name(std::string_view name) {
+  return "'" + printable(name) + "'";
 }
 
 }  // namespace qconform

@@ -1,7 +1,6 @@
 // Protobuf messages of ONNX from files and bytes that may be damaged or hostile.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -14,12 +13,6 @@ class MessageLite;
 
 namespace qconform {
 
-/// The whole of a regular file of at most limits::kOnnxFileBytes. The error names the file.
-[[nodiscard]] Result<std::string> read_onnx_file(const std::filesystem::path& file);
-
-/// Writes or overwrites a file; its folder exists.
-[[nodiscard]] Result<void> write_onnx_file(const std::filesystem::path& file, std::string_view bytes);
-
 /// Parses `bytes` as `message`. What is nested deeper than protobuf's limit of 100 is refused; an
 /// empty text is no message, although protobuf would take it for one with no fields set.
 [[nodiscard]] Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite& message);
@@ -30,8 +23,9 @@ namespace qconform {
 /// The message's bytes, the same for the same message. Fails above limits::kOnnxFileBytes.
 [[nodiscard]] Result<std::string> message_bytes(const google::protobuf::MessageLite& message);
 
-/// A name out of a file as it may stand in a message: quoted, at most 64 bytes, control characters
-/// replaced.
+/// A name out of a file as it may stand in a message: at most 64 bytes, control characters replaced.
+[[nodiscard]] std::string printable(std::string_view name);
+/// The same in quotes.
 [[nodiscard]] std::string quoted_name(std::string_view name);
 
 }  // namespace qconform

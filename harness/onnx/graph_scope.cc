@@ -1,0 +1,176 @@
+#include "harness/onnx/graph_scope.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/core/limits.h"
+
+namespace qconform {
+namespace {
+
+ValueFacts facts_of(const onnx::ValueInfoProto& info) {
+  ValueFacts facts;
+  if (!info.type().has_tensor_type()) return facts;
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  facts.type = static_cast<ElementType>(type.elem_type());
+  if (!type.has_shape() || static_cast<std::size_t>(type.shape().dim_size()) > limits::kRank) return facts;
+  facts.shape.emplace();
+  for (const onnx::TensorShapeProto::Dimension& dimension : type.shape().dim()) {
+    const std::int64_t size = dimension.has_dim_value() ? dimension.dim_value() : -1;
+    // What no tensor of ours can have is as good as unknown, and then later sums cannot overflow.
+    const bool usable = size >= 0 && size <= limits::kElements;
+    facts.shape->push_back(usable ? std::optional(size) : std::nullopt);
+  }
+  return facts;
+}
+
+ValueFacts facts_of(const onnx::TensorProto& tensor) {
+  ValueFacts facts{static_cast<ElementType>(tensor.data_type()), std::nullopt};
+  if (static_cast<std::size_t>(tensor.dims_size()) > limits::kRank) return facts;
+  facts.shape.emplace();
+  for (const std::int64_t size : tensor.dims()) {
+    facts.shape->push_back(size >= 0 && size <= limits::kElements ? std::optional(size) : std::nullopt);
+  }
+  return facts;
+}
+
+const onnx::TensorProto* constant_tensor(const onnx::NodeProto& node) {
+  if (node.op_type() != "Constant" || node.output_size() != 1) return nullptr;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "value" && attribute.has_t()) return &attribute.t();
+  }
+  return nullptr;
+}
+
+bool merge(ValueFacts& known, const ValueFacts& news) {
+  bool changed = false;
+  if (known.type == ElementType::undefined && news.type != ElementType::undefined) {
+    known.type = news.type;
+    changed = true;
+  }
+  if (!news.shape) return changed;
+  if (!known.shape) {
+    known.shape = news.shape;
+    return true;
+  }
+  if (known.shape->size() != news.shape->size()) return changed;
+  for (std::size_t i = 0; i < known.shape->size(); ++i) {
+    if ((*known.shape)[i] || !(*news.shape)[i]) continue;
+    (*known.shape)[i] = (*news.shape)[i];
+    changed = true;
+  }
+  return changed;
+}
+
+void write_facts(const ValueFacts& facts, onnx::ValueInfoProto& info) {
+  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<std::int32_t>(facts.type));
+  type.clear_shape();
+  if (!facts.shape) return;
+  type.mutable_shape();
+  for (const std::optional<std::int64_t>& size : *facts.shape) {
+    onnx::TensorShapeProto::Dimension& dimension = *type.mutable_shape()->add_dim();
+    if (size) dimension.set_dim_value(*size);
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> full_shape(const std::optional<PartialShape>& shape) {
+  if (!shape) return std::nullopt;
+  std::vector<std::int64_t> full;
+  for (const std::optional<std::int64_t>& size : *shape) {
+    if (!size) return std::nullopt;
+    full.push_back(*size);
+  }
+  return full;
+}
+
+std::vector<const onnx::GraphProto*> bodies_of(const onnx::GraphProto& graph) {
+  std::vector<const onnx::GraphProto*> bodies;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) bodies.push_back(&attribute.g());
+      for (const onnx::GraphProto& body : attribute.graphs()) bodies.push_back(&body);
+    }
+  }
+  return bodies;
+}
+
+GraphScope::GraphScope(const onnx::GraphProto& graph, const GraphScope* outer) : graph_(graph), outer_(outer) {
+  read_constants();
+  read_inputs();
+  for (const onnx::ValueInfoProto& info : graph.value_info()) learn(info.name(), facts_of(info));
+  for (const onnx::ValueInfoProto& info : graph.output()) learn(info.name(), facts_of(info));
+  for (const onnx::GraphProto* body : bodies_of(graph)) bodies_.push_back(std::make_unique<GraphScope>(*body, this));
+}
+
+void GraphScope::read_constants() {
+  for (const onnx::TensorProto& tensor : graph_.initializer()) constants_.emplace(tensor.name(), &tensor);
+  for (const onnx::NodeProto& node : graph_.node()) {
+    if (const onnx::TensorProto* tensor = constant_tensor(node)) constants_.emplace(node.output(0), tensor);
+  }
+}
+
+void GraphScope::read_inputs() {
+  for (const onnx::ValueInfoProto& info : graph_.input()) {
+    ValueFacts facts = facts_of(info);
+    if (facts.shape && !facts.shape->empty() && !facts.shape->front()) facts.shape->front() = 1;
+    learn(info.name(), facts);
+  }
+}
+
+const onnx::TensorProto* GraphScope::constant(const std::string& name) const {
+  for (const GraphScope* scope = this; scope != nullptr; scope = scope->outer_) {
+    if (const auto found = scope->constants_.find(name); found != scope->constants_.end()) return found->second;
+    if (scope->values_.count(name) != 0) return nullptr;
+  }
+  return nullptr;
+}
+
+ValueFacts GraphScope::facts(const std::string& name) const {
+  for (const GraphScope* scope = this; scope != nullptr; scope = scope->outer_) {
+    if (const auto found = scope->constants_.find(name); found != scope->constants_.end()) {
+      return facts_of(*found->second);
+    }
+    if (const auto found = scope->values_.find(name); found != scope->values_.end()) return found->second;
+  }
+  return {};
+}
+
+bool GraphScope::learn(const std::string& name, const ValueFacts& facts) {
+  if (name.empty() || constants_.count(name) != 0) return false;
+  if (facts.type == ElementType::undefined && !facts.shape) return false;
+  return merge(values_[name], facts);
+}
+
+bool GraphScope::learn_from(const onnx::GraphProto& inferred) {
+  bool changed = false;
+  for (const onnx::ValueInfoProto& info : inferred.value_info()) changed |= learn(info.name(), facts_of(info));
+  for (const onnx::ValueInfoProto& info : inferred.output()) changed |= learn(info.name(), facts_of(info));
+  const std::vector<const onnx::GraphProto*> bodies = bodies_of(inferred);
+  for (std::size_t i = 0; i < std::min(bodies.size(), bodies_.size()); ++i) {
+    changed |= bodies_[i]->learn_from(*bodies[i]);
+  }
+  return changed;
+}
+
+void GraphScope::write_to(onnx::GraphProto& copy) const {
+  copy.clear_value_info();
+  for (onnx::ValueInfoProto& input : *copy.mutable_input()) {
+    if (const auto found = values_.find(input.name()); found != values_.end()) write_facts(found->second, input);
+  }
+  std::set<std::string> declared;
+  for (const onnx::ValueInfoProto& info : copy.input()) declared.insert(info.name());
+  for (const onnx::ValueInfoProto& info : copy.output()) declared.insert(info.name());
+  for (const auto& [name, facts] : values_) {
+    if (facts.type == ElementType::undefined || declared.count(name) != 0) continue;
+    onnx::ValueInfoProto& info = *copy.add_value_info();
+    info.set_name(name);
+    write_facts(facts, info);
+  }
+}
+
+}  // namespace qconform

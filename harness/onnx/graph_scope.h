@@ -1,0 +1,70 @@
+// What is known of the values of a graph and of the graphs nested in its nodes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/element_type.h"
+
+namespace onnx {
+class GraphProto;
+class NodeProto;
+class TensorProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// Dimensions; nullopt where one is not known.
+using PartialShape = std::vector<std::optional<std::int64_t>>;
+
+struct ValueFacts {
+  ElementType type = ElementType::undefined;
+  std::optional<PartialShape> shape;  ///< nullopt when not even the rank is known
+};
+
+/// The shape if every dimension is known.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> full_shape(const std::optional<PartialShape>& shape);
+
+/// One graph. Names resolve here first, then in the graph around it. Refers to the graph's messages.
+class GraphScope {
+ public:
+  /// Takes in initializers, Constant nodes, and the declared types of inputs, outputs and values;
+  /// then, likewise, the bodies of If, Loop and Scan nodes. A symbolic or unknown first dimension of
+  /// a graph input (the batch) becomes 1. `graph` lives longer than the scope.
+  explicit GraphScope(const onnx::GraphProto& graph, const GraphScope* outer = nullptr);
+
+  [[nodiscard]] const onnx::GraphProto& graph() const { return graph_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<GraphScope>>& bodies() const { return bodies_; }
+  [[nodiscard]] std::vector<std::unique_ptr<GraphScope>>& bodies() { return bodies_; }
+
+  /// The constant of that name, or null.
+  [[nodiscard]] const onnx::TensorProto* constant(const std::string& name) const;
+  /// What is known of a value, constants included.
+  [[nodiscard]] ValueFacts facts(const std::string& name) const;
+
+  /// Adds to what is known. Known types and dimensions stay. True when something new was learnt.
+  bool learn(const std::string& name, const ValueFacts& facts);
+  /// Everything that the same graph, after shape inference, states about its values.
+  bool learn_from(const onnx::GraphProto& inferred);
+  /// States what is known in a copy of the graph, for shape inference to start from.
+  void write_to(onnx::GraphProto& copy) const;
+
+ private:
+  void read_constants();
+  void read_inputs();
+
+  const onnx::GraphProto& graph_;
+  const GraphScope* outer_;
+  std::map<std::string, const onnx::TensorProto*> constants_;
+  std::map<std::string, ValueFacts> values_;
+  std::vector<std::unique_ptr<GraphScope>> bodies_;  // in the order of bodies_of()
+};
+
+/// The graphs nested in the graph's nodes, in a fixed order.
+[[nodiscard]] std::vector<const onnx::GraphProto*> bodies_of(const onnx::GraphProto& graph);
+
+}  // namespace qconform

@@ -1,0 +1,160 @@
+// Damaged and hostile files: a clear error each time, or a case; never a crash.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "harness/core/case_builder.h"
+#include "harness/core/file.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/source/onnx_folder.h"
+#include "harness/source/onnx_model.h"
+#include "harness/source/rng.h"
+#include "harness/tests/temporary_folder.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform {
+namespace {
+
+using ::qconform::testing::scaled;
+using ::qconform::testing::TemporaryFolder;
+using ::testing::HasSubstr;
+
+std::string small_model() {
+  const Case test_case = QLinearConvBuilder()
+                             .id("small")
+                             .x(make::uint8({1, 2, 4, 4}, std::vector<std::int64_t>(32, 3)))
+                             .w(make::int8({4, 2, 3, 3}, std::vector<std::int64_t>(72, 1)))
+                             .pads({1, 1, 1, 1})
+                             .rules({"C1"})
+                             .recorded_output(make::uint8({1, 4, 4, 4}, std::vector<std::int64_t>(64, 9)))
+                             .build();
+  return *case_to_model(test_case);
+}
+
+/// Whether the bytes are read; every error must say something.
+bool is_read(const std::string& bytes) {
+  const auto result = case_from_model(bytes);
+  if (!result) {
+    EXPECT_FALSE(result.error().text().empty());
+  }
+  return result.has_value();
+}
+
+TEST(HostileFile, EveryTruncationIsAnErrorOrACase) {
+  const std::string whole = small_model();
+  ASSERT_TRUE(is_read(whole));
+  int refused = 0;
+  for (std::size_t size = 0; size < whole.size(); ++size) refused += is_read(whole.substr(0, size)) ? 0 : 1;
+  // A cut between two fields of the outermost message leaves a well-formed model, possibly complete.
+  EXPECT_GT(refused, static_cast<int>(whole.size()) * 3 / 4);
+}
+
+TEST(HostileFile, DamagedBytesAreAnErrorOrACase) {
+  const std::string whole = small_model();
+  Rng rng(7);
+  int refused = 0;
+  const int count = scaled(5000);
+  for (int i = 0; i < count; ++i) {
+    std::string damaged = whole;
+    for (std::uint64_t flips = 1 + rng.below(8); flips > 0; --flips) {
+      damaged[rng.below(static_cast<std::uint32_t>(damaged.size()))] = static_cast<char>(rng.below(256));
+    }
+    refused += is_read(damaged) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(HostileFile, RandomBytesAreRefused) {
+  Rng rng(8);
+  for (int i = 0; i < scaled(2000); ++i) {
+    std::string bytes(rng.below(200), '\0');
+    rng.fill(std::as_writable_bytes(std::span(bytes)));
+    EXPECT_FALSE(is_read(bytes));
+  }
+}
+
+TEST(HostileFile, DeepNestingIsRefused) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(small_model()));
+  onnx::GraphProto* graph = model.mutable_graph();
+  for (int depth = 0; depth < 200; ++depth) {
+    onnx::AttributeProto* attribute = graph->add_node()->add_attribute();
+    graph = attribute->mutable_g();
+  }
+  EXPECT_THAT(case_from_model(model.SerializeAsString()).error().text(), HasSubstr("cannot be parsed"));
+}
+
+TEST(HostileFile, HugeShapesAreRefused) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(small_model()));
+  model.mutable_graph()->mutable_initializer(0)->set_dims(0, std::int64_t{1} << 62);
+  EXPECT_THAT(case_from_model(model.SerializeAsString()).error().text(), HasSubstr("exceeds the limit"));
+  model.mutable_graph()->mutable_initializer(0)->set_dims(0, -4);
+  EXPECT_THAT(case_from_model(model.SerializeAsString()).error().text(), HasSubstr("negative dimension"));
+}
+
+TEST(HostileFile, WhatIsNoModelFileIsNamed) {
+  const TemporaryFolder folder;
+  const auto empty = folder.path() / "empty.onnx";
+  std::ofstream(empty).close();
+  const auto text_of = [](const std::filesystem::path& file) { return read_case_model(file).error().text(); };
+  EXPECT_THAT(text_of(empty), HasSubstr("empty.onnx: is empty"));
+  EXPECT_THAT(text_of(folder.path() / "missing.onnx"), HasSubstr("missing.onnx: "));
+  EXPECT_THAT(text_of(folder.path()), HasSubstr("is a folder"));
+  EXPECT_THAT(OnnxModelSource::open(empty, 1).error().text(), HasSubstr("empty.onnx: is empty"));
+  EXPECT_THAT(OnnxModelSource::open(folder.path() / "missing.onnx", 1).error().text(), HasSubstr("missing.onnx: "));
+  EXPECT_THAT(OnnxModelSource::open(folder.path(), 1).error().text(), HasSubstr("is a folder"));
+  EXPECT_THAT(read_case_folder(folder.path()).error().text(), HasSubstr("model.onnx"));
+}
+
+TEST(HostileFile, FilesAboveTheLimitAreNotRead) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "large.onnx";
+  std::ofstream(file).close();
+  std::filesystem::resize_file(file, std::uintmax_t{3} << 30);  // sparse: takes no space
+  EXPECT_THAT(read_case_model(file).error().text(), HasSubstr("larger than the limit"));
+  EXPECT_THAT(OnnxModelSource::open(file, 1).error().text(), HasSubstr("larger than the limit"));
+}
+
+TEST(HostileFile, DamagedFoldersAreAnErrorOrCases) {
+  const TemporaryFolder folder;
+  const auto place = folder.path() / "case";
+  ASSERT_TRUE(write_case_folder(*case_from_model(small_model()), place).has_value());
+  const auto file = place / "test_data_set_0" / "input_3.pb";
+  const std::string whole = *read_file(file, 1 << 20);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    ASSERT_TRUE(write_file(file, whole.substr(0, size)).has_value());
+    EXPECT_FALSE(read_case_folder(place).has_value()) << size;
+  }
+  std::filesystem::remove(file);
+  EXPECT_THAT(read_case_folder(place).error().text(), HasSubstr("has neither a file"));
+}
+
+TEST(HostileFile, DamagedModelsAreAnErrorOrCases) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "model.onnx";
+  const std::string whole = small_model();
+  Rng rng(9);
+  int opened = 0;
+  const int count = scaled(300);
+  for (int i = 0; i < count; ++i) {
+    std::string damaged = whole;
+    damaged[rng.below(static_cast<std::uint32_t>(damaged.size()))] = static_cast<char>(rng.below(256));
+    ASSERT_TRUE(write_file(file, damaged).has_value());
+    auto source = OnnxModelSource::open(file, 1);
+    if (!source) continue;
+    ++opened;
+    for (auto next = (*source)->next(); next && *next; next = (*source)->next()) {
+      EXPECT_LE((*next)->inputs.size(), 9U);
+    }
+  }
+  EXPECT_GT(opened, 0);
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,27 @@
+// Output shapes of operators that ONNX's shape inference does not know: quantized operators of the
+// domain com.microsoft, and those whose inference in the installed library stops short.
+#pragma once
+
+#include <optional>
+
+#include "harness/onnx/graph_scope.h"
+
+namespace onnx {
+class NodeProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// What follows for the node's first output from what is known of its inputs; empty facts for other
+/// operators, and where too little is known or the node is wrong.
+[[nodiscard]] ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope);
+
+/// The extent of a convolution's window in spatial dimension `axis`: (kernel - 1) * dilation + 1;
+/// nullopt where the node is wrong or the extent exceeds the limit on elements.
+[[nodiscard]] std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int64_t kernel,
+                                                        std::size_t axis);
+
+/// An int attribute of the node, or `absent`.
+[[nodiscard]] std::int64_t int_attribute(const onnx::NodeProto& node, const char* name, std::int64_t absent);
+
+}  // namespace qconform

@@ -1,0 +1,116 @@
+#include "harness/source/onnx_model.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "harness/onnx/graph_scope.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/shape_propagation.h"
+#include "harness/operators/operator.h"
+#include "harness/source/model_node.h"
+#include "harness/source/rng.h"
+
+namespace qconform {
+namespace {
+
+struct QuantizedNode {
+  const GraphScope* scope;
+  const onnx::NodeProto* node;
+  std::uint64_t position;  // in the walk over all graphs
+};
+
+std::string full_name(const onnx::NodeProto& node) {
+  const bool default_domain = node.domain().empty() || node.domain() == "ai.onnx";
+  return printable(default_domain ? node.op_type() : node.domain() + "::" + node.op_type());
+}
+
+/// Nodes in their order, the bodies of a node's graph after the whole graph.
+void walk(const GraphScope& scope, std::uint64_t& position, std::vector<QuantizedNode>& quantized,
+          SkippedCounts& skipped) {
+  for (const onnx::NodeProto& node : scope.graph().node()) {
+    if (find_operator(node.domain(), node.op_type()) != nullptr) {
+      quantized.push_back({&scope, &node, position});
+    } else {
+      ++skipped["not quantized: " + full_name(node)];
+    }
+    ++position;
+  }
+  for (const auto& body : scope.bodies()) walk(*body, position, quantized, skipped);
+}
+
+/// The nodes of a model's own functions have no values of their own to look at.
+void count_functions(const onnx::ModelProto& model, SkippedCounts& skipped) {
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) {
+      const bool known = find_operator(node.domain(), node.op_type()) != nullptr;
+      ++skipped[(known ? "in a function of the model: " : "not quantized: ") + full_name(node)];
+    }
+  }
+}
+
+}  // namespace
+
+struct OnnxModelSource::State {
+  std::filesystem::path file;
+  std::uint64_t seed = 0;
+  onnx::ModelProto model;
+  std::unique_ptr<GraphScope> scope;
+  std::vector<QuantizedNode> nodes;
+  std::size_t next = 0;
+};
+
+OnnxModelSource::OnnxModelSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OnnxModelSource::~OnnxModelSource() = default;
+
+Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesystem::path& file, std::uint64_t seed) {
+  auto state = std::make_unique<State>();
+  state->file = file;
+  state->seed = seed;
+  if (const auto read = read_message(file, state->model); !read) return tl::unexpected(read.error());
+  if (!state->model.has_graph()) return fail(file.string(), "has no graph");
+  state->scope = std::make_unique<GraphScope>(state->model.graph());
+  std::unique_ptr<OnnxModelSource> source(new OnnxModelSource(std::move(state)));
+  State& opened = *source->state_;
+  std::uint64_t position = 0;
+  walk(*opened.scope, position, opened.nodes, source->skipped_);
+  count_functions(opened.model, source->skipped_);
+  if (!opened.nodes.empty()) propagate_shapes(opened.model, *opened.scope);
+  return source;
+}
+
+std::string OnnxModelSource::name() const {
+  return "model:" + state_->file.string();
+}
+
+std::optional<std::uint64_t> OnnxModelSource::size() const {
+  return state_->nodes.size();
+}
+
+Result<std::optional<Case>> OnnxModelSource::next() {
+  while (state_->next < state_->nodes.size()) {
+    const auto& [scope, node, position] = state_->nodes[state_->next++];
+    const std::string label = node->name().empty() ? node->op_type() : printable(node->name());
+    Rng rng(state_->seed, position);
+    auto answer =
+        case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(), kGeneratedElements, rng);
+    if (!answer) {
+      state_->next = state_->nodes.size();
+      return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
+    }
+    if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
+      ++skipped_[node->op_type() + ": " + skipped->reason];
+      continue;
+    }
+    Case& result = std::get<Case>(*answer);
+    result.id = label + "#" + std::to_string(position);
+    result.tags = {"model"};
+    result.provenance = {name(), state_->seed, position};
+    return std::optional<Case>(std::move(result));
+  }
+  return std::optional<Case>();
+}
+
+}  // namespace qconform
