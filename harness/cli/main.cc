@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <string>
 
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
@@ -8,6 +9,17 @@
 namespace {
 
 using namespace qconform::cli;
+
+// CLI11 says of an unknown command only that one is required.
+std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return error.what();
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return error.what();
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  return fmt::format("no command \"{}\"; there are {}", argv[1], known);
+}
 
 int run_command(int argc, char** argv) {
   CLI::App app("qconform: is this quantized kernel right, and if not, why?", "qconform");
@@ -23,7 +35,7 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with exit code 0.
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "qconform: {}\nTry qconform {}--help\n", error.what(),
+    fmt::print(stderr, "qconform: {}\nTry qconform {}--help\n", explain(app, error, argc, argv),
                app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ");
     return kFault;
   }

@@ -48,6 +48,8 @@ struct Planted {
   const char* says;
 };
 
+void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.kernel; }
+
 class PlantedDefect : public ::testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedDefect, IsCaughtAndTheRunExitsOne) {
@@ -75,6 +77,8 @@ struct Misuse {
   const char* says;
 };
 
+void PrintTo(const Misuse& misuse, std::ostream* out) { *out << "qconform " << misuse.arguments; }
+
 class WrongUse : public ::testing::TestWithParam<Misuse> {};
 
 TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
@@ -85,16 +89,16 @@ TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
 
 INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
-    ::testing::Values(Misuse{"", "subcommand"}, Misuse{"walk", "walk"}, Misuse{"run --backend nosuch", "\"nosuch\""},
-                      Misuse{"run --suite nosuch", "\"nosuch\""}, Misuse{"run --profile exact", "correctly-rounded"},
-                      Misuse{"run --cases many", "--cases"}, Misuse{"run --backend scalar@exact", "\"exact\""},
-                      Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
-                      Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
-                      Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},
-                      Misuse{"replay /dev/null --backend scalar", "/dev/null"},
-                      Misuse{"export --suite random", "--out"},
-                      Misuse{"export --suite random --format xml -o /tmp/x", "xml"}, Misuse{"list", "subcommand"},
-                      Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
+    ::testing::Values(
+        Misuse{"", "subcommand"}, Misuse{"walk", "no command \"walk\"; there are run, replay, export, list"},
+        Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
+        Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
+        Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
+        Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
+        Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},
+        Misuse{"replay /dev/null --backend scalar", "/dev/null"}, Misuse{"export --suite random", "--out"},
+        Misuse{"export --suite random --format xml -o /tmp/x", "xml"}, Misuse{"list", "subcommand"},
+        Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
 
 TEST(WrongUse, DamagedCaseFileIsExplained) {
   const TemporaryFolder folder;

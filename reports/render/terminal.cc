@@ -28,25 +28,35 @@ std::string plural(std::uint64_t count, const std::string& noun) {
   return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-// "Relu 12, Add 3, 5 more"
+// What was left aside, by what stands before the colon of its reason: "not quantized 811 (156 kinds)".
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
+  struct Group {
+    std::uint64_t count = 0;
+    std::size_t kinds = 0;
+  };
+  std::map<std::string, Group> groups;
+  for (const auto& [reason, count] : counts) {
+    Group& group = groups[reason.substr(0, reason.find(": "))];
+    group.count += count;
+    ++group.kinds;
+  }
   std::string text;
-  std::size_t shown = 0;
-  for (const auto& [name, count] : counts) {
-    if (shown == kListed && counts.size() > kListed + 1) return text + fmt::format(", {} more", counts.size() - shown);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, with_thousands(count));
-    ++shown;
+  for (const auto& [reason, group] : groups) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, with_thousands(group.count));
+    if (group.kinds > 1) text += fmt::format(" ({} kinds)", group.kinds);
   }
   return text;
+}
+
+// "3.1 s", "12 ms"
+std::string duration(double seconds) {
+  return seconds < 0.1 ? fmt::format("{:.0f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
 }
 
 std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
   std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", suite.name,
                                  with_thousands(suite.cases), suite.digest);
-  std::uint64_t skipped = 0;
-  for (const auto& [reason, count] : suite.skipped) skipped += count;
-  if (skipped > 0)
-    text += fmt::format("  {} left aside, not cases: {}\n", with_thousands(skipped), listed(suite.skipped));
+  if (!suite.skipped.empty()) text += fmt::format("  left aside, not cases: {}\n", listed(suite.skipped));
   for (const std::string& dispute : suite.disputed) text += "  " + paint.aside("disputed") + " " + dispute + "\n";
   return text;
 }
@@ -76,7 +86,7 @@ std::string operator_line(const std::string& name, const OperatorResult& result,
 std::string backend_lines(const BackendResult& backend, const Painter& paint) {
   const std::string name = fmt::format("{} {} ({})", backend.info.name, backend.info.version, backend.info.kind);
   std::string text =
-      fmt::format("{:<34} {:>10} cases in {:.1f} s\n", name, with_thousands(backend.cases()), backend.seconds);
+      fmt::format("{:<34} {:>10} cases in {}\n", name, with_thousands(backend.cases()), duration(backend.seconds));
   for (const auto& [op_type, result] : backend.operators) text += operator_line(op_type, result, paint);
   if (backend.cases() > 0 && backend.count(VerdictKind::pass) == 0) {
     text += "  " + paint.bad("nothing passed") + ": no case was computed\n";
@@ -103,8 +113,8 @@ std::string finding_lines(const Finding& finding, const Painter& paint) {
 }
 
 std::string stage_line(const StageTimes& times) {
-  return fmt::format("stages: generate {:.2f} s, reference {:.2f} s, backends {:.2f} s, judge {:.2f} s\n",
-                     times.generate, times.reference, times.backend, times.judge);
+  return fmt::format("stages: generate {}, reference {}, backends {}, judge {}\n", duration(times.generate),
+                     duration(times.reference), duration(times.backend), duration(times.judge));
 }
 
 }  // namespace
