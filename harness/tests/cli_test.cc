@@ -48,7 +48,9 @@ struct Planted {
   const char* says;
 };
 
-void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.kernel; }
+void PrintTo(const Planted& planted, std::ostream* out) {
+  *out << planted.kernel;
+}
 
 class PlantedDefect : public ::testing::TestWithParam<Planted> {};
 
@@ -77,7 +79,9 @@ struct Misuse {
   const char* says;
 };
 
-void PrintTo(const Misuse& misuse, std::ostream* out) { *out << "qconform " << misuse.arguments; }
+void PrintTo(const Misuse& misuse, std::ostream* out) {
+  *out << "qconform " << misuse.arguments;
+}
 
 class WrongUse : public ::testing::TestWithParam<Misuse> {};
 
