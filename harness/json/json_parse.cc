@@ -26,6 +26,7 @@ std::string printable(std::string message) {
 // no limits.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
+  explicit Builder(std::size_t max_values) : max_values_(max_values) {}
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
   // A negative zero is the one number that arrives here and is not negative.
@@ -64,6 +65,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<Json*> open_;
   std::string key_;
+  std::size_t max_values_;
   std::size_t values_ = 0;
   std::optional<Error> error_;
 };
@@ -90,8 +92,8 @@ bool Builder::open(Json container) {
 
 // A container's address stays valid while it is open: its parent grows only after it is closed.
 Json* Builder::place(Json value) {
-  if (++values_ > limits::kJsonValues) {
-    refuse("more than " + std::to_string(limits::kJsonValues) + " values", "limit");
+  if (++values_ > max_values_) {
+    refuse("more than " + std::to_string(max_values_) + " values", "limit");
     return nullptr;
   }
   if (open_.empty()) {
@@ -106,12 +108,12 @@ Json* Builder::place(Json value) {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text) {
+Result<Json> parse_json(std::string_view text, std::size_t max_values) {
   if (text.size() > static_cast<std::size_t>(limits::kJsonFileBytes)) {
     return fail("", "larger than the limit of " + std::to_string(limits::kJsonFileBytes) + " bytes", "limit");
   }
   try {
-    Builder builder;
+    Builder builder(max_values);
     (void)Json::sax_parse(text, &builder);
     return builder.take();
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "harness/core/error.h"
+#include "harness/core/limits.h"
 
 namespace qconform {
 
@@ -13,8 +14,9 @@ namespace qconform {
 using Json = nlohmann::ordered_json;
 
 /// Parses strictly: RFC 8259, valid UTF-8, no comments, nothing behind the value, no duplicate keys;
-/// depth, keys and values within limits.h. "-0" becomes the floating-point number -0.0.
-[[nodiscard]] Result<Json> parse_json(std::string_view text);
+/// depth and keys within limits.h, at most `max_values` values. "-0" becomes the floating-point
+/// number -0.0.
+[[nodiscard]] Result<Json> parse_json(std::string_view text, std::size_t max_values = limits::kJsonValues);
 
 /// Text for people: what fits in 100 columns stands on one line, long arrays of scalars are
 /// wrapped, everything else has one member or element per line. Ends with a newline.

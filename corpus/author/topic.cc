@@ -1,0 +1,91 @@
+#include "corpus/author/topic.h"
+
+#include <algorithm>
+
+#include "harness/operators/operator.h"
+
+namespace qconform::author {
+namespace {
+
+// What an implementation with a float32 multiplier computes must agree with a recorded answer: it is
+// right too (rule C19), and a vector is no place for that question.
+bool answer_is_unique(const Lowered& lowered, const Tensor& answer) {
+  const std::optional<Tensor> alternative = lowered.alternative(RoundingProfile::correctly_rounded);
+  return (!alternative || *alternative == answer) && lowered.evaluate(RoundingProfile::ort_f32) == answer;
+}
+
+std::string values_text(const Tensor& tensor) {
+  std::string text = shape_text(tensor.shape) + " {";
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    text += (i == 0 ? "" : ", ") + (tensor.type == ElementType::float32 ? std::to_string(float_at(tensor, i))
+                                                                        : std::to_string(integer_at(tensor, i)));
+  }
+  return text + "}";
+}
+
+}  // namespace
+
+void Topic::problem(const Case& vector, const std::string& text) {
+  problems_.push_back(path_ + ": " + vector.id + ": " + text);
+}
+
+void Topic::add(Case vector, Expectation expectation) {
+  const auto same_id = [&](const Case& other) { return other.id == vector.id; };
+  if (vector.id.empty() || std::any_of(cases_.begin(), cases_.end(), same_id)) problem(vector, "id is not unique");
+  if (vector.note.empty() || vector.note.find('\n') != std::string::npos)
+    problem(vector, "expected a note of one line");
+  const Classification classification = classify(vector);
+  const reference::Remark* remark = classification.deciding_remark();
+  if (classification.expectation() != expectation) {
+    problem(vector, "expected lane " + std::string(name_of(expectation)) + ", the semantics say " +
+                        std::string(name_of(classification.expectation())) + (remark ? ": " + remark->text() : ""));
+  } else if (remark && std::find(vector.rules.begin(), vector.rules.end(), remark->rule) == vector.rules.end()) {
+    problem(vector, "decided by a rule that it does not name: " + remark->text());
+  }
+  vector.expectation = expectation;
+  cases_.push_back(std::move(vector));
+}
+
+void Topic::add_computed(Case vector, Expectation expectation) {
+  const Classification classification = classify(vector);
+  if (classification.lowered && !classification.value_is_open) {
+    vector.recorded_output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+    if (!answer_is_unique(*classification.lowered, *vector.recorded_output)) {
+      problem(vector, "more than one answer is right; none may be recorded");
+    }
+  }
+  add(std::move(vector), expectation);
+}
+
+void Topic::add_known(Case vector, const make::Shape& shape, const std::vector<std::int64_t>& answer) {
+  const Classification classification = classify(vector);
+  if (!classification.lowered) return add(std::move(vector), Expectation::valid);
+  if (elements_of(shape) != static_cast<std::int64_t>(answer.size())) {
+    return problem(vector, "the answer's shape and values do not agree");
+  }
+  add_answered(std::move(vector), make::integers(classification.lowered->output_type(), shape, answer));
+}
+
+void Topic::add_answered(Case vector, Tensor answer) {
+  const Classification classification = classify(vector);
+  if (classification.lowered) {
+    const Tensor computed = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+    if (computed != answer) problem(vector, "the reference computes " + values_text(computed));
+    if (!answer_is_unique(*classification.lowered, computed)) problem(vector, "more than one answer is right");
+  }
+  vector.recorded_output = std::move(answer);
+  add(std::move(vector), Expectation::valid);
+}
+
+Tensor pattern(ElementType type, make::Shape shape, std::int64_t first, std::int64_t step) {
+  const std::int64_t lowest = is_signed_integer(type) ? -128 : 0;
+  std::vector<std::int64_t> values(static_cast<std::size_t>(elements_of(shape)));
+  std::int64_t value = first;
+  for (std::int64_t& element : values) {
+    element = lowest + ((value - lowest) % 256 + 256) % 256;
+    value += step;
+  }
+  return make::integers(type, std::move(shape), values);
+}
+
+}  // namespace qconform::author

@@ -1,0 +1,79 @@
+// The committed corpus: what its vectors say agrees with the semantics, and every rule has one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/operators/operator.h"
+#include "harness/source/corpus.h"
+
+namespace qconform {
+namespace {
+
+std::vector<Case> corpus() {
+  std::vector<Case> cases;
+  Result<std::unique_ptr<CorpusSource>> source = CorpusSource::open("corpus", QCONFORM_CORPUS_DIRECTORY);
+  if (!source) ADD_FAILURE() << source.error().text();
+  while (source) {
+    Result<std::optional<Case>> next = (*source)->next();
+    if (!next) ADD_FAILURE() << next.error().text();
+    if (!next || !*next) break;
+    cases.push_back(std::move(**next));
+  }
+  return cases;
+}
+
+std::string name(const Case& vector) {
+  return vector.provenance.source + " " + vector.id;
+}
+
+TEST(Corpus, EveryVectorIsInItsLaneByOneOfItsRules) {
+  for (const Case& vector : corpus()) {
+    const Classification classification = classify(vector);
+    EXPECT_EQ(name_of(classification.expectation()), name_of(vector.expectation)) << name(vector);
+    const reference::Remark* remark = classification.deciding_remark();
+    EXPECT_TRUE(remark == nullptr || std::count(vector.rules.begin(), vector.rules.end(), remark->rule) == 1)
+        << name(vector);
+  }
+}
+
+TEST(Corpus, EveryRecordedOutputIsTheReferences) {
+  std::size_t recorded = 0;
+  for (const Case& vector : corpus()) {
+    if (!vector.recorded_output) continue;
+    ++recorded;
+    const Classification classification = classify(vector);
+    ASSERT_NE(classification.lowered, nullptr) << name(vector);
+    EXPECT_EQ(classification.lowered->evaluate(RoundingProfile::correctly_rounded), *vector.recorded_output)
+        << name(vector);
+  }
+  EXPECT_GT(recorded, 100U);
+}
+
+TEST(Corpus, EveryVectorTeaches) {
+  std::set<std::string> ids;
+  for (const Case& vector : corpus()) {
+    EXPECT_GE(vector.note.size(), 10U) << name(vector);
+    EXPECT_NE(vector.expectation, Expectation::unstated) << name(vector);
+    EXPECT_TRUE(ids.insert(name(vector)).second) << name(vector);
+    EXPECT_TRUE(!vector.rules.empty() || vector.provenance.source.ends_with("windows.json")) << name(vector);
+  }
+}
+
+TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
+  std::map<std::string, std::set<std::string>> rules;
+  for (const Case& vector : corpus()) rules[vector.op_type].insert(vector.rules.begin(), vector.rules.end());
+  std::set<std::string> convolution;
+  for (int rule = 1; rule <= 21; ++rule) convolution.insert("C" + std::to_string(rule));
+  EXPECT_THAT(rules["QLinearConv"], ::testing::IsSupersetOf(convolution));
+  // Scales, bias and rounding belong to QLinearConv alone.
+  for (const char* rule : {"C12", "C19", "C20", "C21"}) convolution.erase(rule);
+  EXPECT_THAT(rules["ConvInteger"], ::testing::IsSupersetOf(convolution));
+  EXPECT_THAT(rules["QuantizeLinear"], ::testing::IsSupersetOf({"Q1", "Q2", "Q4", "Q5", "Q7", "D7", "D8"}));
+  EXPECT_THAT(rules["DequantizeLinear"], ::testing::IsSupersetOf({"D1", "D2", "D3", "D5", "D6", "D7", "D8"}));
+}
+
+}  // namespace
+}  // namespace qconform
