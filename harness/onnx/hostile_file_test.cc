@@ -141,7 +141,7 @@ TEST(HostileFile, DamagedModelsAreAnErrorOrCases) {
   const std::string whole = small_model();
   Rng rng(9);
   int opened = 0;
-  const int count = scaled(300);
+  const int count = scaled(60);
   for (int i = 0; i < count; ++i) {
     std::string damaged = whole;
     damaged[rng.below(static_cast<std::uint32_t>(damaged.size()))] = static_cast<char>(rng.below(256));
