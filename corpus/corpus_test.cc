@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "harness/core/file.h"
+#include "harness/json/case_json.h"
 #include "harness/operators/operator.h"
 #include "harness/source/corpus.h"
 
@@ -73,6 +75,25 @@ TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
   EXPECT_THAT(rules["ConvInteger"], ::testing::IsSupersetOf(convolution));
   EXPECT_THAT(rules["QuantizeLinear"], ::testing::IsSupersetOf({"Q1", "Q2", "Q4", "Q5", "Q7", "D7", "D8"}));
   EXPECT_THAT(rules["DequantizeLinear"], ::testing::IsSupersetOf({"D1", "D2", "D3", "D5", "D6", "D7", "D8"}));
+}
+
+TEST(Corpus, TheDocumentationsExampleIsOfTheCorpus) {
+  const Result<std::string> page = read_file(QCONFORM_CORPUS_DIRECTORY "/../docs/formats.md", 1 << 20);
+  ASSERT_TRUE(page) << page.error().text();
+  const std::string fence = "```json\n";
+  const std::size_t begin = page->find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::string example =
+      page->substr(begin + fence.size(), page->find("```", begin + fence.size()) - begin - fence.size());
+  const Result<std::vector<Case>> cases = read_cases_json(example);
+  ASSERT_TRUE(cases) << cases.error().text();
+  ASSERT_EQ(cases->size(), 1U);
+  EXPECT_EQ(cases_json(*cases), example);
+  std::vector<Case> vectors = corpus();
+  const auto same = [&](const Case& vector) {
+    return vector.id == cases->front().id && digest_of(vector) == digest_of(cases->front());
+  };
+  EXPECT_TRUE(std::any_of(vectors.begin(), vectors.end(), same));
 }
 
 }  // namespace

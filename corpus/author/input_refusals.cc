@@ -14,7 +14,7 @@ Builder right(std::string id, std::string note, std::string rule) {
 
 // Input positions.
 struct QLinear {
-  static constexpr std::size_t x_scale = 1, x_zero_point = 2, w = 3, w_scale = 4, w_zero_point = 5, y_scale = 6,
+  static constexpr std::size_t x_scale = 1, x_zero_point = 2, w_scale = 4, w_zero_point = 5, y_scale = 6,
                                y_zero_point = 7, bias = 8;
 };
 struct Integer {

@@ -27,9 +27,8 @@ Result<std::vector<fs::path>> case_files_below(const fs::path& folder) {
   if (error) return fail(folder.string(), "cannot be read: " + error.message());
   if (files.empty()) return fail(folder.string(), "holds no case files (*.json)");
   // By text and not by fs::path, whose order treats separators apart from other characters.
-  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
-    return a.generic_string() < b.generic_string();
-  });
+  std::sort(files.begin(), files.end(),
+            [](const fs::path& a, const fs::path& b) { return a.generic_string() < b.generic_string(); });
   return files;
 }
 
