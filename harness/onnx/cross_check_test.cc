@@ -10,6 +10,7 @@
 namespace qconform {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -53,8 +54,11 @@ TEST(CrossCheck, TheLibraryPassesOverTheseRules) {
   EXPECT_THAT(cross_check(convolution().dilations({2, 2}).build()).differences, ElementsAre(HasSubstr("[rule C6]")));
 }
 
+// On x86 the division traps, on AArch64 it yields 0 and the library goes on.
 TEST(CrossCheck, SurvivesTheLibrarysDivisionByZero) {
-  EXPECT_THAT(cross_check(convolution().strides({0, 0}).build()).differences, IsEmpty());
+  const CrossCheck result = cross_check(convolution().strides({0, 0}).build());
+  EXPECT_TRUE(result.comparable);
+  EXPECT_THAT(result.differences, Each(HasSubstr("[rule C8]")));
 }
 
 }  // namespace
