@@ -16,3 +16,4 @@ qconform_reference_test(round_test property numerics/round_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc)
+qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc)
