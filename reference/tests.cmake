@@ -17,3 +17,8 @@ qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc)
 qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc)
+qconform_reference_test(admissible_test property
+  numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
+  numerics/float_expressions_test.cc numerics/admissible_test_support.cc)
+qconform_reference_test(admissible_slow_test slow
+  numerics/admissible_slow_test.cc numerics/admissible_test_support.cc)

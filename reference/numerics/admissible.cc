@@ -1,0 +1,239 @@
+#include "reference/numerics/admissible.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "reference/numerics/exact_scale.h"
+#include "reference/numerics/float_expressions.h"
+#include "reference/numerics/round_quotient.h"
+#include "reference/numerics/saturate.h"
+
+namespace qconform::reference {
+namespace {
+
+constexpr std::uint64_t kFloatUnit = std::uint64_t{1} << 24;  // 1/u: one rounding moves a value by one part in it
+constexpr int kMultiplierErrorBits = 51;                      // Q31's relative error is
+constexpr std::uint64_t kMultiplierError = (1U << 20) + 1;    // kMultiplierError / 2^kMultiplierErrorBits
+
+// An interval of |v|, before v's sign: [(lo_negative ? -1 : 1) * lo, hi] / divisor * 2^exponent.
+template <typename Wide>
+struct ValueInterval {
+  Wide lo;
+  Wide hi;
+  bool lo_negative;
+  Wide divisor;
+  int exponent;
+};
+
+// What an interval rounds to. `open_ties`: a value between two integers rounds to either.
+template <typename Wide>
+IntegerRange round_interval(const ValueInterval<Wide>& v, bool open_ties) {
+  const Ties outward = open_ties ? Ties::away_from_zero : Ties::to_even;
+  const Ties inward = open_ties ? Ties::toward_zero : Ties::to_even;
+  const std::int32_t hi = round_quotient(v.hi, v.divisor, v.exponent, outward);
+  const std::int32_t lo = round_quotient(v.lo, v.divisor, v.exponent, v.lo_negative ? outward : inward);
+  return {v.lo_negative ? -lo : lo, hi};
+}
+
+// From rounded magnitudes to output values.
+AdmissibleSet to_output(IntegerRange rounded, bool negative, const Requantization& p) {
+  if (negative) rounded = {-rounded.hi, -rounded.lo};
+  return AdmissibleSet(IntegerRange{saturate(std::int64_t{rounded.lo} + p.y_zero_point, p.y_range),
+                                    saturate(std::int64_t{rounded.hi} + p.y_zero_point, p.y_range)});
+}
+
+template <typename Wide>
+Wide difference(const Wide& a, const Wide& b) {
+  return a >= b ? a - b : b - a;
+}
+
+// Calls set_of for A and, where it differs, for wrap32(A): rule C17.
+template <typename SetOf>
+AdmissibleSet with_wrapped(std::int64_t accumulator, SetOf set_of) {
+  AdmissibleSet set = set_of(accumulator);
+  const std::int32_t wrapped = wrap_to_int32(accumulator);
+  if (wrapped != accumulator) set.include(set_of(std::int64_t{wrapped}));
+  return set;
+}
+
+bool power_of_two(float value) {
+  return std::has_single_bit(parts_of(value).mantissa);
+}
+
+bool exact_in_float32(std::int64_t value) {
+  const std::uint64_t magnitude = magnitude_of(value);
+  return magnitude == 0 || (magnitude >> std::countr_zero(magnitude)) < kFloatUnit;
+}
+
+bool has_zero_scale(const Requantization& p) {
+  return p.x_scale == 0 || p.w_scale == 0;
+}
+
+ExactScale scale_of(const Requantization& p) {
+  return exact_scale(p.x_scale, p.w_scale, p.y_scale);
+}
+
+std::int32_t exact_value(std::int64_t accumulator, const Requantization& p) {
+  return requantize(RoundingProfile::correctly_rounded, accumulator, p);
+}
+
+// F_k without wrap.
+AdmissibleSet float_interval(std::int64_t accumulator, const Requantization& p, std::uint64_t k) {
+  const ExactScale scale = scale_of(p);
+  const uint128 product = uint128{magnitude_of(accumulator)} * scale.numerator;
+  const ValueInterval<uint128> interval{product * (kFloatUnit - 2 * k), product * kFloatUnit, false,
+                                        uint128{scale.denominator * (kFloatUnit - k)}, scale.exponent};
+  return to_output(round_interval(interval, false), (accumulator < 0) != scale.negative, p);
+}
+
+// D without wrap; m < 2^24.
+AdmissibleSet float_convolution(std::int64_t accumulator, std::int64_t magnitude, const Requantization& p,
+                                std::uint64_t m, bool open_ties) {
+  const ExactScale scale = scale_of(p);
+  const uint128 centre = uint128{magnitude_of(accumulator)} * (kFloatUnit - m);
+  const uint128 spread = uint128{static_cast<std::uint64_t>(magnitude)} * m;
+  const ValueInterval<uint128> interval{difference(centre, spread) * scale.numerator,
+                                        (centre + spread) * scale.numerator, centre < spread,
+                                        uint128{scale.denominator * (kFloatUnit - m)}, scale.exponent};
+  return to_output(round_interval(interval, open_ties), (accumulator < 0) != scale.negative, p);
+}
+
+// s with 2^(s-1) <= numerator/denominator * 2^exponent < 2^s. bits(numerator) >= bits(denominator).
+int normalized_exponent(const uint128& numerator, std::uint32_t denominator, int exponent) {
+  const int length = bit_length(numerator) - bit_length(uint128{denominator});
+  const bool reaches = numerator >= uint128{denominator} << length;
+  return exponent + length + (reaches ? 1 : 0);
+}
+
+// Q31 without wrap; scales are not 0.
+AdmissibleSet fixed_point(std::int64_t accumulator, const Requantization& p) {
+  const ExactScale scale = scale_of(p);
+  // 2^31 * M and 2^31 * M(1 + 2^-31): see the header on rs.
+  const uint128 multiplier = uint128{scale.numerator} << 31;
+  const int shift = normalized_exponent(multiplier, scale.denominator, scale.exponent - 31);
+  const int largest_shift = normalized_exponent(multiplier + scale.numerator, scale.denominator, scale.exponent - 31);
+
+  const Wide256 product = Wide256(magnitude_of(accumulator)) * Wide256(scale.numerator);
+  const Wide256 centre = product << kMultiplierErrorBits;
+  Wide256 spread = product * Wide256(kMultiplierError);
+  const int exponent = scale.exponent - kMultiplierErrorBits;
+  if (shift < 0) {
+    // 2^-(rs+1) in units of 2^exponent / denominator. The shift is at least 26: -largest_shift -
+    // scale.exponent is at most 23 for numerator/denominator above 2^-24.
+    const int right_shift = std::max(1, -largest_shift);
+    spread += Wide256(scale.denominator) << (-exponent - right_shift - 1);
+  }
+  const ValueInterval<Wide256> interval{difference(centre, spread), centre + spread, centre < spread,
+                                        Wide256(scale.denominator), exponent};
+  return to_output(round_interval(interval, true), (accumulator < 0) != scale.negative, p);
+}
+
+}  // namespace
+
+std::string_view name_of(Tier tier) {
+  switch (tier) {
+    case Tier::exact: return "E";
+    case Tier::float32: return "F_5";
+    case Tier::fixed_point: return "Q31";
+    case Tier::float_convolution: break;
+  }
+  return "D";
+}
+
+bool within_domain(const Requantization& p) {
+  const auto ordinary = [](float scale) { return std::fabs(scale) >= 0x1p-30F && std::fabs(scale) <= 0x1p30F; };
+  return ordinary(p.x_scale) && ordinary(p.w_scale) && ordinary(p.y_scale);
+}
+
+int float_roundings(std::int64_t accumulator, const Requantization& p) {
+  if (!exact_in_float32(accumulator)) return 5;
+  return power_of_two(p.x_scale) && power_of_two(p.w_scale) && power_of_two(p.y_scale) ? 0 : 4;
+}
+
+AdmissibleSet exact_set(std::int64_t accumulator, const Requantization& p) {
+  return with_wrapped(accumulator, [&](std::int64_t a) { return AdmissibleSet(exact_value(a, p)); });
+}
+
+AdmissibleSet float_interval_set(std::int64_t accumulator, const Requantization& p, int k) {
+  return with_wrapped(accumulator, [&](std::int64_t a) { return float_interval(a, p, static_cast<std::uint64_t>(k)); });
+}
+
+AdmissibleSet float_expression_set(std::int64_t accumulator, const Requantization& p) {
+  if (has_zero_scale(p)) return AdmissibleSet(p.y_zero_point);
+  return with_wrapped(accumulator, [&](std::int64_t a) {
+    AdmissibleSet set(exact_value(a, p));
+    for (const FloatExpression& expression : float_expressions()) {
+      for (const Subnormals subnormals : kAllSubnormals) {
+        const std::int32_t value = evaluate(expression, a, p, subnormals);
+        set.include(IntegerRange{value, value});
+      }
+    }
+    return set;
+  });
+}
+
+AdmissibleSet float_set(std::int64_t accumulator, const Requantization& p) {
+  if (!within_domain(p)) return float_expression_set(accumulator, p);
+  return with_wrapped(accumulator, [&](std::int64_t a) {
+    return float_interval(a, p, static_cast<std::uint64_t>(float_roundings(a, p)));
+  });
+}
+
+AdmissibleSet fixed_point_set(std::int64_t accumulator, const Requantization& p) {
+  if (has_zero_scale(p)) return AdmissibleSet(p.y_zero_point);
+  return with_wrapped(accumulator, [&](std::int64_t a) { return fixed_point(a, p); });
+}
+
+AdmissibleSet float_convolution_set(const ElementSum& sum, const Requantization& p, FloatAccuracy accuracy) {
+  if (!within_domain(p)) return float_expression_set(sum.accumulator, p);
+  const bool directml = accuracy == FloatAccuracy::directml;
+  const auto products = static_cast<std::uint64_t>(sum.products);
+  const std::uint64_t m = directml ? 2 * products + 11 : products + 5;
+  if (m >= kFloatUnit) return AdmissibleSet(p.y_range);
+  return with_wrapped(sum.accumulator,
+                      [&](std::int64_t a) { return float_convolution(a, sum.magnitude, p, m, directml); });
+}
+
+AdmissibleSet admissible_set(Tier tier, const ElementSum& sum, const Requantization& p, FloatAccuracy accuracy) {
+  switch (tier) {
+    case Tier::exact: return exact_set(sum.accumulator, p);
+    case Tier::float32: return float_set(sum.accumulator, p);
+    case Tier::fixed_point: return fixed_point_set(sum.accumulator, p);
+    case Tier::float_convolution: break;
+  }
+  return float_convolution_set(sum, p, accuracy);
+}
+
+std::optional<Tier> TierSet::strictest() const {
+  for (const Tier tier : kAllTiers) {
+    if (contains(tier)) return tier;
+  }
+  return std::nullopt;
+}
+
+TierSet tiers_of(std::int32_t got, const ElementSum& sum, const Requantization& p, FloatAccuracy accuracy) {
+  if (got == exact_value(sum.accumulator, p)) return TierSet::all();
+  TierSet tiers;
+  for (const Tier tier : kAllTiers) {
+    if (admissible_set(tier, sum, p, accuracy).contains(got)) tiers.insert(tier);
+  }
+  return tiers;
+}
+
+std::optional<Tier> tier_of(std::int32_t got, const ElementSum& sum, const Requantization& p, FloatAccuracy accuracy) {
+  return tiers_of(got, sum, p, accuracy).strictest();
+}
+
+AdmissibleSet conv_integer_set(std::int64_t sum, OverflowPolicy policy) {
+  AdmissibleSet set(wrap_to_int32(sum));
+  if (policy == OverflowPolicy::permissive) {
+    constexpr IntegerRange kInt32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    const std::int32_t saturated = saturate(sum, kInt32);
+    set.include(IntegerRange{saturated, saturated});
+  }
+  return set;
+}
+
+}  // namespace qconform::reference

@@ -1,0 +1,157 @@
+// Which values of one output element are right: sets of admissible values, from strict to loose.
+//
+//   v = A * sx * sw / sy, exactly                       A: the sum of products plus the bias
+//
+// An element's set depends on the arithmetic that an implementation may use between A and the
+// output; each such arithmetic is a tier.
+//
+//   E     {clamp(rne(v) + zero point)}                                                  rule C19
+//   F_5   requantization in float32, in any association of A, sx, sw and sy or 1/sy
+//   Q31   requantization by a 31-bit integer multiplier and shifts, as in gemmlowp
+//   D     dequantize, convolve in float32, quantize
+//
+// Every set is an interval of v's around the exact one, rounded at its two ends: rounding, adding
+// the zero point and saturating are monotone, so what lies between the rounded ends is exactly what
+// the interval's values round to. Ends are computed in integers, without error.
+//
+// float32. Each of k roundings multiplies by (1+d)^(+-1) with |d| <= 2^-24, so the result is v(1+t)
+// with |t| <= g = k/(2^24-k). Any association of A, sx, sw and a division by sy has k = 4: RN32(A)
+// and three operations. With 1/sy it is 5. RN32(A) is no rounding when A's odd part is below 2^24:
+// one fewer. When moreover sx, sw and sy are powers of two, nothing rounds at all: k = 0, and an
+// exact tie has one answer. The ends, as one fraction with P = |A|*mx*mw over my:
+//   upper P*2^24, lower P*(2^24-2k), both over my*(2^24-k).
+//
+// Domain. The above needs that no intermediate over- or underflows, which holds in any association
+// when every scale lies in [2^-30, 2^30] (within_domain): products and quotients of scales stay in
+// [2^-90, 2^90]. Only the whole product with A can overflow, and then v itself saturates. Outside
+// the domain F_5 and D are the values that float_expressions() take, evaluated under every rule for
+// subnormals, and E's.
+//
+// Q31. M = sx*sw/sy is formed in double (up to four roundings) and rounded to q * 2^(s-31), q an
+// integer in [2^30, 2^31]: an error of at most e = 2^-31 + 2^-51 relative. Then either one rounding of
+// A*q*2^(s-31) in 64 bits, ties to either side: |n - v| <= 1/2 + e|v|. Or two roundings, first to
+// A*q*2^-31 and then by the right shift rs = max(0, -s): the first moves the value by at most half a
+// unit of 2^-rs, so |n - v| <= 1/2 + 2^-(rs+1) + e|v|. For rs = 0 there is no second rounding, and
+// the middle term is 0. (A truncating high multiplication followed by a rounding shift of at least
+// one bit is one rounding.) Both ends are closed: a value half way goes either way. A q that rounds
+// up to 2^31 lowers rs by one; rs is therefore taken from M(1 + 2^-31).
+// Where M is formed in float32 instead, it is not of this tier.
+//
+// D. Every term passes through a bounded number of roundings, m, so the float sum differs from the
+// exact one by at most m/(2^24-m) * T, with T = S*sx*sw/sy and S = sum |x-zx||w-zw| + |B|: however
+// much the terms cancel. With K products: dequantizing x and w 2 ((x-zx) is an integer and exact),
+// their product 1, K-1 additions and the bias K, the quotient 1, or 2 by a reciprocal: m = K + 5.
+// The bias takes RN32(B), sx*sw, their product, K additions and 2: also K + 5.
+// Under GPU accuracies an addition and a multiplication count twice and a division three times:
+// 2*2 + 2 + 2K + 3 + 2, the quotient being a reciprocal and a product: m = 2K + 11; the bias, 1 + 2 + 2 +
+// 2K + 5, takes one less. The rule for ties of DirectML's round() is not stated either: both
+// neighbours of a tie are right.
+//
+// Inclusions. E is in every tier's set. F_5 is in D inside the domain (m >= 5 and S >= |A|) and equal
+// to it outside. Q31 neither includes F_5 nor is included in F_5 or D: the tiers at which a whole
+// tensor passes are the intersection of its elements' (tiers_of), not the loosest of their strictest.
+//
+// Overflow (rule C17). A outside int32: each set is the union of those for A and for wrap32(A).
+// Scales (rule C21). Negative ones follow the formula; with sx = 0 or sw = 0 every set is {zero point}.
+//
+// Sizes: |A| <= S < 2^47, as accumulate() guarantees. Numerators have at most 119 bits in F_5 and D and
+// 148 in Q31, and one more when shifted: uint128 suffices for the former, Wide256 for the latter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "reference/numerics/admissible_set.h"
+#include "reference/numerics/requantize.h"
+
+namespace qconform::reference {
+
+/// From strict to loose; see above for which includes which.
+enum class Tier : std::uint8_t { exact, float32, fixed_point, float_convolution };
+
+inline constexpr Tier kAllTiers[] = {Tier::exact, Tier::float32, Tier::fixed_point, Tier::float_convolution};
+
+/// "E", "F_5", "Q31", "D"
+[[nodiscard]] std::string_view name_of(Tier tier);
+
+/// What one output element is made of.
+struct ElementSum {
+  std::int64_t accumulator;  ///< A, bias included, not wrapped; |A| < 2^47
+  std::int64_t magnitude;    ///< S = sum |x-zx||w-zw| + |B|, in [|A|, 2^47); used by D alone
+  std::int64_t products;     ///< K, how many products are summed; padded taps may be left out; used by D alone
+};
+
+/// Accuracy of the operations that a float convolution is made of.
+enum class FloatAccuracy : std::uint8_t {
+  ieee,      ///< every operation correctly rounded; m = K + 5; rne
+  directml,  ///< m = 2K + 11; a tie goes either way
+};
+
+/// Whether every scale's magnitude lies in [2^-30, 2^30].
+[[nodiscard]] bool within_domain(const Requantization& parameters);
+
+/// The number of float32 roundings that F_5 grants: 0, 4 or 5.
+[[nodiscard]] int float_roundings(std::int64_t accumulator, const Requantization& parameters);
+
+/// E.
+[[nodiscard]] AdmissibleSet exact_set(std::int64_t accumulator, const Requantization& parameters);
+
+/// F_k for a given k in [0, 2^20], by the formula, also outside the domain.
+[[nodiscard]] AdmissibleSet float_interval_set(std::int64_t accumulator, const Requantization& parameters, int k);
+
+/// The finite list: what float_expressions() give under every rule for subnormals, and E.
+[[nodiscard]] AdmissibleSet float_expression_set(std::int64_t accumulator, const Requantization& parameters);
+
+/// F_5: the interval with k = float_roundings(), or the finite list outside the domain.
+[[nodiscard]] AdmissibleSet float_set(std::int64_t accumulator, const Requantization& parameters);
+
+/// Q31.
+[[nodiscard]] AdmissibleSet fixed_point_set(std::int64_t accumulator, const Requantization& parameters);
+
+/// D. The whole output range when m reaches 2^24 and no bound holds.
+[[nodiscard]] AdmissibleSet float_convolution_set(const ElementSum& sum, const Requantization& parameters,
+                                                  FloatAccuracy accuracy);
+
+/// The set of `tier`; `accuracy` matters for D alone.
+[[nodiscard]] AdmissibleSet admissible_set(Tier tier, const ElementSum& sum, const Requantization& parameters,
+                                           FloatAccuracy accuracy);
+
+/// A set of tiers.
+class TierSet {
+ public:
+  [[nodiscard]] static constexpr TierSet all() { return TierSet(0xF); }
+  constexpr TierSet() = default;
+
+  constexpr void insert(Tier tier) { bits_ = static_cast<std::uint8_t>(bits_ | bit(tier)); }
+  [[nodiscard]] constexpr bool contains(Tier tier) const { return (bits_ & bit(tier)) != 0; }
+  [[nodiscard]] std::optional<Tier> strictest() const;
+
+  /// The tiers in both: start with all() and intersect element by element.
+  constexpr TierSet& operator&=(TierSet other) {
+    bits_ = static_cast<std::uint8_t>(bits_ & other.bits_);
+    return *this;
+  }
+  friend constexpr bool operator==(TierSet a, TierSet b) { return a.bits_ == b.bits_; }
+
+ private:
+  explicit constexpr TierSet(std::uint8_t bits) : bits_(bits) {}
+  static constexpr std::uint8_t bit(Tier tier) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(tier)); }
+
+  std::uint8_t bits_ = 0;
+};
+
+/// Every tier whose set contains the output value `got`.
+[[nodiscard]] TierSet tiers_of(std::int32_t got, const ElementSum& sum, const Requantization& parameters,
+                               FloatAccuracy accuracy);
+
+/// The strictest of them, if any.
+[[nodiscard]] std::optional<Tier> tier_of(std::int32_t got, const ElementSum& sum, const Requantization& parameters,
+                                          FloatAccuracy accuracy);
+
+enum class OverflowPolicy : std::uint8_t { wrap, permissive };
+
+/// ConvInteger's output for the exact sum (rule C17): {wrap32(sum)}; `permissive` adds the saturated sum.
+[[nodiscard]] AdmissibleSet conv_integer_set(std::int64_t sum, OverflowPolicy policy);
+
+}  // namespace qconform::reference
