@@ -1,0 +1,56 @@
+// A description that owns what DirectML's structs point to, with the tensors' contents.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/directml/operator_desc.h"
+#include "harness/directml/tensor_roles.h"
+
+namespace qconform::directml {
+
+/// The members of DML_BUFFER_TENSOR_DESC; DimensionCount is the number of sizes.
+struct BufferTensor {
+  DML_TENSOR_DATA_TYPE data_type = DML_TENSOR_DATA_TYPE_UNKNOWN;
+  DML_TENSOR_FLAGS flags = DML_TENSOR_FLAG_NONE;
+  std::vector<UINT> sizes;
+  std::optional<std::vector<UINT>> strides;  ///< as many as sizes
+  UINT64 total_size_in_bytes = 0;
+  UINT guaranteed_base_offset_alignment = 0;
+  std::vector<std::byte> bytes;  ///< the buffer's, little endian; empty for an output that is not recorded
+
+  bool operator==(const BufferTensor&) const = default;
+};
+
+struct Description {
+  std::string id;
+  std::string note;
+  std::array<std::optional<BufferTensor>, kTensorCount> tensors;     ///< indexed by TensorRole
+  std::vector<UINT> strides, dilations, start_padding, end_padding;  ///< dimension_count values each
+  UINT dimension_count = 2;
+  UINT group_count = 1;
+
+  bool operator==(const Description&) const = default;
+};
+
+/// DirectML's structs over a Description, which must outlive them and stay as it is.
+class OperatorView {
+ public:
+  explicit OperatorView(const Description& description);
+  OperatorView(const OperatorView&) = delete;
+  OperatorView& operator=(const OperatorView&) = delete;
+
+  [[nodiscard]] const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& desc() const { return desc_; }
+  /// The buffer tensor in that role, or null.
+  [[nodiscard]] const DML_BUFFER_TENSOR_DESC* tensor(TensorRole role) const;
+
+ private:
+  std::array<DML_BUFFER_TENSOR_DESC, kTensorCount> buffers_{};
+  std::array<DML_TENSOR_DESC, kTensorCount> tensors_{};
+  DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC desc_{};
+};
+
+}  // namespace qconform::directml

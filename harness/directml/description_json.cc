@@ -1,0 +1,141 @@
+#include "harness/directml/description_json.h"
+
+#include <fmt/format.h>
+
+#include "harness/core/file.h"
+#include "harness/directml/check.h"
+#include "harness/directml/tensor_json.h"
+
+namespace qconform::directml {
+namespace {
+
+constexpr std::string_view kFormat = "qconform-directml";
+constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kMaxSpatialDimensions = 8;
+
+bool read_tensors(JsonFields& fields, const Json& value, const std::string& where, Description& out) {
+  for (const TensorRule& rule : kTensors) {
+    const Json& tensor = value[std::string(rule.name)];
+    if (tensor.is_null()) continue;
+    BufferTensor& read = out.tensors[index_of(rule.role)].emplace();
+    if (!read_tensor_members(fields, tensor, json_path(where, rule.name), rule.role, read)) return false;
+  }
+  return true;
+}
+
+// One of the four arrays, against the count that DirectML's struct cannot disagree with.
+bool read_array(JsonFields& fields, const Json& value, const std::string& where, const char* name, UINT count,
+                std::vector<UINT>& out) {
+  const std::string path = json_path(where, name);
+  if (!read_uints(fields, value[name], path, kMaxSpatialDimensions, "X6", out)) return false;
+  return out.size() == count ||
+         fields.refuse(path, fmt::format("expected DimensionCount = {} values, got {}", count, out.size()), "X6");
+}
+
+bool read_convolution(JsonFields& fields, const Json& value, const std::string& where, Description& out) {
+  if (!read_uint(fields, value["DimensionCount"], json_path(where, "DimensionCount"), "X5", out.dimension_count)) {
+    return false;
+  }
+  const UINT count = out.dimension_count;
+  return read_array(fields, value, where, "Strides", count, out.strides) &&
+         read_array(fields, value, where, "Dilations", count, out.dilations) &&
+         read_array(fields, value, where, "StartPadding", count, out.start_padding) &&
+         read_array(fields, value, where, "EndPadding", count, out.end_padding) &&
+         read_uint(fields, value["GroupCount"], json_path(where, "GroupCount"), "C8", out.group_count);
+}
+
+bool check_rules(JsonFields& fields, const std::string& where, const Description& description) {
+  const OperatorView view(description);
+  reference::Contract contract;
+  if (check(view.desc(), contract)) return true;
+  const reference::Remark& violation = *contract.violation;
+  return fields.refuse(json_path(where, violation.field), violation.message, violation.rule);
+}
+
+bool read_description(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                      Description& out) {
+  if (!fields.object(
+          value, where,
+          {"InputTensor", "InputScaleTensor", "InputZeroPointTensor", "FilterTensor", "FilterScaleTensor",
+           "FilterZeroPointTensor", "BiasTensor", "OutputScaleTensor", "OutputZeroPointTensor", "OutputTensor",
+           "DimensionCount", "Strides", "Dilations", "StartPadding", "EndPadding", "GroupCount"},
+          {"id", "note"}) ||
+      !fields.read_optional(value, where, "id", out.id) || !fields.read_optional(value, where, "note", out.note) ||
+      !read_tensors(fields, value, where, out) || !read_convolution(fields, value, where, out) ||
+      !check_rules(fields, where, out)) {
+    return false;
+  }
+  for (const TensorRule& rule : kTensors) {
+    std::optional<BufferTensor>& tensor = out.tensors[index_of(rule.role)];
+    if (!tensor) continue;
+    const Json& contents = value[std::string(rule.name)];
+    if (!read_contents(fields, contents, json_path(where, rule.name), bytes_left, *tensor)) return false;
+  }
+  return true;
+}
+
+bool read_document(JsonFields& fields, const Json& document, const DescriptionJsonLimits& allowed,
+                   std::vector<Description>& out) {
+  std::int64_t bytes_left = allowed.buffer_bytes;
+  if (!document.is_object() || !document.contains("format")) {
+    return read_description(fields, document, "", bytes_left, out.emplace_back());
+  }
+  if (!fields.object(document, "", {"format", "version", "cases"})) return false;
+  const Json& format = document["format"];
+  if (format != kFormat) return fields.refuse("format", "expected \"qconform-directml\", got " + brief(format));
+  const Json& version = document["version"];
+  if (version != kVersion) return fields.refuse("version", "expected 1, got " + brief(version));
+  const Json& cases = document["cases"];
+  if (!fields.array(cases, "cases", limits::kJsonValues)) return false;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!read_description(fields, cases[i], json_path("cases", i), bytes_left, out.emplace_back())) return false;
+  }
+  return true;
+}
+
+Json description_object(const Description& description) {
+  Json object = Json::object();
+  if (!description.id.empty()) object["id"] = text_json(description.id);
+  if (!description.note.empty()) object["note"] = text_json(description.note);
+  for (const TensorRule& rule : kTensors) {
+    const std::optional<BufferTensor>& tensor = description.tensors[index_of(rule.role)];
+    object[std::string(rule.name)] = tensor ? tensor_object(*tensor) : Json();
+  }
+  object["DimensionCount"] = description.dimension_count;
+  object["Strides"] = description.strides;
+  object["Dilations"] = description.dilations;
+  object["StartPadding"] = description.start_padding;
+  object["EndPadding"] = description.end_padding;
+  object["GroupCount"] = description.group_count;
+  return object;
+}
+
+}  // namespace
+
+Result<std::vector<Description>> read_descriptions_json(std::string_view text, const DescriptionJsonLimits& allowed) {
+  const Result<Json> document = parse_json(text);
+  if (!document) return tl::unexpected<Error>(document.error());
+  JsonFields fields;
+  std::vector<Description> descriptions;
+  if (!read_document(fields, *document, allowed, descriptions)) return tl::unexpected<Error>(*fields.error());
+  return descriptions;
+}
+
+Result<std::vector<Description>> load_descriptions(const std::filesystem::path& path) {
+  const Result<std::string> text = read_file(path, limits::kJsonFileBytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  Result<std::vector<Description>> descriptions = read_descriptions_json(*text);
+  if (!descriptions) return tl::unexpected<Error>(descriptions.error().in(path.string()));
+  return descriptions;
+}
+
+std::string descriptions_json(std::span<const Description> descriptions) {
+  Json document = Json::object();
+  document["format"] = kFormat;
+  document["version"] = kVersion;
+  Json& list = document["cases"] = Json::array();
+  for (const Description& description : descriptions) list.push_back(description_object(description));
+  return print_json(document);
+}
+
+}  // namespace qconform::directml
