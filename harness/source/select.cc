@@ -11,6 +11,7 @@
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/source/corpus.h"
+#include "harness/source/directml.h"
 #include "harness/source/onnx_folder.h"
 #include "harness/source/onnx_model.h"
 #include "harness/source/random.h"
@@ -27,6 +28,7 @@ constexpr std::array kSuites{
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases choose them"},
     SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
     SuiteInfo{"model:FILE", "the quantized nodes of an ONNX model, activations drawn from --seed"},
+    SuiteInfo{"dml:FILE", "DirectML descriptions of quantized linear convolutions, as JSON"},
     SuiteInfo{"PATH", "a case file (.json, or a one-node .onnx), a folder of case files, or one backend-test folder"},
 };
 
@@ -101,6 +103,7 @@ Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   }
   if (name.starts_with("onnx:")) return one(OnnxFolderSource::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed));
+  if (name.starts_with("dml:")) return one(DirectMlSource::open(fs::path(name.substr(4))));
   return open_path(fs::path(name));
 }
 
