@@ -103,10 +103,10 @@ class Lowering {
   [[nodiscard]] Tensor channels(TensorRole role, ElementType absent_type) const {
     const Buffer* present = tensor(role);
     if (present == nullptr) return zeros(absent_type, {output_channels_});
-    constexpr std::array<UINT, kRank> broadcast{0, 0, 0, 0};
+    constexpr std::array<UINT, kRank> kBroadcast{0, 0, 0, 0};
     const std::array<UINT, kRank> sizes{1, output_channels_, 1, 1};
     Buffer expanded = *present;
-    if (present->Sizes[1] == 1) expanded.Strides = broadcast.data();
+    if (present->Sizes[1] == 1) expanded.Strides = kBroadcast.data();
     expanded.Sizes = sizes.data();
     return gather(expanded, bindings_[index_of(role)], {output_channels_});
   }

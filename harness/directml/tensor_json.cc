@@ -31,7 +31,7 @@ bool read_data_type(JsonFields& fields, const Json& value, const std::string& wh
   std::string name;
   if (!fields.read(value, where, name)) return false;
   const std::optional<DML_TENSOR_DATA_TYPE> type = data_type_named(name);
-  if (!type) return fields.refuse(where, brief(value) + " is not the name of a data type, such as \"UINT8\"", "X3");
+  if (!type) return fields.refuse(where, brief(value) + R"( is not the name of a data type, such as "UINT8")", "X3");
   out = *type;
   return true;
 }
@@ -40,7 +40,7 @@ bool read_flags(JsonFields& fields, const Json& tensor, const std::string& where
   const auto value = tensor.find("Flags");
   if (value == tensor.end() || *value == "NONE") return true;
   if (*value != "OWNED_BY_DML") {
-    return fields.refuse(json_path(where, "Flags"), "expected \"NONE\" or \"OWNED_BY_DML\", got " + brief(*value),
+    return fields.refuse(json_path(where, "Flags"), R"(expected "NONE" or "OWNED_BY_DML", got )" + brief(*value),
                          "X11");
   }
   out = DML_TENSOR_FLAG_OWNED_BY_DML;
@@ -83,7 +83,7 @@ bool read_contents_keys(JsonFields& fields, const Json& tensor, const std::strin
   int found = 0;
   for (const char* key : {"data", "fill", "buffer"}) found += tensor.contains(key) ? 1 : 0;
   if (found == 1 || (found == 0 && role == TensorRole::output)) return true;
-  return fields.refuse(where, "expected one of \"data\", \"fill\" and \"buffer\"", "X14");
+  return fields.refuse(where, R"(expected one of "data", "fill" and "buffer")", "X14");
 }
 
 // The stored bits of one element; the type is one that the operator supports.
@@ -181,10 +181,10 @@ bool read_fill(JsonFields& fields, const Json& value, const std::string& where, 
 }  // namespace
 
 bool read_uint(JsonFields& fields, const Json& value, const std::string& where, const char* rule, UINT& out) {
-  constexpr std::uint64_t largest = std::numeric_limits<UINT>::max();
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > largest) {
-    return fields.refuse(where, fmt::format("expected a UINT (an integer from 0 to {}), got {}", largest, brief(value)),
-                         rule);
+  constexpr std::uint64_t kLargest = std::numeric_limits<UINT>::max();
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kLargest) {
+    return fields.refuse(
+        where, fmt::format("expected a UINT (an integer from 0 to {}), got {}", kLargest, brief(value)), rule);
   }
   out = static_cast<UINT>(value.get<std::uint64_t>());
   return true;

@@ -71,9 +71,9 @@ std::optional<std::uint64_t> span_in_elements(const DML_BUFFER_TENSOR_DESC& tens
 }
 
 std::uint64_t minimum_size_in_bytes(DML_TENSOR_DATA_TYPE type, std::uint64_t span) {
-  constexpr std::uint64_t bits_of_word = 32;
+  constexpr std::uint64_t kWordBits = 32;
   const auto bits = static_cast<std::uint64_t>(bits_of(element_type_of(type))) * span;
-  return (bits + bits_of_word - 1) / bits_of_word * 4;
+  return (bits + kWordBits - 1) / kWordBits * 4;
 }
 
 std::int64_t logical_elements(const DML_BUFFER_TENSOR_DESC& tensor) {
