@@ -22,3 +22,7 @@ qconform_reference_test(admissible_test property
   numerics/float_expressions_test.cc numerics/admissible_test_support.cc)
 qconform_reference_test(admissible_slow_test slow
   numerics/admissible_slow_test.cc numerics/admissible_test_support.cc)
+qconform_reference_test(small_float_test property
+  numerics/small_float_test.cc numerics/small_float_test_support.cc)
+qconform_reference_test(small_float_slow_test slow
+  numerics/small_float_slow_test.cc numerics/small_float_test_support.cc)
