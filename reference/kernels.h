@@ -28,7 +28,9 @@ class PreparedNode {
   virtual void run(std::span<const std::byte> x, std::span<std::byte> y) const = 0;
 };
 
-/// One implementation of all operators. Every function returns a prepared node, never null.
+/// One implementation of all operators. quantize_linear and dequantize_linear return null for element
+/// types and blocked layouts that the set has no kernel for; the scalar reference has all. The
+/// convolutions are never null.
 struct KernelSet {
   const char* name;         ///< the backend's name on the command line
   const char* description;  ///< instruction set and method, one line

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "reference/kernels_test_support.h"
+#include "reference/numerics/bits.h"
 
 namespace qconform::reference {
 namespace {
@@ -44,6 +45,10 @@ class KernelSets : public ::testing::Test {
       if (!set.available()) continue;
       std::copy(w.begin(), w.end(), w_memory.begin());
       const std::unique_ptr<PreparedNode> node = prepare(set, std::span<const std::byte>(w_memory));
+      if (!node) {
+        ++declined_[set.name];
+        continue;
+      }
       std::fill(w_memory.begin(), w_memory.end(), std::byte{0xAA});
       // Twice: a prepared node keeps nothing from one run to the next.
       for (const std::byte poison : {std::byte{0xAA}, std::byte{0x55}}) {
@@ -116,6 +121,9 @@ class KernelSets : public ::testing::Test {
   testing::GuardedMemory w_{kCapacity};
   testing::GuardedMemory y_{kCapacity};
   std::map<std::string, std::size_t> elements_;
+
+ protected:
+  std::map<std::string, int> declined_;  // nodes that a set has no kernel for
 };
 
 // A one-dimensional convolution without padding.
@@ -295,8 +303,8 @@ float random_float(Random& random, float scale) {
 QuantizeLinear random_quantize_linear(Random& random) {
   QuantizeLinear node;
   node.layout = random_layout(random);
-  node.x_type = random.one_in(3) ? QuantizeInput::int32 : QuantizeInput::float32;
-  node.y_type = random.one_in(2) ? Integer8::uint8 : Integer8::int8;
+  node.x_type = random.one_in(3) ? Element::int32 : Element::float32;
+  node.y_type = random.one_in(2) ? Element::uint8 : Element::int8;
   const IntegerRange range = range_of(node.y_type);
   for (std::int64_t c = 0; c < node.layout.channels; ++c) {
     const auto ordinary = static_cast<float>(random.between(1, 1000)) / 256;
@@ -311,8 +319,9 @@ std::vector<std::byte> random_x(Random& random, const QuantizeLinear& node) {
   std::vector<std::byte> x(4 * elements);
   for (std::size_t i = 0; i < elements; ++i) {
     const auto channel = static_cast<std::int64_t>(i) / node.layout.inner % node.layout.channels;
-    auto bits = std::bit_cast<std::uint32_t>(random_float(random, node.y_scale[static_cast<std::size_t>(channel)]));
-    if (node.x_type == QuantizeInput::int32) {
+    auto bits = std::bit_cast<std::uint32_t>(
+        random_float(random, static_cast<float>(node.y_scale[static_cast<std::size_t>(channel)])));
+    if (node.x_type == Element::int32) {
       bits = static_cast<std::uint32_t>(random.one_in(4) ? random.bits()
                                                          : static_cast<std::uint64_t>(random.between(-2000, 2000)));
     }
@@ -339,16 +348,16 @@ TEST_F(KernelSets, EqualTheReferenceOnRandomQuantizeLinear) {
 DequantizeLinear random_dequantize_linear(Random& random) {
   DequantizeLinear node;
   node.layout = random_layout(random);
-  node.x_type = random.pick({DequantizeInput::uint8, DequantizeInput::int8, DequantizeInput::int32});
+  node.x_type = random.pick({Element::uint8, Element::int8, Element::int32});
   for (std::int64_t c = 0; c < node.layout.channels; ++c) {
     // Any bits: zero, subnormal, infinite and NaN scales follow IEEE arithmetic too (rule D6).
     const auto any = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
     const auto special = std::bit_cast<float>(random.pick({0U, 0x80000000U, 1U, 0x7F800000U, 0x7FC00000U}));
     node.x_scale.push_back(random.one_in(8) ? special : any);
     const auto zero_point = static_cast<std::int32_t>(random.between(0, 127));
-    node.x_zero_point.push_back(node.x_type == DequantizeInput::int32   ? 0
-                                : node.x_type == DequantizeInput::uint8 ? 2 * zero_point
-                                                                        : zero_point - 64);
+    node.x_zero_point.push_back(node.x_type == Element::int32   ? 0
+                                : node.x_type == Element::uint8 ? 2 * zero_point
+                                                                : zero_point - 64);
   }
   return node;
 }
@@ -359,13 +368,105 @@ TEST_F(KernelSets, EqualTheReferenceOnRandomDequantizeLinear) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 3'000'000);
     const DequantizeLinear node = random_dequantize_linear(random);
-    const std::int64_t size = node.x_type == DequantizeInput::int32 ? 4 : 1;
+    const std::int64_t size = node.x_type == Element::int32 ? 4 : 1;
     const auto x = testing::random_bytes(random, size * node.layout.elements(), 0);
-    std::vector<float> y(static_cast<std::size_t>(node.layout.elements()));
+    std::vector<std::byte> y(sizeof(float) * static_cast<std::size_t>(node.layout.elements()));
     dequantize_linear(node, x, y);
-    ASSERT_NO_FATAL_FAILURE(
-        check(x, {}, bytes_of(y.data(), y.size() * sizeof(float)), random.one_in(2),
-              [&](const KernelSet& set, std::span<const std::byte>) { return set.dequantize_linear(node); }));
+    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), [&](const KernelSet& set, std::span<const std::byte>) {
+      return set.dequantize_linear(node);
+    }));
+  }
+}
+
+constexpr Element kDataTypes[] = {
+    Element::uint8,          Element::int8,       Element::uint16,         Element::int16, Element::float8e4m3fn,
+    Element::float8e4m3fnuz, Element::float8e5m2, Element::float8e5m2fnuz, Element::uint4, Element::int4,
+    Element::float4e2m1,     Element::uint2,      Element::int2,           Element::int32};
+constexpr Element kRealTypes[] = {Element::float32, Element::float16, Element::bfloat16, Element::int32};
+
+QuantizationLayout random_blocked_layout(Random& random) {
+  QuantizationLayout layout = random_layout(random);
+  if (random.one_in(2)) layout.block = random.between(1, 4);
+  return layout;
+}
+
+std::vector<std::byte> random_elements(Random& random, const QuantizationLayout& layout, Element type) {
+  return testing::random_bytes(random, bytes_for(layout.elements(), bits_of(type)), 0);
+}
+
+// Every type and layout of every version: a set computes what the reference computes, or declines. What
+// it computed before these types existed it must not decline.
+TEST_F(KernelSets, QuantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
+  const int cases = testing::scaled(4000);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 4'000'000);
+    QuantizeLinear node;
+    node.layout = random_blocked_layout(random);
+    node.x_type = kRealTypes[random.between(0, 3)];
+    node.scale_type = kRealTypes[random.between(0, 2)];
+    node.precision = random.one_in(4) ? kRealTypes[random.between(0, 2)] : Element::none;
+    node.y_type = kDataTypes[random.between(0, 12)];
+    node.version = static_cast<int>(random.pick({10, 19, 23, 25}));
+    for (std::int64_t p = 0; p < node.layout.parameters(); ++p) {
+      node.y_scale.push_back(static_cast<double>(random.between(1, 255)) / 64);
+      node.y_zero_point.push_back(is_integer(node.y_type) && random.one_in(2) ? range_of(node.y_type).hi : 0);
+    }
+    const auto x = random_elements(random, node.layout, node.x_type);
+    std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(node.layout.elements(), bits_of(node.y_type))));
+    quantize_linear(node, x, y);
+    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), [&](const KernelSet& set, std::span<const std::byte>) {
+      return set.quantize_linear(node);
+    }));
+  }
+  EXPECT_EQ(declined_["scalar"], 0);
+}
+
+TEST_F(KernelSets, DequantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
+  const int cases = testing::scaled(4000);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 5'000'000);
+    DequantizeLinear node;
+    node.layout = random_blocked_layout(random);
+    node.x_type = kDataTypes[random.between(0, 13)];
+    node.scale_type = kRealTypes[random.between(0, 2)];
+    node.y_type = kRealTypes[random.between(0, 2)];
+    node.version = static_cast<int>(random.pick({10, 19, 23, 25}));
+    const bool has_zero_point = is_integer(node.x_type) && node.x_type != Element::int32;
+    for (std::int64_t p = 0; p < node.layout.parameters(); ++p) {
+      node.x_scale.push_back(static_cast<double>(random.between(1, 255)) / 64);
+      node.x_zero_point.push_back(has_zero_point ? range_of(node.x_type).lo : 0);
+    }
+    const auto x = random_elements(random, node.layout, node.x_type);
+    std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(node.layout.elements(), bits_of(node.y_type))));
+    dequantize_linear(node, x, y);
+    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), [&](const KernelSet& set, std::span<const std::byte>) {
+      return set.dequantize_linear(node);
+    }));
+  }
+  EXPECT_EQ(declined_["scalar"], 0);
+}
+
+TEST(KernelSetCoverage, ThePlainTypesAreNotDeclined) {
+  for (const KernelSet& set : kernel_sets()) {
+    QuantizeLinear quantize;
+    quantize.y_scale = {1};
+    quantize.y_zero_point = {0};
+    for (const Element x : {Element::float32, Element::int32}) {
+      for (const Element y : {Element::uint8, Element::int8}) {
+        quantize.x_type = x;
+        quantize.y_type = y;
+        EXPECT_NE(set.quantize_linear(quantize), nullptr) << set.name;
+      }
+    }
+    DequantizeLinear dequantize;
+    dequantize.x_scale = {1};
+    dequantize.x_zero_point = {0};
+    for (const Element x : {Element::uint8, Element::int8, Element::int32}) {
+      dequantize.x_type = x;
+      EXPECT_NE(set.dequantize_linear(dequantize), nullptr) << set.name;
+    }
   }
 }
 

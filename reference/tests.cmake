@@ -15,7 +15,8 @@ qconform_reference_test(convolution_test property
 qconform_reference_test(round_test property numerics/round_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
-  quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc)
+  quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc
+  dequantize_linear/dequantize_linear_test_support.cc)
 qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc)
 qconform_reference_test(admissible_test property
   numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
@@ -26,3 +27,11 @@ qconform_reference_test(small_float_test property
   numerics/small_float_test.cc numerics/small_float_test_support.cc)
 qconform_reference_test(small_float_slow_test slow
   numerics/small_float_slow_test.cc numerics/small_float_test_support.cc)
+qconform_reference_test(linear_quantization_admissible_test property
+  quantize_linear/admissible_test.cc dequantize_linear/admissible_test.cc
+  numerics/small_float_test_support.cc)
+qconform_reference_test(quantize_sweep_test property
+  quantize_linear/sweep_test.cc quantize_linear/sweep_test_support.cc)
+qconform_reference_test(linear_quantization_slow_test slow
+  quantize_linear/sweep_slow_test.cc quantize_linear/sweep_test_support.cc
+  dequantize_linear/dequantize_linear_slow_test.cc dequantize_linear/dequantize_linear_test_support.cc)

@@ -1,5 +1,6 @@
 #include "harness/backend/in_tree.h"
 
+#include <string>
 #include <utility>
 
 #include "harness/core/version.h"
@@ -22,6 +23,16 @@ class PreparedInTree final : public PreparedCase {
   std::unique_ptr<reference::PreparedNode> node_;
 };
 
+// "avx2 has no kernel for DequantizeLinear of float8e4m3fn to float16 [block_size 32]"
+std::string no_kernel(const char* kernels, const Case& test_case, const Lowered& lowered) {
+  std::string text = std::string(kernels) + " has no kernel for " + test_case.op_type + " of " +
+                     name_of(test_case.input(0)->type) + " to " + name_of(lowered.output_type());
+  const Attribute* block_size = test_case.attribute("block_size");
+  const auto* blocks = block_size == nullptr ? nullptr : std::get_if<std::int64_t>(&block_size->value);
+  if (blocks != nullptr && *blocks != 0) text += " [block_size " + std::to_string(*blocks) + "]";
+  return text;
+}
+
 class InTree final : public Backend {
  public:
   InTree(const reference::KernelSet& kernels, RoundingProfile profile, std::string name)
@@ -35,7 +46,9 @@ class InTree final : public Backend {
       return outcome::Rejected{classification.deciding_remark()->text()};
     }
     const Lowered& lowered = *classification.lowered;
-    return std::make_unique<PreparedInTree>(test_case, lowered, lowered.prepare(kernels_, profile_));
+    auto node = lowered.prepare(kernels_, profile_);
+    if (!node) return outcome::Unsupported{no_kernel(kernels_.name, test_case, lowered)};
+    return std::make_unique<PreparedInTree>(test_case, lowered, std::move(node));
   }
 
  private:

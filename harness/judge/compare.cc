@@ -3,26 +3,30 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
+
+#include "reference/linear_quantization/value.h"
 
 namespace qconform {
 namespace {
 
 bool same_bits(const Tensor& a, const Tensor& b, std::int64_t index) {
-  const auto size = static_cast<std::size_t>(bits_of(a.type) / 8);
-  const std::size_t offset = static_cast<std::size_t>(index) * size;
-  return std::memcmp(a.bytes.data() + offset, b.bytes.data() + offset, size) == 0;
+  const int bits = bits_of(a.type);
+  return raw_bits_at(a.bytes, bits, index) == raw_bits_at(b.bytes, bits, index);
+}
+
+bool is_float(const Tensor& tensor) {
+  return !is_integer(tensor.type);
 }
 
 double number_at(const Tensor& tensor, std::int64_t index) {
-  return tensor.type == ElementType::float32 ? static_cast<double>(float_at(tensor, index))
-                                             : static_cast<double>(integer_at(tensor, index));
+  if (!is_float(tensor)) return static_cast<double>(integer_at(tensor, index));
+  return reference::value_at(static_cast<reference::Element>(tensor.type), tensor.bytes, index);
 }
 
 bool admissible(const Tensor& got, const Tensor& right, std::int64_t index) {
   if (same_bits(got, right, index)) return true;
-  return right.type == ElementType::float32 && std::isnan(float_at(right, index)) && std::isnan(float_at(got, index));
+  return is_float(right) && std::isnan(number_at(right, index)) && std::isnan(number_at(got, index));
 }
 
 double distance(const Tensor& got, const Tensor& right, std::int64_t index) {
@@ -50,8 +54,8 @@ Comparison compare(const Tensor& got, const Tensor& right, const Tensor* alterna
 }
 
 std::string element_text(const Tensor& tensor, std::int64_t index) {
-  return tensor.type == ElementType::float32 ? fmt::format("{}", float_at(tensor, index))
-                                             : fmt::format("{}", integer_at(tensor, index));
+  if (tensor.type == ElementType::float32) return fmt::format("{}", float_at(tensor, index));
+  return is_float(tensor) ? fmt::format("{}", number_at(tensor, index)) : fmt::format("{}", integer_at(tensor, index));
 }
 
 }  // namespace qconform

@@ -106,6 +106,20 @@ TEST(Judge, ComparesFloatsBitForBit) {
       << "rule D6: the payload does not count";
 }
 
+TEST(Judge, ComparesPackedElementsOneByOne) {
+  const Case four_bits = LinearBuilder::quantize()
+                             .version(21)
+                             .x(make::float32({3}, {1, 2, 3}))
+                             .zero_point(make::integer(ElementType::uint4, 0))
+                             .build();
+  EXPECT_EQ(judge_output(four_bits, make::integers(ElementType::uint4, {3}, {1, 2, 3})).kind, VerdictKind::pass);
+  const Verdict verdict = judge_output(four_bits, make::integers(ElementType::uint4, {3}, {1, 7, 3}));
+  EXPECT_EQ(verdict.kind, VerdictKind::wrong);
+  EXPECT_EQ(verdict.wrong_elements, 1U);
+  EXPECT_EQ(verdict.worst->index, std::vector<std::int64_t>{1});
+  EXPECT_EQ(verdict.worst->distance, 5);
+}
+
 TEST(Judge, ReportsWhatWentWrongOutsideTheOutput) {
   using outcome::WroteOutOfBounds;
   const Verdict write = judge(expected_of(plain()), WroteOutOfBounds{WroteOutOfBounds::Side::before, 3});

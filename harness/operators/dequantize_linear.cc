@@ -4,32 +4,63 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "harness/operators/quantization_parameters.h"
-#include "reference/numerics/float_parts.h"
+#include "reference/numerics/bits.h"
+#include "reference/numerics/small_float.h"
 
 namespace qconform {
 namespace {
+
+using enum ElementType;
 
 constexpr std::array kInputs{
     InputSignature{"x", true, InputRole::data},
     InputSignature{"x_scale", true, InputRole::parameter},
     InputSignature{"x_zero_point", false, InputRole::parameter},
 };
-constexpr std::array<std::int64_t, 2> kVersions{10, 13};
-constexpr AttributeSignature kAxis[] = {{"axis", kIntAttribute}};
+constexpr std::array<std::int64_t, 7> kVersions{10, 13, 19, 21, 23, 24, 25};
+
+// In the order in which versions added them.
+constexpr AttributeSignature kAttributes[] = {
+    {"axis", kIntAttribute}, {"block_size", kIntAttribute}, {"output_dtype", kIntAttribute}};
+
+constexpr TypeSet kIntegers{uint8, int8, int32};
+constexpr TypeSet kInputs19 = kIntegers.with(kFloat8Types);
+constexpr TypeSet kInputs21 = kInputs19.with({uint16, int16, uint4, int4});
+constexpr TypeSet kInputs23 = kInputs21.with({float4e2m1});
+constexpr TypeSet kFloats{float32, float16, bfloat16};
+
+constexpr LinearVersion kByVersion[] = {
+    {10, kIntegers, {float32}, {float32}, 0},
+    {13, kIntegers, {float32}, {float32}, 1},
+    {19, kInputs19, kFloats, kFloats, 1},
+    {21, kInputs21, kFloats, kFloats, 2},
+    {23, kInputs23, kFloats, kFloats, 3},
+    {24, kInputs23, kFloats.with({float8e8m0}), kFloats, 3},
+    {25, kInputs23.with({uint2, int2}), kFloats.with({float8e8m0}), kFloats, 3},
+};
 
 class LoweredDequantizeLinear final : public Lowered {
  public:
-  LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x) : node_(std::move(node)), x_(x) {}
+  LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type)
+      : node_(std::move(node)), x_(x), y_type_(y_type) {}
 
-  [[nodiscard]] ElementType output_type() const override { return ElementType::float32; }
+  [[nodiscard]] ElementType output_type() const override { return y_type_; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return x_.shape; }
 
   [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
-    std::vector<float> y(static_cast<std::size_t>(x_.elements()));
-    reference::dequantize_linear(node_, x_.bytes, y);
-    return Tensor::of(ElementType::float32, x_.shape, y);
+    Tensor y{y_type_, x_.shape, {}};
+    y.bytes.resize(static_cast<std::size_t>(bytes_for(y_type_, y.elements())));
+    reference::dequantize_linear(node_, x_.bytes, y.bytes);
+    return y;
+  }
+
+  [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
+                                                                         reference::Latitude latitude) const override {
+    const std::uint64_t x_bits = reference::load_bits(x_.bytes, reference::bits_of(node_.x_type), index);
+    return admissible_dequantize(node_, x_bits, node_.layout.parameter_of(index), latitude);
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -38,58 +69,77 @@ class LoweredDequantizeLinear final : public Lowered {
   }
 
   [[nodiscard]] std::string exact_value(std::int64_t index) const override {
-    const auto channel = static_cast<std::size_t>(index / node_.layout.inner % node_.layout.channels);
-    return fmt::format("({} - {}) * {}", integer_at(x_, index), node_.x_zero_point[channel], node_.x_scale[channel]);
+    const std::size_t parameter = node_.layout.parameter_of(index);
+    return fmt::format("({} - {}) * {}", number_at(x_, index), node_.x_zero_point[parameter], node_.x_scale[parameter]);
   }
 
  private:
   reference::DequantizeLinear node_;
   const Tensor& x_;
+  ElementType y_type_;
 };
 
-reference::DequantizeInput input_type(ElementType type) {
-  if (type == ElementType::int32) return reference::DequantizeInput::int32;
-  return type == ElementType::int8 ? reference::DequantizeInput::int8 : reference::DequantizeInput::uint8;
+// Rule D3.
+bool check_zero_points(const std::vector<double>& zero_points, ElementType x_type, reference::Contract& contract) {
+  const bool may_be_nonzero = is_integer(x_type) && x_type != int32;
+  const auto nonzero = std::find_if(zero_points.begin(), zero_points.end(), [](double zp) { return zp != 0; });
+  if (may_be_nonzero || nonzero == zero_points.end()) return true;
+  const std::string message = fmt::format("expected 0 for {} x, got {}", name_of(x_type), *nonzero);
+  if (x_type != float4e2m1) return contract.violate("D3", "x_zero_point", message);
+  contract.allow("D3", "x_zero_point", message);
+  return true;
 }
 
-bool check_values(const QuantizationParameters& parameters, ElementType x_type, reference::Contract& contract) {
-  const auto& zero_points = parameters.zero_point;
-  const auto nonzero = std::find_if(zero_points.begin(), zero_points.end(), [](std::int32_t zp) { return zp != 0; });
-  if (x_type == ElementType::int32 && nonzero != zero_points.end()) {
-    return contract.violate("D3", "x_zero_point", fmt::format("expected 0 for int32 x, got {}", *nonzero));
-  }
-  for (const float scale : parameters.scale) {
-    if (!reference::is_finite(scale) || scale == 0) {
+// Rule D6.
+void note_odd_scales(const std::vector<double>& scales, reference::Contract& contract) {
+  for (const double scale : scales) {
+    if (!std::isfinite(scale) || scale == 0) {
       contract.allow("D6", "x_scale", fmt::format("expected a finite nonzero scale, got {}", scale));
     }
   }
-  return true;
+}
+
+// The type of y: output_dtype, or that of the scale.
+std::optional<ElementType> output_type(const NodeReader& reader, const LinearVersion& version,
+                                       reference::Contract& contract) {
+  const auto stated = read_type_attribute(reader, "output_dtype", version.y, "signature", contract);
+  if (!stated) return std::nullopt;
+  if (*stated != undefined) return *stated;
+  const ElementType scale = reader.input("x_scale")->type;
+  if (version.y.contains(scale)) return scale;
+  contract.violate("signature", "output_dtype",
+                   "expected " + version.y.text() + " beside a scale of " + name_of(scale) + ", got none");
+  return std::nullopt;
 }
 
 Classification classify_dequantize_linear(const Case& test_case) {
   Classification result;
-  NodeReader reader(test_case, kInputs, result.contract);
-  const bool has_axis = dequantize_linear_operator().version_at(test_case.opset_version) >= 13;
-  if (!reader.check_signature(has_axis ? std::span<const AttributeSignature>(kAxis)
-                                       : std::span<const AttributeSignature>())) {
-    return result;
-  }
-  if (!reader.check_type("x", {ElementType::uint8, ElementType::int8, ElementType::int32}, "signature")) return result;
-  if (!reader.check_type("x_scale", {ElementType::float32}, "signature")) return result;
+  reference::Contract& contract = result.contract;
+  NodeReader reader(test_case, kInputs, contract);
+  const LinearVersion& version = version_for(kByVersion, test_case.opset_version);
+  if (!reader.check_signature(std::span(kAttributes).first(version.attributes))) return result;
+  if (!check_type_in(reader, "x", version.x, "signature", contract)) return result;
+  if (!check_type_in(reader, "x_scale", version.scale, "signature", contract)) return result;
   if (!reader.check_same_type("x_zero_point", "x", "signature")) return result;
-  auto parameters = read_quantization(reader, "x_scale", "x_zero_point", has_axis, result.contract);
+  const auto y_type = output_type(reader, version, contract);
+  if (!y_type) return result;
+  auto parameters = read_quantization(reader, "x_scale", "x_zero_point", version.version, contract);
   if (!parameters) return result;
   const Tensor& x = *reader.input("x");
-  if (!check_values(*parameters, x.type, result.contract)) return result;
+  if (!check_zero_points(parameters->zero_point, x.type, contract)) return result;
+  note_odd_scales(parameters->scale, contract);
   reference::DequantizeLinear node{.layout = parameters->layout,
-                                   .x_type = input_type(x.type),
+                                   .x_type = element_of(x.type),
+                                   .scale_type = element_of(reader.input("x_scale")->type),
+                                   .y_type = element_of(*y_type),
+                                   .version = version.version,
                                    .x_scale = std::move(parameters->scale),
                                    .x_zero_point = std::move(parameters->zero_point)};
-  result.lowered = std::make_unique<LoweredDequantizeLinear>(std::move(node), x);
+  result.lowered = std::make_unique<LoweredDequantizeLinear>(std::move(node), x, *y_type);
   return result;
 }
 
-constexpr Operator kOperator{"DequantizeLinear", kInputs, kVersions, 18, classify_dequantize_linear};
+constexpr Operator kOperator{"DequantizeLinear", kInputs, kVersions, kNewestOpset, classify_dequantize_linear};
 
 }  // namespace
 

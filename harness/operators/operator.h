@@ -17,6 +17,7 @@
 #include "harness/core/profile.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels.h"
+#include "reference/linear_quantization/admissible_bits.h"
 
 namespace qconform {
 
@@ -49,7 +50,15 @@ class Lowered {
     static_cast<void>(profile);
     return std::nullopt;
   }
-  /// Packs the node for one in-tree kernel set.
+  /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
+  /// element by element; empty for the others. The first one is that of evaluate().
+  [[nodiscard]] virtual std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
+                                                                                 reference::Latitude latitude) const {
+    static_cast<void>(index);
+    static_cast<void>(latitude);
+    return std::nullopt;
+  }
+  /// Packs the node for one in-tree kernel set; null when the set has no kernel for it.
   [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                          RoundingProfile profile) const = 0;
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.

@@ -1,25 +1,84 @@
-// What the cases of QuantizeLinear and DequantizeLinear have in common: scale and zero point.
+// What the cases of QuantizeLinear and DequantizeLinear have in common: types by version, scale and
+// zero point.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/operators/node_reader.h"
 #include "reference/linear_quantization/layout.h"
+#include "reference/numerics/element.h"
 
 namespace qconform {
 
-struct QuantizationParameters {
-  reference::QuantizationLayout layout;
-  std::vector<float> scale;              ///< one per channel of the layout
-  std::vector<std::int32_t> zero_point;  ///< likewise; 0 when omitted
+/// A set of element types.
+class TypeSet {
+ public:
+  constexpr TypeSet(std::initializer_list<ElementType> types) {
+    for (const ElementType type : types) bits_ |= bit(type);
+  }
+  /// The union.
+  [[nodiscard]] constexpr TypeSet with(TypeSet other) const {
+    other.bits_ |= bits_;
+    return other;
+  }
+  [[nodiscard]] constexpr bool contains(ElementType type) const {
+    return static_cast<std::int32_t>(type) < 64 && (bits_ & bit(type)) != 0;
+  }
+  /// "uint8, int8 or int32", in the order of ONNX's numbers.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  static constexpr std::uint64_t bit(ElementType type) {
+    return std::uint64_t{1} << static_cast<unsigned>(static_cast<std::int32_t>(type) & 63);
+  }
+  std::uint64_t bits_ = 0;
 };
 
-/// Reads scale and zero point of the given names (rule D7). Their element types have been checked.
-/// `has_axis` is false for version 10, which has per-tensor parameters only.
-[[nodiscard]] std::optional<QuantizationParameters> read_quantization(NodeReader& reader, const char* scale_name,
-                                                                      const char* zero_point_name, bool has_axis,
+/// What one version of QuantizeLinear or DequantizeLinear takes and gives.
+struct LinearVersion {
+  int version;
+  TypeSet x;
+  TypeSet scale;
+  TypeSet y;
+  std::size_t attributes;  ///< how many of the operator's attributes, listed by the version that added them
+};
+
+/// The version that an opset uses, from a list in ascending order.
+[[nodiscard]] const LinearVersion& version_for(std::span<const LinearVersion> versions, std::int64_t opset_version);
+
+inline constexpr TypeSet kFloat8Types{ElementType::float8e4m3fn, ElementType::float8e4m3fnuz, ElementType::float8e5m2,
+                                      ElementType::float8e5m2fnuz};
+
+/// The input's type is one of `types` (rule given).
+bool check_type_in(const NodeReader& reader, std::string_view name, const TypeSet& types, const char* rule,
+                   reference::Contract& contract);
+
+/// The element type that an integer attribute names; `undefined` where it is absent or 0. Empty, and
+/// a violation of `rule`, when it is not one of `types`.
+[[nodiscard]] std::optional<ElementType> read_type_attribute(const NodeReader& reader, std::string_view name,
+                                                             const TypeSet& types, const char* rule,
+                                                             reference::Contract& contract);
+
+struct QuantizationParameters {
+  reference::QuantizationLayout layout;
+  std::vector<double> scale;       ///< one per parameter of the layout, exact
+  std::vector<double> zero_point;  ///< likewise; 0 when omitted
+};
+
+/// Reads scale and zero point of the given names, and axis and block_size (rule D7). Their element
+/// types have been checked. Version 10 has per-tensor parameters only; blocks begin with version 21.
+[[nodiscard]] std::optional<QuantizationParameters> read_quantization(const NodeReader& reader, const char* scale_name,
+                                                                      const char* zero_point_name, int version,
                                                                       reference::Contract& contract);
+
+/// The reference's name of a type: both use ONNX's numbers.
+[[nodiscard]] reference::Element element_of(ElementType type);
+
+/// Element `index` of a tensor of a type that element_of() knows.
+[[nodiscard]] double number_at(const Tensor& tensor, std::int64_t index);
 
 }  // namespace qconform

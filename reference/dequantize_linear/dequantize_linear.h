@@ -1,4 +1,6 @@
-// DequantizeLinear: y = (x - x_zero_point) * x_scale in float32, at versions 10 and 13.
+// DequantizeLinear: y = (x - x_zero_point) * x_scale, at every version from 10 to 25.
+//
+// The versions differ in the types they take, and in what they say of the product's precision.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +8,33 @@
 #include <span>
 #include <vector>
 
+#include "reference/linear_quantization/admissible_bits.h"
 #include "reference/linear_quantization/layout.h"
+#include "reference/numerics/element.h"
 
 namespace qconform::reference {
-
-enum class DequantizeInput : std::uint8_t { uint8, int8, int32 };
 
 /// Everything but the data of x.
 struct DequantizeLinear {
   QuantizationLayout layout;
-  DequantizeInput x_type = DequantizeInput::uint8;
-  std::vector<float> x_scale;              ///< one per channel of the layout
-  std::vector<std::int32_t> x_zero_point;  ///< likewise; zero for int32 (rule D3)
+  Element x_type = Element::uint8;        ///< an integer, a float8 or float4e2m1
+  Element scale_type = Element::float32;  ///< float32, float16, bfloat16 or float8e8m0
+  Element y_type = Element::float32;      ///< float32, float16 or bfloat16
+  int version = 13;                       ///< the operator's version
+  std::vector<double> x_scale;            ///< one per parameter of the layout, exact
+  std::vector<double> x_zero_point;       ///< likewise, values of x_type; 0 for float8 (rule D3)
 };
 
-/// The reference. x holds layout.elements() values of x_type (little endian), y as many floats.
-/// 8-bit x: the difference is exact, so one rounding in all (rule D1). int32 x: RN32(RN32(x) *
-/// scale), one of the answers that rule D2 admits.
-void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> x, std::span<float> y);
+/// The reference. x holds layout.elements() values of x_type (little endian, packed as ONNX packs
+/// them), y room for as many of y_type. The difference is exact and the product rounded once (rules
+/// D1, D4); int32 x gives RN32(RN32(x) * scale), one of the answers that rule D2 admits, when y is
+/// float32.
+void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y);
+
+/// Every right output for one element: x as its bit pattern, with the scale and zero point of
+/// `parameter`. Rules D1 to D6. A nonzero zero point of int32, which DirectML allows, is subtracted in
+/// 32-bit integers or, by its latitude, in float32.
+[[nodiscard]] AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits,
+                                                   std::size_t parameter, Latitude latitude);
 
 }  // namespace qconform::reference

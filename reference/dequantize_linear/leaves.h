@@ -6,7 +6,10 @@
 
 namespace qconform::reference {
 
-/// One channel's parameters. Plain data.
+/// The types of x that leaves take.
+enum class DequantizeInput : std::uint8_t { uint8, int8, int32 };
+
+/// One parameter. Plain data.
 struct DequantizeChannel {
   float scale;
   std::int32_t zero_point;

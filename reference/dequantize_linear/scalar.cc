@@ -1,33 +1,23 @@
-#include <cstring>
+#include <bit>
 
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/numerics/integer8.h"
+#include "reference/dequantize_linear/multiplication.h"
+#include "reference/linear_quantization/value.h"
 
 namespace qconform::reference {
-namespace {
 
-std::int32_t load_x(DequantizeInput type, const std::byte* data, std::size_t index) {
-  switch (type) {
-    case DequantizeInput::uint8: return load8(Integer8::uint8, data[index]);
-    case DequantizeInput::int8: return load8(Integer8::int8, data[index]);
-    case DequantizeInput::int32: break;
-  }
-  std::int32_t value = 0;
-  std::memcpy(&value, data + 4 * index, sizeof value);
-  return value;
-}
-
-}  // namespace
-
-void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> x, std::span<float> y) {
-  const QuantizationLayout& layout = node.layout;
-  std::size_t i = 0;
-  for (std::int64_t o = 0; o < layout.outer; ++o) {
-    for (std::size_t c = 0; c < static_cast<std::size_t>(layout.channels); ++c) {
-      for (std::int64_t k = 0; k < layout.inner; ++k, ++i) {
-        const std::int32_t difference = load_x(node.x_type, x.data(), i) - node.x_zero_point[c];
-        y[i] = static_cast<float>(difference) * node.x_scale[c];
-      }
+void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
+  const int y_bits = bits_of(node.y_type);
+  const Multiplication multiplication = Multiplications(node).first();
+  for (std::int64_t i = 0; i < node.layout.elements(); ++i) {
+    const std::size_t parameter = node.layout.parameter_of(i);
+    const double scale = node.x_scale[parameter];
+    const double difference = difference_of(node.x_type, value_at(node.x_type, x, i), node.x_zero_point[parameter]);
+    if (node.y_type == Element::float32) {
+      // float32 holds every scale, and every difference but those of int32, which are rounded here.
+      const float product = static_cast<float>(difference) * static_cast<float>(scale);
+      store_bits(y, y_bits, i, std::bit_cast<std::uint32_t>(product));
+    } else {
+      store_bits(y, y_bits, i, multiply(multiplication, node.y_type, difference, scale));
     }
   }
 }

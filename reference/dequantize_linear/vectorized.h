@@ -8,7 +8,8 @@
 
 namespace qconform::reference {
 
-/// The leaves must outlive the node.
+/// Null for what the leaves do not compute: blocked parameters and other types than those of 8-bit or int32 x with
+/// float32 y. The leaves must outlive the node.
 [[nodiscard]] std::unique_ptr<PreparedNode> prepare_vectorized_dequantize_linear(const DequantizeLinear& node,
                                                                                  const DequantizeLeaves& leaves);
 

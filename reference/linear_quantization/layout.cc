@@ -1,65 +1,127 @@
 #include "reference/linear_quantization/layout.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace qconform::reference {
 namespace {
 
-std::int64_t product(std::span<const std::int64_t> shape) {
+using Shape = std::span<const std::int64_t>;
+
+std::int64_t product(Shape shape) {
   std::int64_t result = 1;
   for (const std::int64_t dimension : shape) result *= dimension;
   return result;
 }
 
-// Per-tensor parameters. The axis is ignored by the operator, but one outside the rank shows that
-// the model is not what its author meant: either answer is right.
-QuantizationLayout per_tensor(std::span<const std::int64_t> x_shape, AxisAttribute axis, Contract& contract) {
+std::string shape_text(Shape shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+// The dimension that `axis` names, if it is in [-rank, rank-1].
+std::optional<std::size_t> dimension_of(Shape x_shape, std::int64_t axis) {
   const auto rank = static_cast<std::int64_t>(x_shape.size());
-  const bool is_default = axis.value == 1;
-  if (axis.exists && !is_default && (axis.value < -rank || axis.value >= rank)) {
-    contract.allow("D7", "axis", "unused, and outside [-rank, rank-1]: " + std::to_string(axis.value));
+  if (axis < -rank || axis >= rank) return std::nullopt;
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+// Per-tensor parameters. Axis and block size are ignored by the operator, but an axis outside the
+// rank, or a block size, shows that the model is not what its author meant: either answer is right.
+QuantizationLayout per_tensor(Shape x_shape, const PlacementAttributes& attributes, Contract& contract) {
+  const bool is_default = attributes.axis == 1;
+  if (attributes.has_axis && !is_default && !dimension_of(x_shape, attributes.axis)) {
+    contract.allow("D7", "axis", "unused, and outside [-rank, rank-1]: " + std::to_string(attributes.axis));
+  }
+  if (attributes.block_size > 0) {
+    contract.allow("D7", "block_size", "unused beside a scalar scale: " + std::to_string(attributes.block_size));
   }
   return {.outer = 1, .channels = 1, .inner = product(x_shape)};
 }
 
-}  // namespace
-
-std::optional<QuantizationLayout> resolve_layout(std::span<const std::int64_t> x_shape,
-                                                 std::span<const std::int64_t> scale_shape, const char* scale_field,
-                                                 AxisAttribute axis, Contract& contract) {
+std::nullopt_t refuse_axis(Shape x_shape, std::int64_t axis, Contract& contract) {
   const auto rank = static_cast<std::int64_t>(x_shape.size());
-  if (scale_shape.empty()) return per_tensor(x_shape, axis, contract);
-  if (scale_shape.size() > 1) {
-    contract.violate("D7", scale_field,
-                     "expected a scalar or one dimension, got rank " + std::to_string(scale_shape.size()));
-    return std::nullopt;
-  }
-  const std::int64_t length = scale_shape[0];
-  const bool axis_in_range = axis.exists && axis.value >= -rank && axis.value < rank;
-  if (length == 1 &&
-      !(axis_in_range && x_shape[static_cast<std::size_t>(axis.value < 0 ? axis.value + rank : axis.value)] == 1)) {
-    contract.allow("D7", scale_field, "shape [1] where a scalar is meant");
-    return per_tensor(x_shape, axis, contract);
-  }
-  if (!axis.exists) {
+  contract.violate("D7", "axis",
+                   "expected a value in [-" + std::to_string(rank) + ", " + std::to_string(rank - 1) +
+                       "] (rank of x is " + std::to_string(rank) + "), got " + std::to_string(axis));
+  return std::nullopt;
+}
+
+std::optional<QuantizationLayout> per_axis(Shape x_shape, std::int64_t length, const char* scale_field,
+                                           const PlacementAttributes& attributes, Contract& contract) {
+  if (!attributes.has_axis) {
     contract.violate("D7", scale_field, "this version takes a scalar only, got shape [" + std::to_string(length) + "]");
     return std::nullopt;
   }
-  if (!axis_in_range) {
-    contract.violate("D7", "axis",
-                     "expected a value in [-" + std::to_string(rank) + ", " + std::to_string(rank - 1) +
-                         "] (rank of x is " + std::to_string(rank) + "), got " + std::to_string(axis.value));
-    return std::nullopt;
-  }
-  const auto dimension = static_cast<std::size_t>(axis.value < 0 ? axis.value + rank : axis.value);
-  if (x_shape[dimension] != length) {
+  const auto dimension = dimension_of(x_shape, attributes.axis);
+  if (!dimension) return refuse_axis(x_shape, attributes.axis, contract);
+  if (x_shape[*dimension] != length) {
     contract.violate("D7", scale_field,
-                     "expected one value for each of the " + std::to_string(x_shape[dimension]) +
-                         " positions of axis " + std::to_string(axis.value) + ", got " + std::to_string(length));
+                     "expected one value for each of the " + std::to_string(x_shape[*dimension]) +
+                         " positions of axis " + std::to_string(attributes.axis) + ", got " + std::to_string(length));
     return std::nullopt;
   }
-  return QuantizationLayout{
-      .outer = product(x_shape.first(dimension)), .channels = length, .inner = product(x_shape.subspan(dimension + 1))};
+  return QuantizationLayout{.outer = product(x_shape.first(*dimension)),
+                            .channels = length,
+                            .inner = product(x_shape.subspan(*dimension + 1))};
+}
+
+// The shape of x, its `dimension` counted in blocks.
+std::vector<std::int64_t> blocked_shape(Shape x_shape, std::size_t dimension, std::int64_t block_size) {
+  std::vector<std::int64_t> shape(x_shape.begin(), x_shape.end());
+  shape[dimension] = QuantizationLayout{.channels = x_shape[dimension], .block = block_size}.blocks();
+  return shape;
+}
+
+std::optional<QuantizationLayout> blocked(Shape x_shape, Shape scale_shape, const char* scale_field,
+                                          const PlacementAttributes& attributes, Contract& contract) {
+  const auto dimension = dimension_of(x_shape, attributes.axis);
+  if (!dimension) return refuse_axis(x_shape, attributes.axis, contract);
+  const std::vector<std::int64_t> expected = blocked_shape(x_shape, *dimension, attributes.block_size);
+  if (!std::equal(expected.begin(), expected.end(), scale_shape.begin(), scale_shape.end())) {
+    contract.violate("D7", scale_field,
+                     "expected shape " + shape_text(expected) + " (blocks of " + std::to_string(attributes.block_size) +
+                         " along axis " + std::to_string(attributes.axis) + "), got " + shape_text(scale_shape));
+    return std::nullopt;
+  }
+  return QuantizationLayout{.outer = product(x_shape.first(*dimension)),
+                            .channels = x_shape[*dimension],
+                            .inner = product(x_shape.subspan(*dimension + 1)),
+                            .block = attributes.block_size};
+}
+
+// Whether [1] is the right shape of a scale, not one where a scalar is meant.
+bool is_one_parameter_per_axis(Shape x_shape, const PlacementAttributes& attributes) {
+  const auto dimension = attributes.has_axis ? dimension_of(x_shape, attributes.axis) : std::nullopt;
+  if (!dimension) return false;
+  if (attributes.block_size == 0) return x_shape[*dimension] == 1;
+  return blocked_shape(x_shape, *dimension, attributes.block_size) == std::vector<std::int64_t>{1};
+}
+
+}  // namespace
+
+std::optional<QuantizationLayout> resolve_layout(Shape x_shape, Shape scale_shape, const char* scale_field,
+                                                 const PlacementAttributes& attributes, Contract& contract) {
+  if (attributes.block_size < 0) {
+    contract.violate("D7", "block_size", "expected at least 0, got " + std::to_string(attributes.block_size));
+    return std::nullopt;
+  }
+  if (scale_shape.empty()) return per_tensor(x_shape, attributes, contract);
+  if (scale_shape.size() == 1 && scale_shape[0] == 1 && !is_one_parameter_per_axis(x_shape, attributes)) {
+    contract.allow("D7", scale_field, "shape [1] where a scalar is meant");
+    return per_tensor(x_shape, attributes, contract);
+  }
+  if (attributes.block_size > 0) return blocked(x_shape, scale_shape, scale_field, attributes, contract);
+  if (scale_shape.size() > 1) {
+    const char* const unless = attributes.has_block_size ? " without a block_size" : "";
+    contract.violate("D7", scale_field,
+                     std::string("expected a scalar or one dimension") + unless + ", got rank " +
+                         std::to_string(scale_shape.size()));
+    return std::nullopt;
+  }
+  return per_axis(x_shape, scale_shape[0], scale_field, attributes, contract);
 }
 
 }  // namespace qconform::reference

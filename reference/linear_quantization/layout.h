@@ -11,27 +11,47 @@
 
 namespace qconform::reference {
 
-/// The tensor seen as [outer, channels, inner] in row-major order; parameter c belongs to channel c.
-/// Per-tensor parameters: outer = channels = 1 and inner is the element count.
+/// The tensor seen as [outer, channels, inner] in row-major order.
+///
+/// Per tensor: outer = channels = 1, inner is the element count, and there is one parameter. Per
+/// axis: parameter c belongs to channel c. Blocked: `channels` is the length of the axis, and the
+/// parameters form a tensor [outer, blocks(), inner], each for `block` neighbours along the axis; the
+/// last block may be shorter.
 struct QuantizationLayout {
   std::int64_t outer = 1;
   std::int64_t channels = 1;
   std::int64_t inner = 1;
+  std::int64_t block = 0;  ///< elements along the axis that share a parameter; 0: not blocked
 
   [[nodiscard]] std::int64_t elements() const { return outer * channels * inner; }
+  [[nodiscard]] bool is_blocked() const { return block > 0; }
+  /// Blocks along the axis; the layout is blocked.
+  [[nodiscard]] std::int64_t blocks() const { return channels / block + (channels % block != 0 ? 1 : 0); }
+  [[nodiscard]] std::int64_t parameters() const { return is_blocked() ? outer * blocks() * inner : channels; }
+  /// The parameter of element `index`, in [0, parameters()).
+  [[nodiscard]] std::size_t parameter_of(std::int64_t index) const {
+    const std::int64_t channel = index / inner % channels;
+    if (!is_blocked()) return static_cast<std::size_t>(channel);
+    const std::int64_t row = index / inner / channels * blocks() + channel / block;
+    return static_cast<std::size_t>(row * inner + index % inner);
+  }
 };
 
-/// The attribute `axis` of a node: its value, and whether this version of the operator has it.
-struct AxisAttribute {
-  bool exists = true;
-  std::int64_t value = 1;
+/// The attributes of a node that place its parameters, and which of them its version knows.
+struct PlacementAttributes {
+  bool has_axis = true;
+  std::int64_t axis = 1;
+  bool has_block_size = false;
+  std::int64_t block_size = 0;
 };
 
-/// Decides the layout from the shape of x and of its scale: a scalar, or [x.shape[axis]] with axis
-/// in [-rank, rank-1]. `scale_field` names the scale input in messages.
+/// Decides the layout from the shapes of x and of its scale: a scalar; [x.shape[axis]]; or, with a
+/// block size, the shape of x but for ceil(x.shape[axis] / block_size). axis in [-rank, rank-1].
+/// `scale_field` names the scale input in messages.
 [[nodiscard]] std::optional<QuantizationLayout> resolve_layout(std::span<const std::int64_t> x_shape,
                                                                std::span<const std::int64_t> scale_shape,
-                                                               const char* scale_field, AxisAttribute axis,
+                                                               const char* scale_field,
+                                                               const PlacementAttributes& attributes,
                                                                Contract& contract);
 
 }  // namespace qconform::reference

@@ -10,17 +10,21 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr AxisAttribute kNoAxis{.exists = false, .value = 1};  // version 10
+constexpr PlacementAttributes kNoAxis{.has_axis = false};  // version 10
 
-AxisAttribute axis(std::int64_t value) {
-  return {.exists = true, .value = value};
+PlacementAttributes axis(std::int64_t value) {
+  return {.axis = value};
+}
+
+PlacementAttributes blocks(std::int64_t value, std::int64_t block_size) {
+  return {.axis = value, .has_block_size = true, .block_size = block_size};
 }
 
 struct LayoutCase {
   const char* what;
   Shape x;
   Shape scale;
-  AxisAttribute axis;
+  PlacementAttributes attributes;
   std::int64_t outer, channels, inner;
   std::string latitude;  // the remark, or empty
 };
@@ -70,20 +74,79 @@ TEST(Layout, IsResolved) {
   };
   for (const LayoutCase& c : cases) {
     Contract contract;
-    const auto layout = resolve_layout(c.x, c.scale, "x_scale", c.axis, contract);
+    const auto layout = resolve_layout(c.x, c.scale, "x_scale", c.attributes, contract);
     ASSERT_TRUE(layout.has_value()) << c.what;
     EXPECT_TRUE(contract.holds()) << c.what;
     EXPECT_EQ(layout->outer, c.outer) << c.what;
     EXPECT_EQ(layout->channels, c.channels) << c.what;
     EXPECT_EQ(layout->inner, c.inner) << c.what;
+    EXPECT_EQ(layout->block, 0) << c.what;
+    EXPECT_EQ(layout->parameters(), c.channels) << c.what;
     EXPECT_EQ(contract.latitude.empty() ? "" : contract.latitude[0].text(), c.latitude) << c.what;
+  }
+}
+
+struct BlockedCase {
+  const char* what;
+  Shape x;
+  Shape scale;
+  PlacementAttributes attributes;
+  std::int64_t outer, channels, inner, block, parameters;
+};
+
+TEST(Layout, BlocksAreResolved) {
+  const BlockedCase cases[] = {
+      {"whole blocks", {2, 6, 4}, {2, 3, 4}, blocks(1, 2), 2, 6, 4, 2, 24},
+      {"partial last block", {2, 7, 4}, {2, 3, 4}, blocks(1, 3), 2, 7, 4, 3, 24},
+      {"last axis", {3, 5}, {3, 3}, blocks(-1, 2), 3, 5, 1, 2, 9},
+      {"first axis", {5, 3}, {2, 3}, blocks(0, 4), 1, 5, 3, 4, 6},
+      {"blocks of one", {2, 3}, {2, 3}, blocks(1, 1), 2, 3, 1, 1, 6},
+      {"a block longer than the axis", {2, 3}, {2, 1}, blocks(1, INT64_MAX), 2, 3, 1, INT64_MAX, 2},
+      {"rank-1 x", {5}, {3}, blocks(0, 2), 1, 5, 1, 2, 3},
+      {"rank-1 x in one block", {5}, {1}, blocks(0, 5), 1, 5, 1, 5, 1},
+      {"an axis of length 0", {2, 0}, {2, 0}, blocks(1, 4), 2, 0, 1, 4, 0},
+  };
+  for (const BlockedCase& c : cases) {
+    Contract contract;
+    const auto layout = resolve_layout(c.x, c.scale, "x_scale", c.attributes, contract);
+    ASSERT_TRUE(layout.has_value()) << c.what << contract.violation->text();
+    EXPECT_TRUE(contract.latitude.empty()) << c.what;
+    EXPECT_EQ(layout->outer, c.outer) << c.what;
+    EXPECT_EQ(layout->channels, c.channels) << c.what;
+    EXPECT_EQ(layout->inner, c.inner) << c.what;
+    EXPECT_EQ(layout->block, c.block) << c.what;
+    EXPECT_EQ(layout->parameters(), c.parameters) << c.what;
+  }
+}
+
+// x [2, 5, 3] in blocks of 2 along axis 1: the scale is [2, 3, 3]. Written out by coordinates.
+TEST(Layout, EveryElementFindsItsBlock) {
+  Contract contract;
+  const auto layout = resolve_layout(Shape{2, 5, 3}, Shape{2, 3, 3}, "x_scale", blocks(1, 2), contract);
+  ASSERT_TRUE(layout.has_value());
+  std::int64_t index = 0;
+  for (std::size_t n = 0; n < 2; ++n) {
+    for (std::size_t c = 0; c < 5; ++c) {
+      for (std::size_t w = 0; w < 3; ++w) EXPECT_EQ(layout->parameter_of(index++), (n * 3 + c / 2) * 3 + w);
+    }
+  }
+}
+
+TEST(Layout, UnusedBlockSizesAreLatitude) {
+  for (const Shape& scale : {Shape{}, Shape{1}}) {
+    Contract contract;
+    const auto layout = resolve_layout(Shape{2, 6}, scale, "x_scale", blocks(1, 2), contract);
+    ASSERT_TRUE(layout.has_value());
+    EXPECT_FALSE(layout->is_blocked());
+    ASSERT_FALSE(contract.latitude.empty());
+    EXPECT_EQ(contract.latitude[0].rule, "D7");
   }
 }
 
 struct RefusedCase {
   Shape x;
   Shape scale;
-  AxisAttribute axis;
+  PlacementAttributes attributes;
   std::string text;
 };
 
@@ -96,10 +159,20 @@ TEST(Layout, RefusesWhatIsOutOfContract) {
       {{5}, {5}, axis(1), "axis: expected a value in [-1, 0] (rank of x is 1), got 1 [rule D7]"},
       {{2, 3}, {2}, axis(1), "y_scale: expected one value for each of the 3 positions of axis 1, got 2 [rule D7]"},
       {{2, 3}, {3}, axis(-2), "y_scale: expected one value for each of the 2 positions of axis -2, got 3 [rule D7]"},
+      {{2, 3}, {}, blocks(1, -1), "block_size: expected at least 0, got -1 [rule D7]"},
+      {{2, 6},
+       {2, 3},
+       blocks(1, 0),
+       "y_scale: expected a scalar or one dimension without a block_size, got rank 2 [rule D7]"},
+      {{2, 6}, {2, 2}, blocks(1, 2), "y_scale: expected shape [2, 3] (blocks of 2 along axis 1), got [2, 2] [rule D7]"},
+      {{2, 6}, {6}, blocks(1, 1), "y_scale: expected shape [2, 6] (blocks of 1 along axis 1), got [6] [rule D7]"},
+      {{2, 6}, {1, 3}, blocks(1, 2), "y_scale: expected shape [2, 3] (blocks of 2 along axis 1), got [1, 3] [rule D7]"},
+      {{2, 6}, {2, 3}, blocks(2, 2), "axis: expected a value in [-2, 1] (rank of x is 2), got 2 [rule D7]"},
+      {{5}, {3}, blocks(1, 2), "axis: expected a value in [-1, 0] (rank of x is 1), got 1 [rule D7]"},
   };
   for (const RefusedCase& c : cases) {
     Contract contract;
-    EXPECT_FALSE(resolve_layout(c.x, c.scale, "y_scale", c.axis, contract).has_value()) << c.text;
+    EXPECT_FALSE(resolve_layout(c.x, c.scale, "y_scale", c.attributes, contract).has_value()) << c.text;
     ASSERT_TRUE(contract.violation.has_value()) << c.text;
     EXPECT_EQ(contract.violation->text(), c.text);
   }

@@ -6,6 +6,9 @@
 
 namespace qconform::reference {
 
+/// The types of x that leaves take.
+enum class QuantizeInput : std::uint8_t { float32, int32 };
+
 /// One channel's parameters. Plain data.
 struct QuantizeChannel {
   float scale;

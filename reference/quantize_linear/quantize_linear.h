@@ -1,4 +1,6 @@
-// QuantizeLinear: y = clamp(rne(x / y_scale) + y_zero_point), at versions 10 and 13.
+// QuantizeLinear: y = clamp(rne(x / y_scale) + y_zero_point), at every version from 10 to 25.
+//
+// The versions differ in the types they take, and in what they say of the division's precision.
 #pragma once
 
 #include <cstddef>
@@ -6,29 +8,42 @@
 #include <span>
 #include <vector>
 
+#include "reference/linear_quantization/admissible_bits.h"
 #include "reference/linear_quantization/layout.h"
-#include "reference/numerics/integer8.h"
+#include "reference/numerics/element.h"
 
 namespace qconform::reference {
-
-enum class QuantizeInput : std::uint8_t { float32, int32 };
 
 /// Everything but the data of x. Scales are finite and not zero.
 struct QuantizeLinear {
   QuantizationLayout layout;
-  QuantizeInput x_type = QuantizeInput::float32;
-  Integer8 y_type = Integer8::uint8;
-  std::vector<float> y_scale;              ///< one per channel of the layout
-  std::vector<std::int32_t> y_zero_point;  ///< likewise, in range_of(y_type)
+  Element x_type = Element::float32;       ///< float32, float16, bfloat16 or int32
+  Element scale_type = Element::float32;   ///< the same, or float8e8m0
+  Element y_type = Element::uint8;         ///< an integer of 2 to 16 bits, a float8 or float4e2m1
+  Element precision = Element::none;       ///< a float type to divide in; none: the version's own
+  bool saturate = true;                    ///< float8 y: overflow gives the largest number
+  int version = 13;                        ///< the operator's version
+  std::vector<double> y_scale;             ///< one per parameter of the layout, exact
+  std::vector<std::int32_t> y_zero_point;  ///< likewise, in range_of(y_type); 0 for float y
 };
 
-/// One element: the quotient RN32(x / scale) rounded to an integer, ties to even, before the zero
-/// point is added (rules Q1, Q2); saturated (Q4). NaN gives the zero point, one of the values that
-/// rule Q5 admits.
-[[nodiscard]] std::byte quantize(float x, float scale, std::int32_t zero_point, Integer8 type);
+/// The type that the reference divides in: `precision`, or the scale's type; where the scale has none
+/// to divide in, the type of x; float32 for integers.
+[[nodiscard]] Element division_type(const QuantizeLinear& node);
 
-/// The reference. x holds layout.elements() values of x_type in little-endian order, y as many
-/// bytes. int32 x is first rounded to float32, one of the answers that rule Q6 admits.
+/// One element divided in float32: the quotient RN32(x / scale) rounded to an integer, ties to even,
+/// before the zero point is added (rules Q1, Q2); saturated (Q4). NaN gives the zero point, one of the
+/// values that rule Q5 admits. `range` is that of an integer type of at most 16 bits.
+[[nodiscard]] std::int32_t quantize(float x, float scale, std::int32_t zero_point, IntegerRange range);
+
+/// The reference. x holds layout.elements() values of x_type (little endian), y room for as many of
+/// y_type, packed as ONNX packs them. Where rules leave the answer open, it takes the first one that
+/// they name: x is rounded to division_type(), divided, and the quotient rounded to it.
 void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y);
+
+/// Every right output for one element: x as its bit pattern, with the scale and zero point of
+/// `parameter`. Rules Q1 and Q3 to Q6, Q8 and, for odd scales, C21.
+[[nodiscard]] AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_bits,
+                                                 std::size_t parameter, Latitude latitude);
 
 }  // namespace qconform::reference

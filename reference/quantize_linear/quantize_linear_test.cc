@@ -27,10 +27,8 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return bytes;
 }
 
-int value_of(std::byte stored, Integer8 type) {
-  const int raw = std::to_integer<int>(stored);
-  return type == Integer8::int8 && raw > 127 ? raw - 256 : raw;
-}
+constexpr IntegerRange kUint8{0, 255};
+constexpr IntegerRange kInt8{-128, 127};
 
 float random_scale(Random& random, int index) {
   if (index % 4 == 0) return std::ldexp(1.0F, static_cast<int>(random.between(-30, 30)));
@@ -69,13 +67,12 @@ struct Power {
 };
 
 void expect_quantized(float x, float scale) {
-  for (const Integer8 type : {Integer8::uint8, Integer8::int8}) {
-    const int lo = type == Integer8::uint8 ? 0 : -128;
-    // clamp(r + zp) for all zp from one r: the oracle with zero point 0 and bounds that never bind.
-    const long rounded = oracle::quantize(exact(x), scale, 0, -1000, 1000);
-    for (int zero_point = lo; zero_point <= lo + 255; ++zero_point) {
-      const long expected = std::clamp<long>(rounded + zero_point, lo, lo + 255);
-      ASSERT_EQ(value_of(quantize(x, scale, zero_point, type), type), expected)
+  // clamp(r + zp) for all zp from one r: the oracle with zero point 0 and bounds that never bind.
+  const long rounded = oracle::quantize(exact(x), scale, 0, -1000, 1000);
+  for (const IntegerRange range : {kUint8, kInt8}) {
+    for (int zero_point = range.lo; zero_point <= range.hi; ++zero_point) {
+      const long expected = std::clamp<long>(rounded + zero_point, range.lo, range.hi);
+      ASSERT_EQ(quantize(x, scale, zero_point, range), expected)
           << ::testing::PrintToString(x) << " / " << ::testing::PrintToString(scale) << " + " << zero_point;
     }
   }
@@ -107,42 +104,42 @@ TEST(QuantizeLinear, RoundsTheQuotientToFloat32First) {
   const mpq_class quotient = exact(x) / exact(scale);
   EXPECT_LT(quotient, mpq_class(3, 2));
   EXPECT_EQ(oracle::rne(quotient), 1);
-  EXPECT_EQ(value_of(quantize(x, scale, 0, Integer8::uint8), Integer8::uint8), 2);
+  EXPECT_EQ(quantize(x, scale, 0, kUint8), 2);
 }
 
 TEST(QuantizeLinear, RoundsBeforeTheZeroPointIsAdded) {
-  EXPECT_EQ(value_of(quantize(0.5F, 1.0F, 1, Integer8::uint8), Integer8::uint8), 1);
-  EXPECT_EQ(value_of(quantize(1.5F, 1.0F, 1, Integer8::uint8), Integer8::uint8), 3);
-  EXPECT_EQ(value_of(quantize(-0.5F, 1.0F, 1, Integer8::int8), Integer8::int8), 1);
+  EXPECT_EQ(quantize(0.5F, 1.0F, 1, kUint8), 1);
+  EXPECT_EQ(quantize(1.5F, 1.0F, 1, kUint8), 3);
+  EXPECT_EQ(quantize(-0.5F, 1.0F, 1, kInt8), 1);
 }
 
 TEST(QuantizeLinear, SaturatesInfiniteAndHugeQuotients) {
   for (const float x : {kInfinity, std::numeric_limits<float>::max(), 0x1p31F, 0x1p33F}) {
-    EXPECT_EQ(value_of(quantize(x, 1.0F, 7, Integer8::uint8), Integer8::uint8), 255) << x;
-    EXPECT_EQ(value_of(quantize(-x, 1.0F, 7, Integer8::uint8), Integer8::uint8), 0) << x;
-    EXPECT_EQ(value_of(quantize(x, 0x1p-40F, -7, Integer8::int8), Integer8::int8), 127) << x;
-    EXPECT_EQ(value_of(quantize(-x, 0x1p-40F, -7, Integer8::int8), Integer8::int8), -128) << x;
+    EXPECT_EQ(quantize(x, 1.0F, 7, kUint8), 255) << x;
+    EXPECT_EQ(quantize(-x, 1.0F, 7, kUint8), 0) << x;
+    EXPECT_EQ(quantize(x, 0x1p-40F, -7, kInt8), 127) << x;
+    EXPECT_EQ(quantize(-x, 0x1p-40F, -7, kInt8), -128) << x;
   }
 }
 
 TEST(QuantizeLinear, NanGivesTheZeroPoint) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(value_of(quantize(nan, 0.5F, 200, Integer8::uint8), Integer8::uint8), 200);
-  EXPECT_EQ(value_of(quantize(nan, 0.5F, -100, Integer8::int8), Integer8::int8), -100);
+  EXPECT_EQ(quantize(nan, 0.5F, 200, kUint8), 200);
+  EXPECT_EQ(quantize(nan, 0.5F, -100, kInt8), -100);
 }
 
 // x as [outer 2, channels 3, inner 2]: each channel with its own scale and zero point.
 TEST(QuantizeLinear, ParametersBelongToTheirChannel) {
   const QuantizeLinear node{.layout = {.outer = 2, .channels = 3, .inner = 2},
-                            .x_type = QuantizeInput::float32,
-                            .y_type = Integer8::int8,
+                            .x_type = Element::float32,
+                            .y_type = Element::int8,
                             .y_scale = {1.0F, 0.5F, 4.0F},
                             .y_zero_point = {0, 10, -100}};
   const std::vector<float> x{1, 2, 3, 4, 5, 6, -1, -2, -3, -4, 200, 1000};
   std::vector<std::byte> y(x.size());
   quantize_linear(node, bytes_of(x), y);
   const std::vector<int> expected{1, 2, 16, 18, -99, -98, -1, -2, 4, 2, -50, 127};
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(value_of(y[i], Integer8::int8), expected[i]) << i;
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(static_cast<std::int8_t>(y[i]), expected[i]) << i;
 }
 
 // int32 x is rounded to float32 first: one of the answers that rule Q6 admits.
@@ -150,19 +147,20 @@ TEST(QuantizeLinear, Int32InputIsRoundedToFloat32) {
   const int count = testing::scaled(20'000);
   Random random(31);
   QuantizeLinear node{.layout = {.outer = 1, .channels = 1, .inner = 1},
-                      .x_type = QuantizeInput::int32,
-                      .y_type = Integer8::uint8,
+                      .x_type = Element::int32,
+                      .y_type = Element::uint8,
                       .y_scale = {1.0F},
                       .y_zero_point = {0}};
   for (int i = 0; i < count; ++i) {
     const std::vector<std::int32_t> x{static_cast<std::int32_t>(random.of_any_length(31))};
-    node.y_scale[0] = random.positive_float(-2, 28);
+    const float scale = random.positive_float(-2, 28);
+    node.y_scale[0] = scale;
     node.y_zero_point[0] = static_cast<std::int32_t>(random.between(0, 255));
     std::vector<std::byte> y(1);
     quantize_linear(node, bytes_of(x), y);
     const mpq_class rounded = exact(oracle::rn32(mpq_class(x[0])));
-    ASSERT_EQ(std::to_integer<long>(y[0]), oracle::quantize(rounded, node.y_scale[0], node.y_zero_point[0], 0, 255))
-        << x[0] << " / " << ::testing::PrintToString(node.y_scale[0]);
+    ASSERT_EQ(std::to_integer<long>(y[0]), oracle::quantize(rounded, scale, node.y_zero_point[0], 0, 255))
+        << x[0] << " / " << ::testing::PrintToString(scale);
   }
 }
 

@@ -1,15 +1,17 @@
 #include <cstring>
 
+#include "reference/linear_quantization/value.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/round.h"
-#include "reference/numerics/saturate.h"
+#include "reference/quantize_linear/division.h"
+#include "reference/quantize_linear/output.h"
 #include "reference/quantize_linear/quantize_linear.h"
 
 namespace qconform::reference {
 namespace {
 
-float load_x(QuantizeInput type, const std::byte* at) {
-  if (type == QuantizeInput::float32) {
+float load_float32(Element type, const std::byte* at) {
+  if (type == Element::float32) {
     float value = 0;
     std::memcpy(&value, at, sizeof value);
     return value;
@@ -21,28 +23,36 @@ float load_x(QuantizeInput type, const std::byte* at) {
 
 }  // namespace
 
-std::byte quantize(float x, float scale, std::int32_t zero_point, Integer8 type) {
-  const IntegerRange range = range_of(type);
+std::int32_t quantize(float x, float scale, std::int32_t zero_point, IntegerRange range) {
   const float quotient = x / scale;
-  if (is_nan(quotient)) return store8(zero_point);
+  if (is_nan(quotient)) return zero_point;
   // Clamping to bounds that are integers before rounding changes nothing, and keeps the conversion
   // to an integer defined for infinite and huge quotients.
   const auto lo = static_cast<float>(range.lo - zero_point);
   const auto hi = static_cast<float>(range.hi - zero_point);
   const float clamped = quotient < lo ? lo : (quotient > hi ? hi : quotient);
-  return store8(static_cast<std::int32_t>(round_half_even(clamped)) + zero_point);
+  return static_cast<std::int32_t>(round_half_even(clamped)) + zero_point;
 }
 
 void quantize_linear(const QuantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y) {
-  const QuantizationLayout& layout = node.layout;
-  std::size_t i = 0;
-  for (std::int64_t o = 0; o < layout.outer; ++o) {
-    for (std::size_t c = 0; c < static_cast<std::size_t>(layout.channels); ++c) {
-      for (std::int64_t k = 0; k < layout.inner; ++k, ++i) {
-        const float value = load_x(node.x_type, x.data() + 4 * i);
-        y[i] = quantize(value, node.y_scale[c], node.y_zero_point[c], node.y_type);
-      }
+  const int y_bits = bits_of(node.y_type);
+  const std::int64_t elements = node.layout.elements();
+  if (divides_in_float32(node) && is_integer(node.y_type)) {
+    const IntegerRange range = range_of(node.y_type);
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const std::size_t parameter = node.layout.parameter_of(i);
+      const float value = load_float32(node.x_type, x.data() + 4 * i);
+      const std::int32_t quantized =
+          quantize(value, static_cast<float>(node.y_scale[parameter]), node.y_zero_point[parameter], range);
+      store_bits(y, y_bits, i, static_cast<std::uint32_t>(quantized));
     }
+    return;
+  }
+  const Division division = Divisions(node, Latitude::onnx).first();
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::size_t parameter = node.layout.parameter_of(i);
+    const Quotient quotient = divide(division, value_at(node.x_type, x, i), node.y_scale[parameter]);
+    store_bits(y, y_bits, i, output_bits(node, parameter, quotient));
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace qconform::reference {
 
-/// The leaves must outlive the node.
+/// Null for what the leaves do not compute: blocked parameters and other types than those of float32 or int32 x with
+/// 8-bit y. The leaves must outlive the node.
 [[nodiscard]] std::unique_ptr<PreparedNode> prepare_vectorized_quantize_linear(const QuantizeLinear& node,
                                                                                const QuantizeLeaves& leaves);
 

@@ -1,0 +1,55 @@
+#include <cmath>
+
+#include "reference/dequantize_linear/multiplication.h"
+#include "reference/linear_quantization/value.h"
+
+namespace qconform::reference {
+namespace {
+
+// Rule D6: an arithmetic that flushes subnormals to zero takes such a scale, or returns such a
+// product, as a zero of the same sign. A product counts before it is rounded.
+bool may_be_flushed(const FloatFormat& format, double difference, double scale) {
+  if (!std::isfinite(difference) || !std::isfinite(scale) || difference == 0 || scale == 0) return false;
+  const int smallest = format.smallest_exponent();
+  return leading_exponent(ratio_of(scale)) < smallest || leading_exponent(product_of(difference, scale)) < smallest;
+}
+
+// The products of one difference, in every arithmetic that the rules allow.
+void admit_products(const DequantizeLinear& node, double difference, double scale, const char* rule,
+                    AdmissibleBits& result) {
+  const FloatFormat& format = float_format(node.y_type);
+  for (const Multiplication& multiplication : Multiplications(node).list()) {
+    const std::uint64_t bits = multiply(multiplication, node.y_type, difference, scale);
+    // Zero times a scale that only the conversion made infinite is no product.
+    if (is_nan(format, bits) && std::isfinite(scale) && std::isfinite(difference)) continue;
+    result.admit(bits, rule != nullptr ? rule : multiplication.rule);
+    if (is_nan(format, bits)) result.admit_any_nan("D6");
+    if (may_be_flushed(format, difference, scale)) result.admit(bits & format.sign_bit(), "D6");
+  }
+}
+
+}  // namespace
+
+AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits, std::size_t parameter,
+                                     Latitude latitude) {
+  AdmissibleBits result(node.y_type);
+  const double x = value_of(node.x_type, x_bits);
+  const double scale = node.x_scale[parameter];
+  const double zero_point = node.x_zero_point[parameter];
+  const double difference = difference_of(node.x_type, x, zero_point);
+  admit_products(node, difference, scale, nullptr, result);
+  // Whether a nonzero zero point of float4e2m1 counts is not stated: ONNX's evaluator leaves it out.
+  if (node.x_type == Element::float4e2m1 && zero_point != 0) admit_products(node, x, scale, "D3", result);
+  // float8 x of -0 less a zero point of -0 is +0; a zero point of float8 may also be left out.
+  if (zero_point == 0 && std::signbit(zero_point) && x == 0) result.admit_either_zero("D5");
+  if (latitude != Latitude::directml) return result;
+  if (node.x_type == Element::int32 && zero_point != 0) {
+    const FloatFormat& float32 = float_format(Element::float32);
+    const double in_float = rounded_to(float32, rounded_to(float32, x) - rounded_to(float32, zero_point));
+    admit_products(node, in_float, scale, "D3", result);
+  }
+  if (difference == 0 || scale == 0) result.admit_either_zero("D5");
+  return result;
+}
+
+}  // namespace qconform::reference

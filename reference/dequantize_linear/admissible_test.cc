@@ -1,0 +1,253 @@
+// The admissible outputs of DequantizeLinear against rationals, for every combination of types.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "harness/tests/test_scale.h"
+#include "reference/dequantize_linear/dequantize_linear.h"
+#include "reference/linear_quantization/value.h"
+#include "reference/numerics/small_float_test_support.h"
+#include "reference/oracle/exact.h"
+#include "reference/oracle/random.h"
+
+namespace qconform::reference {
+namespace {
+
+using oracle::exact;
+using oracle::FormatFacts;
+using oracle::NumberLine;
+using oracle::Random;
+
+constexpr auto kF32 = Element::float32;
+constexpr auto kF16 = Element::float16;
+constexpr auto kBf16 = Element::bfloat16;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const FormatFacts& facts_of(Element type) {
+  const auto& formats = oracle::small_formats();
+  return *std::find_if(formats.begin(), formats.end(), [&](const FormatFacts& f) { return f.type == type; });
+}
+
+const NumberLine& line_of(Element type) {
+  static const NumberLine float16(facts_of(kF16));
+  static const NumberLine bfloat16(facts_of(kBf16));
+  return type == kF16 ? float16 : bfloat16;
+}
+
+// The pattern of RN(value); a zero has the sign given.
+std::uint64_t rn_bits(Element type, const mpq_class& value, bool negative_zero) {
+  if (type == kF32) {
+    const float rounded = value == 0 && negative_zero ? -0.0F : oracle::rn32(value);
+    return std::bit_cast<std::uint32_t>(rounded);
+  }
+  const bool negative = value < 0 || (value == 0 && negative_zero);
+  return (negative ? 0x8000U : 0U) | line_of(type).nearest(mpq_class(abs(value)));
+}
+
+mpq_class rn(Element type, const mpq_class& value) {
+  if (type == Element::none) return value;
+  const std::uint64_t bits = rn_bits(type, value, false);
+  return type == kF32 ? exact(static_cast<double>(oracle::rn32(value))) : definition(facts_of(type), bits);
+}
+
+// One way to multiply: difference and scale rounded to types, and the product to a type before the
+// output's (none: exact).
+struct Way {
+  Element difference, scale, product;
+};
+
+constexpr Way kOnce{Element::none, Element::none, Element::none};
+
+struct Arithmetic {
+  const char* what;
+  int version;
+  std::vector<Element> x;
+  Element scale, y;
+  std::vector<Way> ways;  // the first is the reference's
+  const char* rule;
+};
+
+const std::vector<Arithmetic>& arithmetics() {
+  constexpr auto kNone = Element::none;
+  static const std::vector<Element> small{
+      Element::uint2,      Element::int2,           Element::uint4,     Element::int4,         Element::uint8,
+      Element::int8,       Element::uint16,         Element::int16,     Element::float8e4m3fn, Element::float8e4m3fnuz,
+      Element::float8e5m2, Element::float8e5m2fnuz, Element::float4e2m1};
+  static const std::vector<Element> int32{Element::int32};
+  static const std::vector<Arithmetic> all{
+      {"D1", 13, small, kF32, kF32, {kOnce}, ""},
+      {"D1 from a float16 scale", 23, small, kF16, kF32, {kOnce}, ""},
+      {"D1 from a float8e8m0 scale", 25, small, Element::float8e8m0, kF32, {kOnce}, ""},
+      {"D2 before 23", 10, int32, kF32, kF32, {{kF32, kNone, kNone}, kOnce}, "D2"},
+      {"D2 from 23", 23, int32, kF32, kF32, {{kF32, kNone, kNone}}, ""},
+      {"D4", 19, small, kF16, kF16, {kOnce, {kF16, kNone, kNone}}, "D4"},
+      {"D4 bfloat16", 21, small, kBf16, kBf16, {kOnce, {kBf16, kNone, kNone}}, "D4"},
+      {"D4 wide scale", 23, small, kF32, kBf16, {kOnce, {kBf16, kNone, kNone}, {kBf16, kBf16, kNone}}, "D4"},
+      {"D4 float8e8m0 scale", 24, small, Element::float8e8m0, kBf16, {kOnce, {kBf16, kNone, kNone}}, "D4"},
+      {"D4 and D2", 21, int32, kBf16, kBf16, {kOnce, {kBf16, kNone, kNone}, {kF32, kNone, kF32}}, "D4"},
+  };
+  return all;
+}
+
+double random_scale(Random& random, Element type) {
+  if (type == Element::float8e8m0) return std::ldexp(1.0, static_cast<int>(random.between(-8, -2)));
+  const double scale = rounded_to(float_format(type), static_cast<double>(random.positive_float(-8, -3)));
+  return random.one_in(8) ? -scale : scale;
+}
+
+DequantizeLinear node_of(const Arithmetic& a, Element x, double scale, double zero_point) {
+  DequantizeLinear node;
+  node.x_type = x;
+  node.scale_type = a.scale;
+  node.y_type = a.y;
+  node.version = a.version;
+  node.x_scale = {scale};
+  node.x_zero_point = {zero_point};
+  return node;
+}
+
+std::uint64_t reference_output(const DequantizeLinear& node, std::uint64_t x_bits) {
+  std::vector<std::byte> x(static_cast<std::size_t>(bytes_for(1, bits_of(node.x_type))));
+  std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(1, bits_of(node.y_type))));
+  store_bits(x, bits_of(node.x_type), 0, x_bits);
+  dequantize_linear(node, x, y);
+  return load_bits(y, bits_of(node.y_type), 0);
+}
+
+std::set<std::uint64_t> members(const AdmissibleBits& set) {
+  return {set.members().begin(), set.members().end()};
+}
+
+std::set<std::uint64_t> expected_members(const Arithmetic& a, double difference, double scale) {
+  const bool negative_zero = std::signbit(difference) != std::signbit(scale);
+  std::set<std::uint64_t> expected;
+  for (const Way& way : a.ways) {
+    const mpq_class product = rn(way.difference, exact(difference)) * rn(way.scale, exact(scale));
+    expected.insert(rn_bits(a.y, rn(way.product, product), negative_zero));
+  }
+  return expected;
+}
+
+// A zero point that the type allows: 0 but for integers of at most 16 bits.
+double random_zero_point(Random& random, Element type) {
+  if (!is_integer(type) || type == Element::int32) return 0;
+  const IntegerRange range = range_of(type);
+  return static_cast<double>(random.between(range.lo, range.hi));
+}
+
+TEST(AdmissibleDequantize, IsWhatTheRulesList) {
+  Random random(79);
+  const int count = testing::scaled(400);
+  for (const Arithmetic& a : arithmetics()) {
+    int open = 0;
+    for (const Element type : a.x) {
+      for (int i = 0; i < count; ++i) {
+        // Every pattern of the short types, any of the longer ones.
+        const auto drawn = static_cast<std::uint64_t>(random.between(0, UINT32_MAX));
+        const std::uint64_t x_bits = drawn & ((std::uint64_t{1} << bits_of(type)) - 1);
+        const double x = value_of(type, x_bits);
+        if (!std::isfinite(x)) continue;
+        const double scale = random_scale(random, a.scale);
+        const double zero_point = random_zero_point(random, type);
+        if (a.y == kF16 && std::fabs((x - zero_point) * scale) > 60000) continue;
+        const DequantizeLinear node = node_of(a, type, scale, zero_point);
+        const AdmissibleBits got = admissible_dequantize(node, x_bits, 0, Latitude::onnx);
+        const std::set<std::uint64_t> expected = expected_members(a, x - zero_point, scale);
+        const std::set<std::uint64_t> listed = members(got);
+        ASSERT_TRUE(std::includes(listed.begin(), listed.end(), expected.begin(), expected.end())) << a.what;
+        const bool is_subnormal = std::fabs(x - zero_point) * std::fabs(scale) < 0x1p-14 && a.y == kF16;
+        if (!is_subnormal) {
+          ASSERT_EQ(listed, expected) << a.what << ": (" << x << " - " << zero_point << ") * " << scale;
+        }
+        ASSERT_EQ(reference_output(node, x_bits), got.members().front()) << a.what;
+        if (!is_subnormal) {
+          ASSERT_STREQ(got.rule(), expected.size() > 1 ? a.rule : "") << a.what;
+        }
+        if (expected.size() > 1) ++open;
+      }
+    }
+    // float8e8m0 scales multiply exactly.
+    if (count >= 400 && a.ways.size() > 1 && a.scale != Element::float8e8m0) {
+      EXPECT_GT(open, 0) << a.what;
+    }
+  }
+}
+
+const Arithmetic kPlain{"", 23, {}, kF32, kF32, {}, ""};
+
+AdmissibleBits set_for(Element type, std::uint64_t x_bits, double scale, double zero_point = 0,
+                       Latitude latitude = Latitude::onnx) {
+  return admissible_dequantize(node_of(kPlain, type, scale, zero_point), x_bits, 0, latitude);
+}
+
+std::uint64_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+TEST(AdmissibleDequantize, ZerosHaveTheSignOfTheProduct) {
+  EXPECT_EQ(members(set_for(Element::uint8, 7, 0.5, 7)), std::set{bits(0.0F)}) << "D5";
+  EXPECT_EQ(members(set_for(Element::uint8, 7, -0.5, 7)), std::set{bits(-0.0F)}) << "D5";
+  EXPECT_EQ(members(set_for(Element::float8e4m3fn, 0x80, 0.5)), std::set{bits(-0.0F)}) << "float8 keeps its sign";
+  EXPECT_EQ(members(set_for(Element::int8, 3, 0)), std::set{bits(0.0F)}) << "D6";
+  EXPECT_EQ(members(set_for(Element::int8, 0xFD, 0)), std::set{bits(-0.0F)}) << "D6";
+  const AdmissibleBits directml = set_for(Element::uint8, 7, -0.5, 7, Latitude::directml);
+  EXPECT_TRUE(directml.contains(bits(0.0F)) && directml.contains(bits(-0.0F)));
+}
+
+TEST(AdmissibleDequantize, SubnormalsMayBeFlushed) {
+  const AdmissibleBits scale = set_for(Element::uint8, 200, 0x1p-127);
+  EXPECT_EQ(members(scale), (std::set{bits(200 * 0x1p-127F), bits(0.0F)})) << "a normal product of a subnormal scale";
+  EXPECT_STREQ(scale.rule(), "D6");
+  const AdmissibleBits product = set_for(Element::float8e4m3fn, 0x81, 0x1p-120);
+  EXPECT_EQ(members(product), (std::set{bits(-0x1p-129F), bits(-0.0F)}));
+  EXPECT_EQ(members(set_for(Element::uint8, 200, 0x1p-126)), std::set{bits(200 * 0x1p-126F)});
+}
+
+TEST(AdmissibleDequantize, OddScalesFollowIeee) {
+  EXPECT_EQ(members(set_for(Element::int8, 0xFF, kInfinity)), std::set{bits(-std::numeric_limits<float>::infinity())});
+  for (const AdmissibleBits& nan : {set_for(Element::int8, 0, kInfinity), set_for(Element::int8, 1, std::nan("")),
+                                    set_for(Element::float8e4m3fn, 0x7F, 1)}) {
+    EXPECT_TRUE(nan.contains(0x7FC00000) && nan.contains(0xFFC00001) && !nan.contains(0x7F800000));
+  }
+  EXPECT_EQ(members(set_for(Element::float8e5m2, 0xFC, 0.5)), std::set{bits(-std::numeric_limits<float>::infinity())});
+}
+
+TEST(AdmissibleDequantize, AZeroPointOfFloat4CountsOrDoesNot) {
+  // 6 - 1.5 and 6.
+  EXPECT_EQ(members(set_for(Element::float4e2m1, 7, 2, 1.5)), (std::set{bits(9.0F), bits(12.0F)}));
+  EXPECT_STREQ(set_for(Element::float4e2m1, 7, 2, 1.5).rule(), "D3");
+}
+
+TEST(AdmissibleDequantize, DirectmlSubtractsInIntegersOrInFloats) {
+  // 2^24 + 1 and 1: 2^24 in integers, RN32(2^24 - 1) in floats.
+  const AdmissibleBits set = set_for(Element::int32, (1U << 24) + 1, 1, 1, Latitude::directml);
+  EXPECT_EQ(members(set), (std::set{bits(0x1p24F), bits(0x1p24F - 1)}));
+  EXPECT_EQ(reference_output(node_of(kPlain, Element::int32, 1, 1), (1U << 24) + 1), bits(0x1p24F));
+  EXPECT_EQ(members(set_for(Element::int32, (1U << 24) + 1, 1, 1)), std::set{bits(0x1p24F)});
+}
+
+// A scale beyond float16's range: rounded first it is infinite, and 0 times it no number.
+TEST(AdmissibleDequantize, AScaleThatTheOutputCannotHoldLeavesZeroZero) {
+  DequantizeLinear node = node_of(kPlain, Element::int8, 1e6, 0);
+  node.y_type = kF16;
+  EXPECT_EQ(members(admissible_dequantize(node, 0, 0, Latitude::onnx)), std::set<std::uint64_t>{0});
+  EXPECT_EQ(members(admissible_dequantize(node, 1, 0, Latitude::onnx)), std::set<std::uint64_t>{0x7C00});
+}
+
+// x [1, 5] uint4 in blocks of 2.
+TEST(DequantizeLinearBlocks, PackedElementsFindTheirBlock) {
+  DequantizeLinear node = node_of(kPlain, Element::uint4, 1, 0);
+  node.layout = {.outer = 1, .channels = 5, .inner = 1, .block = 2};
+  node.x_scale = {1, 10, 100};
+  node.x_zero_point = {0, 1, 2};
+  const std::vector<std::byte> x{std::byte{0x21}, std::byte{0x43}, std::byte{0x0F}};
+  std::vector<float> y(5);
+  dequantize_linear(node, x, std::as_writable_bytes(std::span(y)));
+  EXPECT_EQ(y, (std::vector<float>{1, 2, 20, 30, 1300}));
+}
+
+}  // namespace
+}  // namespace qconform::reference

@@ -1,0 +1,14 @@
+#include <gtest/gtest.h>
+
+#include "harness/tests/test_scale.h"
+#include "reference/dequantize_linear/dequantize_linear_test_support.h"
+
+namespace qconform::reference {
+namespace {
+
+TEST(DequantizeLinearLong, EqualsTheDefinitionForEveryValueAndZeroPointAtTwoThousandScales) {
+  oracle::expect_every_8_bit_value_dequantized(testing::scaled(2000));
+}
+
+}  // namespace
+}  // namespace qconform::reference

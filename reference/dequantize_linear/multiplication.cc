@@ -1,0 +1,55 @@
+#include "reference/dequantize_linear/multiplication.h"
+
+#include <cmath>
+
+#include "reference/numerics/saturate.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform::reference {
+namespace {
+
+// RN(a * b). IEEE's rules for infinities and NaN are the same in every format.
+std::uint64_t rounded_product(const FloatFormat& format, double a, double b) {
+  const bool is_finite = std::isfinite(a) && std::isfinite(b);
+  return is_finite ? encode(format, product_of(a, b), Overflow::special) : encode(format, a * b, Overflow::special);
+}
+
+}  // namespace
+
+double difference_of(Element type, double x, double zero_point) {
+  const double difference = x - zero_point;
+  if (type != Element::int32) return difference;
+  return wrap_to_int32(static_cast<std::int64_t>(difference));
+}
+
+Multiplications::Multiplications(const DequantizeLinear& node) {
+  const bool is_int32 = node.x_type == Element::int32;
+  if (node.y_type == Element::float32) {
+    add(is_int32 ? MultiplicationMethod::difference_rounded : MultiplicationMethod::once, "D1");
+    if (is_int32 && node.version < 23) add(MultiplicationMethod::once, "D2");
+    return;
+  }
+  add(MultiplicationMethod::once, "D4");
+  add(MultiplicationMethod::difference_rounded, "D4");
+  if (node.scale_type != node.y_type) add(MultiplicationMethod::operands_rounded, "D4");
+  if (is_int32) add(MultiplicationMethod::through_float32, "D2");
+}
+
+std::uint64_t multiply(const Multiplication& multiplication, Element type, double difference, double scale) {
+  const FloatFormat& format = float_format(type);
+  switch (multiplication.method) {
+    case MultiplicationMethod::once: break;
+    case MultiplicationMethod::difference_rounded:
+      return rounded_product(format, rounded_to(format, difference), scale);
+    case MultiplicationMethod::operands_rounded:
+      return rounded_product(format, rounded_to(format, difference), rounded_to(format, scale));
+    case MultiplicationMethod::through_float32: {
+      const FloatFormat& float32 = float_format(Element::float32);
+      const std::uint64_t product = rounded_product(float32, rounded_to(float32, difference), scale);
+      return encode(format, decode(float32, product), Overflow::special);
+    }
+  }
+  return rounded_product(format, difference, scale);
+}
+
+}  // namespace qconform::reference

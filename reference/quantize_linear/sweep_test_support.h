@@ -1,0 +1,24 @@
+// QuantizeLinear on every float32: the steps of the output are found by the oracle, and everything
+// between two steps must be equal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/kernels.h"
+
+namespace qconform::reference::oracle {
+
+struct SweepScale {
+  float scale;
+  std::int32_t zero_point;
+  Element y_type;
+};
+
+/// Runs `set` on float32 patterns and compares with the steps: on chunks of 2^16 neighbouring
+/// patterns, those that hold a step and every `stride`-th one. Stride 1 is all 2^32 patterns.
+/// Returns the first difference as text; empty when there is none.
+[[nodiscard]] std::string sweep(const KernelSet& set, const SweepScale& parameters, std::int64_t stride);
+
+}  // namespace qconform::reference::oracle
