@@ -17,11 +17,17 @@ std::vector<std::string> kernels_where(bool available) {
   return names;
 }
 
-Result<RoundingProfile> pinned_profile(std::string_view name) {
-  if (const auto profile = profile_named(name)) return *profile;
+// The profiles that name an arithmetic; the others admit sets.
+Result<RoundingProfile> pinned_arithmetic(std::string_view name) {
   std::vector<std::string_view> known;
-  for (const ProfileInfo& info : profiles()) known.push_back(info.name);
-  return fail("--backend", fmt::format("expected a profile behind @ ({}), got \"{}\"", fmt::join(known, ", "), name));
+  for (const ProfileInfo& info : profiles()) {
+    const auto tier = tier_of(info.profile);
+    if (tier && *tier != reference::Tier::exact) continue;
+    if (info.name == name) return arithmetic_of(info.profile);
+    known.push_back(info.name);
+  }
+  return fail("--backend",
+              fmt::format("expected an arithmetic behind @ ({}), got \"{}\"", fmt::join(known, ", "), name));
 }
 
 }  // namespace
@@ -33,19 +39,19 @@ std::vector<std::string> unavailable_kernels() {
   return kernels_where(false);
 }
 
-Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile profile) {
+Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic) {
   const std::size_t at = name.find('@');
   const std::string_view set_name = name.substr(0, at);
   if (at != std::string_view::npos) {
-    const auto pinned = pinned_profile(name.substr(at + 1));
+    const auto pinned = pinned_arithmetic(name.substr(at + 1));
     if (!pinned) return tl::unexpected(pinned.error());
-    profile = *pinned;
+    arithmetic = *pinned;
   }
   for (const reference::KernelSet& set : reference::kernel_sets()) {
     if (set_name != set.name) continue;
     if (!set.available())
       return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
-    return in_tree(set, profile, std::string(name));
+    return in_tree(set, arithmetic, std::string(name));
   }
   return fail("--backend",
               fmt::format("no backend \"{}\"; this build and CPU have {}", name, fmt::join(available_kernels(), ", ")));

@@ -12,9 +12,10 @@
 
 namespace qconform::backend {
 
-/// `NAME` or, for in-tree kernel sets, `NAME@PROFILE` to pin the requantization arithmetic, which
-/// otherwise follows `profile`. Unknown names and sets that this CPU does not run are errors.
-[[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile profile);
+/// `NAME` or, for in-tree kernel sets, `NAME@ARITHMETIC` (correctly-rounded, ort-f32,
+/// onnx-reference) to pin the requantization, which otherwise is `arithmetic`. Unknown names and sets that this CPU
+/// does not run are errors.
+[[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic);
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();

@@ -32,7 +32,7 @@ std::string file_stem(std::uint64_t number, const std::string& id) {
 
 Result<void> write_case(const Case& test_case, const std::string& format, const std::filesystem::path& stem) {
   if (format == "json") return save_cases(stem.string() + ".json", {&test_case, 1});
-  const Expected expected = expect(test_case, RoundingProfile::correctly_rounded);
+  const Expected expected = expect(test_case, Policy{});
   std::optional<OutputType> type;
   if (const auto& lowered = expected.classification.lowered) {
     type = OutputType{lowered->output_type(), lowered->output_shape()};

@@ -6,6 +6,7 @@
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/cli/policy.h"
 #include "harness/judge/judge.h"
 #include "harness/run/execute.h"
 #include "harness/source/select.h"
@@ -16,7 +17,7 @@ namespace {
 struct ReplayOptions {
   std::string file;
   std::vector<std::string> backends;
-  std::string profile = "correctly-rounded";
+  PolicyOptions policy;
 };
 
 void print_case(const Case& test_case, const Expected& expected) {
@@ -37,17 +38,17 @@ void print_verdict(const std::string& backend, const Verdict& verdict) {
 }
 
 Result<int> replay(const ReplayOptions& options) {
-  const auto profile = profile_named(options.profile);
-  if (!profile)
-    return fail("--profile", fmt::format("no profile \"{}\" (see: qconform list profiles)", options.profile));
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
   const auto test_case = load_single_case(options.file);
   if (!test_case) return tl::unexpected(test_case.error());
-  const Expected expected = expect(*test_case, *profile);
+  Expected expected = expect(*test_case, *policy);
+  assess(*test_case, expected);
   print_case(*test_case, expected);
 
   bool conforms = true;
   for (const std::string& name : options.backends) {
-    auto backend = backend::select(name, *profile);
+    auto backend = backend::select(name, arithmetic_of(policy->profile));
     if (!backend) return tl::unexpected(backend.error());
     GuardedOutput output;
     const Verdict verdict = judge(expected, execute(**backend, *test_case, output));
@@ -67,7 +68,7 @@ void add_replay(CLI::App& app, Action& action) {
       "Exit code: 0 passes, 1 does not, 2 wrong use or a file that cannot be read.");
   command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
-  command->add_option("--profile", options->profile, "Which right answer is asked for")->capture_default_str();
+  add_policy_options(*command, options->policy);
   command->callback([options, &action] {
     action = [options] {
       const auto code = replay(*options);

@@ -6,6 +6,7 @@
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/cli/policy.h"
 #include "harness/core/file.h"
 #include "harness/json/case_json.h"
 #include "harness/run/campaign.h"
@@ -21,17 +22,10 @@ struct RunOptions {
   std::vector<std::string> backends;
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
-  std::string profile = "correctly-rounded";
+  PolicyOptions policy;
   std::string out = "build/reports/run";
   bool json = false;
 };
-
-Result<RoundingProfile> chosen_profile(const std::string& name) {
-  if (const auto profile = profile_named(name)) return *profile;
-  std::string known;
-  for (const ProfileInfo& info : profiles()) known += (known.empty() ? "" : ", ") + std::string(info.name);
-  return fail("--profile", fmt::format("expected one of {}, got \"{}\"", known, name));
-}
 
 Result<std::vector<std::unique_ptr<Backend>>> open_backends(const std::vector<std::string>& names,
                                                             RoundingProfile profile) {
@@ -60,10 +54,9 @@ Result<void> write_findings(const std::filesystem::path& folder, Report& report)
     finding.case_file = finding.id + ".json";
     const std::filesystem::path file = folder / finding.case_file;
     if (auto saved = save_cases(file, {&finding.example, 1}); !saved) return saved;
-    const bool pinned = finding.backend.find('@') != std::string::npos;
-    finding.replay = fmt::format("qconform replay {} --backend {}{}", file.string(), finding.backend,
-                                 pinned || report.profile == "correctly-rounded" ? "" : " --profile " + report.profile);
-    if (pinned) finding.replay += " --profile " + report.profile;
+    finding.replay = fmt::format("qconform replay {} --backend {}{}{}", file.string(), finding.backend,
+                                 report.profile == "conformance" ? "" : " --profile " + report.profile,
+                                 report.overflow == "wrap" ? "" : " --overflow " + report.overflow);
   }
   return {};
 }
@@ -84,7 +77,8 @@ Report begin_report(const RunOptions& options) {
   Report report;
   report.environment = current_environment();
   report.seed = options.suite.seed;
-  report.profile = options.profile;
+  report.profile = options.policy.profile;
+  report.overflow = options.policy.overflow;
   report.command = {"run"};
   for (const std::string& name : options.backends) report.command.insert(report.command.end(), {"--backend", name});
   for (const std::string& name : options.suites) report.command.insert(report.command.end(), {"--suite", name});
@@ -94,10 +88,10 @@ Report begin_report(const RunOptions& options) {
 }
 
 Result<int> run(RunOptions options) {
-  const auto profile = chosen_profile(options.profile);
-  if (!profile) return tl::unexpected(profile.error());
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
   if (options.backends.empty()) options.backends = backend::available_kernels();
-  auto backends = open_backends(options.backends, *profile);
+  auto backends = open_backends(options.backends, arithmetic_of(policy->profile));
   if (!backends) return tl::unexpected(backends.error());
   auto sources = open_suites(options);
   if (!sources) return tl::unexpected(sources.error());
@@ -105,7 +99,7 @@ Result<int> run(RunOptions options) {
   Report report = begin_report(options);
   {
     ProgressLine line;
-    CampaignOptions campaign{*profile, [&](const Progress& progress) { line.update(progress); }};
+    CampaignOptions campaign{*policy, [&](const Progress& progress) { line.update(progress); }};
     if (auto ran = run_campaign(*sources, *backends, campaign, report); !ran) return tl::unexpected(ran.error());
   }
   const auto file = write_report(options.out, report);
@@ -132,8 +126,7 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--cases", options->suite.random_cases, "Number of cases of suite random")->capture_default_str();
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
-  command->add_option("--profile", options->profile, "Which right answer is asked for (see: qconform list profiles)")
-      ->capture_default_str();
+  add_policy_options(*command, options->policy);
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");

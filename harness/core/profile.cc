@@ -6,12 +6,17 @@ namespace qconform {
 namespace {
 
 constexpr std::array kProfiles{
-    ProfileInfo{RoundingProfile::correctly_rounded, "correctly-rounded",
-                "QLinearConv's product of accumulator and scales formed exactly, rounded once (rule C19)"},
-    ProfileInfo{RoundingProfile::ort_f32, "ort-f32",
+    ProfileInfo{Profile::conformance, "conformance",
+                "every value that the specification admits: requantization in float32 by any association (tier F_5)"},
+    ProfileInfo{Profile::correctly_rounded, "correctly-rounded",
+                "QLinearConv's product of sum and scales formed exactly, rounded once (tier E, rule C19)"},
+    ProfileInfo{Profile::ort_f32, "ort-f32",
                 "float32 multiplier RN(RN(x_scale*w_scale)/y_scale), as ONNX Runtime on VNNI machines"},
-    ProfileInfo{RoundingProfile::onnx_reference, "onnx-reference",
+    ProfileInfo{Profile::onnx_reference, "onnx-reference",
                 "float32 multiplier, product and zero point in double, as ONNX's own node test data"},
+    ProfileInfo{
+        Profile::dml_doc, "dml-doc",
+        "dequantize, convolve in float, quantize, with the accuracies of GPUs (tier D), as DirectML documents it"},
 };
 
 }  // namespace
@@ -20,18 +25,40 @@ std::span<const ProfileInfo> profiles() {
   return kProfiles;
 }
 
-std::string_view name_of(RoundingProfile profile) {
+std::string_view name_of(Profile profile) {
   for (const ProfileInfo& info : kProfiles) {
     if (info.profile == profile) return info.name;
   }
   return "?";
 }
 
-std::optional<RoundingProfile> profile_named(std::string_view name) {
+std::optional<Profile> profile_named(std::string_view name) {
   for (const ProfileInfo& info : kProfiles) {
     if (info.name == name) return info.profile;
   }
   return std::nullopt;
+}
+
+std::optional<reference::Tier> tier_of(Profile profile) {
+  switch (profile) {
+    case Profile::conformance: return reference::Tier::float32;
+    case Profile::correctly_rounded: return reference::Tier::exact;
+    case Profile::dml_doc: return reference::Tier::float_convolution;
+    case Profile::ort_f32:
+    case Profile::onnx_reference: break;
+  }
+  return std::nullopt;
+}
+
+RoundingProfile arithmetic_of(Profile profile) {
+  switch (profile) {
+    case Profile::ort_f32: return RoundingProfile::ort_f32;
+    case Profile::onnx_reference: return RoundingProfile::onnx_reference;
+    case Profile::conformance:
+    case Profile::correctly_rounded:
+    case Profile::dml_doc: break;
+  }
+  return RoundingProfile::correctly_rounded;
 }
 
 }  // namespace qconform

@@ -1,24 +1,49 @@
-// Which of the right answers a judgement pins, and which arithmetic an in-tree kernel uses.
+// Which of the right answers a judgement asks for, and which arithmetic an in-tree kernel uses.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "reference/numerics/admissible.h"
 #include "reference/numerics/requantize.h"
 
 namespace qconform {
 
+using reference::OverflowPolicy;
 using reference::RoundingProfile;
 
+/// What a judge admits. docs/latitude.md explains each.
+enum class Profile : std::uint8_t {
+  conformance,        ///< every value that the specification admits: tier F_5
+  correctly_rounded,  ///< tier E: the exact value, rounded once
+  ort_f32,            ///< one pinned float32 expression
+  onnx_reference,     ///< likewise, in double behind a float32 multiplier
+  dml_doc,            ///< tier D with GPU accuracies: dequantize, convolve in float, quantize
+};
+
+/// How a judge judges.
+struct Policy {
+  Profile profile = Profile::conformance;
+  OverflowPolicy overflow = OverflowPolicy::wrap;  ///< rule C17, ConvInteger
+};
+
 struct ProfileInfo {
-  RoundingProfile profile;
+  Profile profile;
   std::string_view name;
   std::string_view description;  ///< one line for `qconform list profiles`
 };
 
 [[nodiscard]] std::span<const ProfileInfo> profiles();
-[[nodiscard]] std::string_view name_of(RoundingProfile profile);
-[[nodiscard]] std::optional<RoundingProfile> profile_named(std::string_view name);
+[[nodiscard]] std::string_view name_of(Profile profile);
+[[nodiscard]] std::optional<Profile> profile_named(std::string_view name);
+
+/// The tier whose sets the profile admits; nullopt when it pins a single float expression instead.
+[[nodiscard]] std::optional<reference::Tier> tier_of(Profile profile);
+
+/// The arithmetic that in-tree kernels use under the profile: the one that it pins, else correctly
+/// rounded, which every profile that admits a set admits too.
+[[nodiscard]] RoundingProfile arithmetic_of(Profile profile);
 
 }  // namespace qconform

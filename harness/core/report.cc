@@ -28,6 +28,19 @@ bool BackendResult::conforms() const {
   return count(VerdictKind::pass) > 0;
 }
 
+TierTally BackendResult::tiers() const {
+  TierTally tally;
+  for (const auto& [name, result] : operators) tally.add(result.tiers);
+  return tally;
+}
+
+void BackendResult::note_worst(const std::string& case_id, const ElementReport& element) {
+  const auto place = std::find_if(worst.begin(), worst.end(),
+                                  [&](const WorstElement& w) { return w.element.distance < element.distance; });
+  worst.insert(place, {case_id, element});
+  if (worst.size() > kWorstElements) worst.pop_back();
+}
+
 bool Report::conforms() const {
   return !backends.empty() &&
          std::all_of(backends.begin(), backends.end(), [](const BackendResult& b) { return b.conforms(); });

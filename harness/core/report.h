@@ -29,20 +29,34 @@ struct OperatorResult {
   VerdictCounts verdicts{};
   std::uint64_t elements = 0;
   std::uint64_t wrong_elements = 0;
+  TierTally tiers;  ///< QLinearConv only
   std::map<std::string, std::uint64_t> unsupported_reasons;
+  std::map<std::string, std::uint64_t> mistrusted_reasons;
 
   [[nodiscard]] std::uint64_t cases() const;
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
 };
 
+/// A wrong element and the case that it belongs to.
+struct WorstElement {
+  std::string case_id;
+  ElementReport element;
+};
+
 struct BackendResult {
+  static constexpr std::size_t kWorstElements = 5;
+
   BackendInfo info;
   double seconds = 0;
+  std::vector<WorstElement> worst;                  ///< the most distant wrong elements, at most one of each case
   std::map<std::string, OperatorResult> operators;  ///< by op_type
 
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
   [[nodiscard]] bool conforms() const;
+  [[nodiscard]] TierTally tiers() const;
+  /// Keeps `element` if it is among the most distant.
+  void note_worst(const std::string& case_id, const ElementReport& element);
 };
 
 /// A failure with what is needed to see it again.
@@ -65,6 +79,9 @@ struct SuiteResult {
   std::map<std::string, std::uint64_t> skipped;       ///< what was met and is no case, by reason
   std::vector<std::string> disputed;                  ///< cases whose recorded output is not admissible
   std::map<std::string, std::uint64_t> expectations;  ///< valid, latitude, invalid
+  std::uint64_t elements = 0;                         ///< output elements that the reference computed
+  std::uint64_t exact_ties = 0;                       ///< of QLinearConv's elements before rounding
+  std::uint64_t near_ties = 0;                        ///< further ones within 1e-4 of a tie
 };
 
 struct Environment {
@@ -83,6 +100,7 @@ struct Report {
   std::vector<std::string> command;
   std::uint64_t seed = 0;
   std::string profile;
+  std::string overflow;  ///< policy for rule C17
   std::vector<SuiteResult> suites;
   std::vector<BackendResult> backends;
   std::vector<Finding> findings;

@@ -1,12 +1,14 @@
 #include "harness/core/verdict.h"
 
 #include <array>
+#include <numeric>
 
 namespace qconform {
 namespace {
 
-constexpr std::array<std::string_view, kVerdictKinds> kNames{
-    "pass", "wrong", "bad-shape", "not-rejected", "crashed", "timed-out", "out-of-bounds", "unwritten", "unsupported"};
+constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",         "mistrusted", "wrong",     "bad-shape",
+                                                             "not-rejected", "crashed",    "timed-out", "out-of-bounds",
+                                                             "unwritten",    "unsupported"};
 
 }  // namespace
 
@@ -15,7 +17,24 @@ std::string_view name_of(VerdictKind kind) {
 }
 
 bool is_failure(VerdictKind kind) {
-  return kind != VerdictKind::pass && kind != VerdictKind::unsupported;
+  return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && kind != VerdictKind::unsupported;
+}
+
+std::uint64_t TierTally::elements() const {
+  return std::accumulate(by_tier.begin(), by_tier.end(), none);
+}
+
+void TierTally::add(reference::TierSet tiers, std::uint64_t count) {
+  if (count == 0) return;
+  const auto strictest = tiers.strictest();
+  (strictest ? by_tier[static_cast<std::size_t>(*strictest)] : none) += count;
+  common &= tiers;
+}
+
+void TierTally::add(const TierTally& other) {
+  for (std::size_t i = 0; i < by_tier.size(); ++i) by_tier[i] += other.by_tier[i];
+  none += other.none;
+  common &= other.common;
 }
 
 }  // namespace qconform

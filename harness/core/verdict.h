@@ -1,16 +1,22 @@
 // What the judge says about one backend and one case.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "reference/numerics/admissible.h"
+
 namespace qconform {
 
 enum class VerdictKind : std::uint8_t {
   pass,
+  mistrusted,    ///< right, but the output proves nothing: nearly all elements saturated or alike, or
+                 ///< the right values lie so far apart that most others would have passed too
   wrong,         ///< a value outside the admissible set
   bad_shape,     ///< output of another shape or type than the operator's
   not_rejected,  ///< computed something out of contract
@@ -21,13 +27,24 @@ enum class VerdictKind : std::uint8_t {
   unsupported,    ///< a clean refusal of a valid case: counted and listed, never a pass
 };
 
-inline constexpr int kVerdictKinds = 9;
+inline constexpr int kVerdictKinds = 10;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
 
 /// Whether a verdict of this kind means that the backend does not conform.
 [[nodiscard]] bool is_failure(VerdictKind kind);
+
+/// How many elements meet which tier at best, of QLinearConv outputs.
+struct TierTally {
+  std::array<std::uint64_t, std::size(reference::kAllTiers)> by_tier{};  ///< by strictest tier, indexed by Tier
+  std::uint64_t none = 0;                                                ///< in no tier's set
+  reference::TierSet common = reference::TierSet::all();                 ///< tiers that every element meets
+
+  [[nodiscard]] std::uint64_t elements() const;
+  void add(reference::TierSet tiers, std::uint64_t count = 1);
+  void add(const TierTally& other);
+};
 
 /// One wrong element, for the reader.
 struct ElementReport {
@@ -44,6 +61,7 @@ struct Verdict {
   std::string rule;            ///< rule id that the failure is about, if one is known
   std::uint64_t elements = 0;  ///< judged
   std::uint64_t wrong_elements = 0;
+  TierTally tiers;                     ///< of QLinearConv; empty for other operators
   std::optional<ElementReport> worst;  ///< the wrong element farthest from the admissible set
 };
 

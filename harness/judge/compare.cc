@@ -1,61 +1,54 @@
 #include "harness/judge/compare.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 
-#include "reference/linear_quantization/value.h"
+#include "harness/operators/element_text.h"
 
 namespace qconform {
 namespace {
 
-bool same_bits(const Tensor& a, const Tensor& b, std::int64_t index) {
-  const int bits = bits_of(a.type);
-  return raw_bits_at(a.bytes, bits, index) == raw_bits_at(b.bytes, bits, index);
-}
-
-bool is_float(const Tensor& tensor) {
-  return !is_integer(tensor.type);
-}
-
-double number_at(const Tensor& tensor, std::int64_t index) {
-  if (!is_float(tensor)) return static_cast<double>(integer_at(tensor, index));
-  return reference::value_at(static_cast<reference::Element>(tensor.type), tensor.bytes, index);
-}
-
-bool admissible(const Tensor& got, const Tensor& right, std::int64_t index) {
-  if (same_bits(got, right, index)) return true;
-  return is_float(right) && std::isnan(number_at(right, index)) && std::isnan(number_at(got, index));
+std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
+  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
 }
 
 double distance(const Tensor& got, const Tensor& right, std::int64_t index) {
-  const double difference = std::fabs(number_at(got, index) - number_at(right, index));
+  const double difference = std::fabs(element_number(got, index) - element_number(right, index));
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+}
+
+// Tells right from wrong where the element is not the exact one.
+bool examine(const Lowered& lowered, const Tensor& got, std::int64_t index, const Policy& policy, TierTally& tiers) {
+  const ElementOpinion opinion = lowered.examine(index, got, policy);
+  if (opinion.tiers) tiers.add(*opinion.tiers);
+  return opinion.right;
 }
 
 }  // namespace
 
-Comparison compare(const Tensor& got, const Tensor& right, const Tensor* alternative) {
+Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
+                   const Policy& policy) {
   Comparison result;
-  if (got.bytes == right.bytes) return result;
-  const std::int64_t elements = right.elements();
-  for (std::int64_t i = 0; i < elements; ++i) {
-    if (admissible(got, right, i)) continue;
-    if (alternative != nullptr && admissible(got, *alternative, i)) continue;
-    ++result.wrong;
-    const double off = distance(got, right, i);
-    if (result.worst < 0 || off > result.worst_distance) {
+  const std::int64_t elements = exact.elements();
+  std::uint64_t as_exact = 0;
+  if (pinned == nullptr && got.bytes == exact.bytes) {
+    as_exact = static_cast<std::uint64_t>(elements);
+  } else {
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const bool is_exact = raw(got, i) == raw(exact, i);
+      if (is_exact) ++as_exact;
+      const bool right = is_exact ? pinned == nullptr || raw(*pinned, i) == raw(got, i)
+                                  : examine(lowered, got, i, policy, result.tiers);
+      if (right) continue;
+      ++result.wrong;
+      const double off = distance(got, pinned == nullptr ? exact : *pinned, i);
+      if (result.worst >= 0 && off <= result.worst_distance) continue;
       result.worst = i;
       result.worst_distance = off;
     }
   }
+  if (lowered.has_tiers()) result.tiers.add(reference::TierSet::all(), as_exact);
   return result;
-}
-
-std::string element_text(const Tensor& tensor, std::int64_t index) {
-  if (tensor.type == ElementType::float32) return fmt::format("{}", float_at(tensor, index));
-  return is_float(tensor) ? fmt::format("{}", number_at(tensor, index)) : fmt::format("{}", integer_at(tensor, index));
 }
 
 }  // namespace qconform

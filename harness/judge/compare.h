@@ -1,23 +1,25 @@
-// Which elements of an output are not admissible.
+// An output against the reference's, element by element.
 #pragma once
 
 #include <cstdint>
 
 #include "harness/core/tensor.h"
+#include "harness/core/verdict.h"
+#include "harness/operators/operator.h"
 
 namespace qconform {
 
 struct Comparison {
   std::uint64_t wrong = 0;
-  std::int64_t worst = -1;    ///< flat index of the wrong element farthest from the right ones
+  std::int64_t worst = -1;    ///< flat index of the wrong element farthest from the reference's
   double worst_distance = 0;  ///< infinite where values cannot be compared (NaN against a number)
+  TierTally tiers;            ///< of QLinearConv
 };
 
-/// Compares two tensors of the same type and shape, element by element; an element of `got` is right
-/// when it has the bits of `right` or, where given, of `alternative`. NaNs are all alike (rule D6).
-[[nodiscard]] Comparison compare(const Tensor& got, const Tensor& right, const Tensor* alternative);
-
-/// Element `index` for the reader: an integer, or a float in the shortest decimal that reads back.
-[[nodiscard]] std::string element_text(const Tensor& tensor, std::int64_t index);
+/// `got` and `exact` have the same type and shape; `exact` is the reference's answer, correctly
+/// rounded. Where `pinned` is given it holds the only right values. Elements that equal the exact
+/// ones are right at once; the others are examined one by one.
+[[nodiscard]] Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
+                                 const Policy& policy);
 
 }  // namespace qconform

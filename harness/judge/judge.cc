@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "harness/judge/compare.h"
+#include "harness/judge/trust.h"
+#include "harness/operators/element_text.h"
 
 namespace qconform {
 namespace {
@@ -20,13 +20,6 @@ std::vector<std::int64_t> index_of(std::int64_t flat, const std::vector<std::int
   return index;
 }
 
-std::string admissible_text(const Expected& expected, std::int64_t index) {
-  const std::string right = element_text(*expected.output, index);
-  if (!expected.alternative) return "{" + right + "}";
-  const std::string other = element_text(*expected.alternative, index);
-  return right == other ? "{" + right + "}" : "{" + right + ", " + other + "}";
-}
-
 Verdict failure(VerdictKind kind, std::string detail, std::string rule = {}) {
   Verdict verdict;
   verdict.kind = kind;
@@ -35,19 +28,29 @@ Verdict failure(VerdictKind kind, std::string detail, std::string rule = {}) {
   return verdict;
 }
 
+Comparison compare_with(const Expected& expected, const Tensor& got) {
+  const Tensor* pinned = expected.pinned ? &*expected.pinned : nullptr;
+  return compare(*expected.classification.lowered, got, *expected.output, pinned, expected.policy);
+}
+
 Verdict judge_values(const Expected& expected, const Tensor& got) {
   Verdict verdict;
   verdict.elements = static_cast<std::uint64_t>(got.elements());
   if (expected.classification.value_is_open) return verdict;
-  const Tensor* alternative = expected.alternative ? &*expected.alternative : nullptr;
-  const Comparison comparison = compare(got, *expected.output, alternative);
-  if (comparison.wrong == 0) return verdict;
+  const Comparison comparison = compare_with(expected, got);
+  verdict.tiers = comparison.tiers;
+  if (comparison.wrong == 0) {
+    if (!expected.doubt.empty()) verdict.kind = VerdictKind::mistrusted;
+    verdict.detail = expected.doubt;
+    return verdict;
+  }
+  const Lowered& lowered = *expected.classification.lowered;
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
   verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
                                 .got = element_text(got, comparison.worst),
-                                .admissible = admissible_text(expected, comparison.worst),
-                                .exact = expected.classification.lowered->exact_value(comparison.worst),
+                                .admissible = lowered.admissible_text(comparison.worst, expected.policy),
+                                .exact = lowered.exact_value(comparison.worst),
                                 .distance = comparison.worst_distance};
   verdict.detail = fmt::format("{} of {} elements wrong", comparison.wrong, verdict.elements);
   return verdict;
@@ -98,31 +101,42 @@ struct OutcomeJudge {
   }
 };
 
+// A recorded output need not be the one that a profile pins: it is held against what the
+// specification admits.
 bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) {
   if (!expected.classification.lowered) return false;
   const Lowered& right = *expected.classification.lowered;
   if (recorded.type != right.output_type() || recorded.shape != right.output_shape()) return false;
   if (!expected.output) return true;
-  const Tensor* alternative = expected.alternative ? &*expected.alternative : nullptr;
-  return compare(recorded, *expected.output, alternative).wrong == 0;
+  Policy policy = expected.policy;
+  if (policy.profile != Profile::dml_doc) policy.profile = Profile::conformance;
+  return compare(right, recorded, *expected.output, nullptr, policy).wrong == 0;
 }
 
 }  // namespace
 
-Expected expect(const Case& test_case, RoundingProfile profile) {
+Expected expect(const Case& test_case, const Policy& policy) {
   Expected expected;
+  expected.policy = policy;
   expected.classification = classify(test_case);
   const Classification& classification = expected.classification;
-  if (classification.lowered && !classification.value_is_open) {
-    expected.output = classification.lowered->evaluate(profile);
-    expected.alternative = classification.lowered->alternative(profile);
+  if (!classification.lowered || classification.value_is_open) return expected;
+  expected.output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+  if (!tier_of(policy.profile)) expected.pinned = classification.lowered->evaluate(arithmetic_of(policy.profile));
+  return expected;
+}
+
+void assess(const Case& test_case, Expected& expected) {
+  const Classification& classification = expected.classification;
+  if (expected.output) {
+    expected.power = classification.lowered->power(expected.policy);
+    expected.doubt = doubt(*expected.output, expected.power);
   }
   if (test_case.recorded_output) {
     expected.recorded_output_disputed = !recorded_output_is_right(expected, *test_case.recorded_output);
   }
   expected.expectation_disputed =
       test_case.expectation != Expectation::unstated && test_case.expectation != classification.expectation();
-  return expected;
 }
 
 Verdict judge(const Expected& expected, const Outcome& outcome) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
@@ -13,16 +14,24 @@ namespace qconform {
 
 /// What is right for one case, computed once and held against every backend. The case must outlive it.
 struct Expected {
+  Policy policy;
   Classification classification;
-  std::optional<Tensor> output;           ///< the reference's answer; absent when the case is out of
-                                          ///< contract, or any in-range value is right
-  std::optional<Tensor> alternative;      ///< a second right answer, element by element
-  bool recorded_output_disputed = false;  ///< the source's own answer is not among them
+  std::optional<Tensor> output;  ///< the reference's answer, correctly rounded; absent when the case is
+                                 ///< out of contract, or any in-range value is right
+  std::optional<Tensor> pinned;  ///< the only right values, under a profile that pins an expression
+
+  // What assess() adds.
+  Power power;
+  std::string doubt;                      ///< why passing would prove nothing; empty when it would
+  bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
   bool expectation_disputed = false;      ///< the source expects another lane than the semantics
 };
 
-/// Runs the reference under `profile`.
-[[nodiscard]] Expected expect(const Case& test_case, RoundingProfile profile);
+/// Runs the reference.
+[[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);
+
+/// What can be said of the case before any backend has run it.
+void assess(const Case& test_case, Expected& expected);
 
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);

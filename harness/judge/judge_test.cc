@@ -12,8 +12,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Expected expected_of(const Case& test_case) {
-  return expect(test_case, RoundingProfile::correctly_rounded);
+Expected expected_of(const Case& test_case, Profile profile = Profile::conformance) {
+  Expected expected = expect(test_case, Policy{.profile = profile});
+  assess(test_case, expected);
+  return expected;
 }
 
 // x = 5, w = 1, everything else plain: y = 5.
@@ -127,6 +129,37 @@ TEST(Judge, ReportsWhatWentWrongOutsideTheOutput) {
   EXPECT_EQ(write.detail, "wrote 3 bytes before the output");
   EXPECT_EQ(judge(expected_of(plain()), outcome::TimedOut{2}).kind, VerdictKind::timed_out);
   EXPECT_EQ(judge(expected_of(plain()), outcome::LeftUnwritten{"no output"}).kind, VerdictKind::unwritten);
+}
+
+TEST(Judge, DoubtsOutputsThatProveNothing) {
+  const auto verdict_of = [](const Case& test_case) {
+    const Expected expected = expected_of(test_case);
+    return judge(expected, outcome::Produced{*expected.output});
+  };
+  const Case alike = QLinearConvBuilder().x(make::filled(ElementType::uint8, {1, 1, 4, 4}, 7)).build();
+  EXPECT_EQ(verdict_of(alike).kind, VerdictKind::mistrusted);
+  EXPECT_THAT(verdict_of(alike).detail, HasSubstr("alike"));
+  std::vector<std::int64_t> ramp;
+  for (int i = 0; i < 64; ++i) ramp.push_back(i % 32 == 0 ? 3 : 200 + i % 2);
+  const Case saturating =
+      QLinearConvBuilder().x(make::uint8({1, 1, 8, 8}, ramp)).w(make::int8({1, 1, 1, 1}, {100})).build();
+  EXPECT_THAT(verdict_of(saturating).detail, HasSubstr("saturate"));
+  EXPECT_EQ(verdict_of(plain()).kind, VerdictKind::pass) << "one element is there to show one thing";
+}
+
+TEST(Judge, CountsTiesAndTiers) {
+  // 3 / 2 and 5 / 2 are ties, 4 / 2 is none.
+  const Case ties =
+      QLinearConvBuilder().x(make::uint8({1, 1, 3}, {3, 4, 5})).w(make::int8({1, 1, 1}, {1})).y_scale(2).build();
+  const Expected expected = expected_of(ties);
+  EXPECT_EQ(expected.power.exact_ties, 2U);
+  const Verdict right = judge(expected, outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 2})});
+  EXPECT_EQ(right.kind, VerdictKind::pass);
+  EXPECT_EQ(right.tiers.by_tier[0], 3U);
+  // Half away from zero is right in fixed point only.
+  const Verdict away = judge(expected, outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 3})});
+  EXPECT_EQ(away.kind, VerdictKind::wrong);
+  EXPECT_EQ(away.tiers.common.strictest(), reference::Tier::fixed_point);
 }
 
 TEST(Judge, DisputesWhatTheSourceClaims) {

@@ -32,19 +32,43 @@ class LoweredConvInteger final : public Lowered {
     return Tensor::of(ElementType::int32, shape, sums);
   }
 
+  [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
+    return {.right = right_values(index, policy).contains(static_cast<std::int32_t>(integer_at(got, index))),
+            .tiers = {}};
+  }
+
+  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
+    return right_values(index, policy).is_singleton();
+  }
+
+  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
+    return right_values(index, policy).text();
+  }
+
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                  RoundingProfile) const override {
     return kernels.conv_integer(node_, w_.bytes);
   }
 
   [[nodiscard]] std::string exact_value(std::int64_t index) const override {
-    return std::to_string(exact_sums(node_.operands, x_, w_)[static_cast<std::size_t>(index)]);
+    return std::to_string(sums()[static_cast<std::size_t>(index)]);
   }
 
  private:
+  // Computed once, and only when an output differs from the reference's.
+  [[nodiscard]] const std::vector<std::int64_t>& sums() const {
+    if (!sums_) sums_ = exact_sums(node_.operands, x_, w_);
+    return *sums_;
+  }
+
+  [[nodiscard]] reference::AdmissibleSet right_values(std::int64_t index, const Policy& policy) const {
+    return reference::conv_integer_set(sums()[static_cast<std::size_t>(index)], policy.overflow);
+  }
+
   reference::ConvInteger node_;
   const Tensor& x_;
   const Tensor& w_;
+  mutable std::optional<std::vector<std::int64_t>> sums_;
 };
 
 Classification classify_conv_integer(const Case& test_case) {

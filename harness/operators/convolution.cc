@@ -1,7 +1,5 @@
 #include "harness/operators/convolution.h"
 
-#include <algorithm>
-
 namespace qconform {
 namespace {
 
@@ -67,11 +65,11 @@ std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& opera
   return sums;
 }
 
-bool may_overflow_int32(const reference::ConvolutionOperands& operands) {
-  constexpr std::int64_t kLargestProduct = std::int64_t{255} * 255;
-  std::int64_t largest_bias = 0;
-  for (const std::int32_t bias : operands.bias) largest_bias = std::max(largest_bias, std::abs(std::int64_t{bias}));
-  return operands.geometry.depth() * kLargestProduct + largest_bias > INT32_MAX;
+std::vector<std::int64_t> sums_of_magnitudes(const reference::ConvolutionOperands& operands, const Tensor& x,
+                                             const Tensor& w) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
+  reference::accumulate_magnitudes(operands, x.bytes, w.bytes, sums);
+  return sums;
 }
 
 }  // namespace qconform

@@ -33,8 +33,8 @@ template <typename T>
 [[nodiscard]] std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x,
                                                    const Tensor& w);
 
-/// Whether some sum may lie outside int32: decided from the depth and the bias alone, so that most
-/// cases need no further look (rule C17).
-[[nodiscard]] bool may_overflow_int32(const reference::ConvolutionOperands& operands);
+/// The same with every product and the bias by its magnitude.
+[[nodiscard]] std::vector<std::int64_t> sums_of_magnitudes(const reference::ConvolutionOperands& operands,
+                                                           const Tensor& x, const Tensor& w);
 
 }  // namespace qconform

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/operators/lowered_by_bits.h"
 #include "harness/operators/quantization_parameters.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
@@ -42,7 +43,7 @@ constexpr LinearVersion kByVersion[] = {
     {25, kInputs23.with({uint2, int2}), kFloats.with({float8e8m0}), kFloats, 3},
 };
 
-class LoweredDequantizeLinear final : public Lowered {
+class LoweredDequantizeLinear final : public LoweredByBits {
  public:
   LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type)
       : node_(std::move(node)), x_(x), y_type_(y_type) {}

@@ -18,6 +18,7 @@
 #include "reference/contract/remark.h"
 #include "reference/kernels.h"
 #include "reference/linear_quantization/admissible_bits.h"
+#include "reference/numerics/admissible.h"
 
 namespace qconform {
 
@@ -32,6 +33,20 @@ struct InputSignature {
   InputRole role;
 };
 
+/// What is said about one output element.
+struct ElementOpinion {
+  bool right = false;
+  /// The tiers whose sets hold the value, for QLinearConv; other operators have no tiers.
+  std::optional<reference::TierSet> tiers;
+};
+
+/// What a case's right answers are like. Elements of QLinearConv's requantization only.
+struct Power {
+  std::uint64_t exact_ties = 0;  ///< elements whose value before rounding is half an odd integer
+  std::uint64_t near_ties = 0;   ///< further elements within 1e-4 of one
+  std::uint64_t open = 0;        ///< elements with more than two right values: more than a tie or a rounding apart
+};
+
 /// A case, parsed and checked. Refers to the case's tensors: the case must outlive it.
 class Lowered {
  public:
@@ -42,13 +57,20 @@ class Lowered {
 
   [[nodiscard]] virtual ElementType output_type() const = 0;
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
-  /// The reference's answer under `profile`.
+  /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).
   [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
-  /// A second answer as right as the first, where the specification leaves two (rule C17); element
-  /// by element either may be taken.
-  [[nodiscard]] virtual std::optional<Tensor> alternative(RoundingProfile profile) const {
-    static_cast<void>(profile);
-    return std::nullopt;
+  /// What is to be said about element `index` of an output of the right type and shape.
+  [[nodiscard]] virtual ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const = 0;
+  /// The element's right values under `policy`, for the reader: "{213, 214}".
+  [[nodiscard]] virtual std::string admissible_text(std::int64_t index, const Policy& policy) const = 0;
+  /// Whether the element has one right value only.
+  [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
+  /// Whether elements have tiers: QLinearConv.
+  [[nodiscard]] virtual bool has_tiers() const { return false; }
+  /// How much the case can show, whoever computes it.
+  [[nodiscard]] virtual Power power(const Policy& policy) const {
+    static_cast<void>(policy);
+    return {};
   }
   /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
   /// element by element; empty for the others. The first one is that of evaluate().

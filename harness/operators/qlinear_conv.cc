@@ -1,13 +1,14 @@
 #include "harness/operators/qlinear_conv.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "harness/operators/convolution.h"
 #include "harness/operators/exact_text.h"
+#include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/saturate.h"
+#include "reference/numerics/tie.h"
 
 namespace qconform {
 namespace {
@@ -36,23 +37,49 @@ class LoweredQLinearConv final : public Lowered {
   }
 
   [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override {
-    Tensor y{y_type_, output_shape(), {}};
-    y.bytes.resize(static_cast<std::size_t>(y.elements()));
-    reference::qlinear_conv(node_, profile, x_.bytes, w_.bytes, y.bytes);
+    Tensor y{y_type_, output_shape(), std::vector<std::byte>(sums().size())};
+    for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
+      const ChannelTest test = channel_test(parameters);
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::int32_t sum = reference::wrap_to_int32(sums()[i]);
+        const auto decided = profile == RoundingProfile::correctly_rounded ? decided_value(test, sum) : std::nullopt;
+        y.bytes[i] = reference::store8(decided ? *decided : reference::requantize(profile, sum, parameters));
+      }
+    });
     return y;
   }
 
-  // Rule C17: beyond int32 the requantized exact sum is as right as the requantized wrapped one.
-  [[nodiscard]] std::optional<Tensor> alternative(RoundingProfile profile) const override {
-    if (!may_overflow_int32(node_.operands)) return std::nullopt;
-    const std::vector<std::int64_t> sums = exact_sums(node_.operands, x_, w_);
-    const auto fits = [](std::int64_t sum) { return sum == reference::wrap_to_int32(sum); };
-    if (std::all_of(sums.begin(), sums.end(), fits)) return std::nullopt;
-    Tensor y{y_type_, output_shape(), std::vector<std::byte>(sums.size())};
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      y.bytes[i] = reference::store8(reference::requantize(profile, sums[i], node_.requantization(channel_of(i))));
-    }
-    return y;
+  [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
+    const auto i = static_cast<std::size_t>(index);
+    const auto value = static_cast<std::int32_t>(integer_at(got, index));
+    const reference::Requantization parameters = node_.requantization(channel_of(i));
+    ElementOpinion opinion;
+    opinion.tiers = tiers_of(value, sum_at(i), parameters, accuracy_under(policy));
+    const auto tier = tier_of(policy.profile);
+    opinion.right = tier ? opinion.tiers->contains(*tier) : value == pinned_value(i, policy.profile);
+    return opinion;
+  }
+
+  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
+    return right_values(static_cast<std::size_t>(index), policy).text();
+  }
+
+  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
+    return right_values(static_cast<std::size_t>(index), policy).is_singleton();
+  }
+
+  [[nodiscard]] bool has_tiers() const override { return true; }
+
+  [[nodiscard]] Power power(const Policy& policy) const override {
+    Power power;
+    for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
+      const ChannelTest test = channel_test(parameters);
+      for (std::size_t i = begin; i < end; ++i) {
+        if (policy.profile != Profile::dml_doc && decided_value(test, sums()[i])) continue;
+        add_power(i, parameters, policy, power);
+      }
+    });
+    return power;
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -61,13 +88,64 @@ class LoweredQLinearConv final : public Lowered {
   }
 
   [[nodiscard]] std::string exact_value(std::int64_t index) const override {
-    const std::vector<std::int64_t> sums = exact_sums(node_.operands, x_, w_);
     const auto i = static_cast<std::size_t>(index);
     const std::string zero_point = node_.y_zero_point == 0 ? "" : ", zero point " + std::to_string(node_.y_zero_point);
-    return scaled_value_text(sums[i], node_.x_scale, node_.w_scale[channel_of(i)], node_.y_scale) + zero_point;
+    return scaled_value_text(sums()[i], node_.x_scale, node_.w_scale[channel_of(i)], node_.y_scale) + zero_point;
   }
 
  private:
+  using ChannelTest = reference::ChannelTest;
+
+  // Computed once, and only when something asks for them.
+  [[nodiscard]] const std::vector<std::int64_t>& sums() const {
+    if (!sums_) sums_ = exact_sums(node_.operands, x_, w_);
+    return *sums_;
+  }
+
+  // S of tier D: the sum of the products' magnitudes.
+  [[nodiscard]] const std::vector<std::int64_t>& magnitudes() const {
+    if (!magnitudes_) magnitudes_ = sums_of_magnitudes(node_.operands, x_, w_);
+    return *magnitudes_;
+  }
+
+  [[nodiscard]] reference::ElementSum sum_at(std::size_t i) const {
+    return {.accumulator = sums()[i], .magnitude = magnitudes()[i], .products = node_.operands.geometry.depth()};
+  }
+
+  [[nodiscard]] reference::AdmissibleSet right_values(std::size_t i, const Policy& policy) const {
+    const auto tier = tier_of(policy.profile);
+    if (!tier) return reference::AdmissibleSet(pinned_value(i, policy.profile));
+    return admissible_set(*tier, sum_at(i), node_.requantization(channel_of(i)), accuracy_under(policy));
+  }
+
+  [[nodiscard]] std::int32_t pinned_value(std::size_t i, Profile profile) const {
+    return requantize(arithmetic_of(profile), reference::wrap_to_int32(sums()[i]), node_.requantization(channel_of(i)));
+  }
+
+  static reference::FloatAccuracy accuracy_under(const Policy& policy) {
+    return policy.profile == Profile::dml_doc ? reference::FloatAccuracy::directml : reference::FloatAccuracy::ieee;
+  }
+
+  void add_power(std::size_t i, const reference::Requantization& parameters, const Policy& policy, Power& power) const {
+    const std::int64_t sum = sums()[i];
+    switch (reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale)) {
+      case reference::TieDistance::exact: ++power.exact_ties; break;
+      case reference::TieDistance::near: ++power.near_ties; break;
+      case reference::TieDistance::far: break;
+    }
+    const auto tier = tier_of(policy.profile);
+    if (tier && admissible_set(*tier, sum_at(i), parameters, accuracy_under(policy)).count() > 2) ++power.open;
+  }
+
+  // Calls visit(parameters, begin, end) for every run of elements of one output channel.
+  template <typename Visit>
+  void for_each_channel(Visit visit) const {
+    const auto positions = static_cast<std::size_t>(node_.operands.geometry.output_positions());
+    for (std::size_t begin = 0; begin < sums().size(); begin += positions) {
+      visit(node_.requantization(channel_of(begin)), begin, begin + positions);
+    }
+  }
+
   [[nodiscard]] std::size_t channel_of(std::size_t index) const {
     const reference::ConvolutionGeometry& g = node_.operands.geometry;
     return index / static_cast<std::size_t>(g.output_positions()) % static_cast<std::size_t>(g.output_channels);
@@ -77,6 +155,8 @@ class LoweredQLinearConv final : public Lowered {
   const Tensor& x_;
   const Tensor& w_;
   ElementType y_type_;
+  mutable std::optional<std::vector<std::int64_t>> sums_;
+  mutable std::optional<std::vector<std::int64_t>> magnitudes_;
 };
 
 bool check_bias(NodeReader& reader, std::int64_t output_channels, reference::Contract& contract) {

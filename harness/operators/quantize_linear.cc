@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/operators/lowered_by_bits.h"
 #include "harness/operators/quantization_parameters.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
@@ -48,7 +49,7 @@ constexpr LinearVersion kByVersion[] = {
 
 constexpr TypeSet kPrecisions{float32, float16, bfloat16, float64};
 
-class LoweredQuantizeLinear final : public Lowered {
+class LoweredQuantizeLinear final : public LoweredByBits {
  public:
   LoweredQuantizeLinear(reference::QuantizeLinear node, const Tensor& x, ElementType y_type)
       : node_(std::move(node)), x_(x), y_type_(y_type) {}

@@ -26,7 +26,7 @@ class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
       : backends_(backends), options_(options), report_(report) {
-    for (const auto& backend : backends_) report_.backends.push_back({backend->info(), 0, {}});
+    for (const auto& backend : backends_) report_.backends.push_back({backend->info(), 0, {}, {}});
   }
 
   Result<void> run(CaseSource& source) {
@@ -49,8 +49,9 @@ class Campaign {
 
  private:
   void run_case(const Case& test_case, SuiteResult& suite) {
-    const Expected expected = expect(test_case, options_.profile);
+    Expected expected = expect(test_case, options_.policy);
     stopwatch_.lap(report_.times.reference);
+    assess(test_case, expected);
     count(test_case, expected, suite);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       BackendResult& result = report_.backends[i];
@@ -69,6 +70,9 @@ class Campaign {
     ++suite.cases;
     suite.digest += digest_of(test_case);
     ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
+    if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
+    suite.exact_ties += expected.power.exact_ties;
+    suite.near_ties += expected.power.near_ties;
     if (expected.recorded_output_disputed) {
       suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
     }
@@ -85,6 +89,9 @@ class Campaign {
     ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
     counts.elements += verdict.elements;
     counts.wrong_elements += verdict.wrong_elements;
+    counts.tiers.add(verdict.tiers);
+    if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
+    if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
     if (!is_failure(verdict.kind)) return;
     ++failures_;

@@ -22,7 +22,7 @@ struct Progress {
 };
 
 struct CampaignOptions {
-  RoundingProfile profile = RoundingProfile::correctly_rounded;
+  Policy policy;
   std::function<void(const Progress&)> progress;  ///< called after every case; may be empty
 };
 

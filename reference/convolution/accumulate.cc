@@ -45,8 +45,16 @@ void locate_taps(const std::vector<SpatialAxis>& axes, const BoxIndex& output, s
   }
 }
 
+struct SignedTerm {
+  static std::int64_t of(std::int64_t term) { return term; }
+};
+struct MagnitudeOfTerm {
+  static std::int64_t of(std::int64_t term) { return term < 0 ? -term : term; }
+};
+
 // The sum for one output element: x points at the group's first channel of the image, w at the
 // output channel's weights.
+template <typename Term>
 std::int64_t sum_of_products(const ConvolutionOperands& o, const std::byte* x, const std::byte* w,
                              std::int32_t w_zero_point, const std::vector<std::int64_t>& tap_offsets) {
   const std::int64_t channels = o.geometry.group_input_channels();
@@ -56,16 +64,15 @@ std::int64_t sum_of_products(const ConvolutionOperands& o, const std::byte* x, c
     for (const std::int64_t offset : tap_offsets) {
       const std::byte weight = *w++;
       if (offset == kInPadding) continue;
-      sum += (load8(o.x_type, x[offset]) - o.x_zero_point) * (load8(o.w_type, weight) - w_zero_point);
+      sum += Term::of((load8(o.x_type, x[offset]) - o.x_zero_point) * (load8(o.w_type, weight) - w_zero_point));
     }
   }
   return sum;
 }
 
-}  // namespace
-
-void accumulate(const ConvolutionOperands& o, std::span<const std::byte> x, std::span<const std::byte> w,
-                std::span<std::int64_t> sums) {
+template <typename Term>
+void accumulate_terms(const ConvolutionOperands& o, std::span<const std::byte> x, std::span<const std::byte> w,
+                      std::span<std::int64_t> sums) {
   const ConvolutionGeometry& g = o.geometry;
   const std::int64_t positions = g.output_positions();
   const std::int64_t image_size = g.input_channels * g.input_positions();
@@ -78,13 +85,25 @@ void accumulate(const ConvolutionOperands& o, std::span<const std::byte> x, std:
       for (std::int64_t m = 0; m < g.output_channels; ++m) {
         const auto channel = static_cast<std::size_t>(m);
         const std::int64_t group = m / g.group_output_channels();
-        const std::int64_t sum = sum_of_products(o, x.data() + n * image_size + group * group_size,
-                                                 w.data() + m * g.depth(), o.w_zero_point[channel], tap_offsets);
+        const std::int64_t sum = sum_of_products<Term>(o, x.data() + n * image_size + group * group_size,
+                                                       w.data() + m * g.depth(), o.w_zero_point[channel], tap_offsets);
         const std::int64_t bias = o.bias.empty() ? 0 : o.bias[channel];
-        sums[static_cast<std::size_t>((n * g.output_channels + m) * positions + position)] = sum + bias;
+        sums[static_cast<std::size_t>((n * g.output_channels + m) * positions + position)] = sum + Term::of(bias);
       }
     }
   }
+}
+
+}  // namespace
+
+void accumulate(const ConvolutionOperands& operands, std::span<const std::byte> x, std::span<const std::byte> w,
+                std::span<std::int64_t> sums) {
+  accumulate_terms<SignedTerm>(operands, x, w, sums);
+}
+
+void accumulate_magnitudes(const ConvolutionOperands& operands, std::span<const std::byte> x,
+                           std::span<const std::byte> w, std::span<std::int64_t> sums) {
+  accumulate_terms<MagnitudeOfTerm>(operands, x, w, sums);
 }
 
 }  // namespace qconform::reference

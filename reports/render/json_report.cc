@@ -27,6 +27,9 @@ Json suite_json(const SuiteResult& suite) {
           {"cases", suite.cases},
           {"digest", fmt::format("{:016x}", suite.digest)},
           {"expectations", suite.expectations},
+          {"elements", suite.elements},
+          {"exact_ties", suite.exact_ties},
+          {"near_ties", suite.near_ties},
           {"skipped", suite.skipped},
           {"disputed", suite.disputed}};
 }
@@ -42,19 +45,26 @@ Json verdicts_json(const VerdictCounts& counts) {
   return result;
 }
 
+// Elements by the strictest tier that they meet, and the strictest that all of them meet.
+Json tiers_json(const TierTally& tally) {
+  if (tally.elements() == 0) return nullptr;
+  Json elements = Json::object();
+  for (const reference::Tier tier : reference::kAllTiers) {
+    elements[std::string(name_of(tier))] = tally.by_tier[static_cast<std::size_t>(tier)];
+  }
+  elements["none"] = tally.none;
+  const auto reached = tally.common.strictest();
+  return {{"reached", reached ? Json(name_of(*reached)) : Json(nullptr)}, {"elements", std::move(elements)}};
+}
+
 Json operator_json(const OperatorResult& result) {
   return {{"cases", result.cases()},
           {"verdicts", verdicts_json(result.verdicts)},
           {"elements", result.elements},
           {"wrong_elements", result.wrong_elements},
-          {"unsupported_reasons", result.unsupported_reasons}};
-}
-
-Json backend_json(const BackendResult& backend) {
-  Json operators = Json::object();
-  for (const auto& [name, result] : backend.operators) operators[name] = operator_json(result);
-  return {{"name", backend.info.name},  {"version", backend.info.version}, {"kind", backend.info.kind},
-          {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)}};
+          {"tiers", tiers_json(result.tiers)},
+          {"unsupported_reasons", result.unsupported_reasons},
+          {"mistrusted_reasons", result.mistrusted_reasons}};
 }
 
 // Distances may be infinite, which JSON has no number for.
@@ -64,6 +74,19 @@ Json element_json(const ElementReport& element) {
   const bool finite = element.distance <= std::numeric_limits<double>::max();
   result["distance"] = finite ? Json(element.distance) : Json("inf");
   return result;
+}
+
+Json backend_json(const BackendResult& backend) {
+  Json operators = Json::object();
+  for (const auto& [name, result] : backend.operators) operators[name] = operator_json(result);
+  Json worst = Json::array();
+  for (const auto& [case_id, element] : backend.worst) {
+    Json entry{{"case", case_id}};
+    entry.update(element_json(element));
+    worst.push_back(std::move(entry));
+  }
+  return {{"name", backend.info.name},  {"version", backend.info.version}, {"kind", backend.info.kind},
+          {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)}};
 }
 
 Json finding_json(const Finding& finding) {
@@ -99,6 +122,7 @@ std::string to_json(const Report& report) {
                   {"command", report.command},
                   {"seed", report.seed},
                   {"profile", report.profile},
+                  {"overflow", report.overflow},
                   {"suites", list_json(report.suites, suite_json)},
                   {"backends", list_json(report.backends, backend_json)},
                   {"findings", list_json(report.findings, finding_json)},

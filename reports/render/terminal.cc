@@ -56,19 +56,36 @@ std::string duration(double seconds) {
 std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
   std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", suite.name,
                                  with_thousands(suite.cases), suite.digest);
+  if (suite.exact_ties + suite.near_ties > 0) {
+    text += fmt::format("  of {} elements {} on an exact tie, {} near one\n", with_thousands(suite.elements),
+                        with_thousands(suite.exact_ties), with_thousands(suite.near_ties));
+  }
   if (!suite.skipped.empty()) text += fmt::format("  left aside, not cases: {}\n", listed(suite.skipped));
   for (const std::string& dispute : suite.disputed) text += "  " + paint.aside("disputed") + " " + dispute + "\n";
   return text;
 }
 
-std::string reasons(const OperatorResult& result) {
+std::string reasons(const std::map<std::string, std::uint64_t>& counts) {
   std::string text;
   std::size_t shown = 0;
-  for (const auto& [reason, count] : result.unsupported_reasons) {
+  for (const auto& [reason, count] : counts) {
     if (shown++ == kListed) return text + "; ...";
     text += (text.empty() ? "" : "; ") + reason;
   }
   return text;
+}
+
+// "tier F_5 (E 1,204,331, F_5 17)"
+std::string tier_text(const TierTally& tally, const Painter& paint) {
+  std::string counts;
+  for (const reference::Tier tier : reference::kAllTiers) {
+    const std::uint64_t count = tally.by_tier[static_cast<std::size_t>(tier)];
+    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name_of(tier), with_thousands(count));
+  }
+  if (tally.none > 0) counts += fmt::format("{}none {}", counts.empty() ? "" : ", ", with_thousands(tally.none));
+  const auto reached = tally.common.strictest();
+  const std::string name = reached ? paint.good(std::string(name_of(*reached))) : paint.bad("none");
+  return fmt::format("   tier {} ({})", name, counts);
 }
 
 std::string operator_line(const std::string& name, const OperatorResult& result, const Painter& paint) {
@@ -79,7 +96,10 @@ std::string operator_line(const std::string& name, const OperatorResult& result,
     const std::string entry = fmt::format("{:>10} {}", with_thousands(result.count(kind)), name_of(kind));
     text += kind == VerdictKind::pass ? paint.good(entry) : is_failure(kind) ? paint.bad(entry) : paint.aside(entry);
   }
-  if (result.count(VerdictKind::unsupported) > 0) text += " (" + reasons(result) + ")";
+  for (const auto& listed_reasons : {result.unsupported_reasons, result.mistrusted_reasons}) {
+    if (!listed_reasons.empty()) text += " (" + reasons(listed_reasons) + ")";
+  }
+  if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint);
   return text + "\n";
 }
 
