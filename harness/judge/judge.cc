@@ -113,16 +113,29 @@ bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) 
   return compare(right, recorded, *expected.output, nullptr, policy).wrong == 0;
 }
 
+// A case may say which profile its source implies, with a tag; a profile that the user chose wins.
+Policy policy_for(const Case& test_case, Policy policy) {
+  constexpr std::string_view kTag = "profile:";
+  if (policy.profile != Profile::conformance) return policy;
+  for (const std::string& tag : test_case.tags) {
+    if (!tag.starts_with(kTag)) continue;
+    if (const auto profile = profile_named(std::string_view(tag).substr(kTag.size()))) policy.profile = *profile;
+  }
+  return policy;
+}
+
 }  // namespace
 
 Expected expect(const Case& test_case, const Policy& policy) {
   Expected expected;
-  expected.policy = policy;
+  expected.policy = policy_for(test_case, policy);
   expected.classification = classify(test_case);
   const Classification& classification = expected.classification;
   if (!classification.lowered || classification.value_is_open) return expected;
   expected.output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-  if (!tier_of(policy.profile)) expected.pinned = classification.lowered->evaluate(arithmetic_of(policy.profile));
+  if (!tier_of(expected.policy.profile)) {
+    expected.pinned = classification.lowered->evaluate(arithmetic_of(expected.policy.profile));
+  }
   return expected;
 }
 

@@ -27,7 +27,7 @@ struct Expected {
   bool expectation_disputed = false;      ///< the source expects another lane than the semantics
 };
 
-/// Runs the reference.
+/// Runs the reference. Under the default profile, a case's tag "profile:NAME" chooses another.
 [[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);
 
 /// What can be said of the case before any backend has run it.

@@ -162,6 +162,19 @@ TEST(Judge, CountsTiesAndTiers) {
   EXPECT_EQ(away.tiers.common.strictest(), reference::Tier::fixed_point);
 }
 
+TEST(Judge, FollowsTheProfileThatACaseImplies) {
+  // 5 / 2 is a tie: dml-doc leaves it open, the default does not, and the user's choice wins.
+  const Case tie = QLinearConvBuilder().x(make::uint8({1, 1, 1}, {5})).w(make::int8({1, 1, 1}, {1})).y_scale(2).build();
+  Case directml = tie;
+  directml.tags = {"profile:dml-doc"};
+  const auto kind = [](const Case& test_case, Profile profile) {
+    return judge(expected_of(test_case, profile), outcome::Produced{make::uint8({1, 1, 1}, {3})}).kind;
+  };
+  EXPECT_EQ(kind(tie, Profile::conformance), VerdictKind::wrong);
+  EXPECT_EQ(kind(directml, Profile::conformance), VerdictKind::pass);
+  EXPECT_EQ(kind(directml, Profile::correctly_rounded), VerdictKind::wrong);
+}
+
 TEST(Judge, DisputesWhatTheSourceClaims) {
   Case test_case = plain();
   test_case.recorded_output = make::uint8({1, 1, 1, 1}, {5});
