@@ -165,16 +165,51 @@ Tensor draw_w_scale(Rng& rng, std::int64_t channels, bool per_channel) {
   return Tensor::of(ElementType::float32, {channels}, values);
 }
 
-// An output scale that spreads the sums over the output range: the deviation of a sum of `depth`
-// products of two uniform bytes is about 74 * 74 * sqrt(depth).
-float draw_y_scale(Rng& rng, float x_scale, float w_scale, std::int64_t depth) {
-  const float deviation = x_scale * w_scale * 5476.0F * std::sqrt(static_cast<float>(depth));
-  const auto wanted = static_cast<float>(rng.between(16, 256));
-  const float scale = deviation / wanted;
-  if (!rng.chance(1, 8)) return scale;
-  int exponent = 0;
-  std::frexp(scale, &exponent);
-  return std::ldexp(1.0F, exponent);
+// Mean and mean square of a tensor's values less their zero point.
+struct Moments {
+  double mean = 0;
+  double square = 0;
+};
+
+Moments moments_of(const Tensor& tensor, std::int64_t zero_point) {
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
+  const std::int64_t elements = tensor.elements();
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::int64_t value = integer_at(tensor, i) - zero_point;
+    sum += value;
+    squares += value * value;
+  }
+  const auto count = static_cast<double>(std::max<std::int64_t>(elements, 1));
+  return {static_cast<double>(sum) / count, static_cast<double>(squares) / count};
+}
+
+struct OutputParameters {
+  float scale;
+  std::int64_t zero_point;
+};
+
+// An output scale that spreads the sums of `depth` products over the output range, and mostly a zero
+// point that centres them: an output that saturates everywhere tests nothing else.
+OutputParameters draw_output(Rng& rng, const Moments& x, const Moments& w, float multiplier, std::int64_t depth,
+                             ElementType type) {
+  const auto count = static_cast<double>(depth);
+  const double mean = count * x.mean * w.mean;
+  const double variance = std::max(0.0, x.square * w.square - x.mean * w.mean * x.mean * w.mean);
+  const double spread = std::fabs(mean) / 2 + 2 * std::sqrt(count * variance) + 1;
+  const auto wanted = static_cast<double>(rng.between(32, 120));
+  auto scale = static_cast<float>(multiplier * spread / wanted);
+  if (rng.chance(1, 8)) {
+    int exponent = 0;
+    std::frexp(scale, &exponent);
+    scale = std::ldexp(1.0F, exponent);
+  }
+  const std::int64_t shift = rng.between(-20, 20);
+  if (rng.chance(1, 8)) return {scale, random_zero_point(rng, type)};
+  const bool is_signed = type == ElementType::int8;
+  const double centre = (is_signed ? 0 : 128) - mean * multiplier / scale + static_cast<double>(shift);
+  const double clamped = std::clamp(centre, is_signed ? -128.0 : 0.0, is_signed ? 127.0 : 255.0);
+  return {scale, static_cast<std::int64_t>(clamped)};
 }
 
 Tensor draw_bias(Rng& rng, std::int64_t channels, std::int64_t depth) {
@@ -201,18 +236,18 @@ Case random_qlinear_conv(Rng& rng) {
   const float x_scale = random_scale(rng);
   Tensor w_scale = draw_w_scale(rng, channels, per_channel);
   Tensor w_zero_point = draw_w_zero_point(rng, w_type, channels, per_channel);
-  const float y_scale = draw_y_scale(rng, x_scale, float_at(w_scale, 0), shape.depth());
   Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point);
   Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0));
-  const std::int64_t y_zero_point = random_zero_point(rng, y_type);
+  const OutputParameters y = draw_output(rng, moments_of(x, x_zero_point), moments_of(w, integer_at(w_zero_point, 0)),
+                                         x_scale * float_at(w_scale, 0), shape.depth(), y_type);
   result.inputs = {std::move(x),
                    Tensor::scalar(ElementType::float32, x_scale),
                    tensor8(x_type, {}, {x_zero_point}),
                    std::move(w),
                    std::move(w_scale),
                    std::move(w_zero_point),
-                   Tensor::scalar(ElementType::float32, y_scale),
-                   tensor8(y_type, {}, {y_zero_point})};
+                   Tensor::scalar(ElementType::float32, y.scale),
+                   tensor8(y_type, {}, {y.zero_point})};
   if (rng.chance(1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
   return result;
 }

@@ -18,6 +18,14 @@ struct Frame {
   std::int64_t axis = 1;
   std::int64_t parameters = 1;
 
+  /// Which parameter belongs to element `index` of the tensor.
+  [[nodiscard]] std::int64_t parameter_of(std::int64_t index) const {
+    if (!per_axis) return 0;
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    std::int64_t inner = 1;
+    for (auto i = static_cast<std::size_t>(axis < 0 ? axis + rank : axis) + 1; i < shape.size(); ++i) inner *= shape[i];
+    return index / inner % parameters;
+  }
   [[nodiscard]] Values parameter_shape() const { return per_axis ? Values{parameters} : Values{}; }
 };
 
@@ -43,6 +51,16 @@ Tensor draw_scales(Rng& rng, const Frame& frame) {
   return Tensor::of(ElementType::float32, frame.parameter_shape(), scales);
 }
 
+// Scales that spread values in [-2^bits, 2^bits] over an 8-bit range.
+Tensor draw_wide_scales(Rng& rng, const Frame& frame, int bits) {
+  std::vector<float> scales;
+  for (std::int64_t i = 0; i < frame.parameters; ++i) {
+    const auto exponent = bits - static_cast<int>(rng.between(6, 8));
+    scales.push_back(random_float(rng, exponent - 23));
+  }
+  return Tensor::of(ElementType::float32, frame.parameter_shape(), scales);
+}
+
 Tensor draw_zero_points(Rng& rng, ElementType type, const Frame& frame) {
   Values values;
   for (std::int64_t i = 0; i < frame.parameters; ++i) values.push_back(random_zero_point(rng, type));
@@ -62,25 +80,23 @@ float draw_real(Rng& rng, float scale) {
     case 3:
     case 4:
     case 5:
-    case 6: return static_cast<float>(rng.between(-1200, 1200)) * 0.25F * scale;
-    default: return static_cast<float>(rng.between(-(1 << 20), 1 << 20)) * 0x1p-12F * scale;
+    case 6: return static_cast<float>(rng.between(-700, 700)) * 0.25F * scale;
+    default: return static_cast<float>(rng.between(-(1 << 19), 1 << 19)) * 0x1p-12F * scale;
   }
 }
 
 Tensor draw_reals(Rng& rng, const Frame& frame, const Tensor& scales) {
   std::vector<float> values;
   const std::int64_t elements = elements_of(frame.shape);
-  for (std::int64_t i = 0; i < elements; ++i) {
-    values.push_back(draw_real(
-        rng, float_at(scales, static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(frame.parameters))))));
-  }
+  for (std::int64_t i = 0; i < elements; ++i) values.push_back(draw_real(rng, float_at(scales, frame.parameter_of(i))));
   return Tensor::of(ElementType::float32, frame.shape, values);
 }
 
-Tensor draw_int32s(Rng& rng, const Frame& frame) {
+// Values in [-2^bits, 2^bits].
+Tensor draw_int32s(Rng& rng, const Frame& frame, int bits) {
   std::vector<std::int32_t> values;
   const std::int64_t elements = elements_of(frame.shape);
-  const auto width = static_cast<std::int64_t>(1) << rng.between(4, 30);
+  const auto width = std::int64_t{1} << bits;
   for (std::int64_t i = 0; i < elements; ++i) values.push_back(static_cast<std::int32_t>(rng.between(-width, width)));
   return Tensor::of(ElementType::int32, frame.shape, values);
 }
@@ -94,9 +110,15 @@ Case random_quantize_linear(Rng& rng) {
   const Frame frame = draw_frame(rng, result.opset_version);
   set_axis(rng, frame, result);
   const ElementType y_type = rng.chance(1, 2) ? ElementType::uint8 : ElementType::int8;
-  Tensor scales = draw_scales(rng, frame);
-  Tensor x = rng.chance(1, 5) ? draw_int32s(rng, frame) : draw_reals(rng, frame, scales);
-  result.inputs = {std::move(x), std::move(scales)};
+  if (rng.chance(1, 5)) {
+    const auto bits = static_cast<int>(rng.between(4, 30));
+    Tensor scales = draw_wide_scales(rng, frame, bits);
+    result.inputs = {draw_int32s(rng, frame, bits), std::move(scales)};
+  } else {
+    Tensor scales = draw_scales(rng, frame);
+    Tensor x = draw_reals(rng, frame, scales);
+    result.inputs = {std::move(x), std::move(scales)};
+  }
   // Without a zero point the output is uint8.
   if (y_type == ElementType::int8 || rng.chance(7, 8)) result.inputs.emplace_back(draw_zero_points(rng, y_type, frame));
   return result;
@@ -113,7 +135,8 @@ Case random_dequantize_linear(Rng& rng) {
   const ElementType x_type = rng.pick(kTypes);
   Tensor scales = draw_scales(rng, frame);
   if (x_type == ElementType::int32) {
-    result.inputs = {draw_int32s(rng, frame), std::move(scales)};
+    const auto bits = static_cast<int>(rng.between(4, 30));
+    result.inputs = {draw_int32s(rng, frame, bits), std::move(scales)};
     return result;
   }
   result.inputs = {random_data8(rng, x_type, frame.shape, 0), std::move(scales)};
