@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "reference/numerics/float_parts.h"
-#include "reference/numerics/uint128.h"
+#include "reference/numerics/wide_integer.h"
 
 namespace qconform {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "reference/numerics/uint128.h"
+#include "reference/numerics/wide_integer.h"
 
 namespace qconform::reference {
 
