@@ -29,18 +29,24 @@ std::vector<ElementType> all_types() {
   return types;
 }
 
-// A tensor of small positive numbers, or the type's pattern for one.
+Tensor filled(ElementType type, make::Shape shape, std::int64_t pattern) {
+  if (bits_of(type) <= 64) return make::filled(type, std::move(shape), pattern);
+  const std::int64_t bytes = bytes_for(type, elements_of(shape));
+  return {type, std::move(shape), std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+}
+
+// A tensor of ones, as far as the type has a one.
 Tensor ones(ElementType type, make::Shape shape = {}) {
   static const std::map<ElementType, std::int64_t> patterns{
       {float32, 0x3F800000}, {float16, 0x3C00},  {bfloat16, 0x3F80},     {float64, 0x3FF0000000000000},
       {float8e4m3fn, 0x38},  {float8e5m2, 0x3C}, {float8e4m3fnuz, 0x40}, {float8e5m2fnuz, 0x40},
       {float4e2m1, 2},       {float8e8m0, 127}};
   const auto known = patterns.find(type);
-  return make::filled(type, std::move(shape), known == patterns.end() ? 1 : known->second);
+  return filled(type, std::move(shape), known == patterns.end() ? 1 : known->second);
 }
 
 Tensor zeros(ElementType type, make::Shape shape = {}) {
-  return make::filled(type, std::move(shape), 0);
+  return filled(type, std::move(shape), 0);
 }
 
 LinearBuilder quantize(std::int64_t version, ElementType x = float32, ElementType scale = float32) {

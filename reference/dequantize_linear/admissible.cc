@@ -18,7 +18,8 @@ bool may_be_flushed(const FloatFormat& format, double difference, double scale) 
 void admit_products(const DequantizeLinear& node, double difference, double scale, const char* rule,
                     AdmissibleBits& result) {
   const FloatFormat& format = float_format(node.y_type);
-  for (const Multiplication& multiplication : Multiplications(node).list()) {
+  const Multiplications multiplications(node);
+  for (const Multiplication& multiplication : multiplications.list()) {
     const std::uint64_t bits = multiply(multiplication, node.y_type, difference, scale);
     // Zero times a scale that only the conversion made infinite is no product.
     if (is_nan(format, bits) && std::isfinite(scale) && std::isfinite(difference)) continue;

@@ -29,8 +29,9 @@ struct Multiplication {
 class Multiplications {
  public:
   explicit Multiplications(const DequantizeLinear& node);
-  [[nodiscard]] std::span<const Multiplication> list() const { return {multiplications_.data(), count_}; }
-  [[nodiscard]] const Multiplication& first() const { return multiplications_[0]; }
+  [[nodiscard]] std::span<const Multiplication> list() const& { return {multiplications_.data(), count_}; }
+  void list() const&& = delete;  // the list would outlive its elements
+  [[nodiscard]] Multiplication first() const { return multiplications_[0]; }
 
  private:
   void add(MultiplicationMethod method, const char* rule) { multiplications_[count_++] = {method, rule}; }

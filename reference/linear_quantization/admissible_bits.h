@@ -57,7 +57,8 @@ class AdmissibleBits {
   }
 
   /// The listed patterns; the first is the answer of the scalar reference.
-  [[nodiscard]] std::span<const std::uint32_t> members() const { return {members_.data(), count_}; }
+  [[nodiscard]] std::span<const std::uint32_t> members() const& { return {members_.data(), count_}; }
+  void members() const&& = delete;  // the list would outlive its elements
   [[nodiscard]] Element type() const { return type_; }
   [[nodiscard]] bool any_value() const { return any_value_; }      ///< every pattern of the type
   [[nodiscard]] bool any_nan() const { return any_nan_; }          ///< NaN with any payload and sign

@@ -29,7 +29,8 @@ AdmissibleBits admissible_quantize(const QuantizeLinear& node, std::uint64_t x_b
   const double x = value_of(node.x_type, x_bits);
   const double scale = node.y_scale[parameter];
   if (!std::isfinite(scale) || scale == 0) result.admit_any_value("C21");
-  for (const Division& division : Divisions(node, latitude).list()) {
+  const Divisions divisions(node, latitude);
+  for (const Division& division : divisions.list()) {
     const Quotient quotient = divide(division, x, scale);
     result.admit(output_bits(node, parameter, quotient), division.rule);
     if (!is_integer(node.y_type)) {

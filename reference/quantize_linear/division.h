@@ -39,8 +39,9 @@ struct Quotient {
 class Divisions {
  public:
   Divisions(const QuantizeLinear& node, Latitude latitude);
-  [[nodiscard]] std::span<const Division> list() const { return {divisions_.data(), count_}; }
-  [[nodiscard]] const Division& first() const { return divisions_[0]; }
+  [[nodiscard]] std::span<const Division> list() const& { return {divisions_.data(), count_}; }
+  void list() const&& = delete;  // the list would outlive its elements
+  [[nodiscard]] Division first() const { return divisions_[0]; }
 
  private:
   void add(DivisionMethod method, Element type, const char* rule) { divisions_[count_++] = {method, type, rule}; }
