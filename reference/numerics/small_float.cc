@@ -89,7 +89,7 @@ double decode(const FloatFormat& format, std::uint64_t bits) {
   const std::uint64_t one = std::uint64_t{1} << format.mantissa_bits;
   const std::uint64_t mantissa = magnitude & (one - 1);
   const bool is_normal = field != 0 || !format.has_sign();
-  const double significand = static_cast<double>(is_normal ? mantissa + one : mantissa);
+  const auto significand = static_cast<double>(is_normal ? mantissa + one : mantissa);
   const int exponent = is_normal ? field - format.bias : format.smallest_exponent();
   const double value = std::ldexp(significand, exponent - format.mantissa_bits);
   return negative ? -value : value;
