@@ -86,7 +86,8 @@ Json backend_json(const BackendResult& backend) {
     worst.push_back(std::move(entry));
   }
   return {{"name", backend.info.name},  {"version", backend.info.version}, {"kind", backend.info.kind},
-          {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)}};
+          {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)},
+          {"worst", std::move(worst)}};
 }
 
 Json finding_json(const Finding& finding) {
