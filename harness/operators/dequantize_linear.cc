@@ -46,22 +46,11 @@ constexpr LinearVersion kByVersion[] = {
 class LoweredDequantizeLinear final : public LoweredByBits {
  public:
   LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type)
-      : node_(std::move(node)), x_(x), y_type_(y_type) {}
-
-  [[nodiscard]] ElementType output_type() const override { return y_type_; }
-  [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return x_.shape; }
-
-  [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
-    Tensor y{y_type_, x_.shape, {}};
-    y.bytes.resize(static_cast<std::size_t>(bytes_for(y_type_, y.elements())));
-    reference::dequantize_linear(node_, x_.bytes, y.bytes);
-    return y;
-  }
+      : LoweredByBits(x, y_type), node_(std::move(node)) {}
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
-    const std::uint64_t x_bits = reference::load_bits(x_.bytes, reference::bits_of(node_.x_type), index);
-    return admissible_dequantize(node_, x_bits, node_.layout.parameter_of(index), latitude);
+    return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), latitude);
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -71,13 +60,16 @@ class LoweredDequantizeLinear final : public LoweredByBits {
 
   [[nodiscard]] std::string exact_value(std::int64_t index) const override {
     const std::size_t parameter = node_.layout.parameter_of(index);
-    return fmt::format("({} - {}) * {}", number_at(x_, index), node_.x_zero_point[parameter], node_.x_scale[parameter]);
+    return fmt::format("({} - {}) * {}", number_at(x(), index), node_.x_zero_point[parameter],
+                       node_.x_scale[parameter]);
   }
 
  private:
+  void compute(std::span<const std::byte> x, std::span<std::byte> y) const override {
+    reference::dequantize_linear(node_, x, y);
+  }
+
   reference::DequantizeLinear node_;
-  const Tensor& x_;
-  ElementType y_type_;
 };
 
 // Rule D3.

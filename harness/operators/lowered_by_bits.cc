@@ -18,6 +18,17 @@ std::string pattern_text(ElementType type, std::uint64_t bits) {
 
 }  // namespace
 
+Tensor LoweredByBits::evaluate(RoundingProfile) const {
+  Tensor y{y_type_, x_.shape, {}};
+  y.bytes.resize(static_cast<std::size_t>(bytes_for(y_type_, y.elements())));
+  compute(x_.bytes, y.bytes);
+  return y;
+}
+
+std::uint64_t LoweredByBits::x_bits(std::int64_t index) const {
+  return raw_bits_at(x_.bytes, bits_of(x_.type), index);
+}
+
 ElementOpinion LoweredByBits::examine(std::int64_t index, const Tensor& got, const Policy& policy) const {
   const std::uint64_t bits = raw_bits_at(got.bytes, bits_of(got.type), index);
   return {.right = admissible_bits(index, latitude_under(policy))->contains(bits), .tiers = {}};

@@ -52,22 +52,11 @@ constexpr TypeSet kPrecisions{float32, float16, bfloat16, float64};
 class LoweredQuantizeLinear final : public LoweredByBits {
  public:
   LoweredQuantizeLinear(reference::QuantizeLinear node, const Tensor& x, ElementType y_type)
-      : node_(std::move(node)), x_(x), y_type_(y_type) {}
-
-  [[nodiscard]] ElementType output_type() const override { return y_type_; }
-  [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return x_.shape; }
-
-  [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
-    Tensor y{y_type_, x_.shape, {}};
-    y.bytes.resize(static_cast<std::size_t>(bytes_for(y_type_, y.elements())));
-    reference::quantize_linear(node_, x_.bytes, y.bytes);
-    return y;
-  }
+      : LoweredByBits(x, y_type), node_(std::move(node)) {}
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
-    const std::uint64_t x_bits = reference::load_bits(x_.bytes, reference::bits_of(node_.x_type), index);
-    return admissible_quantize(node_, x_bits, node_.layout.parameter_of(index), latitude);
+    return admissible_quantize(node_, x_bits(index), node_.layout.parameter_of(index), latitude);
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -77,14 +66,16 @@ class LoweredQuantizeLinear final : public LoweredByBits {
 
   [[nodiscard]] std::string exact_value(std::int64_t index) const override {
     const std::size_t parameter = node_.layout.parameter_of(index);
-    return fmt::format("{} / {}, zero point {}", number_at(x_, index), node_.y_scale[parameter],
+    return fmt::format("{} / {}, zero point {}", number_at(x(), index), node_.y_scale[parameter],
                        node_.y_zero_point[parameter]);
   }
 
  private:
+  void compute(std::span<const std::byte> x, std::span<std::byte> y) const override {
+    reference::quantize_linear(node_, x, y);
+  }
+
   reference::QuantizeLinear node_;
-  const Tensor& x_;
-  ElementType y_type_;
 };
 
 // Rule Q5 (bad scales as C21). Returns whether any in-range value is right.
