@@ -121,6 +121,7 @@ const Rejection kRejections[] = {
      "y_zero_point", "int32"},
     {"huge_pads", qlinear().pads({INT64_MAX, 0, 0, 0}).build(), "limit", "pads", "at most"},
     {"huge_output", integer().pads({1 << 20, 1 << 20, 1 << 20, 1 << 20}).build(), "limit", "y", "elements"},
+    {"large_output", integer().pads({6000, 6000, 6000, 6000}).build(), "limit", "y", "134217728"},
     {"group_overflow", integer().group(INT64_MAX).build(), "limit", "group", "9223372036854775807"},
 };
 

@@ -133,11 +133,11 @@ bool resolve_explicit(SpatialAxis& axis, std::size_t index, Contract& contract) 
   return true;
 }
 
-bool within_limit(std::span<const std::int64_t> shape) {
+bool within_limit(std::span<const std::int64_t> shape, std::int64_t limit = kMaxElements) {
   std::int64_t elements = 1;
   for (const std::int64_t dimension : shape) {
     if (__builtin_mul_overflow(elements, std::max<std::int64_t>(dimension, 1), &elements)) return false;
-    if (elements > kMaxElements) return false;
+    if (elements > limit) return false;
   }
   return true;
 }
@@ -206,10 +206,10 @@ std::optional<ConvolutionGeometry> resolve_geometry(std::span<const std::int64_t
                                .group = attributes.group,
                                .axes = {}};
   if (!resolve_axes(x_shape, w_shape, attributes, geometry.axes, contract)) return std::nullopt;
-  if (!within_limit(geometry.output_shape())) {
-    contract.violate(
-        "limit", "y",
-        "shape " + list(geometry.output_shape()) + " has more than " + std::to_string(kMaxElements) + " elements");
+  if (!within_limit(geometry.output_shape(), kMaxOutputElements)) {
+    contract.violate("limit", "y",
+                     "shape " + list(geometry.output_shape()) + " has more than " + std::to_string(kMaxOutputElements) +
+                         " elements");
     return std::nullopt;
   }
   return geometry;

@@ -58,6 +58,8 @@ struct ConvolutionGeometry {
 /// No attribute value and no element count may exceed these; a larger one violates rule "limit".
 inline constexpr std::int64_t kMaxAttributeValue = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 30;
+/// Of the output, for which the reference holds a 64-bit sum each.
+inline constexpr std::int64_t kMaxOutputElements = std::int64_t{1} << 27;
 
 /// Decides the geometry. Shapes have no negative dimension. What is out of contract or left open is
 /// written to `contract`; on a violation the result is empty.
