@@ -246,7 +246,7 @@ std::vector<ViolationCase> beyond_the_limits() {
        "pads: expected values of at most 2147483648, got [0, 4611686018427387904] [rule limit]"},
       {{1, 1, 1}, {1, 1, 1}, strides, "strides: expected values of at most 2147483648, got [2147483649] [rule limit]"},
       {{1, 0, 1}, {0, 0, 1}, group, "group: expected at most 2147483648, got 4611686018427387904 [rule limit]"},
-      {{1, 1, 1}, {1, 1, 1}, wide, "y: shape [1, 1, 4294967297] has more than 1073741824 elements [rule limit]"},
+      {{1, 1, 1}, {1, 1, 1}, wide, "y: shape [1, 1, 4294967297] has more than 134217728 elements [rule limit]"},
   };
 }
 
