@@ -31,7 +31,7 @@ Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exac
   Comparison result;
   const std::int64_t elements = exact.elements();
   std::uint64_t as_exact = 0;
-  if (pinned == nullptr && got.bytes == exact.bytes) {
+  if (got.bytes == exact.bytes && (pinned == nullptr || pinned->bytes == exact.bytes)) {
     as_exact = static_cast<std::uint64_t>(elements);
   } else {
     for (std::int64_t i = 0; i < elements; ++i) {
