@@ -10,6 +10,7 @@
 #include "harness/judge/judge.h"
 #include "harness/run/execute.h"
 #include "harness/source/select.h"
+#include "reports/render/json_report.h"
 
 namespace qconform::cli {
 namespace {
@@ -18,6 +19,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> backends;
   PolicyOptions policy;
+  bool json = false;
 };
 
 void print_case(const Case& test_case, const Expected& expected) {
@@ -44,16 +46,23 @@ Result<int> replay(const ReplayOptions& options) {
   if (!test_case) return tl::unexpected(test_case.error());
   Expected expected = expect(*test_case, *policy);
   assess(*test_case, expected);
-  print_case(*test_case, expected);
-
+  std::vector<report::Replayed> results;
   bool conforms = true;
   for (const std::string& name : options.backends) {
     auto backend = backend::select(name, arithmetic_of(policy->profile));
     if (!backend) return tl::unexpected(backend.error());
     GuardedOutput output;
-    const Verdict verdict = judge(expected, execute(**backend, *test_case, output));
-    print_verdict(name, verdict);
-    conforms = conforms && verdict.kind == VerdictKind::pass;
+    results.push_back({name, judge(expected, execute(**backend, *test_case, output))});
+    const VerdictKind kind = results.back().verdict.kind;
+    conforms = conforms && (kind == VerdictKind::pass || kind == VerdictKind::mistrusted);
+  }
+  if (options.json) {
+    const auto* remark = expected.classification.deciding_remark();
+    fmt::print("{}", report::to_json(*test_case, expected.classification.expectation(),
+                                     remark == nullptr ? "" : remark->text(), results));
+  } else {
+    print_case(*test_case, expected);
+    for (const auto& [name, verdict] : results) print_verdict(name, verdict);
   }
   return conforms ? kConforms : kDoesNotConform;
 }
@@ -69,6 +78,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
+  command->add_flag("--json", options->json, "Print the verdicts as JSON");
   command->callback([options, &action] {
     action = [options] {
       const auto code = replay(*options);

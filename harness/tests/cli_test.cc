@@ -67,6 +67,9 @@ TEST_P(PlantedDefect, IsCaughtAndTheRunExitsOne) {
   EXPECT_EQ(replayed.exit_code, 1) << replayed.output;
   EXPECT_THAT(replayed.output, HasSubstr(GetParam().says));
   EXPECT_EQ(planted("replay " + file + " --backend scalar").exit_code, 0);
+  const auto json = planted("replay " + file + " --json --backend scalar --backend " + GetParam().kernel);
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_THAT(json.output, AllOf(HasSubstr("\"verdict\": \"pass\""), HasSubstr("\"expectation\": \"valid\"")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, PlantedDefect,

@@ -137,4 +137,25 @@ std::string to_json(const Report& report) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,
+                    const std::vector<Replayed>& results) {
+  Json list = Json::array();
+  for (const auto& [backend, verdict] : results) {
+    Json entry{{"backend", backend},
+               {"verdict", name_of(verdict.kind)},
+               {"detail", verdict.detail},
+               {"elements", verdict.elements},
+               {"wrong_elements", verdict.wrong_elements},
+               {"tiers", tiers_json(verdict.tiers)}};
+    if (verdict.worst) entry["worst"] = element_json(*verdict.worst);
+    list.push_back(std::move(entry));
+  }
+  const Json json{{"case", test_case.id},
+                  {"operator", test_case.op_type},
+                  {"expectation", name_of(expectation)},
+                  {"remark", remark},
+                  {"results", std::move(list)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace qconform::report

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/core/report.h"
 
@@ -12,5 +13,16 @@ namespace qconform::report {
 inline constexpr int kJsonVersion = 1;
 
 [[nodiscard]] std::string to_json(const Report& report);
+
+/// One case on one backend, for `qconform replay --json`.
+struct Replayed {
+  std::string backend;
+  Verdict verdict;
+};
+
+/// {"case", "operator", "expectation", "remark", "results": [{"backend", "verdict", "detail", "worst"}]};
+/// `remark` is what decided the expectation, or empty.
+[[nodiscard]] std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,
+                                  const std::vector<Replayed>& results);
 
 }  // namespace qconform::report
