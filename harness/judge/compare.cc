@@ -13,7 +13,7 @@ std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
 }
 
 double distance(const Tensor& got, const Tensor& right, std::int64_t index) {
-  const double difference = std::fabs(element_number(got, index) - element_number(right, index));
+  const double difference = std::fabs(number_at(got, index) - number_at(right, index));
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 

@@ -1,7 +1,5 @@
 #include "harness/operators/quantization_parameters.h"
 
-#include "reference/linear_quantization/value.h"
-
 namespace qconform {
 namespace {
 
@@ -84,14 +82,6 @@ std::optional<QuantizationParameters> read_quantization(const NodeReader& reader
   parameters.zero_point =
       zero_point == nullptr ? std::vector<double>(parameters.scale.size(), 0) : numbers(*zero_point);
   return parameters;
-}
-
-reference::Element element_of(ElementType type) {
-  return static_cast<reference::Element>(type);
-}
-
-double number_at(const Tensor& tensor, std::int64_t index) {
-  return reference::value_at(element_of(tensor.type), tensor.bytes, index);
 }
 
 }  // namespace qconform

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/operators/element_text.h"
 #include "harness/operators/node_reader.h"
 #include "reference/linear_quantization/layout.h"
 #include "reference/numerics/element.h"
@@ -74,11 +75,5 @@ struct QuantizationParameters {
 [[nodiscard]] std::optional<QuantizationParameters> read_quantization(const NodeReader& reader, const char* scale_name,
                                                                       const char* zero_point_name, int version,
                                                                       reference::Contract& contract);
-
-/// The reference's name of a type: both use ONNX's numbers.
-[[nodiscard]] reference::Element element_of(ElementType type);
-
-/// Element `index` of a tensor of a type that element_of() knows.
-[[nodiscard]] double number_at(const Tensor& tensor, std::int64_t index);
 
 }  // namespace qconform
