@@ -171,17 +171,23 @@ struct Moments {
   double square = 0;
 };
 
-Moments moments_of(const Tensor& tensor, std::int64_t zero_point) {
+template <typename Integer>
+Moments moments_of(std::span<const std::byte> bytes, std::int64_t zero_point) {
   std::int64_t sum = 0;
   std::int64_t squares = 0;
-  const std::int64_t elements = tensor.elements();
-  for (std::int64_t i = 0; i < elements; ++i) {
-    const std::int64_t value = integer_at(tensor, i) - zero_point;
+  for (const std::byte byte : bytes) {
+    const std::int64_t value = static_cast<Integer>(byte) - zero_point;
     sum += value;
     squares += value * value;
   }
-  const auto count = static_cast<double>(std::max<std::int64_t>(elements, 1));
+  const auto count = static_cast<double>(std::max<std::size_t>(bytes.size(), 1));
   return {static_cast<double>(sum) / count, static_cast<double>(squares) / count};
+}
+
+// Of an int8 or uint8 tensor.
+Moments moments_of(const Tensor& tensor, std::int64_t zero_point) {
+  return tensor.type == ElementType::int8 ? moments_of<std::int8_t>(tensor.bytes, zero_point)
+                                          : moments_of<std::uint8_t>(tensor.bytes, zero_point);
 }
 
 struct OutputParameters {

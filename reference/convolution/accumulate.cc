@@ -24,48 +24,83 @@ class BoxIndex {
   std::vector<std::int64_t> index_;
 };
 
-constexpr std::int64_t kInPadding = -1;
+// A tap whose input element exists: offsets within one channel of w and of x.
+struct Tap {
+  std::int64_t weight;
+  std::int64_t input;
+};
 
-// For one output position: for every tap, the offset of its input element within a channel, or
-// kInPadding. The same for all images and channels.
-void locate_taps(const std::vector<SpatialAxis>& axes, const BoxIndex& output, std::vector<std::int64_t>& offsets) {
+// The taps of one output position that lie inside the input. A tap in the padding contributes zero
+// (rule C1) and is left out. The same for all images and channels.
+void locate_taps(const std::vector<SpatialAxis>& axes, const BoxIndex& output, std::int64_t kernel_taps,
+                 std::vector<Tap>& inside) {
+  inside.clear();
   BoxIndex tap(axes, &SpatialAxis::kernel);
-  for (std::int64_t& offset : offsets) {
-    offset = 0;
-    for (std::size_t a = 0; a < axes.size(); ++a) {
+  for (std::int64_t weight = 0; weight < kernel_taps; ++weight, tap.next()) {
+    std::int64_t offset = 0;
+    bool in_padding = false;
+    for (std::size_t a = 0; a < axes.size() && !in_padding; ++a) {
       const SpatialAxis& axis = axes[a];
       const std::int64_t position = output[a] * axis.stride - axis.pad_begin + tap[a] * axis.dilation;
-      if (position < 0 || position >= axis.input) {
-        offset = kInPadding;
-        break;
-      }
+      in_padding = position < 0 || position >= axis.input;
       offset = offset * axis.input + position;
     }
-    tap.next();
+    if (!in_padding) inside.push_back({weight, offset});
   }
 }
 
+// The operands less their zero points, in [-255, 255].
+struct Differences {
+  std::vector<std::int16_t> x;
+  std::vector<std::int16_t> w;
+};
+
+// The type is a template argument so that the loop has no branch on it.
+template <Integer8 type>
+void subtract(std::span<const std::byte> bytes, std::int32_t zero_point, std::int16_t* out) {
+  for (const std::byte byte : bytes) *out++ = static_cast<std::int16_t>(load8(type, byte) - zero_point);
+}
+
+void subtract(Integer8 type, std::span<const std::byte> bytes, std::int32_t zero_point, std::int16_t* out) {
+  type == Integer8::int8 ? subtract<Integer8::int8>(bytes, zero_point, out)
+                         : subtract<Integer8::uint8>(bytes, zero_point, out);
+}
+
+Differences subtract_zero_points(const ConvolutionOperands& o, std::span<const std::byte> x,
+                                 std::span<const std::byte> w) {
+  Differences result{std::vector<std::int16_t>(x.size()), std::vector<std::int16_t>(w.size())};
+  subtract(o.x_type, x, o.x_zero_point, result.x.data());
+  const auto depth = static_cast<std::size_t>(o.geometry.depth());
+  for (std::size_t m = 0; m < o.w_zero_point.size(); ++m) {
+    subtract(o.w_type, w.subspan(m * depth, depth), o.w_zero_point[m], result.w.data() + m * depth);
+  }
+  return result;
+}
+
 struct SignedTerm {
-  static std::int64_t of(std::int64_t term) { return term; }
+  template <typename Integer>
+  static Integer of(Integer term) {
+    return term;
+  }
 };
 struct MagnitudeOfTerm {
-  static std::int64_t of(std::int64_t term) { return term < 0 ? -term : term; }
+  template <typename Integer>
+  static Integer of(Integer term) {
+    return term < 0 ? -term : term;
+  }
 };
 
 // The sum for one output element: x points at the group's first channel of the image, w at the
 // output channel's weights.
 template <typename Term>
-std::int64_t sum_of_products(const ConvolutionOperands& o, const std::byte* x, const std::byte* w,
-                             std::int32_t w_zero_point, const std::vector<std::int64_t>& tap_offsets) {
-  const std::int64_t channels = o.geometry.group_input_channels();
-  const std::int64_t channel_size = o.geometry.input_positions();
+std::int64_t sum_of_products(const ConvolutionGeometry& g, const std::int16_t* x, const std::int16_t* w,
+                             const std::vector<Tap>& taps) {
+  const std::int64_t channels = g.group_input_channels();
+  const std::int64_t channel_size = g.input_positions();
+  const std::int64_t kernel_taps = g.kernel_taps();
   std::int64_t sum = 0;
-  for (std::int64_t c = 0; c < channels; ++c, x += channel_size) {
-    for (const std::int64_t offset : tap_offsets) {
-      const std::byte weight = *w++;
-      if (offset == kInPadding) continue;
-      sum += Term::of((load8(o.x_type, x[offset]) - o.x_zero_point) * (load8(o.w_type, weight) - w_zero_point));
-    }
+  for (std::int64_t c = 0; c < channels; ++c, x += channel_size, w += kernel_taps) {
+    for (const Tap& tap : taps) sum += Term::of(std::int32_t{x[tap.input]} * w[tap.weight]);
   }
   return sum;
 }
@@ -74,20 +109,20 @@ template <typename Term>
 void accumulate_terms(const ConvolutionOperands& o, std::span<const std::byte> x, std::span<const std::byte> w,
                       std::span<std::int64_t> sums) {
   const ConvolutionGeometry& g = o.geometry;
+  const Differences differences = subtract_zero_points(o, x, w);
   const std::int64_t positions = g.output_positions();
   const std::int64_t image_size = g.input_channels * g.input_positions();
   const std::int64_t group_size = g.group_input_channels() * g.input_positions();
-  std::vector<std::int64_t> tap_offsets(static_cast<std::size_t>(g.kernel_taps()));
+  std::vector<Tap> taps;
   BoxIndex output(g.axes, &SpatialAxis::output);
   for (std::int64_t position = 0; position < positions; ++position, output.next()) {
-    locate_taps(g.axes, output, tap_offsets);
+    locate_taps(g.axes, output, g.kernel_taps(), taps);
     for (std::int64_t n = 0; n < g.batch; ++n) {
       for (std::int64_t m = 0; m < g.output_channels; ++m) {
-        const auto channel = static_cast<std::size_t>(m);
         const std::int64_t group = m / g.group_output_channels();
-        const std::int64_t sum = sum_of_products<Term>(o, x.data() + n * image_size + group * group_size,
-                                                       w.data() + m * g.depth(), o.w_zero_point[channel], tap_offsets);
-        const std::int64_t bias = o.bias.empty() ? 0 : o.bias[channel];
+        const std::int64_t sum = sum_of_products<Term>(g, differences.x.data() + n * image_size + group * group_size,
+                                                       differences.w.data() + m * g.depth(), taps);
+        const std::int64_t bias = o.bias.empty() ? 0 : o.bias[static_cast<std::size_t>(m)];
         sums[static_cast<std::size_t>((n * g.output_channels + m) * positions + position)] = sum + Term::of(bias);
       }
     }
