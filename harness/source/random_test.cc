@@ -13,7 +13,7 @@ namespace {
 
 // Written down once. A change here means that every seed in every report and every shared finding
 // stops reproducing: it belongs into the change log.
-constexpr std::uint64_t kDigestOfSeed1 = 292283131140784514U;
+constexpr std::uint64_t kDigestOfSeed1 = 14863876394640168488U;
 
 TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
   std::uint64_t digest = 0;
