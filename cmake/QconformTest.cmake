@@ -10,6 +10,10 @@ function(qconform_test)
   target_link_libraries(${ARG_NAME} PRIVATE qconform_options ${ARG_LIBRARIES} GTest::gtest_main GTest::gmock)
   target_include_directories(${ARG_NAME} SYSTEM PRIVATE ${QCONFORM_RAPIDCHECK_INCLUDE})
   target_link_libraries(${ARG_NAME} PRIVATE ${QCONFORM_RAPIDCHECK_LIBRARY} ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
+  set(timeout 600)
+  if(ARG_LABEL STREQUAL "slow")
+    set(timeout 7200) # a full sweep, on a machine that has other things to do
+  endif()
   gtest_discover_tests(${ARG_NAME} TEST_PREFIX "${ARG_NAME}/" DISCOVERY_MODE PRE_TEST
-                       DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600)
+                       DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
 endfunction()

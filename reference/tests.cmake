@@ -31,7 +31,9 @@ qconform_reference_test(linear_quantization_admissible_test property
   quantize_linear/admissible_test.cc dequantize_linear/admissible_test.cc
   numerics/small_float_test_support.cc)
 qconform_reference_test(quantize_sweep_test property
-  quantize_linear/sweep_test.cc quantize_linear/sweep_test_support.cc)
+  quantize_linear/sweep_test.cc quantize_linear/sweep_test_support.cc
+  numerics/small_float_test_support.cc)
 qconform_reference_test(linear_quantization_slow_test slow
   quantize_linear/sweep_slow_test.cc quantize_linear/sweep_test_support.cc
+  numerics/small_float_test_support.cc
   dequantize_linear/dequantize_linear_slow_test.cc dequantize_linear/dequantize_linear_test_support.cc)

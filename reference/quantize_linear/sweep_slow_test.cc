@@ -1,5 +1,5 @@
-// Every float32 through every kernel set, under eight scales. The scalar reference takes half a minute
-// for each, and sees all of them with QCONFORM_TEST_SCALE=64; smaller scales take a part of them.
+// Every float32 through every kernel set, under eight scales, with QCONFORM_TEST_SCALE=64; smaller test
+// scales take a part of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using oracle::SweepScale;
 class QuantizeLinearSweepLong : public ::testing::TestWithParam<SweepScale> {};
 
 TEST_P(QuantizeLinearSweepLong, EveryFloat32) {
-  const std::int64_t stride = 6400 / std::min(6400, testing::scaled(100));
+  const std::int64_t stride = testing::sweep_stride();
   for (const KernelSet& set : kernel_sets()) {
     const bool is_reference = &set == kernel_sets().data();
     if (set.available()) {
@@ -38,6 +38,30 @@ constexpr SweepScale kScales[] = {
 
 INSTANTIATE_TEST_SUITE_P(Scales, QuantizeLinearSweepLong, ::testing::ValuesIn(kScales),
                          [](const auto& parameter) { return "Scale" + std::to_string(parameter.index); });
+
+// Float outputs take the reference ten times as long: every step of the output, and one of 64 chunks
+// between them. small_float_slow_test.cc sends every float32 through the conversion itself.
+class FloatSweepLong : public ::testing::TestWithParam<Element> {};
+
+TEST_P(FloatSweepLong, StepsLieWhereTheDefinitionHasThem) {
+  for (const float scale : {1.0F, 0.3F, -0x1.8p-100F}) {
+    for (const bool saturate : {false, true}) {
+      const SweepScale parameters{scale, 0, GetParam(), saturate};
+      for (const KernelSet& set : kernel_sets()) {
+        if (!set.available()) continue;
+        EXPECT_EQ(oracle::sweep(set, parameters, 64 * testing::sweep_stride()), "")
+            << set.name << " scale " << scale << " saturate " << saturate;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, FloatSweepLong,
+                         ::testing::Values(Element::float8e4m3fn, Element::float8e4m3fnuz, Element::float8e5m2,
+                                           Element::float8e5m2fnuz, Element::float4e2m1),
+                         [](const auto& parameter) {
+                           return "Type" + std::to_string(static_cast<int>(parameter.param));
+                         });
 
 }  // namespace
 }  // namespace qconform::reference

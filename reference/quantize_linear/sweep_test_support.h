@@ -13,12 +13,14 @@ namespace qconform::reference::oracle {
 struct SweepScale {
   float scale;
   std::int32_t zero_point;
-  Element y_type;
+  Element y_type;  ///< of at most 8 bits
+  bool saturate = true;
 };
 
-/// Runs `set` on float32 patterns and compares with the steps: on chunks of 2^16 neighbouring
+/// Runs `set` on float32 patterns and compares with the steps: on chunks of 2^12 neighbouring
 /// patterns, those that hold a step and every `stride`-th one. Stride 1 is all 2^32 patterns.
-/// Returns the first difference as text; empty when there is none.
+/// Returns the first difference as text; empty when there is none, and where an
+/// optimized set has no kernel.
 [[nodiscard]] std::string sweep(const KernelSet& set, const SweepScale& parameters, std::int64_t stride);
 
 }  // namespace qconform::reference::oracle
