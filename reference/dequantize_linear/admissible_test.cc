@@ -83,8 +83,9 @@ const std::vector<Arithmetic>& arithmetics() {
       {"D1 from a float8e8m0 scale", 25, small, Element::float8e8m0, kF32, {kOnce}, ""},
       {"D2 before 23", 10, int32, kF32, kF32, {{kF32, kNone, kNone}, kOnce}, "D2"},
       {"D2 from 23", 23, int32, kF32, kF32, {{kF32, kNone, kNone}}, ""},
-      {"D4", 19, small, kF16, kF16, {kOnce, {kF16, kNone, kNone}}, "D4"},
-      {"D4 bfloat16", 21, small, kBf16, kBf16, {kOnce, {kBf16, kNone, kNone}}, "D4"},
+      {"D4", 19, small, kF16, kF16, {kOnce, {kF16, kNone, kNone}, {kNone, kNone, kF32}}, "D4"},
+      {"D4 bfloat16", 21, small, kBf16, kBf16, {kOnce, {kBf16, kNone, kNone}, {kNone, kNone, kF32}}, "D4"},
+      {"D4 from 23", 23, small, kF16, kF16, {kOnce, {kF16, kNone, kNone}}, "D4"},
       {"D4 wide scale", 23, small, kF32, kBf16, {kOnce, {kBf16, kNone, kNone}, {kBf16, kBf16, kNone}}, "D4"},
       {"D4 float8e8m0 scale", 24, small, Element::float8e8m0, kBf16, {kOnce, {kBf16, kNone, kNone}}, "D4"},
       {"D4 and D2", 21, int32, kBf16, kBf16, {kOnce, {kBf16, kNone, kNone}, {kF32, kNone, kF32}}, "D4"},
@@ -185,6 +186,19 @@ AdmissibleBits set_for(Element type, std::uint64_t x_bits, double scale, double 
 
 std::uint64_t bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
+}
+
+// 31957 * 0x1.C18p-5 lies 2^-14 below the tie between 1753 and 1754; in float32 it is that tie.
+TEST(AdmissibleDequantize, AProductMayGoThroughFloat32BeforeVersion23) {
+  const auto set_at = [](int version) {
+    DequantizeLinear node = node_of(kPlain, Element::uint16, 0x1.C18p-5, 0);
+    node.scale_type = node.y_type = kF16;
+    node.version = version;
+    return members(admissible_dequantize(node, 31957, 0, Latitude::onnx));
+  };
+  constexpr std::uint64_t k1753 = 0x66D9;
+  EXPECT_EQ(set_at(21), (std::set<std::uint64_t>{k1753, k1753 + 1}));
+  EXPECT_EQ(set_at(23), (std::set<std::uint64_t>{k1753}));
 }
 
 TEST(AdmissibleDequantize, ZerosHaveTheSignOfTheProduct) {

@@ -32,7 +32,8 @@ Multiplications::Multiplications(const DequantizeLinear& node) {
   add(MultiplicationMethod::once, "D4");
   add(MultiplicationMethod::difference_rounded, "D4");
   if (node.scale_type != node.y_type) add(MultiplicationMethod::operands_rounded, "D4");
-  if (is_int32) add(MultiplicationMethod::through_float32, "D2");
+  // Before version 23 no text gives the product a precision: float32 is the evaluator's.
+  if (is_int32 || node.version < 23) add(MultiplicationMethod::through_float32, is_int32 ? "D2" : "D4");
 }
 
 std::uint64_t multiply(const Multiplication& multiplication, Element type, double difference, double scale) {
