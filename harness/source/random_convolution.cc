@@ -41,9 +41,9 @@ struct Shape {
 };
 
 // Channel counts lie around the widths of vector registers one time in four.
-std::int64_t draw_channels(Rng& rng, std::int64_t most) {
+std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
   static constexpr std::int64_t kWidths[] = {4, 8, 16, 32};
-  if (rng.chance(1, 4)) {
+  if (swarm.draw(rng, Feature::register_widths, 1, 4)) {
     // Drawn one after the other: the order of evaluation within an expression is the compiler's.
     const std::int64_t width = rng.pick(kWidths);
     return std::clamp<std::int64_t>(width + rng.between(-1, 1), 1, most);
@@ -51,21 +51,24 @@ std::int64_t draw_channels(Rng& rng, std::int64_t most) {
   return rng.between(1, std::min<std::int64_t>(most, 6));
 }
 
-void draw_channels(Rng& rng, Shape& shape) {
-  switch (rng.below(8)) {
+void draw_channels(Rng& rng, const Swarm& swarm, Shape& shape) {
+  if (!swarm.draw(rng, Feature::groups, 3, 8)) {
+    shape.group_inputs = draw_channels(rng, swarm, 33);
+    shape.group_outputs = draw_channels(rng, swarm, 33);
+    return;
+  }
+  switch (rng.below(3)) {
     case 0:  // depthwise
-      shape.group = draw_channels(rng, 33);
+      shape.group = draw_channels(rng, swarm, 33);
       break;
     case 1:  // depthwise with a depth multiplier
       shape.group = rng.between(2, 5);
       shape.group_outputs = rng.between(2, 3);
       break;
-    case 2:
+    default:
       shape.group = rng.between(2, 4);
       shape.group_inputs = rng.between(1, 5);
       shape.group_outputs = rng.between(1, 5);
-      break;
-    default: shape.group_inputs = draw_channels(rng, 33); shape.group_outputs = draw_channels(rng, 33);
   }
 }
 
@@ -74,27 +77,26 @@ struct Pads {
   std::int64_t end;
 };
 
-Pads draw_pads(Rng& rng, std::int64_t extent) {
-  switch (rng.below(5)) {
-    case 0:
-    case 1: return {0, 0};
-    case 2: return {extent / 2, extent / 2};
-    case 3: return {rng.between(0, extent), rng.between(0, extent)};
+Pads draw_pads(Rng& rng, const Swarm& swarm, std::int64_t extent) {
+  if (!swarm.draw(rng, Feature::pads, 3, 5)) return {0, 0};
+  switch (rng.below(3)) {
+    case 0: return {extent / 2, extent / 2};
+    case 1: return {rng.between(0, extent), rng.between(0, extent)};
     default: return {rng.chance(1, 2) ? 0 : rng.between(0, 2), rng.between(0, 3)};
   }
 }
 
 // One spatial dimension. `outputs` bounds the output size, so that the whole stays small.
-void draw_axis(Rng& rng, std::int64_t outputs, Shape& shape) {
+void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, Shape& shape) {
   static constexpr std::int64_t kKernels[] = {1, 1, 2, 3, 3, 3, 4, 5};
-  static constexpr std::int64_t kSteps[] = {1, 1, 1, 1, 2, 2, 3};
+  static constexpr std::int64_t kSteps[] = {2, 2, 3};
   const std::int64_t kernel = rng.pick(kKernels);
-  const std::int64_t stride = rng.pick(kSteps);
-  const std::int64_t dilation = rng.pick(kSteps);
+  const std::int64_t stride = swarm.draw(rng, Feature::strides, 3, 7) ? rng.pick(kSteps) : 1;
+  const std::int64_t dilation = swarm.draw(rng, Feature::dilations, 3, 7) ? rng.pick(kSteps) : 1;
   const std::int64_t extent = (kernel - 1) * dilation + 1;
   const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
   const bool same = shape.auto_pad[0] == 'S';
-  const Pads pads = explicit_pads ? draw_pads(rng, extent) : Pads{0, 0};
+  const Pads pads = explicit_pads ? draw_pads(rng, swarm, extent) : Pads{0, 0};
   const std::int64_t output = rng.between(1, outputs);
   // The input that gives this output, with up to stride - 1 elements that no window reaches.
   const std::int64_t slack = rng.between(0, stride - 1);
@@ -107,17 +109,17 @@ void draw_axis(Rng& rng, std::int64_t outputs, Shape& shape) {
   shape.pad_end.push_back(pads.end);
 }
 
-Shape draw_shape(Rng& rng) {
-  static constexpr const char* kAutoPads[] = {"NOTSET", "NOTSET",     "NOTSET",     "NOTSET",
-                                              "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+Shape draw_shape(Rng& rng, const Swarm& swarm) {
+  static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
   Shape shape;
-  shape.auto_pad = rng.pick(kAutoPads);
-  shape.batch = rng.chance(1, 4) ? rng.between(2, 3) : 1;
-  draw_channels(rng, shape);
+  if (swarm.draw(rng, Feature::auto_pad, 3, 8)) shape.auto_pad = rng.pick(kAutoPads);
+  shape.batch = swarm.draw(rng, Feature::batch, 1, 4) ? rng.between(2, 3) : 1;
+  draw_channels(rng, swarm, shape);
   const std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
-  const std::int64_t outputs = rank == 1 ? 40 : rank == 2 ? (rng.chance(1, 8) ? 18 : 6) : 3;
-  for (std::size_t axis = 0; axis < rank; ++axis) draw_axis(rng, outputs, shape);
+  const bool large = swarm.draw(rng, Feature::large_images, 1, 8);
+  const std::int64_t outputs = rank == 1 ? 40 : rank == 2 ? (large ? 18 : 6) : 3;
+  for (std::size_t axis = 0; axis < rank; ++axis) draw_axis(rng, swarm, outputs, shape);
   return shape;
 }
 
@@ -146,16 +148,16 @@ ElementType draw_type8(Rng& rng) {
   return rng.chance(1, 2) ? ElementType::uint8 : ElementType::int8;
 }
 
-Tensor draw_w_zero_point(Rng& rng, ElementType type, std::int64_t channels, bool per_channel) {
-  if (!per_channel) return tensor8(type, {}, {random_zero_point(rng, type)});
+Tensor draw_w_zero_point(Rng& rng, const Swarm& swarm, ElementType type, std::int64_t channels, bool per_channel) {
+  if (!per_channel) return tensor8(type, {}, {random_zero_point(rng, type, swarm)});
   Values values;
-  for (std::int64_t m = 0; m < channels; ++m) values.push_back(random_zero_point(rng, type));
+  for (std::int64_t m = 0; m < channels; ++m) values.push_back(random_zero_point(rng, type, swarm));
   return tensor8(type, {channels}, values);
 }
 
-Tensor draw_w_scale(Rng& rng, std::int64_t channels, bool per_channel) {
-  if (!per_channel) return Tensor::scalar(ElementType::float32, random_scale(rng));
-  const float common = random_scale(rng);
+Tensor draw_w_scale(Rng& rng, const Swarm& swarm, std::int64_t channels, bool per_channel) {
+  if (!per_channel) return Tensor::scalar(ElementType::float32, random_scale(rng, swarm));
+  const float common = random_scale(rng, swarm);
   std::vector<float> values;
   for (std::int64_t m = 0; m < channels; ++m) {
     // Channels of one layer differ by a small factor, in (0.25, 2).
@@ -227,8 +229,8 @@ Tensor draw_bias(Rng& rng, std::int64_t channels, std::int64_t depth) {
 
 }  // namespace
 
-Case random_qlinear_conv(Rng& rng) {
-  const Shape shape = draw_shape(rng);
+Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
+  const Shape shape = draw_shape(rng, swarm);
   Case result;
   result.op_type = "QLinearConv";
   result.opset_version = 10;
@@ -236,14 +238,14 @@ Case random_qlinear_conv(Rng& rng) {
   const ElementType x_type = draw_type8(rng);
   const ElementType w_type = draw_type8(rng);
   const ElementType y_type = draw_type8(rng);
-  const bool per_channel = rng.chance(1, 2);
+  const bool per_channel = swarm.draw(rng, Feature::per_channel, 1, 2);
   const std::int64_t channels = shape.output_channels();
-  const std::int64_t x_zero_point = random_zero_point(rng, x_type);
-  const float x_scale = random_scale(rng);
-  Tensor w_scale = draw_w_scale(rng, channels, per_channel);
-  Tensor w_zero_point = draw_w_zero_point(rng, w_type, channels, per_channel);
-  Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point);
-  Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0));
+  const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
+  const float x_scale = random_scale(rng, swarm);
+  Tensor w_scale = draw_w_scale(rng, swarm, channels, per_channel);
+  Tensor w_zero_point = draw_w_zero_point(rng, swarm, w_type, channels, per_channel);
+  Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm);
+  Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm);
   const OutputParameters y = draw_output(rng, moments_of(x, x_zero_point), moments_of(w, integer_at(w_zero_point, 0)),
                                          x_scale * float_at(w_scale, 0), shape.depth(), y_type);
   result.inputs = {std::move(x),
@@ -254,22 +256,23 @@ Case random_qlinear_conv(Rng& rng) {
                    std::move(w_zero_point),
                    Tensor::scalar(ElementType::float32, y.scale),
                    tensor8(y_type, {}, {y.zero_point})};
-  if (rng.chance(1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
+  if (swarm.draw(rng, Feature::bias, 1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
   return result;
 }
 
-Case random_conv_integer(Rng& rng) {
-  const Shape shape = draw_shape(rng);
+Case random_conv_integer(Rng& rng, const Swarm& swarm) {
+  const Shape shape = draw_shape(rng, swarm);
   Case result;
   result.op_type = "ConvInteger";
   result.opset_version = 10;
   set_attributes(rng, shape, result);
   const ElementType x_type = draw_type8(rng);
   const ElementType w_type = draw_type8(rng);
-  const std::int64_t x_zero_point = random_zero_point(rng, x_type);
-  Tensor w_zero_point = draw_w_zero_point(rng, w_type, shape.output_channels(), rng.chance(1, 2));
-  result.inputs = {random_data8(rng, x_type, shape.x_shape(), x_zero_point),
-                   random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0))};
+  const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
+  Tensor w_zero_point =
+      draw_w_zero_point(rng, swarm, w_type, shape.output_channels(), swarm.draw(rng, Feature::per_channel, 1, 2));
+  result.inputs = {random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm),
+                   random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm)};
   switch (rng.below(8)) {
     case 0: break;  // neither zero point
     case 1: result.inputs.emplace_back(tensor8(x_type, {}, {x_zero_point})); break;

@@ -3,10 +3,11 @@
 
 #include "harness/core/case.h"
 #include "harness/source/rng.h"
+#include "harness/source/swarm.h"
 
 namespace qconform {
 
-[[nodiscard]] Case random_qlinear_conv(Rng& rng);
-[[nodiscard]] Case random_conv_integer(Rng& rng);
+[[nodiscard]] Case random_qlinear_conv(Rng& rng, const Swarm& swarm = Swarm());
+[[nodiscard]] Case random_conv_integer(Rng& rng, const Swarm& swarm = Swarm());
 
 }  // namespace qconform

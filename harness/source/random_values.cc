@@ -26,37 +26,36 @@ float random_float(Rng& rng, int exponent) {
   return std::bit_cast<float>(biased << 23 | fraction);
 }
 
-float random_scale(Rng& rng) {
+float random_scale(Rng& rng, const Swarm& swarm) {
   const auto exponent = static_cast<int>(rng.between(-12, 2));
   const auto power_of_two = std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
-  return rng.chance(1, 8) ? power_of_two : random_float(rng, exponent - 23);
+  return swarm.draw(rng, Feature::power_of_two_scales, 1, 8) ? power_of_two : random_float(rng, exponent - 23);
 }
 
-std::int64_t random_zero_point(Rng& rng, ElementType type) {
+std::int64_t random_zero_point(Rng& rng, ElementType type, const Swarm& swarm) {
   const auto [lo, hi] = ends_of(type);
-  switch (rng.below(6)) {
+  if (swarm.draw(rng, Feature::extreme_zero_points, 1, 3)) return rng.chance(1, 2) ? lo : hi;
+  switch (rng.below(4)) {
     case 0: return 0;
     case 1: return type == ElementType::int8 ? 0 : 128;
-    case 2: return lo;
-    case 3: return hi;
     default: return rng.between(lo, hi);
   }
 }
 
-Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape, std::int64_t quiet) {
+Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape, std::int64_t quiet,
+                    const Swarm& swarm) {
   Tensor tensor{type, std::move(shape), {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
   const auto [lo, hi] = ends_of(type);
-  const std::uint64_t style = rng.below(8);
-  if (style < 5) {
-    rng.fill(tensor.bytes);
-  } else if (style < 7) {
+  if (swarm.draw(rng, Feature::extreme_values, 1, 4)) {
     for (std::byte& byte : tensor.bytes) {
       const std::uint64_t draw = rng.below(16);
       byte = draw < 7 ? byte_of(lo) : draw < 14 ? byte_of(hi) : byte_of(rng.between(lo, hi));
     }
-  } else {
+  } else if (swarm.draw(rng, Feature::quiet_values, 1, 6)) {
     for (std::byte& byte : tensor.bytes) byte = rng.chance(3, 4) ? byte_of(quiet) : byte_of(rng.between(lo, hi));
+  } else {
+    rng.fill(tensor.bytes);
   }
   return tensor;
 }
