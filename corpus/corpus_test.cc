@@ -2,71 +2,53 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
+#include "corpus/committed_vectors.h"
 #include "harness/core/file.h"
 #include "harness/json/case_json.h"
 #include "harness/operators/operator.h"
-#include "harness/source/corpus.h"
 
 namespace qconform {
 namespace {
 
-std::vector<Case> corpus() {
-  std::vector<Case> cases;
-  Result<std::unique_ptr<CorpusSource>> source = CorpusSource::open("corpus", QCONFORM_CORPUS_DIRECTORY);
-  if (!source) ADD_FAILURE() << source.error().text();
-  while (source) {
-    Result<std::optional<Case>> next = (*source)->next();
-    if (!next) ADD_FAILURE() << next.error().text();
-    if (!next || !*next) break;
-    cases.push_back(std::move(**next));
-  }
-  return cases;
-}
-
-std::string name(const Case& vector) {
-  return vector.provenance.source + " " + vector.id;
-}
-
 TEST(Corpus, EveryVectorIsInItsLaneByOneOfItsRules) {
-  for (const Case& vector : corpus()) {
+  for (const Case& vector : committed_vectors()) {
     const Classification classification = classify(vector);
-    EXPECT_EQ(name_of(classification.expectation()), name_of(vector.expectation)) << name(vector);
+    EXPECT_EQ(name_of(classification.expectation()), name_of(vector.expectation)) << name_of_vector(vector);
     const reference::Remark* remark = classification.deciding_remark();
     EXPECT_TRUE(remark == nullptr || std::count(vector.rules.begin(), vector.rules.end(), remark->rule) == 1)
-        << name(vector);
+        << name_of_vector(vector);
   }
 }
 
 TEST(Corpus, EveryRecordedOutputIsTheReferences) {
   std::size_t recorded = 0;
-  for (const Case& vector : corpus()) {
+  for (const Case& vector : committed_vectors()) {
     if (!vector.recorded_output) continue;
     ++recorded;
     const Classification classification = classify(vector);
-    ASSERT_NE(classification.lowered, nullptr) << name(vector);
+    ASSERT_NE(classification.lowered, nullptr) << name_of_vector(vector);
     EXPECT_EQ(classification.lowered->evaluate(RoundingProfile::correctly_rounded), *vector.recorded_output)
-        << name(vector);
+        << name_of_vector(vector);
   }
   EXPECT_GT(recorded, 100U);
 }
 
 TEST(Corpus, EveryVectorTeaches) {
   std::set<std::string> ids;
-  for (const Case& vector : corpus()) {
-    EXPECT_GE(vector.note.size(), 10U) << name(vector);
-    EXPECT_NE(vector.expectation, Expectation::unstated) << name(vector);
-    EXPECT_TRUE(ids.insert(name(vector)).second) << name(vector);
-    EXPECT_TRUE(!vector.rules.empty() || vector.provenance.source.ends_with("windows.json")) << name(vector);
+  for (const Case& vector : committed_vectors()) {
+    EXPECT_GE(vector.note.size(), 10U) << name_of_vector(vector);
+    EXPECT_NE(vector.expectation, Expectation::unstated) << name_of_vector(vector);
+    EXPECT_TRUE(ids.insert(name_of_vector(vector)).second) << name_of_vector(vector);
+    EXPECT_TRUE(!vector.rules.empty() || vector.provenance.source.ends_with("windows.json")) << name_of_vector(vector);
   }
 }
 
 TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
   std::map<std::string, std::set<std::string>> rules;
-  for (const Case& vector : corpus()) rules[vector.op_type].insert(vector.rules.begin(), vector.rules.end());
+  for (const Case& vector : committed_vectors()) rules[vector.op_type].insert(vector.rules.begin(), vector.rules.end());
   std::set<std::string> convolution;
   for (int rule = 1; rule <= 21; ++rule) convolution.insert("C" + std::to_string(rule));
   EXPECT_THAT(rules["QLinearConv"], ::testing::IsSupersetOf(convolution));
@@ -89,7 +71,7 @@ TEST(Corpus, TheDocumentationsExampleIsOfTheCorpus) {
   ASSERT_TRUE(cases) << cases.error().text();
   ASSERT_EQ(cases->size(), 1U);
   EXPECT_EQ(cases_json(*cases), example);
-  std::vector<Case> vectors = corpus();
+  std::vector<Case> vectors = committed_vectors();
   const auto same = [&](const Case& vector) {
     return vector.id == cases->front().id && digest_of(vector) == digest_of(cases->front());
   };

@@ -14,11 +14,11 @@ Builder right(std::string id, std::string note, std::string rule) {
 
 // Input positions.
 struct QLinear {
-  static constexpr std::size_t x_scale = 1, x_zero_point = 2, w_scale = 4, w_zero_point = 5, y_scale = 6,
+  static constexpr std::size_t x_scale = 1, x_zero_point = 2, w = 3, w_scale = 4, w_zero_point = 5, y_scale = 6,
                                y_zero_point = 7, bias = 8;
 };
 struct Integer {
-  static constexpr std::size_t x_zero_point = 2, w_zero_point = 3;
+  static constexpr std::size_t w = 1, x_zero_point = 2, w_zero_point = 3;
 };
 
 template <typename Builder, typename Inputs>
@@ -34,6 +34,10 @@ void write_zero_points_of(Topic& topic) {
                     .input(Inputs::w_zero_point, make::int8({2, 1}, {1, 2})));
   topic.refused(
       start("w-zero-point-empty-list", "no value at all", "C11").input(Inputs::w_zero_point, make::int8({0}, {})));
+  topic.refused(
+      start("x-zero-point-empty-list", "no value at all", "C11").input(Inputs::x_zero_point, make::uint8({0}, {})));
+  topic.refused(start("x-omitted", "the empty string is no tensor", "C15").input(0, std::nullopt));
+  topic.refused(start("w-omitted", "the empty string is no tensor", "C15").input(Inputs::w, std::nullopt));
   topic.refused(start("x-zero-point-of-another-type", "int8 zero point for uint8 x", "C16")
                     .input(Inputs::x_zero_point, make::integer(ElementType::int8, 1)));
   topic.refused(start("x-zero-point-of-a-wider-type", "int32 zero point for uint8 x", "C16")
@@ -51,6 +55,24 @@ void write_qlinear(Topic& topic) {
                     .input(QLinear::y_scale, make::float32({2}, {1.0F, 2.0F})));
   topic.refused(start("y-zero-point-of-two", "y's parameters are scalars, for two output channels too", "C11")
                     .input(QLinear::y_zero_point, make::int8({2}, {1, 2})));
+  for (const auto& [name, position] : {std::pair{"x-scale", QLinear::x_scale}, std::pair{"y-scale", QLinear::y_scale},
+                                       std::pair{"w-scale", QLinear::w_scale}}) {
+    const std::string id = name;
+    topic.refused(start(id + "-of-rank-two", "one value, but of shape [1, 1]", "C11")
+                      .input(position, make::float32({1, 1}, {1.0F})));
+    topic.refused(start(id + "-empty-list", "no value at all", "C11").input(position, make::float32({0}, {})));
+    topic.refused(start(id + "-omitted", "the empty string is no scale", "C15").input(position, std::nullopt));
+    topic.refused(start(id + "-integer", "scales are float", "signature").input(position, make::int32({}, {1})));
+  }
+  topic.refused(start("w-scale-of-shape-2-1", "two values, but of shape [2, 1]", "C11")
+                    .input(QLinear::w_scale, make::float32({2, 1}, {1.0F, 2.0F})));
+  topic.refused(start("y-zero-point-of-rank-two", "one value, but of shape [1, 1]", "C11")
+                    .input(QLinear::y_zero_point, make::int8({1, 1}, {1})));
+  topic.refused(
+      start("y-zero-point-empty-list", "no value at all", "C11").input(QLinear::y_zero_point, make::int8({0}, {})));
+  topic.refused(start("y-zero-point-int32", "y is int8 or uint8, as its zero point says", "C14")
+                    .input(QLinear::y_zero_point, make::int32({}, {0})));
+  topic.refused(start("bias-empty-list", "no value at all", "C16").input(QLinear::bias, make::int32({0}, {})));
   topic.refused(start("w-scale-of-three", "three values for two output channels", "C11")
                     .input(QLinear::w_scale, make::float32({3}, {1.0F, 2.0F, 4.0F})));
   topic.refused(start("x-zero-point-omitted", "QLinearConv requires it: the empty string is no zero point", "C15")

@@ -26,9 +26,10 @@ constexpr const char* kUsage =
 
 Topics all_topics() {
   Topics topics;
-  for (const auto& write : {write_padding, write_auto_pad, write_windows, write_zero_points, write_empty,
-                            write_accumulation, write_geometry_refusals, write_input_refusals, write_rounding,
-                            write_bias, write_scales, write_quantize_linear, write_dequantize_linear}) {
+  for (const auto& write :
+       {write_padding, write_auto_pad, write_windows, write_zero_points, write_empty, write_tails, write_accumulation,
+        write_geometry_refusals, write_input_refusals, write_rounding, write_near_ties, write_bias, write_scales,
+        write_quantize_linear, write_dequantize_linear}) {
     write(topics);
   }
   return topics;

@@ -48,6 +48,16 @@ void Topic::add(Case vector, Expectation expectation) {
   cases_.push_back(std::move(vector));
 }
 
+void Topic::add_unlike_float32(Case vector) {
+  const Classification classification = classify(vector);
+  if (classification.lowered && classification.lowered->evaluate(RoundingProfile::ort_f32) ==
+                                    classification.lowered->evaluate(RoundingProfile::correctly_rounded)) {
+    problem(vector, "float32 and exact arithmetic give the same answer");
+  }
+  vector.tags.emplace_back("float32-departs");
+  add(std::move(vector), Expectation::valid);
+}
+
 void Topic::add_computed(Case vector, Expectation expectation) {
   const Classification classification = classify(vector);
   if (classification.lowered && !classification.value_is_open) {

@@ -63,6 +63,18 @@ TEST(Topic, RecordsNoAnswerWhereSeveralAreRight) {
   EXPECT_THAT(topic.problems(), ElementsAre(HasSubstr("more than one answer is right")));
 }
 
+TEST(Topic, NoticesWhereFloat32DoesNotDepart) {
+  const auto with_sum = [](std::int64_t sum) {
+    return QLinearConvBuilder().id(std::to_string(sum)).note("a note").y_scale(0x1p25F).bias({sum - 1});
+  };
+  Topic topic("t.json");
+  topic.open_unlike_float32(with_sum(16777217));
+  EXPECT_THAT(topic.problems(), IsEmpty());
+  EXPECT_THAT(topic.cases().front().tags, ElementsAre("float32-departs"));
+  topic.open_unlike_float32(with_sum(16777216));
+  EXPECT_THAT(topic.problems(), ElementsAre(HasSubstr("float32 and exact arithmetic give the same answer")));
+}
+
 TEST(Topic, NoticesRepeatedIdsAndMissingNotes) {
   Topic topic("t.json");
   topic.computed(start());

@@ -15,12 +15,14 @@ void write_auto_pad(Topics& topics);
 void write_windows(Topics& topics);
 void write_zero_points(Topics& topics);
 void write_empty(Topics& topics);
+void write_tails(Topics& topics);
 void write_accumulation(Topics& topics);
 void write_geometry_refusals(Topics& topics);
 void write_input_refusals(Topics& topics);
 
 // QLinearConv alone.
 void write_rounding(Topics& topics);
+void write_near_ties(Topics& topics);
 void write_bias(Topics& topics);
 void write_scales(Topics& topics);
 

@@ -28,7 +28,7 @@ void write(Topic& topic) {
               {1, 1, 2, 2}, {10, 30, 40, 60});
   topic.known(
       vector<Builder>("pointwise-groups", "1x1 and group 2: each half of the output reads its own half of the input",
-                      {}, {"group", "1x1"})
+                      {}, {"group", "1x1", "power-groups"})
           .x(make::uint8({1, 4, 1, 1}, {1, 2, 3, 4}))
           .w(make::int8({2, 2, 1, 1}, {1, 10, 1, 10}))
           .group(2),
@@ -38,7 +38,7 @@ void write(Topic& topic) {
                   .w(make::int8({4, 1, 2}, {1, 0, 0, 1, 5, 0, 0, 5}))
                   .group(2),
               {1, 4, 1}, {1, 2, 15, 20});
-  topic.known(vector<Builder>("second-image-of-a-batch", "N=2: image 1 has its own data", {}, {"batch"})
+  topic.known(vector<Builder>("second-image-of-a-batch", "N=2: image 1 has its own data", {}, {"batch", "power-batch"})
                   .x(make::uint8({2, 1, 2}, {1, 2, 30, 40}))
                   .w(make::int8({1, 1, 2}, {1, 2})),
               {2, 1, 1}, {5, 110});
@@ -49,10 +49,29 @@ void write(Topic& topic) {
                      .pads({0, 1, 0, 1, 0, 2}));
   topic.computed(wide_vector<Builder>(11, "more-output-channels-than-lanes",
                                       "M=17: one channel beyond vectors of 16, with C=3 beyond groups of 4", {},
-                                      {"tail"})
+                                      {"tail", "power-tails"})
                      .x(pattern(ElementType::uint8, {1, 3, 1, 2}, 250, 77))
                      .x_zero_point(128)
                      .w(pattern(ElementType::int8, {17, 3, 1, 1}, -128, 47)));
+  topic.known(vector<Builder>("kernel-shape-stated", "kernel_shape as w has it, not square", {"C7"}, {"kernel"})
+                  .x(make::uint8({1, 1, 2, 2}, {1, 2, 3, 4}))
+                  .w(make::int8({1, 1, 1, 2}, {1, 10}))
+                  .kernel_shape({1, 2}),
+              {1, 1, 2, 1}, {21, 43});
+  topic.computed(wide_vector<Builder>(9, "padded-batch",
+                                      "N=3 with padding: the border of an image is padding, not its neighbour's rows",
+                                      {"C1"}, {"batch", "padding", "power-batch"})
+                     .x(pattern(ElementType::uint8, {3, 1, 2, 2}, 19, 83))
+                     .x_zero_point(90)
+                     .w(pattern(ElementType::int8, {2, 1, 2, 2}, 50, -39))
+                     .pads({1, 0, 0, 1}));
+  topic.known(
+      vector<Builder>("seven-dimensions", "five spatial dimensions: attributes of five and ten values", {}, {"5d"})
+          .x(make::uint8({1, 1, 2, 1, 1, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))
+          .w(make::int8({1, 1, 2, 1, 1, 1, 2}, {1, 2, 3, 4}))
+          .strides({1, 1, 1, 1, 2})
+          .pads({0, 0, 0, 0, 0, 0, 0, 0, 0, 1}),
+      {1, 1, 1, 1, 1, 2, 2}, {1 + 4 + 21 + 32, 3 + 27, 4 + 10 + 30 + 44, 6 + 36});
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ void write_per_channel(Topic& topic) {
           vector<Builder>("w-zero-point-differs-by-channel",
                           "three channels of equal weights and zero points 1, 2, 3; M equals the kernel's width, so "
                           "that a wrong broadcast still fits",
-                          {"C13"}, {"per-channel"})
+                          {"C13"}, {"per-channel", "power-channel-zero-point"})
               .x(make::uint8({1, 1, 1, 3}, {1, 2, 3}))
               .w(make::int8({3, 1, 1, 3}, {3, 3, 3, 3, 3, 3, 3, 3, 3})),
           {1, 2, 3}),
@@ -23,12 +23,30 @@ void write_per_channel(Topic& topic) {
                               "w-zero-point-of-groups",
                               "two groups of two channels: the zero point's index is the channel, not its place in the "
                               "group",
-                              {"C13"}, {"per-channel", "group"})
+                              {"C13"}, {"per-channel", "group", "power-channel-zero-point"})
                               .x(make::uint8({1, 2, 1, 1}, {10, 20}))
                               .w(make::int8({4, 1, 1, 1}, {5, 5, 5, 5}))
                               .group(2),
                           {0, 1, 2, 3}),
               {1, 4, 1, 1}, {50, 40, 60, 40});
+  topic.known(per_channel(vector<Builder>("w-zero-point-at-both-ends",
+                                          "int8 zero points -128, 127, 0: differences of up to 255 in either direction",
+                                          {"C13"}, {"per-channel", "power-channel-zero-point"})
+                              .x(make::int8({1, 1, 1}, {2}))
+                              .x_zero_point(1)
+                              .w(make::int8({3, 1, 1}, {-1, 0, -128})),
+                          {-128, 127, 0}),
+              {1, 3, 1}, {127, -127, -128});
+  topic.known(per_channel(vector<Builder>("unsigned-w-zero-point-differs-by-channel",
+                                          "uint8 weights and zero points 0, 128, 255, with padding and x's zero point",
+                                          {"C13", "C1"}, {"per-channel", "padding", "power-channel-zero-point"})
+                              .x(make::uint8({1, 1, 2}, {201, 203}))
+                              .x_zero_point(200)
+                              .w(make::uint8({3, 1, 2}, {1, 2, 129, 126, 254, 250}))
+                              .w_zero_point(0)
+                              .pads({1, 1}),
+                          {0, 128, 255}),
+              {1, 3, 3}, {2, 7, 3, -2, -5, 3, -5, -16, -3});
   topic.known(
       vector<Builder>("both-zero-points", "x - 100 and w - 50 for two taps: the cross term K * x_zp * w_zp is 10000",
                       {"C13"}, {"zero-point"})
@@ -99,6 +117,24 @@ void write(Topic& topic) {
   write_shapes<Builder>(topic);
 }
 
+// Rule C11 for the parameters that QLinearConv alone has.
+void write_shapes_of_scales(Topic& topic) {
+  const auto base = [](const char* id, const char* note) {
+    return vector<QLinearConvBuilder>(id, note, {"C11"}, {"shapes"})
+        .x(make::uint8({1, 1, 2}, {13, 15}))
+        .x_zero_point(10)
+        .w(make::int8({2, 1, 1}, {4, 6}));
+  };
+  constexpr std::size_t x_scale = 1, w_scale = 4, y_scale = 6, y_zero_point = 7;
+  const char* note = "shape [1] where a scalar is meant: its value, or an error";
+  topic.tolerated(base("x-scale-of-shape-1", note).input(x_scale, make::float32({1}, {2.0F})));
+  topic.tolerated(base("y-scale-of-shape-1", note).input(y_scale, make::float32({1}, {2.0F})));
+  topic.tolerated(base("y-zero-point-of-shape-1", note).input(y_zero_point, make::int8({1}, {7})));
+  topic.tolerated(base("w-scale-of-shape-1", "shape [1] beside M=2 and a scalar zero point: its value, or an error")
+                      .rules({"C11", "C12"})
+                      .input(w_scale, make::float32({1}, {2.0F})));
+}
+
 void write_mixed_granularity(Topic& topic) {
   const auto base = [](const char* id, const char* note) {
     return vector<QLinearConvBuilder>(id, note, {"C12"}, {"shapes", "per-channel"})
@@ -112,6 +148,12 @@ void write_mixed_granularity(Topic& topic) {
   topic.tolerated(base("w-zero-point-per-channel-with-scalar-scale", "the scalar holds for every channel, or an error")
                       .w_scale(1.0F)
                       .w_zero_point({1, 2}));
+  const auto one_channel = [&base](const char* id) {
+    return base(id, "M=1: shape [1] beside a scalar: the same value either way, or an error")
+        .w(make::int8({1, 1, 1}, {4}));
+  };
+  topic.tolerated(one_channel("w-scale-of-shape-1-with-scalar-zero-point").w_scale(std::vector<float>{2.0F}));
+  topic.tolerated(one_channel("w-zero-point-of-shape-1-with-scalar-scale").w_zero_point(std::vector<std::int64_t>{1}));
 }
 
 void write_omitted(Topic& topic) {
@@ -122,6 +164,19 @@ void write_omitted(Topic& topic) {
                   .w(make::int8({1, 1, 1}, {4}))
                   .w_zero_point(1),
               {1, 1, 2}, {39, 45});
+  topic.known(vector<ConvIntegerBuilder>("x-zero-point-empty-beside-per-channel-w-zero-point",
+                                         "input 2 is the empty string, input 3 has one value per channel",
+                                         {"C15", "C13"}, {"omitted", "per-channel"})
+                  .x(make::int8({1, 1, 2}, {-13, 15}))
+                  .w(make::int8({2, 1, 1}, {4, 4}))
+                  .w_zero_point({1, 5}),
+              {1, 2, 2}, {-39, 45, 13, -15});
+  topic.known(
+      vector<ConvIntegerBuilder>("w-zero-point-omitted", "three inputs: w's zero point is 0", {"C15"}, {"omitted"})
+          .x(make::uint8({1, 1, 2}, {13, 15}))
+          .x_zero_point(10)
+          .w(make::int8({1, 1, 1}, {4})),
+      {1, 1, 2}, {12, 20});
   topic.known(vector<ConvIntegerBuilder>("both-zero-points-omitted", "two inputs alone: both zero points are 0",
                                          {"C15"}, {"omitted"})
                   .x(make::uint8({1, 1, 2}, {13, 15}))
@@ -134,6 +189,7 @@ void write_omitted(Topic& topic) {
 void write_zero_points(Topics& topics) {
   write_both(topics, "zero_points", []<typename Builder>(Topic& topic) { write<Builder>(topic); });
   write_omitted(topics.back());
+  write_shapes_of_scales(topics[topics.size() - 2]);
   write_mixed_granularity(topics[topics.size() - 2]);
 }
 
