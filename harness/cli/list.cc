@@ -8,6 +8,7 @@
 #include "harness/cli/command.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
+#include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
 #include "harness/source/select.h"
 #include "reference/kernels.h"
@@ -50,6 +51,34 @@ std::vector<Row> operator_rows() {
   return rows;
 }
 
+std::vector<std::string_view> operators_of(const HazardInfo& hazard) {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : kHazardOperators) {
+    if (hazard.concerns(name)) names.push_back(name);
+  }
+  return names;
+}
+
+// Explanations take more than a line each.
+void print_hazards() {
+  for (const HazardInfo& info : hazards()) {
+    fmt::print("{}   {} (rules {})\n", info.id, fmt::join(operators_of(info), ", "), info.rules);
+    fmt::print("    {}: {}\n", info.label, info.explanation);
+  }
+}
+
+void print_hazards_json() {
+  auto list = nlohmann::ordered_json::array();
+  for (const HazardInfo& info : hazards()) {
+    list.push_back({{"name", info.id},
+                    {"label", info.label},
+                    {"operators", operators_of(info)},
+                    {"rules", info.rules},
+                    {"description", info.explanation}});
+  }
+  fmt::print("{}\n", list.dump(2));
+}
+
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     fmt::print("{:<18} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
@@ -64,6 +93,20 @@ void print_json(const std::vector<Row>& rows) {
     list.push_back(std::move(entry));
   }
   fmt::print("{}\n", list.dump(2));
+}
+
+// A subcommand of `list` with its --json.
+template <typename Print>
+void add_topic(CLI::App& list, const char* name, const char* description, Action& action, Print print) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* topic = list.add_subcommand(name, description);
+  topic->add_flag("--json", *json, "Print JSON");
+  topic->callback([json, print, &action] {
+    action = [json, print] {
+      print(*json);
+      return kConforms;
+    };
+  });
 }
 
 }  // namespace
@@ -81,20 +124,16 @@ void add_list(CLI::App& app, Action& action) {
       {"profiles", "Which right answer can be asked for", profile_rows},
       {"operators", "Operators and their versions", operator_rows},
   };
-  CLI::App* command = app.add_subcommand("list", "Say what there is: backends, kernels, suites, profiles, operators");
+  CLI::App* command =
+      app.add_subcommand("list", "Say what there is: backends, kernels, suites, profiles, operators, hazards");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   for (const Topic& topic : kTopics) {
-    auto json = std::make_shared<bool>(false);
-    CLI::App* sub = command->add_subcommand(topic.name, topic.description);
-    sub->add_flag("--json", *json, "Print JSON");
-    sub->callback([json, &topic, &action] {
-      action = [json, &topic] {
-        *json ? print_json(topic.rows()) : print_rows(topic.rows());
-        return kConforms;
-      };
-    });
+    add_topic(*command, topic.name, topic.description, action,
+              [rows = topic.rows](bool json) { json ? print_json(rows()) : print_rows(rows()); });
   }
+  add_topic(*command, "hazards", "Where real kernels go wrong, and what runs count", action,
+            [](bool json) { json ? print_hazards_json() : print_hazards(); });
 }
 
 }  // namespace qconform::cli

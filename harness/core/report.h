@@ -10,6 +10,7 @@
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
 #include "harness/core/verdict.h"
+#include "harness/hazards/coverage.h"
 
 namespace qconform {
 
@@ -102,6 +103,7 @@ struct Report {
   std::string profile;
   std::string overflow;  ///< policy for rule C17
   std::vector<SuiteResult> suites;
+  HazardCoverage hazards;  ///< of every case that has a right answer
   std::vector<BackendResult> backends;
   std::vector<Finding> findings;
   StageTimes times;

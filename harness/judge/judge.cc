@@ -142,7 +142,9 @@ Expected expect(const Case& test_case, const Policy& policy) {
 void assess(const Case& test_case, Expected& expected) {
   const Classification& classification = expected.classification;
   if (expected.output) {
-    expected.power = classification.lowered->power(expected.policy);
+    const Survey survey = classification.lowered->survey(expected.policy);
+    expected.power = survey.power;
+    expected.hazards = survey.hazards;
     expected.doubt = doubt(*expected.output, expected.power);
   }
   if (test_case.recorded_output) {

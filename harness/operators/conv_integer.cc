@@ -1,8 +1,11 @@
 #include "harness/operators/conv_integer.h"
 
+#include <algorithm>
 #include <array>
 
+#include "harness/hazards/convolution_hazards.h"
 #include "harness/operators/convolution.h"
+#include "reference/numerics/saturate.h"
 
 namespace qconform {
 namespace {
@@ -17,8 +20,8 @@ constexpr std::array<std::int64_t, 1> kVersions{10};
 
 class LoweredConvInteger final : public Lowered {
  public:
-  LoweredConvInteger(reference::ConvInteger node, const Tensor& x, const Tensor& w)
-      : node_(std::move(node)), x_(x), w_(w) {}
+  LoweredConvInteger(reference::ConvInteger node, const Tensor& x, const Tensor& w, bool same_padding)
+      : node_(std::move(node)), x_(x), w_(w), same_padding_(same_padding) {}
 
   [[nodiscard]] ElementType output_type() const override { return ElementType::int32; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
@@ -26,10 +29,9 @@ class LoweredConvInteger final : public Lowered {
   }
 
   [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
-    const std::vector<std::int64_t> shape = output_shape();
-    std::vector<std::int32_t> sums(static_cast<std::size_t>(elements_of(shape)));
-    reference::conv_integer(node_, x_.bytes, w_.bytes, sums);
-    return Tensor::of(ElementType::int32, shape, sums);
+    std::vector<std::int32_t> wrapped(sums().size());
+    std::transform(sums().begin(), sums().end(), wrapped.begin(), reference::wrap_to_int32);
+    return Tensor::of(ElementType::int32, output_shape(), wrapped);
   }
 
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
@@ -45,6 +47,18 @@ class LoweredConvInteger final : public Lowered {
     return right_values(index, policy).text();
   }
 
+  [[nodiscard]] Survey survey(const Policy&) const override {
+    Survey survey;
+    count_convolution_hazards({.operands = node_.operands,
+                               .same_padding = same_padding_,
+                               .w_scale = {},
+                               .x = x_.bytes,
+                               .w = w_.bytes,
+                               .sums = sums()},
+                              survey.hazards);
+    return survey;
+  }
+
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                  RoundingProfile) const override {
     return kernels.conv_integer(node_, w_.bytes);
@@ -55,7 +69,7 @@ class LoweredConvInteger final : public Lowered {
   }
 
  private:
-  // Computed once, and only when an output differs from the reference's.
+  // Computed once, and only when something asks for them.
   [[nodiscard]] const std::vector<std::int64_t>& sums() const {
     if (!sums_) sums_ = exact_sums(node_.operands, x_, w_);
     return *sums_;
@@ -68,6 +82,7 @@ class LoweredConvInteger final : public Lowered {
   reference::ConvInteger node_;
   const Tensor& x_;
   const Tensor& w_;
+  bool same_padding_;
   mutable std::optional<std::vector<std::int64_t>> sums_;
 };
 
@@ -77,8 +92,8 @@ Classification classify_conv_integer(const Case& test_case) {
   if (!reader.check_signature(convolution_attributes())) return result;
   auto operands = read_convolution(reader, result.contract);
   if (!operands) return result;
-  result.lowered = std::make_unique<LoweredConvInteger>(reference::ConvInteger{std::move(*operands)},
-                                                        *reader.input("x"), *reader.input("w"));
+  result.lowered = std::make_unique<LoweredConvInteger>(
+      reference::ConvInteger{std::move(*operands)}, *reader.input("x"), *reader.input("w"), has_same_padding(reader));
   return result;
 }
 

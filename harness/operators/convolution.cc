@@ -59,6 +59,10 @@ std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reade
       .bias = {}};
 }
 
+bool has_same_padding(const NodeReader& reader) {
+  return reader.string_attribute("auto_pad", "NOTSET").starts_with("SAME");
+}
+
 std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(elements_of(operands.geometry.output_shape())));
   reference::accumulate(operands, x.bytes, w.bytes, sums);

@@ -29,6 +29,9 @@ template <typename T>
 /// The attributes that both convolutions take.
 [[nodiscard]] std::span<const AttributeSignature> convolution_attributes();
 
+/// Whether auto_pad is SAME_UPPER or SAME_LOWER.
+[[nodiscard]] bool has_same_padding(const NodeReader& reader);
+
 /// All sums of the case, bias included, exactly.
 [[nodiscard]] std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x,
                                                    const Tensor& w);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/hazards/linear_hazards.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "harness/operators/quantization_parameters.h"
 #include "reference/numerics/bits.h"
@@ -45,8 +46,14 @@ constexpr LinearVersion kByVersion[] = {
 
 class LoweredDequantizeLinear final : public LoweredByBits {
  public:
-  LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type)
-      : LoweredByBits(x, y_type), node_(std::move(node)) {}
+  LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
+      : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
+
+  [[nodiscard]] Survey survey(const Policy&) const override {
+    Survey survey;
+    count_dequantize_hazards(node_, axis_, x().bytes, survey.hazards);
+    return survey;
+  }
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
@@ -70,6 +77,7 @@ class LoweredDequantizeLinear final : public LoweredByBits {
   }
 
   reference::DequantizeLinear node_;
+  std::int64_t axis_;  ///< as the node states it: for hazards
 };
 
 // Rule D3.
@@ -128,7 +136,8 @@ Classification classify_dequantize_linear(const Case& test_case) {
                                    .version = version.version,
                                    .x_scale = std::move(parameters->scale),
                                    .x_zero_point = std::move(parameters->zero_point)};
-  result.lowered = std::make_unique<LoweredDequantizeLinear>(std::move(node), x, *y_type);
+  result.lowered =
+      std::make_unique<LoweredDequantizeLinear>(std::move(node), x, *y_type, reader.int_attribute("axis", 1));
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include "harness/core/case.h"
 #include "harness/core/error.h"
 #include "harness/core/profile.h"
+#include "harness/hazards/hazard.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels.h"
 #include "reference/linear_quantization/admissible_bits.h"
@@ -47,6 +48,12 @@ struct Power {
   std::uint64_t open = 0;        ///< elements with more than two right values: more than a tie or a rounding apart
 };
 
+/// What one look at all elements tells, whoever computes the case.
+struct Survey {
+  Power power;
+  HazardCounts hazards;
+};
+
 /// A case, parsed and checked. Refers to the case's tensors: the case must outlive it.
 class Lowered {
  public:
@@ -67,11 +74,8 @@ class Lowered {
   [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
   /// Whether elements have tiers: QLinearConv.
   [[nodiscard]] virtual bool has_tiers() const { return false; }
-  /// How much the case can show, whoever computes it.
-  [[nodiscard]] virtual Power power(const Policy& policy) const {
-    static_cast<void>(policy);
-    return {};
-  }
+  /// How much the case can show, and which hazards it reaches.
+  [[nodiscard]] virtual Survey survey(const Policy& policy) const = 0;
   /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
   /// element by element; empty for the others. The first one is that of evaluate().
   [[nodiscard]] virtual std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,

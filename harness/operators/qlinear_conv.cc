@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "harness/hazards/convolution_hazards.h"
+#include "harness/hazards/requantization_hazards.h"
 #include "harness/operators/convolution.h"
 #include "harness/operators/exact_text.h"
 #include "reference/numerics/admissible_bulk.h"
@@ -28,8 +30,9 @@ constexpr std::array<std::int64_t, 1> kVersions{10};
 
 class LoweredQLinearConv final : public Lowered {
  public:
-  LoweredQLinearConv(reference::QLinearConv node, const Tensor& x, const Tensor& w, ElementType y_type)
-      : node_(std::move(node)), x_(x), w_(w), y_type_(y_type) {}
+  LoweredQLinearConv(reference::QLinearConv node, const Tensor& x, const Tensor& w, ElementType y_type,
+                     bool same_padding)
+      : node_(std::move(node)), x_(x), w_(w), y_type_(y_type), same_padding_(same_padding) {}
 
   [[nodiscard]] ElementType output_type() const override { return y_type_; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
@@ -70,16 +73,19 @@ class LoweredQLinearConv final : public Lowered {
 
   [[nodiscard]] bool has_tiers() const override { return true; }
 
-  [[nodiscard]] Power power(const Policy& policy) const override {
-    Power power;
+  [[nodiscard]] Survey survey(const Policy& policy) const override {
+    Survey survey;
+    count_convolution_hazards({.operands = node_.operands,
+                               .same_padding = same_padding_,
+                               .w_scale = node_.w_scale,
+                               .x = x_.bytes,
+                               .w = w_.bytes,
+                               .sums = sums()},
+                              survey.hazards);
     for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
-      const ChannelTest test = channel_test(parameters);
-      for (std::size_t i = begin; i < end; ++i) {
-        if (policy.profile != Profile::dml_doc && decided_value(test, sums()[i])) continue;
-        add_power(i, parameters, policy, power);
-      }
+      survey_channel(parameters, begin, end, policy, survey);
     });
-    return power;
+    return survey;
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -126,9 +132,27 @@ class LoweredQLinearConv final : public Lowered {
     return policy.profile == Profile::dml_doc ? reference::FloatAccuracy::directml : reference::FloatAccuracy::ieee;
   }
 
-  void add_power(std::size_t i, const reference::Requantization& parameters, const Policy& policy, Power& power) const {
-    const std::int64_t sum = sums()[i];
-    switch (reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale)) {
+  // Elements of one channel. Most are plainly decided, by a multiplication and a few comparisons.
+  void survey_channel(const reference::Requantization& parameters, std::size_t begin, std::size_t end,
+                      const Policy& policy, Survey& survey) const {
+    const ChannelTest test = channel_test(parameters);
+    const auto& bias = node_.operands.bias;
+    const RequantizationHazards hazards(parameters, bias.empty() ? 0 : bias[channel_of(begin)]);
+    const bool examine_all = policy.profile == Profile::dml_doc;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int64_t sum = sums()[i];
+      const double value = static_cast<double>(sum) * test.multiplier;
+      hazards.count(sum, value, survey.hazards);
+      if (!examine_all && decided_value(test, sum)) continue;
+      const auto distance = reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale);
+      hazards.count_tie(value, distance, survey.hazards);
+      add_power(i, distance, parameters, policy, survey.power);
+    }
+  }
+
+  void add_power(std::size_t i, reference::TieDistance distance, const reference::Requantization& parameters,
+                 const Policy& policy, Power& power) const {
+    switch (distance) {
       case reference::TieDistance::exact: ++power.exact_ties; break;
       case reference::TieDistance::near: ++power.near_ties; break;
       case reference::TieDistance::far: break;
@@ -155,6 +179,7 @@ class LoweredQLinearConv final : public Lowered {
   const Tensor& x_;
   const Tensor& w_;
   ElementType y_type_;
+  bool same_padding_;
   mutable std::optional<std::vector<std::int64_t>> sums_;
   mutable std::optional<std::vector<std::int64_t>> magnitudes_;
 };
@@ -223,8 +248,8 @@ Classification classify_qlinear_conv(const Case& test_case) {
                               .y_scale = float_at(*reader.input("y_scale"), 0),
                               .y_zero_point = scalar_or(reader.input("y_zero_point"), 0)};
   result.value_is_open = note_odd_scales(node, result.contract);
-  result.lowered =
-      std::make_unique<LoweredQLinearConv>(std::move(node), *reader.input("x"), *reader.input("w"), y_type);
+  result.lowered = std::make_unique<LoweredQLinearConv>(std::move(node), *reader.input("x"), *reader.input("w"), y_type,
+                                                        has_same_padding(reader));
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/hazards/linear_hazards.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "harness/operators/quantization_parameters.h"
 #include "reference/numerics/bits.h"
@@ -51,8 +52,14 @@ constexpr TypeSet kPrecisions{float32, float16, bfloat16, float64};
 
 class LoweredQuantizeLinear final : public LoweredByBits {
  public:
-  LoweredQuantizeLinear(reference::QuantizeLinear node, const Tensor& x, ElementType y_type)
-      : LoweredByBits(x, y_type), node_(std::move(node)) {}
+  LoweredQuantizeLinear(reference::QuantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
+      : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
+
+  [[nodiscard]] Survey survey(const Policy&) const override {
+    Survey survey;
+    count_quantize_hazards(node_, axis_, x().bytes, survey.hazards);
+    return survey;
+  }
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
@@ -76,6 +83,7 @@ class LoweredQuantizeLinear final : public LoweredByBits {
   }
 
   reference::QuantizeLinear node_;
+  std::int64_t axis_;  ///< as the node states it: for hazards
 };
 
 // Rule Q5 (bad scales as C21). Returns whether any in-range value is right.
@@ -169,7 +177,8 @@ Classification classify_quantize_linear(const Case& test_case) {
                                  .version = version.version,
                                  .y_scale = std::move(parameters->scale),
                                  .y_zero_point = integers(parameters->zero_point, is_integer(*y_type))};
-  result.lowered = std::make_unique<LoweredQuantizeLinear>(std::move(node), x, *y_type);
+  result.lowered =
+      std::make_unique<LoweredQuantizeLinear>(std::move(node), x, *y_type, reader.int_attribute("axis", 1));
   return result;
 }
 

@@ -22,6 +22,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// The types of data and weights, and of the output: "uint8 int8 uint8".
+std::string type_mix(const Case& test_case, const Expected& expected) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  std::string mix;
+  for (std::size_t i = 0; i < known->inputs.size(); ++i) {
+    if (known->inputs[i].role != InputRole::parameter) mix += name_of(test_case.inputs[i]->type) + " ";
+  }
+  return mix + name_of(expected.output->type);
+}
+
 class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
@@ -54,6 +64,7 @@ class Campaign {
     stopwatch_.lap(report_.times.reference);
     assess(test_case, expected);
     count(test_case, expected, suite);
+    if (expected.output) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       BackendResult& result = report_.backends[i];
       stopwatch_.lap(report_.times.judge);

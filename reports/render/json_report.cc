@@ -34,6 +34,38 @@ Json suite_json(const SuiteResult& suite) {
           {"disputed", suite.disputed}};
 }
 
+Json tally_json(const HazardTally& tally) {
+  return {{"cases", tally.cases}, {"elements", tally.elements}};
+}
+
+// Where a hazard was reached: operator, element types, counts.
+Json reached_by_json(const HazardCoverage& coverage, Hazard hazard) {
+  Json list = Json::array();
+  for (const auto& [op_type, by_types] : coverage.by_operator()) {
+    for (const auto& [types, tallies] : by_types) {
+      const HazardTally& tally = tallies[static_cast<std::size_t>(hazard)];
+      if (tally.cases == 0) continue;
+      Json entry{{"operator", op_type}, {"types", types}};
+      entry.update(tally_json(tally));
+      list.push_back(std::move(entry));
+    }
+  }
+  return list;
+}
+
+// Every hazard of the operators that were run, reached or not.
+Json hazards_json(const HazardCoverage& coverage) {
+  Json list = Json::array();
+  for (const HazardInfo& info : hazards()) {
+    if (!coverage.is_applicable(info.hazard)) continue;
+    Json entry{{"id", info.id}};
+    entry.update(tally_json(coverage.total(info.hazard)));
+    entry["by"] = reached_by_json(coverage, info.hazard);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 // Only the kinds that occurred; pass always, so that its absence is never read as success.
 Json verdicts_json(const VerdictCounts& counts) {
   Json result = Json::object();
@@ -125,6 +157,7 @@ std::string to_json(const Report& report) {
                   {"profile", report.profile},
                   {"overflow", report.overflow},
                   {"suites", list_json(report.suites, suite_json)},
+                  {"hazards", hazards_json(report.hazards)},
                   {"backends", list_json(report.backends, backend_json)},
                   {"findings", list_json(report.findings, finding_json)},
                   {"seconds",

@@ -114,6 +114,32 @@ std::string backend_lines(const BackendResult& backend, const Painter& paint) {
   return text;
 }
 
+// Up to this many hazards are shown with their counts, in the list's order; the JSON report has all.
+constexpr std::size_t kShownHazards = 6;
+
+// "hazards reached 27 of 31: positive ties 1,904, ..." and those that were not.
+std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
+  std::vector<std::string> reached;
+  std::vector<std::string_view> missed;
+  for (const HazardInfo& info : hazards()) {
+    if (!coverage.is_applicable(info.hazard)) continue;
+    const HazardTally tally = coverage.total(info.hazard);
+    if (tally.cases == 0) {
+      missed.push_back(info.id);
+    } else {
+      reached.push_back(fmt::format("{} {}", info.label, with_thousands(tally.elements)));
+    }
+  }
+  if (reached.empty() && missed.empty()) return "";
+  std::string text = fmt::format("hazards reached {} of {}", reached.size(), reached.size() + missed.size());
+  const bool all_shown = reached.size() <= kShownHazards;
+  if (!all_shown) reached.resize(kShownHazards);
+  if (!reached.empty()) text += fmt::format(": {}{}", fmt::join(reached, ", "), all_shown ? "" : " ...");
+  text += "\n";
+  if (!missed.empty()) text += fmt::format("  {} {}\n", paint.aside("not reached:"), fmt::join(missed, ", "));
+  return text;
+}
+
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   const std::string rule = finding.verdict.rule.empty() ? "" : " (" + finding.verdict.rule + ")";
   std::string text =
@@ -159,6 +185,7 @@ std::string summary(const Report& report, bool colour) {
   std::string text;
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint);
   for (const BackendResult& backend : report.backends) text += backend_lines(backend, paint);
+  text += hazard_lines(report.hazards, paint);
   text += stage_line(report.times);
   if (report.findings.empty()) {
     text += report.conforms() ? paint.good("conforms") + ": no finding\n" : paint.bad("does not conform") + "\n";

@@ -1,0 +1,157 @@
+#include "harness/hazards/accumulation_hazards.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace qconform {
+namespace {
+
+using reference::ConvolutionGeometry;
+using reference::Integer8;
+using reference::IntegerRange;
+using reference::SpatialAxis;
+
+constexpr IntegerRange kInt16{-32768, 32767};
+
+bool outside_int16(std::int32_t value) {
+  return value < kInt16.lo || value > kInt16.hi;
+}
+
+// The raw operands of one window, zero points not subtracted, as vector kernels multiply them. A
+// padded tap holds x's zero point.
+class Window {
+ public:
+  explicit Window(const ConvolutionView& convolution)
+      : c_(convolution), offsets_(static_cast<std::size_t>(geometry().kernel_taps())) {}
+
+  // Moves to output element `index`.
+  void locate(std::int64_t index) {
+    const ConvolutionGeometry& g = geometry();
+    const std::int64_t positions = g.output_positions();
+    const std::int64_t m = index / positions % g.output_channels;
+    const std::int64_t n = index / positions / g.output_channels;
+    locate_taps(index % positions);
+    x_ = (n * g.input_channels + m / g.group_output_channels() * g.group_input_channels()) * g.input_positions();
+    w_ = m * g.depth();
+  }
+
+  [[nodiscard]] std::int32_t product(std::int64_t channel, std::size_t tap) const {
+    const std::int64_t offset = offsets_[tap];
+    const std::int32_t x = offset < 0 ? c_.operands.x_zero_point
+                                      : load(c_.operands.x_type, c_.x, x_ + channel * input_positions_ + offset);
+    const auto weight = w_ + channel * static_cast<std::int64_t>(offsets_.size()) + static_cast<std::int64_t>(tap);
+    return x * load(c_.operands.w_type, c_.w, weight);
+  }
+
+  // Whether two neighbours, in the order of channels within taps, add up beyond int16.
+  [[nodiscard]] bool has_pair_overflow() const {
+    std::int32_t held = 0;
+    bool holds = false;
+    for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
+      for (std::int64_t channel = 0; channel < geometry().group_input_channels(); ++channel) {
+        const std::int32_t next = product(channel, tap);
+        if (holds && outside_int16(held + next)) return true;
+        held = next;
+        holds = !holds;
+      }
+    }
+    return false;
+  }
+
+  // Whether the taps of one channel add up beyond int16.
+  [[nodiscard]] bool has_tap_overflow() const {
+    for (std::int64_t channel = 0; channel < geometry().group_input_channels(); ++channel) {
+      std::int32_t sum = 0;
+      for (std::size_t tap = 0; tap < offsets_.size(); ++tap) sum += product(channel, tap);
+      if (outside_int16(sum)) return true;
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] const ConvolutionGeometry& geometry() const { return c_.operands.geometry; }
+
+  static std::int32_t load(Integer8 type, std::span<const std::byte> bytes, std::int64_t index) {
+    return load8(type, bytes[static_cast<std::size_t>(index)]);
+  }
+
+  // For every tap, the offset of its input within a channel, or -1 in the padding.
+  void locate_taps(std::int64_t position) {
+    const auto& axes = geometry().axes;
+    for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
+      std::int64_t rest_position = position;
+      auto rest_tap = static_cast<std::int64_t>(tap);
+      std::int64_t offset = 0;
+      std::int64_t stride = 1;
+      for (std::size_t a = axes.size(); a-- > 0;) {
+        const SpatialAxis& axis = axes[a];
+        const std::int64_t at =
+            rest_position % axis.output * axis.stride - axis.pad_begin + rest_tap % axis.kernel * axis.dilation;
+        rest_position /= axis.output;
+        rest_tap /= axis.kernel;
+        if (at < 0 || at >= axis.input) {
+          offset = -1;
+          break;
+        }
+        offset += at * stride;
+        stride *= axis.input;
+      }
+      offsets_[tap] = offset;
+    }
+  }
+
+  const ConvolutionView& c_;
+  std::vector<std::int64_t> offsets_;
+  std::int64_t input_positions_ = c_.operands.geometry.input_positions();
+  std::int64_t x_ = 0;
+  std::int64_t w_ = 0;
+};
+
+bool holds(std::span<const std::byte> bytes, std::int32_t value) {
+  return std::find(bytes.begin(), bytes.end(), reference::store8(value)) != bytes.end();
+}
+
+// Calls visit(window) for windows spread evenly over the output.
+template <typename Visit>
+void for_some_windows(const ConvolutionView& c, Visit visit) {
+  const auto elements = static_cast<std::int64_t>(c.sums.size());
+  const std::int64_t depth = c.operands.geometry.depth();
+  if (depth < 2) return;
+  const std::int64_t wanted = std::min(kExaminedWindows, std::max<std::int64_t>(1, kExaminedProducts / depth));
+  const std::int64_t step = std::max<std::int64_t>(1, elements / wanted);
+  Window window(c);
+  for (std::int64_t i = 0; i < wanted && i * step < elements; ++i) {
+    window.locate(i * step);
+    visit(window);
+  }
+}
+
+// Whether a weight is so large that two products of uint8 x with int8 w may leave int16.
+bool has_large_weights(std::span<const std::byte> w) {
+  return std::any_of(w.begin(), w.end(), [](std::byte b) {
+    const std::int32_t weight = load8(Integer8::int8, b);
+    return weight > 64 || weight < -64;
+  });
+}
+
+}  // namespace
+
+void count_accumulation_hazards(const ConvolutionView& c, HazardCounts& counts) {
+  if (c.operands.w_type != Integer8::int8) return;
+  if (c.operands.x_type == Integer8::uint8) {
+    if (!has_large_weights(c.w)) return;
+    for_some_windows(c, [&](const Window& window) {
+      if (window.has_pair_overflow()) counts.add(Hazard::pair_saturation);
+    });
+    return;
+  }
+  const bool may_wrap_pairs = holds(c.x, -128) && holds(c.w, -128);
+  const bool may_wrap_taps = c.operands.geometry.kernel_taps() > 2 || may_wrap_pairs;
+  if (!may_wrap_pairs && !may_wrap_taps) return;
+  for_some_windows(c, [&](const Window& window) {
+    if (may_wrap_pairs && window.has_pair_overflow()) counts.add(Hazard::pair_wrap);
+    if (may_wrap_taps && window.has_tap_overflow()) counts.add(Hazard::tap_sum_wrap);
+  });
+}
+
+}  // namespace qconform

@@ -1,0 +1,36 @@
+// Which hazards the cases of a run reached, by operator and element types.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "harness/hazards/hazard.h"
+
+namespace qconform {
+
+struct HazardTally {
+  std::uint64_t cases = 0;
+  std::uint64_t elements = 0;
+};
+
+class HazardCoverage {
+ public:
+  using Tallies = std::array<HazardTally, kHazards>;
+  /// By the element types of data, weights and output: "uint8 int8 uint8".
+  using ByTypes = std::map<std::string, Tallies>;
+
+  /// Adds one case.
+  void add(const std::string& op_type, const std::string& types, const HazardCounts& counts);
+
+  [[nodiscard]] const std::map<std::string, ByTypes>& by_operator() const { return by_operator_; }
+  [[nodiscard]] HazardTally total(Hazard hazard) const;
+  /// Whether a case of an operator that the hazard concerns was added.
+  [[nodiscard]] bool is_applicable(Hazard hazard) const;
+
+ private:
+  std::map<std::string, ByTypes> by_operator_;
+};
+
+}  // namespace qconform

@@ -1,0 +1,43 @@
+// Hazards of one output channel's requantization, QLinearConv's last step.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/hazards/rounding_hazards.h"
+#include "reference/numerics/requantize.h"
+#include "reference/numerics/tie.h"
+
+namespace qconform {
+
+class RequantizationHazards {
+ public:
+  RequantizationHazards(const reference::Requantization& parameters, std::int32_t bias);
+
+  /// What concerns every element: a few comparisons. `value` is sum * x_scale * w_scale / y_scale
+  /// with a relative error of at most 2^-50.
+  void count(std::int64_t sum, double value, HazardCounts& counts) const {
+    rounding_.count_position(value, counts);
+    if (odd_parameters_) count_parameters(sum, counts);
+    if ((sum > kFloatIntegers || sum < -kFloatIntegers) && !is_float(sum)) counts.add(Hazard::sum_beyond_float);
+  }
+
+  /// What concerns an element on or near a tie.
+  void count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const;
+
+ private:
+  static constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
+  static bool is_float(std::int64_t sum) {
+    return static_cast<double>(static_cast<float>(sum)) == static_cast<double>(sum);
+  }
+  void count_parameters(std::int64_t sum, HazardCounts& counts) const;
+
+  RoundingHazards rounding_;
+  bool large_multiplier_;
+  bool subnormal_scale_;
+  bool outside_domain_;
+  bool bias_beyond_float_;
+  bool bias_near_limit_;
+  bool odd_parameters_;  ///< any of the above
+};
+
+}  // namespace qconform
