@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/backend/defect.h"
 #include "harness/backend/in_tree.h"
 #include "reference/kernels.h"
 
 namespace qconform::backend {
 namespace {
+
+constexpr std::string_view kDefectPrefix = "defect:";
 
 std::vector<std::string> kernels_where(bool available) {
   std::vector<std::string> names;
@@ -40,6 +43,11 @@ std::vector<std::string> unavailable_kernels() {
 }
 
 Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic) {
+  if (name.starts_with(kDefectPrefix)) {
+    auto model = diagnose::Model::named(name.substr(kDefectPrefix.size()), arithmetic, "--backend");
+    if (!model) return tl::unexpected(model.error());
+    return defect_model(std::move(*model), std::string(name));
+  }
   const std::size_t at = name.find('@');
   const std::string_view set_name = name.substr(0, at);
   if (at != std::string_view::npos) {
@@ -53,8 +61,8 @@ Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile a
       return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
     return in_tree(set, arithmetic, std::string(name));
   }
-  return fail("--backend",
-              fmt::format("no backend \"{}\"; this build and CPU have {}", name, fmt::join(available_kernels(), ", ")));
+  return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, and defect:ID", name,
+                                       fmt::join(available_kernels(), ", ")));
 }
 
 }  // namespace qconform::backend

@@ -13,8 +13,8 @@
 namespace qconform::backend {
 
 /// `NAME` or, for in-tree kernel sets, `NAME@ARITHMETIC` (correctly-rounded, ort-f32,
-/// onnx-reference) to pin the requantization, which otherwise is `arithmetic`. Unknown names and sets that this CPU
-/// does not run are errors.
+/// onnx-reference) to pin the requantization, which otherwise is `arithmetic`; or `defect:ID[+ID...]`, a
+/// defect model. Unknown names and sets that this CPU does not run are errors.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic);
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.

@@ -23,6 +23,7 @@ class LoweredConvInteger final : public Lowered {
   LoweredConvInteger(reference::ConvInteger node, const Tensor& x, const Tensor& w, bool same_padding)
       : node_(std::move(node)), x_(x), w_(w), same_padding_(same_padding) {}
 
+  [[nodiscard]] NodeDescription description() const override { return &node_; }
   [[nodiscard]] ElementType output_type() const override { return ElementType::int32; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
     return node_.operands.geometry.output_shape();

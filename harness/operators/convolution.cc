@@ -32,6 +32,11 @@ bool check_weight_parameter(NodeReader& reader, std::string_view name, std::int6
                               "] (one value per output channel), got shape " + shape_text(tensor->shape));
 }
 
+reference::ConvolutionAttributes stated_attributes(const Case& test_case) {
+  reference::Contract unused;
+  return read_attributes(NodeReader(test_case, {}, unused));
+}
+
 std::span<const AttributeSignature> convolution_attributes() {
   return kAttributes;
 }

@@ -26,6 +26,9 @@ template <typename T>
 [[nodiscard]] std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reader,
                                                                              reference::Contract& contract);
 
+/// The attributes as a case states them; it has passed read_convolution().
+[[nodiscard]] reference::ConvolutionAttributes stated_attributes(const Case& test_case);
+
 /// The attributes that both convolutions take.
 [[nodiscard]] std::span<const AttributeSignature> convolution_attributes();
 

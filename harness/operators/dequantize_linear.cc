@@ -55,6 +55,8 @@ class LoweredDequantizeLinear final : public LoweredByBits {
     return survey;
   }
 
+  [[nodiscard]] NodeDescription description() const override { return &node_; }
+
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
     return admissible_dequantize(node_, x_bits(index), node_.layout.parameter_of(index), latitude);

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "harness/core/case.h"
@@ -54,6 +55,10 @@ struct Survey {
   HazardCounts hazards;
 };
 
+/// The reference's description of a node: everything but the data of its tensors.
+using NodeDescription = std::variant<const reference::QLinearConv*, const reference::ConvInteger*,
+                                     const reference::QuantizeLinear*, const reference::DequantizeLinear*>;
+
 /// A case, parsed and checked. Refers to the case's tensors: the case must outlive it.
 class Lowered {
  public:
@@ -62,6 +67,8 @@ class Lowered {
   Lowered& operator=(const Lowered&) = delete;
   virtual ~Lowered() = default;
 
+  /// Valid as long as this object.
+  [[nodiscard]] virtual NodeDescription description() const = 0;
   [[nodiscard]] virtual ElementType output_type() const = 0;
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).

@@ -34,6 +34,7 @@ class LoweredQLinearConv final : public Lowered {
                      bool same_padding)
       : node_(std::move(node)), x_(x), w_(w), y_type_(y_type), same_padding_(same_padding) {}
 
+  [[nodiscard]] NodeDescription description() const override { return &node_; }
   [[nodiscard]] ElementType output_type() const override { return y_type_; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
     return node_.operands.geometry.output_shape();

@@ -1,0 +1,45 @@
+// A case on the reference's pipeline, with or without defects.
+//
+//   const auto modelled = ModelledCase::prepare(test_case);
+//   for (const Defect& defect : defects()) modelled->run(defect);
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "harness/core/case.h"
+#include "harness/diagnose/defect.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::diagnose {
+
+/// A case, parsed once and then run on any number of models. The case must outlive it. Thread-safe.
+class ModelledCase {
+ public:
+  /// Null when the case is out of contract, or when any value is right (rules C21, Q5): there is nothing
+  /// to model. The classification says why.
+  [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case);
+  /// The same from a classification that is at hand; it must outlive the result.
+  [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case,
+                                                             const Classification& classification);
+
+  [[nodiscard]] Op op() const { return op_; }
+  [[nodiscard]] const Lowered& lowered() const { return lowered_; }
+
+  /// What the model computes. Its shape may differ from the right one. Nothing when the model's geometry
+  /// has no output, because its window does not fit.
+  [[nodiscard]] std::optional<Tensor> run(const Model& model) const;
+  /// The model of this one defect.
+  [[nodiscard]] std::optional<Tensor> run(const Defect& defect) const;
+
+ private:
+  ModelledCase(const Case& test_case, const Lowered& lowered, std::unique_ptr<Classification> owned);
+
+  const Case& case_;
+  std::unique_ptr<Classification> owned_;  // where nobody else holds it
+  const Lowered& lowered_;
+  NodeDescription node_;
+  Op op_;
+};
+
+}  // namespace qconform::diagnose
