@@ -8,6 +8,7 @@
 #include "harness/cli/command.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
+#include "harness/diagnose/defect.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
 #include "harness/source/select.h"
@@ -79,6 +80,41 @@ void print_hazards_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
+std::vector<std::string_view> names_of(diagnose::OpSet ops) {
+  std::vector<std::string_view> names;
+  for (const diagnose::Op op : diagnose::kAllOps) {
+    if (ops.contains(op)) names.push_back(diagnose::name_of(op));
+  }
+  return names;
+}
+
+void print_defects() {
+  for (const diagnose::Defect& defect : diagnose::defects()) {
+    fmt::print("{:<25} {}\n", defect.id, defect.description);
+    fmt::print("    in        {}\n", fmt::join(names_of(defect.operators), ", "));
+    fmt::print("    shows on  {} [{}]\n", defect.trigger, defect.rule);
+    if (!defect.admitted.is_empty()) {
+      fmt::print("    admitted  in {}, by profile conformance\n", fmt::join(names_of(defect.admitted), ", "));
+    }
+    if (!defect.evidence.empty()) fmt::print("    seen in   {}\n", defect.evidence);
+  }
+}
+
+void print_defects_json() {
+  auto list = nlohmann::ordered_json::array();
+  for (const diagnose::Defect& defect : diagnose::defects()) {
+    list.push_back({{"id", defect.id},
+                    {"description", defect.description},
+                    {"operators", names_of(defect.operators)},
+                    {"rule", defect.rule},
+                    {"trigger", defect.trigger},
+                    {"evidence", defect.evidence},
+                    {"admitted", names_of(defect.admitted)},
+                    {"stages", diagnose::stages_of(defect)}});
+  }
+  fmt::print("{}\n", list.dump(2));
+}
+
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     fmt::print("{:<18} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
@@ -125,7 +161,7 @@ void add_list(CLI::App& app, Action& action) {
       {"operators", "Operators and their versions", operator_rows},
   };
   CLI::App* command =
-      app.add_subcommand("list", "Say what there is: backends, kernels, suites, profiles, operators, hazards");
+      app.add_subcommand("list", "Say what there is: backends, kernels, suites, profiles, operators, hazards, defects");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   for (const Topic& topic : kTopics) {
@@ -134,6 +170,8 @@ void add_list(CLI::App& app, Action& action) {
   }
   add_topic(*command, "hazards", "Where real kernels go wrong, and what runs count", action,
             [](bool json) { json ? print_hazards_json() : print_hazards(); });
+  add_topic(*command, "defects", "Defects of real kernels: each is a backend, defect:ID", action,
+            [](bool json) { json ? print_defects_json() : print_defects(); });
 }
 
 }  // namespace qconform::cli
