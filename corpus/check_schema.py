@@ -15,9 +15,9 @@ except ImportError:
 
 
 def case_files(folder):
-    """As the corpus source finds them: no schemas, no dot files."""
+    """As the corpus source finds them: no schemas, no dot files; and no DirectML descriptions, which have no schema."""
     for path in sorted(folder.rglob("*.json")):
-        if not path.name.endswith(".schema.json") and not path.name.startswith("."):
+        if not path.name.endswith((".schema.json", ".dml.json")) and not path.name.startswith("."):
             yield path
 
 

@@ -7,7 +7,9 @@
 
 #include "corpus/committed_vectors.h"
 #include "harness/core/file.h"
+#include "harness/directml/description_json.h"
 #include "harness/json/case_json.h"
+#include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {
@@ -57,6 +59,33 @@ TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
   EXPECT_THAT(rules["ConvInteger"], ::testing::IsSupersetOf(convolution));
   EXPECT_THAT(rules["QuantizeLinear"], ::testing::IsSupersetOf({"Q1", "Q2", "Q4", "Q5", "Q7", "D7", "D8"}));
   EXPECT_THAT(rules["DequantizeLinear"], ::testing::IsSupersetOf({"D1", "D2", "D3", "D5", "D6", "D7", "D8"}));
+}
+
+TEST(Corpus, EveryRuleOfDirectMlRefusesADescription) {
+  const auto file = read_file(QCONFORM_CORPUS_DIRECTORY "/dml_quantized_linear_convolution/refusals.dml.json", 1 << 20);
+  ASSERT_TRUE(file) << file.error().text();
+  const auto read = directml::read_description_file_json(*file);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_TRUE(read->descriptions.empty());
+  std::set<std::string> rules;
+  for (const directml::RefusedDescription& refused : read->refused) {
+    rules.insert(refused.error.rule);
+    EXPECT_GE(refused.note.size(), 10U) << refused.id;
+    EXPECT_FALSE(refused.error.field.empty()) << refused.id;
+  }
+  std::set<std::string> every{"C6", "C8", "C16", "limit"};
+  for (int rule = 1; rule <= 14; ++rule) every.insert("X" + std::to_string(rule));
+  EXPECT_EQ(rules, every);
+}
+
+TEST(Corpus, DirectMlDescriptionsAreJudgedByTheirDocument) {
+  int descriptions = 0;
+  for (const Case& vector : committed_vectors()) {
+    if (!has_tag(vector, "directml")) continue;
+    ++descriptions;
+    EXPECT_EQ(policy_for(vector, Policy{}).profile, Profile::dml_doc) << name_of_vector(vector);
+  }
+  EXPECT_GE(descriptions, 40);
 }
 
 TEST(Corpus, TheDocumentationsExampleIsOfTheCorpus) {

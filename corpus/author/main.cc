@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "corpus/author/description_topic.h"
 #include "corpus/author/topics.h"
 #include "harness/core/file.h"
 #include "harness/core/limits.h"
@@ -35,10 +37,35 @@ Topics all_topics() {
   return topics;
 }
 
-int report_problems(const Topics& topics) {
+DescriptionTopics all_description_topics() {
+  DescriptionTopics topics;
+  for (const auto& write : {write_directml, write_directml_refusals}) write(topics);
+  return topics;
+}
+
+// What a topic comes to.
+struct CorpusFile {
+  std::string path;  // relative to the corpus
+  std::string text;
+  std::size_t vectors;
+  std::vector<std::string> problems;
+};
+
+std::vector<CorpusFile> all_files() {
+  std::vector<CorpusFile> files;
+  for (const Topic& topic : all_topics()) {
+    files.push_back({topic.path(), cases_json(topic.cases()), topic.cases().size(), topic.problems()});
+  }
+  for (const DescriptionTopic& topic : all_description_topics()) {
+    files.push_back({topic.path(), topic.text(), topic.vectors(), topic.problems()});
+  }
+  return files;
+}
+
+int report_problems(const std::vector<CorpusFile>& files) {
   int problems = 0;
-  for (const Topic& topic : topics) {
-    for (const std::string& problem : topic.problems()) {
+  for (const CorpusFile& file : files) {
+    for (const std::string& problem : file.problems) {
       std::fprintf(stderr, "%s\n", problem.c_str());
       ++problems;
     }
@@ -46,34 +73,34 @@ int report_problems(const Topics& topics) {
   return problems;
 }
 
-bool write_topic(const Topic& topic, const fs::path& root) {
-  const fs::path file = root / topic.path();
+bool write_corpus_file(const CorpusFile& written, const fs::path& root) {
+  const fs::path file = root / written.path;
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  const Result<void> saved = save_cases(file, topic.cases());
+  const Result<void> saved = write_file(file, written.text);
   if (!saved) std::fprintf(stderr, "%s\n", saved.error().text().c_str());
   return saved.has_value();
 }
 
-bool check_topic(const Topic& topic, const fs::path& root) {
-  const Result<std::string> present = read_file(root / topic.path(), limits::kJsonFileBytes);
+bool check_corpus_file(const CorpusFile& written, const fs::path& root) {
+  const Result<std::string> present = read_file(root / written.path, limits::kJsonFileBytes);
   if (!present) {
     std::fprintf(stderr, "%s\n", present.error().text().c_str());
     return false;
   }
-  if (*present == cases_json(topic.cases())) return true;
+  if (*present == written.text) return true;
   std::fprintf(stderr, "%s: differs from what the author tool writes; run qconform_corpus_author --out\n",
-               topic.path().c_str());
+               written.path.c_str());
   return false;
 }
 
 // Case files in the operators' folders that no topic writes: left behind by a renamed one.
-bool check_no_other_files(const Topics& topics, const fs::path& root) {
+bool check_no_other_files(const std::vector<CorpusFile>& files, const fs::path& root) {
   std::set<std::string> written;
   std::set<std::string> folders;
-  for (const Topic& topic : topics) {
-    written.insert(topic.path());
-    folders.insert(topic.path().substr(0, topic.path().find('/')));
+  for (const CorpusFile& file : files) {
+    written.insert(file.path);
+    folders.insert(file.path.substr(0, file.path.find('/')));
   }
   bool good = true;
   for (const std::string& folder : folders) {
@@ -89,16 +116,16 @@ bool check_no_other_files(const Topics& topics, const fs::path& root) {
 }
 
 int run(std::string_view mode, const fs::path& root) {
-  const Topics topics = all_topics();
-  if (report_problems(topics) != 0) return kDrift;
+  const std::vector<CorpusFile> files = all_files();
+  if (report_problems(files) != 0) return kDrift;
   bool good = true;
-  std::size_t cases = 0;
-  for (const Topic& topic : topics) {
-    good = (mode == "--out" ? write_topic(topic, root) : check_topic(topic, root)) && good;
-    cases += topic.cases().size();
+  std::size_t vectors = 0;
+  for (const CorpusFile& file : files) {
+    good = (mode == "--out" ? write_corpus_file(file, root) : check_corpus_file(file, root)) && good;
+    vectors += file.vectors;
   }
-  good = check_no_other_files(topics, root) && good;
-  std::printf("%zu files, %zu vectors\n", topics.size(), cases);
+  good = check_no_other_files(files, root) && good;
+  std::printf("%zu files, %zu vectors\n", files.size(), vectors);
   return good ? 0 : kDrift;
 }
 

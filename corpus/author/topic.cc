@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::author {
@@ -9,9 +10,10 @@ namespace {
 
 // A recorded answer is compared bit for bit by whoever runs the vector elsewhere, so it must be the
 // only right one.
-bool answer_is_unique(const Lowered& lowered, const Tensor& answer) {
+bool answer_is_unique(const Case& vector, const Lowered& lowered, const Tensor& answer) {
+  const Policy policy = policy_for(vector, Policy{});
   for (std::int64_t i = 0; i < answer.elements(); ++i) {
-    if (!lowered.is_determined(i, Policy{})) return false;
+    if (!lowered.is_determined(i, policy)) return false;
   }
   return true;
 }
@@ -62,7 +64,7 @@ void Topic::add_computed(Case vector, Expectation expectation) {
   const Classification classification = classify(vector);
   if (classification.lowered && !classification.value_is_open) {
     vector.recorded_output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-    if (!answer_is_unique(*classification.lowered, *vector.recorded_output)) {
+    if (!answer_is_unique(vector, *classification.lowered, *vector.recorded_output)) {
       problem(vector, "more than one answer is right; none may be recorded");
     }
   }
@@ -83,7 +85,7 @@ void Topic::add_answered(Case vector, Tensor answer) {
   if (classification.lowered) {
     const Tensor computed = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
     if (computed != answer) problem(vector, "the reference computes " + values_text(computed));
-    if (!answer_is_unique(*classification.lowered, computed)) problem(vector, "more than one answer is right");
+    if (!answer_is_unique(vector, *classification.lowered, computed)) problem(vector, "more than one answer is right");
   }
   vector.recorded_output = std::move(answer);
   add(std::move(vector), Expectation::valid);

@@ -7,7 +7,10 @@
 
 namespace qconform::author {
 
+class DescriptionTopic;
+
 using Topics = std::vector<Topic>;
+using DescriptionTopics = std::vector<DescriptionTopic>;
 
 // Both convolutions, from one description.
 void write_padding(Topics& topics);
@@ -25,6 +28,10 @@ void write_rounding(Topics& topics);
 void write_near_ties(Topics& topics);
 void write_bias(Topics& topics);
 void write_scales(Topics& topics);
+
+// DirectML's descriptions of QLinearConv.
+void write_directml(DescriptionTopics& topics);
+void write_directml_refusals(DescriptionTopics& topics);
 
 void write_quantize_linear(Topics& topics);
 void write_dequantize_linear(Topics& topics);

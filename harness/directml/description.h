@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/case.h"
+#include "harness/core/error.h"
 #include "harness/directml/operator_desc.h"
 #include "harness/directml/tensor_roles.h"
 
@@ -28,12 +30,23 @@ struct BufferTensor {
 struct Description {
   std::string id;
   std::string note;
+  std::vector<std::string> rules, tags;                              ///< as a Case has them
+  Expectation expectation = Expectation::unstated;                   ///< never `invalid`: see RefusedDescription
   std::array<std::optional<BufferTensor>, kTensorCount> tensors;     ///< indexed by TensorRole
   std::vector<UINT> strides, dilations, start_padding, end_padding;  ///< dimension_count values each
   UINT dimension_count = 2;
   UINT group_count = 1;
 
   bool operator==(const Description&) const = default;
+};
+
+/// A description that says of itself that it is out of contract. DirectML's rules are those of the
+/// description, so no case can be made from it; what it shows is that reading refuses it.
+struct RefusedDescription {
+  std::string id;
+  std::string note;
+  std::vector<std::string> rules, tags;
+  Error error;  ///< its rule is one of `rules`
 };
 
 /// DirectML's structs over a Description, which must outlive them and stay as it is.

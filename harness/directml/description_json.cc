@@ -1,10 +1,14 @@
 #include "harness/directml/description_json.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "harness/core/file.h"
 #include "harness/directml/check.h"
 #include "harness/directml/tensor_json.h"
+#include "harness/json/case_json_object.h"
 
 namespace qconform::directml {
 namespace {
@@ -52,6 +56,12 @@ bool check_rules(JsonFields& fields, const std::string& where, const Description
   return fields.refuse(json_path(where, violation.field), violation.message, violation.rule);
 }
 
+bool read_labels(JsonFields& fields, const Json& value, const std::string& where, Description& out) {
+  return fields.read_optional(value, where, "id", out.id) && fields.read_optional(value, where, "note", out.note) &&
+         read_texts(fields, value, where, "rules", out.rules) && read_texts(fields, value, where, "tags", out.tags) &&
+         read_expectation(fields, value, where, out.expectation);
+}
+
 bool read_description(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
                       Description& out) {
   if (!fields.object(
@@ -59,10 +69,9 @@ bool read_description(JsonFields& fields, const Json& value, const std::string& 
           {"InputTensor", "InputScaleTensor", "InputZeroPointTensor", "FilterTensor", "FilterScaleTensor",
            "FilterZeroPointTensor", "BiasTensor", "OutputScaleTensor", "OutputZeroPointTensor", "OutputTensor",
            "DimensionCount", "Strides", "Dilations", "StartPadding", "EndPadding", "GroupCount"},
-          {"id", "note"}) ||
-      !fields.read_optional(value, where, "id", out.id) || !fields.read_optional(value, where, "note", out.note) ||
-      !read_tensors(fields, value, where, out) || !read_convolution(fields, value, where, out) ||
-      !check_rules(fields, where, out)) {
+          {"id", "note", "rules", "tags", "expectation"}) ||
+      !read_labels(fields, value, where, out) || !read_tensors(fields, value, where, out) ||
+      !read_convolution(fields, value, where, out) || !check_rules(fields, where, out)) {
     return false;
   }
   for (const TensorRule& rule : kTensors) {
@@ -74,11 +83,35 @@ bool read_description(JsonFields& fields, const Json& value, const std::string& 
   return true;
 }
 
+// What reading the description refuses is what it shows.
+bool read_refused(JsonFields& fields, const Json& value, const std::string& where, std::int64_t bytes_left,
+                  RefusedDescription& out) {
+  Description labels;
+  if (!read_labels(fields, value, where, labels)) return false;
+  out = {.id = labels.id, .note = labels.note, .rules = labels.rules, .tags = labels.tags, .error = {}};
+  const std::string expected = fmt::format("expected a description that breaks rule {}", fmt::join(out.rules, " or "));
+  JsonFields attempt;
+  if (Description ignored; read_description(attempt, value, where, bytes_left, ignored)) {
+    return fields.refuse(json_path(where, "expectation"), expected + ", got one that keeps every rule");
+  }
+  out.error = *attempt.error();
+  return std::find(out.rules.begin(), out.rules.end(), out.error.rule) != out.rules.end() ||
+         fields.refuse(json_path(where, "expectation"), expected + ", got: " + out.error.text());
+}
+
+bool read_either(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                 DescriptionFile& out) {
+  if (value.is_object() && value.contains("expectation") && value["expectation"] == name_of(Expectation::invalid)) {
+    return read_refused(fields, value, where, bytes_left, out.refused.emplace_back());
+  }
+  return read_description(fields, value, where, bytes_left, out.descriptions.emplace_back());
+}
+
 bool read_document(JsonFields& fields, const Json& document, const DescriptionJsonLimits& allowed,
-                   std::vector<Description>& out) {
+                   DescriptionFile& out) {
   std::int64_t bytes_left = allowed.buffer_bytes;
   if (!document.is_object() || !document.contains("format")) {
-    return read_description(fields, document, "", bytes_left, out.emplace_back());
+    return read_either(fields, document, "", bytes_left, out);
   }
   if (!fields.object(document, "", {"format", "version", "cases"})) return false;
   const Json& format = document["format"];
@@ -88,7 +121,7 @@ bool read_document(JsonFields& fields, const Json& document, const DescriptionJs
   const Json& cases = document["cases"];
   if (!fields.array(cases, "cases", limits::kJsonValues)) return false;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!read_description(fields, cases[i], json_path("cases", i), bytes_left, out.emplace_back())) return false;
+    if (!read_either(fields, cases[i], json_path("cases", i), bytes_left, out)) return false;
   }
   return true;
 }
@@ -97,6 +130,9 @@ Json description_object(const Description& description) {
   Json object = Json::object();
   if (!description.id.empty()) object["id"] = text_json(description.id);
   if (!description.note.empty()) object["note"] = text_json(description.note);
+  if (!description.rules.empty()) object["rules"] = texts_object(description.rules);
+  if (!description.tags.empty()) object["tags"] = texts_object(description.tags);
+  if (description.expectation != Expectation::unstated) object["expectation"] = name_of(description.expectation);
   for (const TensorRule& rule : kTensors) {
     const std::optional<BufferTensor>& tensor = description.tensors[index_of(rule.role)];
     object[std::string(rule.name)] = tensor ? tensor_object(*tensor) : Json();
@@ -112,13 +148,19 @@ Json description_object(const Description& description) {
 
 }  // namespace
 
-Result<std::vector<Description>> read_descriptions_json(std::string_view text, const DescriptionJsonLimits& allowed) {
+Result<DescriptionFile> read_description_file_json(std::string_view text, const DescriptionJsonLimits& allowed) {
   const Result<Json> document = parse_json(text);
   if (!document) return tl::unexpected<Error>(document.error());
   JsonFields fields;
-  std::vector<Description> descriptions;
-  if (!read_document(fields, *document, allowed, descriptions)) return tl::unexpected<Error>(*fields.error());
-  return descriptions;
+  DescriptionFile file;
+  if (!read_document(fields, *document, allowed, file)) return tl::unexpected<Error>(*fields.error());
+  return file;
+}
+
+Result<std::vector<Description>> read_descriptions_json(std::string_view text, const DescriptionJsonLimits& allowed) {
+  Result<DescriptionFile> file = read_description_file_json(text, allowed);
+  if (!file) return tl::unexpected<Error>(file.error());
+  return std::move(file->descriptions);
 }
 
 Result<std::vector<Description>> load_descriptions(const std::filesystem::path& path) {

@@ -20,9 +20,22 @@ struct DescriptionJsonLimits {
   std::int64_t buffer_bytes = limits::kJsonTensorBytes;  ///< of all tensors in the text together
 };
 
+/// What a file holds.
+struct DescriptionFile {
+  std::vector<Description> descriptions;
+  std::vector<RefusedDescription> refused;
+};
+
 /// Reads one description, or {"format": "qconform-directml", "version": 1, "cases": [...]}. Strict:
 /// what is returned keeps every rule of check() and is bound completely, so lower() takes it. An
 /// error's field is the JSON path: "cases[3].FilterScaleTensor.Sizes".
+///
+/// A description with "expectation": "invalid" must break one of the rules that it names, first of
+/// all; one that does not is an error of the file.
+[[nodiscard]] Result<DescriptionFile> read_description_file_json(std::string_view text,
+                                                                 const DescriptionJsonLimits& allowed = {});
+
+/// The descriptions alone.
 [[nodiscard]] Result<std::vector<Description>> read_descriptions_json(std::string_view text,
                                                                       const DescriptionJsonLimits& allowed = {});
 

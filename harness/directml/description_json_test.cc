@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/directml/check.h"
+#include "harness/directml/lower.h"
 #include "harness/directml/test_descriptions.h"
 #include "harness/json/json_text.h"
 
@@ -239,6 +240,42 @@ TEST(Malformed, AListNamesTheCase) {
   EXPECT_EQ(error_of(R"({"format": "qconform-directml", "version": 2, "cases": []})"), "version: expected 1, got 2");
   EXPECT_EQ(error_of(R"({"format": "qconform-directml", "version": 1})"), "misses the key \"cases\"");
   EXPECT_EQ(error_of("[]"), "expected an object, got an array");
+}
+
+// A list with one description, `edits` of the valid one.
+std::string with_labels(const char* pointer, const char* value, const std::string& labels) {
+  Result<Json> document = parse_json(edited(pointer, value));
+  document->update(parse_json(labels).value());
+  return R"({"format": "qconform-directml", "version": 1, "cases": [)" + print_json(*document) + "]}";
+}
+
+TEST(Refused, ADescriptionMustBreakARuleThatItNames) {
+  const auto read = read_description_file_json(
+      with_labels("/GroupCount", "0", R"({"id": "g", "note": "n", "rules": ["C8"], "expectation": "invalid"})"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_TRUE(read->descriptions.empty());
+  ASSERT_EQ(read->refused.size(), 1U);
+  EXPECT_EQ(read->refused[0].id, "g");
+  EXPECT_EQ(read->refused[0].error.text(), "GroupCount (group): expected at least 1, got 0 [rule C8]");
+  EXPECT_EQ(error_of(with_labels("/GroupCount", "0", R"({"rules": ["X4", "X5"], "expectation": "invalid"})")),
+            "cases[0].expectation: expected a description that breaks rule X4 or X5, got: "
+            "cases[0].GroupCount (group): expected at least 1, got 0 [rule C8]");
+  EXPECT_EQ(error_of(with_labels("/GroupCount", "2", R"({"rules": ["C8"], "expectation": "invalid"})")),
+            "cases[0].expectation: expected a description that breaks rule C8, got one that keeps every rule");
+  EXPECT_THAT(error_of(with_labels("/GroupCount", "0", R"({"rules": ["C8"], "expectation": "valid"})")),
+              HasSubstr("expected at least 1, got 0 [rule C8]"));
+}
+
+TEST(DescriptionJson, LabelsAreReadWrittenAndLowered) {
+  const auto read = read_descriptions_json(
+      with_labels("/GroupCount", "2", R"({"rules": ["C8", "X4"], "tags": ["group"], "expectation": "valid"})"));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read_descriptions_json(descriptions_json(*read)).value(), *read);
+  const Result<Case> lowered = lower(read->front());
+  ASSERT_TRUE(lowered) << lowered.error().text();
+  EXPECT_THAT(lowered->rules, ::testing::ElementsAre("C8", "X4"));
+  EXPECT_THAT(lowered->tags, ::testing::ElementsAre("directml", kProfileTag, "group"));
+  EXPECT_EQ(lowered->expectation, Expectation::valid);
 }
 
 // What only the structs can get wrong: JSON has no pointers.

@@ -149,6 +149,9 @@ Result<Case> lower(const Description& description) {
   Result<Case> result = lower(view.desc(), bindings);
   if (!result) return result;
   result->id = description.id;
+  result->rules = description.rules;
+  result->expectation = description.expectation;
+  result->tags.insert(result->tags.end(), description.tags.begin(), description.tags.end());
   if (!description.note.empty()) result->note = fmt::format("{} ({})", description.note, kNote);
   return result;
 }

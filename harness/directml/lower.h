@@ -26,7 +26,7 @@ using Bindings = std::array<std::span<const std::byte>, kTensorCount>;
 /// output. Errors: what check() finds, and a binding that ends before its tensor (rule X14).
 [[nodiscard]] Result<Case> lower(const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& desc, const Bindings& bindings);
 
-/// The same, with the description's id and note.
+/// The same, with the description's id, note, rules, tags and expectation.
 [[nodiscard]] Result<Case> lower(const Description& description);
 
 }  // namespace qconform::directml

@@ -25,12 +25,6 @@ Json float_object(float value) {
   return element_json(ElementType::float32, std::bit_cast<std::uint32_t>(value));
 }
 
-Json list_object(const std::vector<std::string>& texts) {
-  Json list = Json::array();
-  for (const std::string& text : texts) list.push_back(text_json(text));
-  return list;
-}
-
 Json attribute_object(const Attribute& attribute) {
   Json object = Json::object();
   object["name"] = text_json(attribute.name);
@@ -135,18 +129,6 @@ bool read_inputs(JsonFields& fields, const Json& value, const std::string& where
   return true;
 }
 
-bool read_expectation(JsonFields& fields, const Json& object, const std::string& where, Case& out) {
-  const auto value = object.find("expectation");
-  if (value == object.end()) return true;
-  const std::string path = json_path(where, "expectation");
-  std::string name;
-  if (!fields.read(*value, path, name)) return false;
-  const std::optional<Expectation> expectation = expectation_named(name);
-  if (!expectation) return fields.refuse(path, "expected unstated, valid, latitude or invalid, got " + brief(*value));
-  out.expectation = *expectation;
-  return true;
-}
-
 bool read_provenance(JsonFields& fields, const Json& object, const std::string& where, Provenance& out) {
   const auto value = object.find("provenance");
   if (value == object.end()) return true;
@@ -154,12 +136,6 @@ bool read_provenance(JsonFields& fields, const Json& object, const std::string& 
   return fields.object(*value, path, {"source", "seed", "index"}) &&
          fields.read_optional(*value, path, "source", out.source) &&
          fields.read_optional(*value, path, "seed", out.seed) && fields.read_optional(*value, path, "index", out.index);
-}
-
-bool read_texts(JsonFields& fields, const Json& object, const std::string& where, std::string_view key,
-                std::vector<std::string>& out) {
-  const auto value = object.find(key);
-  return value == object.end() || fields.read_list(*value, json_path(where, key), limits::kAttributeValues, out);
 }
 
 bool read_recorded_output(JsonFields& fields, const Json& object, const std::string& where, std::int64_t& bytes_left,
@@ -188,12 +164,36 @@ bool read_document(JsonFields& fields, const Json& document, const CaseJsonLimit
 
 }  // namespace
 
+bool read_expectation(JsonFields& fields, const Json& object, const std::string& where, Expectation& out) {
+  const auto value = object.find("expectation");
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, "expectation");
+  std::string name;
+  if (!fields.read(*value, path, name)) return false;
+  const std::optional<Expectation> expectation = expectation_named(name);
+  if (!expectation) return fields.refuse(path, "expected unstated, valid, latitude or invalid, got " + brief(*value));
+  out = *expectation;
+  return true;
+}
+
+bool read_texts(JsonFields& fields, const Json& object, const std::string& where, std::string_view key,
+                std::vector<std::string>& out) {
+  const auto value = object.find(key);
+  return value == object.end() || fields.read_list(*value, json_path(where, key), limits::kAttributeValues, out);
+}
+
+Json texts_object(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text_json(text));
+  return list;
+}
+
 Json case_object(const Case& test_case) {
   Json object = Json::object();
   object["id"] = text_json(test_case.id);
   if (!test_case.note.empty()) object["note"] = text_json(test_case.note);
-  if (!test_case.rules.empty()) object["rules"] = list_object(test_case.rules);
-  if (!test_case.tags.empty()) object["tags"] = list_object(test_case.tags);
+  if (!test_case.rules.empty()) object["rules"] = texts_object(test_case.rules);
+  if (!test_case.tags.empty()) object["tags"] = texts_object(test_case.tags);
   if (test_case.expectation != Expectation::unstated) object["expectation"] = name_of(test_case.expectation);
   object["op_type"] = text_json(test_case.op_type);
   if (!test_case.domain.empty()) object["domain"] = text_json(test_case.domain);
@@ -217,7 +217,8 @@ bool read_case(JsonFields& fields, const Json& value, const std::string& where, 
   const auto attributes = value.find("attributes");
   return fields.read(value["id"], json_path(where, "id"), out.id) &&
          fields.read_optional(value, where, "note", out.note) && read_texts(fields, value, where, "rules", out.rules) &&
-         read_texts(fields, value, where, "tags", out.tags) && read_expectation(fields, value, where, out) &&
+         read_texts(fields, value, where, "tags", out.tags) &&
+         read_expectation(fields, value, where, out.expectation) &&
          fields.read(value["op_type"], json_path(where, "op_type"), out.op_type) &&
          fields.read_optional(value, where, "domain", out.domain) &&
          fields.read(value["opset_version"], json_path(where, "opset_version"), out.opset_version) &&

@@ -22,6 +22,11 @@ namespace qconform {
 bool read_tensor(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
                  Tensor& out);
 
+/// Members that may be absent: "expectation" of `object`, and a list of texts under `key`.
+bool read_expectation(JsonFields& fields, const Json& object, const std::string& where, Expectation& out);
+bool read_texts(JsonFields& fields, const Json& object, const std::string& where, std::string_view key,
+                std::vector<std::string>& out);
+[[nodiscard]] Json texts_object(const std::vector<std::string>& texts);
 /// Reads what case_object writes.
 bool read_case(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out);
 

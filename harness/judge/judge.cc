@@ -113,6 +113,8 @@ bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) 
   return compare(right, recorded, *expected.output, nullptr, policy).wrong == 0;
 }
 
+}  // namespace
+
 // A case may say which profile its source implies, with a tag; a profile that the user chose wins.
 Policy policy_for(const Case& test_case, Policy policy) {
   constexpr std::string_view kTag = "profile:";
@@ -123,8 +125,6 @@ Policy policy_for(const Case& test_case, Policy policy) {
   }
   return policy;
 }
-
-}  // namespace
 
 Expected expect(const Case& test_case, const Policy& policy) {
   Expected expected;

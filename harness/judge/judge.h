@@ -28,6 +28,9 @@ struct Expected {
   bool expectation_disputed = false;      ///< the source expects another lane than the semantics
 };
 
+/// `policy`, but under the default profile the one that the case's tag "profile:NAME" names.
+[[nodiscard]] Policy policy_for(const Case& test_case, Policy policy);
+
 /// Runs the reference. Under the default profile, a case's tag "profile:NAME" chooses another.
 [[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);
 

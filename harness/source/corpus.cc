@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "harness/json/case_json.h"
+#include "harness/source/directml.h"
 
 namespace qconform {
 namespace {
@@ -13,6 +14,10 @@ namespace fs = std::filesystem;
 bool is_case_file(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.ends_with(".json") && !name.ends_with(".schema.json") && !name.starts_with(".");
+}
+
+Result<std::vector<Case>> load(const fs::path& file) {
+  return file.filename().string().ends_with(".dml.json") ? DirectMlSource::load(file) : load_cases(file);
 }
 
 Result<std::vector<fs::path>> case_files_below(const fs::path& folder) {
@@ -50,7 +55,7 @@ Result<std::optional<Case>> CorpusSource::next() {
   while (next_case_ == cases_.size()) {
     if (next_file_ == files_.size()) return std::optional<Case>();
     const fs::path& file = files_[next_file_++];
-    Result<std::vector<Case>> cases = load_cases(file);
+    Result<std::vector<Case>> cases = load(file);
     if (!cases) {
       next_file_ = files_.size();
       cases_.clear();

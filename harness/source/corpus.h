@@ -1,4 +1,4 @@
-// Cases from JSON case files: the corpus, a folder of one's own, or one file.
+// Cases from JSON case files and DirectML descriptions: the corpus, a folder of one's own, or one file.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace qconform {
 
 /// The case files below a folder, in the order of their paths; or one case file. Files are read one
 /// at a time. Within a folder, dot files and what does not end in ".json" or ".schema.json" are left
-/// alone.
+/// alone. What ends in ".dml.json" holds DirectML descriptions (harness/source/directml.h).
 ///
 /// A case that states no provenance gets the file's path relative to the folder (of a single file:
 /// its name) and its position in the file.

@@ -67,6 +67,16 @@ TEST_F(CorpusSourceTest, ReadsOneFile) {
   EXPECT_THAT(read_all(root_ / "a" / "x.json"), ::testing::ElementsAre("x.json#0 one"));
 }
 
+TEST_F(CorpusSourceTest, ReadsDirectMlDescriptionsByTheirNames) {
+  const fs::path sample = fs::path(QCONFORM_DIRECTML_SAMPLES) / "minimal.json";
+  fs::copy_file(sample, root_ / "a" / "x.dml.json");
+  save("b.json", {"two"});
+  EXPECT_THAT(read_all(root_), ::testing::ElementsAre("a/x.dml.json#0 x.dml", "b.json#0 two"));
+  // Taken for a case file, a description has unknown keys.
+  fs::copy_file(sample, root_ / "c.json");
+  EXPECT_THAT(read_all(root_).back(), ::testing::StartsWith((root_ / "c.json").string() + ": "));
+}
+
 TEST_F(CorpusSourceTest, KeepsAStatedProvenance) {
   Case test_case = ConvIntegerBuilder().id("found").build();
   test_case.provenance = {"random", 5, 77};

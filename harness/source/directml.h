@@ -16,8 +16,12 @@ namespace qconform {
 /// where the file holds several.
 class DirectMlSource final : public CaseSource {
  public:
-  /// Reads the whole file. Errors: no such file, text or a description that breaks a rule.
+  /// Reads the whole file. Errors: no such file, text or a description that breaks a rule
+  /// (unless it says so, and names the rule).
   [[nodiscard]] static Result<std::unique_ptr<DirectMlSource>> open(const std::filesystem::path& path);
+
+  /// The cases of such a file, without a provenance.
+  [[nodiscard]] static Result<std::vector<Case>> load(const std::filesystem::path& path);
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
