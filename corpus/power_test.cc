@@ -78,7 +78,7 @@ bool is_pointwise_in_groups(const Case& vector) {
 }
 
 Power power_of(const Case& vector) {
-  return classify(vector).lowered->power(Policy{});
+  return classify(vector).lowered->survey(Policy{}).power;
 }
 
 struct Claim {

@@ -195,7 +195,8 @@ const Malformed kMalformed[] = {
     {"in_place_of_a_list", "/cases", "[]",
      "unknown key \"cases\"; known are InputTensor, InputScaleTensor, InputZeroPointTensor, FilterTensor, "
      "FilterScaleTensor, FilterZeroPointTensor, BiasTensor, OutputScaleTensor, OutputZeroPointTensor, OutputTensor, "
-     "DimensionCount, Strides, Dilations, StartPadding, EndPadding, GroupCount, id, note"},
+     "DimensionCount, Strides, Dilations, StartPadding, EndPadding, GroupCount, id, note, rules, "
+     "tags, expectation"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rules, MalformedTest, ::testing::ValuesIn(kMalformed),
@@ -256,7 +257,7 @@ TEST(Refused, ADescriptionMustBreakARuleThatItNames) {
   EXPECT_TRUE(read->descriptions.empty());
   ASSERT_EQ(read->refused.size(), 1U);
   EXPECT_EQ(read->refused[0].id, "g");
-  EXPECT_EQ(read->refused[0].error.text(), "GroupCount (group): expected at least 1, got 0 [rule C8]");
+  EXPECT_EQ(read->refused[0].error.text(), "cases[0].GroupCount (group): expected at least 1, got 0 [rule C8]");
   EXPECT_EQ(error_of(with_labels("/GroupCount", "0", R"({"rules": ["X4", "X5"], "expectation": "invalid"})")),
             "cases[0].expectation: expected a description that breaks rule X4 or X5, got: "
             "cases[0].GroupCount (group): expected at least 1, got 0 [rule C8]");
