@@ -11,6 +11,7 @@
 #include "harness/diagnose/defect.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
+#include "harness/relations/relation.h"
 #include "harness/source/select.h"
 #include "reference/kernels.h"
 
@@ -115,9 +116,17 @@ void print_defects_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
+std::vector<Row> relation_rows() {
+  std::vector<Row> rows;
+  for (const relations::Relation& relation : relations::relations()) {
+    rows.push_back({std::string(relation.id), "", fmt::format("{} ({})", relation.statement, relation.operators)});
+  }
+  return rows;
+}
+
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    fmt::print("{:<18} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
+    fmt::print("{:<25} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
   }
 }
 
@@ -159,9 +168,10 @@ void add_list(CLI::App& app, Action& action) {
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Which right answer can be asked for", profile_rows},
       {"operators", "Operators and their versions", operator_rows},
+      {"relations", "Relations between answers that --suite relations checks", relation_rows},
   };
-  CLI::App* command =
-      app.add_subcommand("list", "Say what there is: backends, kernels, suites, profiles, operators, hazards, defects");
+  CLI::App* command = app.add_subcommand(
+      "list", "Say what there is: backends, kernels, suites, profiles, operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   for (const Topic& topic : kTopics) {

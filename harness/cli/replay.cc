@@ -9,6 +9,7 @@
 #include "harness/cli/policy.h"
 #include "harness/judge/judge.h"
 #include "harness/run/execute.h"
+#include "harness/run/relation_check.h"
 #include "harness/source/select.h"
 #include "reports/render/json_report.h"
 
@@ -19,6 +20,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> backends;
   PolicyOptions policy;
+  std::string relation;
   bool json = false;
 };
 
@@ -39,11 +41,54 @@ void print_verdict(const std::string& backend, const Verdict& verdict) {
   if (!verdict.worst->exact.empty()) fmt::print("  exact     {}\n", verdict.worst->exact);
 }
 
+// The relation's verdict in the words of a case's: what was not checked has not passed.
+Verdict verdict_of(RelationCheck check) {
+  if (check.outcome == RelationOutcome::latitude) check.verdict.kind = VerdictKind::mistrusted;
+  return std::move(check.verdict);
+}
+
+Result<int> replay_relation(const ReplayOptions& options, const Case& test_case, const Policy& policy) {
+  const relations::Relation* relation = relations::find_relation(options.relation);
+  if (relation == nullptr) {
+    return fail("--relation", fmt::format("no relation \"{}\"; see: qconform list relations", options.relation));
+  }
+  const auto subject = relations::subject_of(test_case);
+  if (!subject) return tl::unexpected(subject.error());
+  std::vector<report::Replayed> results;
+  bool holds = true;
+  for (const std::string& name : options.backends) {
+    auto backend = backend::select(name, arithmetic_of(policy.profile));
+    if (!backend) return tl::unexpected(backend.error());
+    GuardedOutput output;
+    FormedOutput base = run_for_output(**backend, test_case, output);
+    if (base.tensor) {
+      RelationCheck check = check_relation(*relation, *subject, *base.tensor, **backend, output, policy);
+      if (check.outcome == RelationOutcome::not_applicable) {
+        return fail("--relation",
+                    fmt::format("{} does not speak of this case: {}", relation->id, check.verdict.detail));
+      }
+      base.verdict = verdict_of(std::move(check));
+    }
+    const VerdictKind kind = base.verdict.kind;
+    holds = holds && (kind == VerdictKind::pass || kind == VerdictKind::mistrusted);
+    results.push_back({name, std::move(base.verdict)});
+  }
+  if (options.json) {
+    fmt::print("{}", report::to_json(test_case, Expectation::valid, std::string(relation->statement), results));
+  } else {
+    fmt::print("{}   {} at opset {}\n  relation  {}: {}\n  because   {}\n", test_case.id, test_case.op_type,
+               test_case.opset_version, relation->id, relation->statement, relation->reason);
+    for (const auto& [name, verdict] : results) print_verdict(name, verdict);
+  }
+  return holds ? kConforms : kDoesNotConform;
+}
+
 Result<int> replay(const ReplayOptions& options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
   const auto test_case = load_single_case(options.file);
   if (!test_case) return tl::unexpected(test_case.error());
+  if (!options.relation.empty()) return replay_relation(options, *test_case, *policy);
   Expected expected = expect(*test_case, *policy);
   assess(*test_case, expected);
   std::vector<report::Replayed> results;
@@ -78,6 +123,8 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
+  command->add_option("--relation", options->relation,
+                      "Check this relation on the case instead (see: qconform list relations)");
   command->add_flag("--json", options->json, "Print the verdicts as JSON");
   command->callback([options, &action] {
     action = [options] {

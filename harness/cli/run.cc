@@ -11,6 +11,7 @@
 #include "harness/json/case_json.h"
 #include "harness/run/campaign.h"
 #include "harness/run/environment.h"
+#include "harness/run/relation_campaign.h"
 #include "harness/source/select.h"
 #include "reports/render/json_report.h"
 #include "reports/render/terminal.h"
@@ -38,14 +39,20 @@ Result<std::vector<std::unique_ptr<Backend>>> open_backends(const std::vector<st
   return backends;
 }
 
-Result<std::vector<std::unique_ptr<CaseSource>>> open_suites(const RunOptions& options) {
-  std::vector<std::unique_ptr<CaseSource>> sources;
+struct Suites {
+  std::vector<std::unique_ptr<CaseSource>> judged;   ///< against the reference
+  std::vector<std::unique_ptr<CaseSource>> related;  ///< by relations between a backend's own answers
+};
+
+Result<Suites> open_suites(const RunOptions& options) {
+  Suites suites;
   for (const std::string& name : options.suites) {
     auto opened = open_suite(name, options.suite);
     if (!opened) return tl::unexpected(opened.error());
+    auto& sources = relations_base(name) ? suites.related : suites.judged;
     for (auto& source : *opened) sources.push_back(std::move(source));
   }
-  return sources;
+  return suites;
 }
 
 // Writes each finding's smallest case beside the report, and with it the line that replays it.
@@ -54,7 +61,13 @@ Result<void> write_findings(const std::filesystem::path& folder, Report& report)
     finding.case_file = finding.id + ".json";
     const std::filesystem::path file = folder / finding.case_file;
     if (auto saved = save_cases(file, {&finding.example, 1}); !saved) return saved;
-    finding.replay = fmt::format("qconform replay {} --backend {}{}{}", file.string(), finding.backend,
+    const bool is_relation = finding.kind == VerdictKind::inconsistent;
+    if (is_relation) {
+      finding.related_file = finding.id + "-related.json";
+      if (auto saved = save_cases(folder / finding.related_file, finding.related); !saved) return saved;
+    }
+    finding.replay = fmt::format("qconform replay {} --backend {}{}{}{}", file.string(), finding.backend,
+                                 is_relation ? " --relation " + finding.verdict.rule : "",
                                  report.profile == "conformance" ? "" : " --profile " + report.profile,
                                  report.overflow == "wrap" ? "" : " --overflow " + report.overflow);
   }
@@ -93,14 +106,16 @@ Result<int> run(RunOptions options) {
   if (options.backends.empty()) options.backends = backend::available_kernels();
   auto backends = open_backends(options.backends, arithmetic_of(policy->profile));
   if (!backends) return tl::unexpected(backends.error());
-  auto sources = open_suites(options);
-  if (!sources) return tl::unexpected(sources.error());
+  auto suites = open_suites(options);
+  if (!suites) return tl::unexpected(suites.error());
 
   Report report = begin_report(options);
   {
     ProgressLine line;
     CampaignOptions campaign{*policy, [&](const Progress& progress) { line.update(progress); }};
-    if (auto ran = run_campaign(*sources, *backends, campaign, report); !ran) return tl::unexpected(ran.error());
+    auto ran = run_campaign(suites->judged, *backends, campaign, report);
+    if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
+    if (!ran) return tl::unexpected(ran.error());
   }
   const auto file = write_report(options.out, report);
   if (!file) return tl::unexpected(file.error());
@@ -124,7 +139,8 @@ void add_run(CLI::App& app, Action& action) {
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
   command->add_option("--suite", options->suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
-  command->add_option("--cases", options->suite.random_cases, "Number of cases of suite random")->capture_default_str();
+  command->add_option("--cases", options->suite.random_cases, "Number of cases of suites random and relations")
+      ->capture_default_str();
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")

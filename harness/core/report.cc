@@ -25,7 +25,13 @@ bool BackendResult::conforms() const {
   for (int kind = 0; kind < kVerdictKinds; ++kind) {
     if (is_failure(static_cast<VerdictKind>(kind)) && count(static_cast<VerdictKind>(kind)) > 0) return false;
   }
-  return count(VerdictKind::pass) > 0;
+  if (failed_bases > 0) return false;
+  for (const RelationResult& relation : relations) {
+    if (relation.broken + relation.failed > 0) return false;
+  }
+  const bool any_held = std::any_of(relations.begin(), relations.end(), [](const auto& r) { return r.held > 0; });
+  if (!relations.empty() && !any_held) return false;
+  return relations.empty() || cases() > 0 ? count(VerdictKind::pass) > 0 : any_held;
 }
 
 TierTally BackendResult::tiers() const {

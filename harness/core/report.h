@@ -38,6 +38,19 @@ struct OperatorResult {
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
 };
 
+/// What became of one relation on one backend; every base case is counted once.
+struct RelationResult {
+  std::string id;
+  std::uint64_t held = 0;
+  std::uint64_t broken = 0;
+  std::uint64_t latitude = 0;        ///< answers differ where the specification admits both: says nothing
+  std::uint64_t refused = 0;         ///< the backend refused a case that it takes
+  std::uint64_t failed = 0;          ///< a derived case crashed, wrote out of bounds, ...
+  std::uint64_t not_applicable = 0;  ///< the relation does not speak of the base case
+
+  [[nodiscard]] std::uint64_t checked() const { return held + broken + latitude; }
+};
+
 /// A wrong element and the case that it belongs to.
 struct WorstElement {
   std::string case_id;
@@ -47,13 +60,16 @@ struct WorstElement {
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
 
-  BackendInfo info;
+  BackendInfo info{};
   double seconds = 0;
-  std::vector<WorstElement> worst;                  ///< the most distant wrong elements, at most one of each case
-  std::map<std::string, OperatorResult> operators;  ///< by op_type
+  std::vector<WorstElement> worst{};                  ///< the most distant wrong elements, at most one of each case
+  std::map<std::string, OperatorResult> operators{};  ///< by op_type
+  std::vector<RelationResult> relations{};            ///< in the order of their list; empty when none were asked for
+  std::uint64_t failed_bases = 0;                     ///< base cases of relations that failed by themselves
 
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
+  /// Something was computed, whatever was asked for, and nothing failed.
   [[nodiscard]] bool conforms() const;
   [[nodiscard]] TierTally tiers() const;
   /// Keeps `element` if it is among the most distant.
@@ -66,11 +82,13 @@ struct Finding {
   std::string backend;
   VerdictKind kind = VerdictKind::wrong;
   std::string op_type;
-  std::uint64_t cases = 1;  ///< failing cases that this finding stands for
-  Verdict verdict;          ///< of the case shown
-  Case example;             ///< the smallest of them seen
-  std::string case_file;    ///< where the example was written, relative to the report; may be empty
-  std::string replay;       ///< command line
+  std::uint64_t cases = 1;    ///< failing cases that this finding stands for
+  Verdict verdict;            ///< of the case shown
+  Case example;               ///< the smallest of them seen
+  std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
+  std::string case_file;      ///< where the example was written, relative to the report; may be empty
+  std::string related_file;   ///< likewise for the related cases
+  std::string replay;         ///< command line
 };
 
 struct SuiteResult {

@@ -6,9 +6,9 @@
 namespace qconform {
 namespace {
 
-constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",         "mistrusted", "wrong",     "bad-shape",
-                                                             "not-rejected", "crashed",    "timed-out", "out-of-bounds",
-                                                             "unwritten",    "unsupported"};
+constexpr std::array<std::string_view, kVerdictKinds> kNames{
+    "pass",      "mistrusted",    "wrong",     "bad-shape",   "not-rejected", "crashed",
+    "timed-out", "out-of-bounds", "unwritten", "unsupported", "inconsistent"};
 
 }  // namespace
 

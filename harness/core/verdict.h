@@ -25,9 +25,10 @@ enum class VerdictKind : std::uint8_t {
   out_of_bounds,  ///< wrote outside its output
   unwritten,      ///< left its output unwritten
   unsupported,    ///< a clean refusal of a valid case: counted and listed, never a pass
+  inconsistent,   ///< answers that contradict each other, by a relation between them
 };
 
-inline constexpr int kVerdictKinds = 10;
+inline constexpr int kVerdictKinds = 11;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
@@ -58,7 +59,8 @@ struct ElementReport {
 struct Verdict {
   VerdictKind kind = VerdictKind::pass;
   std::string detail;          ///< refusal reason, shapes, signal: one line
-  std::string rule;            ///< rule id that the failure is about, if one is known
+  std::string rule;            ///< rule id that the failure is about, if one is known; the relation's id
+                               ///< where answers are inconsistent
   std::uint64_t elements = 0;  ///< judged
   std::uint64_t wrong_elements = 0;
   TierTally tiers;                     ///< of QLinearConv; empty for other operators

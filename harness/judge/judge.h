@@ -28,8 +28,12 @@ struct Expected {
   bool expectation_disputed = false;      ///< the source expects another lane than the semantics
 };
 
-/// `policy`, but under the default profile the one that the case's tag "profile:NAME" names.
+/// `policy`, or under the default profile the one that the case's tag "profile:NAME" chooses.
 [[nodiscard]] Policy policy_for(const Case& test_case, Policy policy);
+
+/// What can be judged of a case without computing it: the output's type and shape, writes outside it,
+/// refusals. Any value passes.
+[[nodiscard]] Expected expect_form(const Case& test_case, const Policy& policy);
 
 /// Runs the reference. Under the default profile, a case's tag "profile:NAME" chooses another.
 [[nodiscard]] Expected expect(const Case& test_case, const Policy& policy);

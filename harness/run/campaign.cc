@@ -36,7 +36,7 @@ class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
       : backends_(backends), options_(options), report_(report) {
-    for (const auto& backend : backends_) report_.backends.push_back({backend->info(), 0, {}, {}});
+    for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
   }
 
   Result<void> run(CaseSource& source) {

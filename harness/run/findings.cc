@@ -13,7 +13,8 @@ std::size_t size_of(const Case& test_case) {
 
 }  // namespace
 
-void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict) {
+void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
+                   const std::vector<Case>& related) {
   const Key key{backend, test_case.op_type, verdict.kind, verdict.rule};
   const auto [at, is_new] = positions_.try_emplace(key, findings_.size());
   if (is_new) {
@@ -24,6 +25,7 @@ void Findings::add(const std::string& backend, const Case& test_case, const Verd
     finding.op_type = test_case.op_type;
     finding.verdict = verdict;
     finding.example = test_case;
+    finding.related = related;
     findings_.push_back(std::move(finding));
     return;
   }
@@ -32,6 +34,7 @@ void Findings::add(const std::string& backend, const Case& test_case, const Verd
   if (size_of(test_case) < size_of(finding.example)) {
     finding.verdict = verdict;
     finding.example = test_case;
+    finding.related = related;
   }
 }
 

@@ -13,7 +13,9 @@ namespace qconform {
 /// Groups failures by backend, operator, kind and rule; keeps the smallest case of each group.
 class Findings {
  public:
-  void add(const std::string& backend, const Case& test_case, const Verdict& verdict);
+  /// `related`: the cases whose answers contradict this one's, where the verdict is that.
+  void add(const std::string& backend, const Case& test_case, const Verdict& verdict,
+           const std::vector<Case>& related = {});
   /// In the order in which they were first met, numbered "F1", "F2", ...
   [[nodiscard]] std::vector<Finding> take();
 

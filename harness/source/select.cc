@@ -26,6 +26,8 @@ constexpr std::array kSuites{
     SuiteInfo{"conformance", "what `qconform run` takes by default: the corpus"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases choose them"},
+    SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
+    SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
     SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
     SuiteInfo{"model:FILE", "the quantized nodes of an ONNX model, activations drawn from --seed"},
     SuiteInfo{"dml:FILE", "DirectML descriptions of quantized linear convolutions, as JSON"},
@@ -94,7 +96,15 @@ fs::path corpus_folder() {
   return kSourceCorpus;
 }
 
+std::optional<std::string_view> relations_base(std::string_view suite) {
+  constexpr std::string_view kName = "relations";
+  if (suite == kName) return "random";
+  if (suite.starts_with(kName) && suite.substr(kName.size()).starts_with(":")) return suite.substr(kName.size() + 1);
+  return std::nullopt;
+}
+
 Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
+  if (const auto base = relations_base(name)) name = *base;
   if (name == "conformance" || name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
   if (name == "random") {
     Sources sources;

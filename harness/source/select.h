@@ -25,8 +25,12 @@ struct SuiteInfo {
 
 [[nodiscard]] std::span<const SuiteInfo> suites();
 
+/// The suite whose cases a suite of relations starts from: "random" for "relations", SUITE for
+/// "relations:SUITE"; nullopt for any other suite.
+[[nodiscard]] std::optional<std::string_view> relations_base(std::string_view suite);
+
 /// Opens `name`: one of suites(), or a case file (.json, .onnx) or backend-test folder by its path.
-/// A suite may be made of several sources.
+/// A suite may be made of several sources. A suite of relations gives the cases that it starts from.
 [[nodiscard]] Result<std::vector<std::unique_ptr<CaseSource>>> open_suite(std::string_view name,
                                                                           const SuiteOptions& options);
 

@@ -108,6 +108,23 @@ Json element_json(const ElementReport& element) {
   return result;
 }
 
+// Null where no relations were asked for.
+Json relations_json(const BackendResult& backend) {
+  if (backend.relations.empty()) return nullptr;
+  Json list = Json::array();
+  for (const RelationResult& relation : backend.relations) {
+    list.push_back({{"id", relation.id},
+                    {"checked", relation.checked()},
+                    {"held", relation.held},
+                    {"broken", relation.broken},
+                    {"latitude", relation.latitude},
+                    {"refused", relation.refused},
+                    {"failed", relation.failed},
+                    {"not_applicable", relation.not_applicable}});
+  }
+  return {{"failed_bases", backend.failed_bases}, {"by_relation", std::move(list)}};
+}
+
 Json backend_json(const BackendResult& backend) {
   Json operators = Json::object();
   for (const auto& [name, result] : backend.operators) operators[name] = operator_json(result);
@@ -119,7 +136,7 @@ Json backend_json(const BackendResult& backend) {
   }
   return {{"name", backend.info.name},  {"version", backend.info.version}, {"kind", backend.info.kind},
           {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)},
-          {"worst", std::move(worst)}};
+          {"worst", std::move(worst)},  {"relations", relations_json(backend)}};
 }
 
 Json finding_json(const Finding& finding) {
@@ -133,6 +150,11 @@ Json finding_json(const Finding& finding) {
               {"wrong_elements", finding.verdict.wrong_elements},
               {"example", {{"id", finding.example.id}, {"file", finding.case_file}}},
               {"replay", finding.replay}};
+  if (!finding.related_file.empty()) {
+    Json ids = Json::array();
+    for (const Case& related : finding.related) ids.push_back(related.id);
+    result["related"] = {{"ids", std::move(ids)}, {"file", finding.related_file}};
+  }
   if (!finding.verdict.rule.empty()) result["rule"] = finding.verdict.rule;
   if (finding.verdict.worst) result["worst"] = element_json(*finding.verdict.worst);
   return result;

@@ -140,6 +140,22 @@ std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
   return text;
 }
 
+// One row for each relation; what never happened is left out.
+std::string relation_lines(const BackendResult& backend, const Painter& paint) {
+  if (backend.relations.empty()) return "";
+  std::string text = fmt::format("{:<34} relations between its own answers\n", backend.info.name);
+  for (const RelationResult& relation : backend.relations) {
+    text += fmt::format("  {:<26} {:>9} held", relation.id, with_thousands(relation.held));
+    if (relation.broken > 0) text += "  " + paint.bad(with_thousands(relation.broken) + " broken");
+    if (relation.failed > 0) text += "  " + paint.bad(with_thousands(relation.failed) + " failed");
+    if (relation.latitude > 0) text += "  " + paint.aside(with_thousands(relation.latitude) + " skipped for latitude");
+    if (relation.refused > 0) text += "  " + with_thousands(relation.refused) + " refused";
+    text += "  " + with_thousands(relation.not_applicable) + " not applicable\n";
+  }
+  if (backend.failed_bases > 0) text += "  " + paint.bad(plural(backend.failed_bases, "base case")) + " failed\n";
+  return text;
+}
+
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   const std::string rule = finding.verdict.rule.empty() ? "" : " (" + finding.verdict.rule + ")";
   std::string text =
@@ -184,7 +200,10 @@ std::string summary(const Report& report, bool colour) {
   const Painter paint(colour);
   std::string text;
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint);
-  for (const BackendResult& backend : report.backends) text += backend_lines(backend, paint);
+  for (const BackendResult& backend : report.backends) {
+    if (backend.cases() > 0 || backend.relations.empty()) text += backend_lines(backend, paint);
+    text += relation_lines(backend, paint);
+  }
   text += hazard_lines(report.hazards, paint);
   text += stage_line(report.times);
   if (report.findings.empty()) {
