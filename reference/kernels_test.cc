@@ -20,6 +20,7 @@
 namespace qconform::reference {
 namespace {
 
+using testing::GuardedMemory;
 using testing::Random;
 
 constexpr std::size_t kCapacity = std::size_t{1} << 20;
@@ -56,6 +57,29 @@ class KernelSets : public ::testing::Test {
         node->run(x_memory, y_memory);
         ASSERT_EQ(first_difference(y_memory, expected), expected.size()) << "kernel set " << set.name;
       }
+      elements_[set.name] += expected.size();
+    }
+  }
+
+  // The same with x, w and y each beginning `offset` bytes, and a different number of them, behind a
+  // 16-byte boundary.
+  template <typename Prepare>
+  void check_at(std::size_t offset, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
+                const std::vector<std::byte>& expected, Prepare prepare) {
+    const auto place = [](GuardedMemory& memory, std::size_t size, std::size_t at) {
+      return memory.bytes(size + at, true).subspan(at);  // the front is the begin of a page
+    };
+    const std::span<std::byte> x_memory = place(x_, x.size(), offset);
+    const std::span<std::byte> w_memory = place(w_, w.size(), offset * 7 % 16);
+    const std::span<std::byte> y_memory = place(y_, expected.size(), offset * 3 % 16);
+    std::copy(x.begin(), x.end(), x_memory.begin());
+    std::copy(w.begin(), w.end(), w_memory.begin());
+    for (const KernelSet& set : kernel_sets()) {
+      if (!set.available()) continue;
+      const std::unique_ptr<PreparedNode> node = prepare(set, std::span<const std::byte>(w_memory));
+      std::fill(y_memory.begin(), y_memory.end(), std::byte{0xAA});
+      node->run(x_memory, y_memory);
+      ASSERT_EQ(first_difference(y_memory, expected), expected.size()) << set.name << " at offset " << offset;
       elements_[set.name] += expected.size();
     }
   }
@@ -159,6 +183,36 @@ TEST_F(KernelSets, EqualTheReferenceOnRandomConvolutions) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i));
     ASSERT_NO_FATAL_FAILURE(check_convolutions(random, testing::random_operands(random)));
+  }
+}
+
+// x, w and y at every distance from a 16-byte boundary: no kernel may rely on alignment.
+TEST_F(KernelSets, EqualTheReferenceInUnalignedMemory) {
+  const int cases = testing::scaled(20);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 6'000'000);
+    const ConvInteger node{testing::random_operands(random)};
+    const ConvolutionGeometry& g = node.operands.geometry;
+    const auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), 0);
+    const auto w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
+    std::vector<std::int32_t> y(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
+    conv_integer(node, x, w, y);
+    const std::vector<std::byte> expected = bytes_of(y.data(), y.size() * sizeof(std::int32_t));
+    for (std::size_t offset = 1; offset <= 15; ++offset) {
+      ASSERT_NO_FATAL_FAILURE(
+          check_at(offset, x, w, expected,
+                   [&](const KernelSet& set, std::span<const std::byte> at) { return set.conv_integer(node, at); }));
+    }
+    std::vector<std::int64_t> sums(y.begin(), y.end());
+    const QLinearConv quantized = testing::random_requantization(random, node.operands, sums);
+    std::vector<std::byte> bytes(y.size());
+    qlinear_conv(quantized, RoundingProfile::correctly_rounded, x, w, bytes);
+    for (std::size_t offset = 1; offset <= 15; ++offset) {
+      ASSERT_NO_FATAL_FAILURE(check_at(offset, x, w, bytes, [&](const KernelSet& set, std::span<const std::byte> at) {
+        return set.qlinear_conv(quantized, RoundingProfile::correctly_rounded, at);
+      }));
+    }
   }
 }
 

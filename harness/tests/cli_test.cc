@@ -36,6 +36,22 @@ TEST(Run, ExitsZeroWhenEverythingConforms) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.json"));
 }
 
+// A contradiction is a finding with the cases on both sides, and its replay line shows it again.
+TEST(Relations, AContradictionIsFoundAndReplayed) {
+  const TemporaryFolder folder;
+  const auto run = planted("run --suite relations --cases 60 --backend pad-raw-zero --out " + folder.path().string());
+  EXPECT_EQ(run.exit_code, 1) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("x-shift-128"), HasSubstr("broken"), HasSubstr("inconsistent (x-shift-128)"),
+                                HasSubstr("--relation x-shift-128")));
+  const std::string example = (folder.path() / "F1.json").string();
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "F1-related.json"));
+  const auto replay = "replay " + example + " --relation x-shift-128 --backend ";
+  const auto replayed = planted(std::string(replay) + "pad-raw-zero");
+  EXPECT_EQ(replayed.exit_code, 1) << replayed.output;
+  EXPECT_THAT(replayed.output, AllOf(HasSubstr("inconsistent"), HasSubstr("moved by 128")));
+  EXPECT_EQ(planted(std::string(replay) + "scalar").exit_code, 0);
+}
+
 TEST(Run, PrintsTheSeedBeforeAnythingElse) {
   const TemporaryFolder folder;
   const auto result = qconform("run --suite random --cases 1 --seed 77 --out " + folder.path().string());
@@ -103,9 +119,9 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
         Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
         Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},
-        Misuse{"replay /dev/null --backend scalar", "/dev/null"}, Misuse{"export --suite random", "--out"},
-        Misuse{"export --suite random --format xml -o /tmp/x", "xml"}, Misuse{"list", "subcommand"},
-        Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
+        Misuse{"replay /dev/null --backend scalar", "/dev/null"}, Misuse{"run --suite relations:nosuch", "nosuch"},
+        Misuse{"export --suite random", "--out"}, Misuse{"export --suite random --format xml -o /tmp/x", "xml"},
+        Misuse{"list", "subcommand"}, Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
 
 TEST(WrongUse, DamagedCaseFileIsExplained) {
   const TemporaryFolder folder;
@@ -130,6 +146,7 @@ TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list kernels").output, HasSubstr("scalar"));
   EXPECT_THAT(qconform("list suites").output, HasSubstr("onnx:DIR"));
   EXPECT_THAT(qconform("list profiles").output, HasSubstr("ort-f32"));
+  EXPECT_THAT(qconform("list relations").output, HasSubstr("batch-split"));
   EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));
   EXPECT_THAT(qconform("list backends --json").output, HasSubstr("\"available\": true"));
 }
