@@ -1,0 +1,15 @@
+# What every run of a libFuzzer target uses; sourced by scripts/fuzz and the tests.
+
+# The options of one target, as words: bounds on one input's time (s), memory (MB) and size (bytes).
+fuzz_options() {
+  local dictionary
+  dictionary=$(dirname "${BASH_SOURCE[0]}")/dictionaries/$1.dict
+  echo -timeout=1 -rss_limit_mb=512 -print_final_stats=1
+  case $1 in
+    # Mutants are as large as their shapes say, from the first one on.
+    differential | canary) echo -max_len=16384 -len_control=0 ;;
+    admissible_set) echo -max_len=64 -len_control=0 ;;
+    *) echo -max_len=8192 ;;
+  esac
+  if [[ -f $dictionary ]]; then echo "-dict=$dictionary"; fi
+}

@@ -1,0 +1,113 @@
+// Writes the seeds of every fuzz target into a folder, one folder for each: the reviewed corpus, random
+// cases and DirectML samples in the form that the target reads. The same on every machine.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/core/file.h"
+#include "harness/json/case_json.h"
+#include "harness/mutate/case_mutator.h"
+#include "harness/onnx/case_model.h"
+#include "harness/source/corpus.h"
+#include "harness/source/random.h"
+#include "harness/source/rng.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace qconform;
+
+constexpr std::uint64_t kRandomCases = 150;
+constexpr std::size_t kLargestSeed = 8192;
+
+// Writes files 0000, 0001, ... into one target's folder.
+class Seeds {
+ public:
+  explicit Seeds(fs::path folder) : folder_(std::move(folder)) { fs::create_directories(folder_); }
+
+  Result<void> add(std::string_view bytes) {
+    if (bytes.size() > kLargestSeed) return {};
+    std::string name = std::to_string(count_++);
+    name.insert(0, 4 - std::min<std::size_t>(name.size(), 4), '0');
+    return write_file(folder_ / name, bytes);
+  }
+
+ private:
+  fs::path folder_;
+  int count_ = 0;
+};
+
+Result<void> add_case(const Case& test_case, Seeds& json, Seeds& models, Seeds& differential) {
+  if (const auto added = json.add(case_json(test_case)); !added) return added;
+  const auto model = case_to_model(test_case);
+  if (!model) return tl::unexpected(model.error());
+  if (const auto added = models.add(*model); !added) return added;
+  return is_small(test_case, classify(test_case)) ? differential.add(*model) : Result<void>{};
+}
+
+Result<void> add_cases(const fs::path& corpus, const fs::path& out) {
+  Seeds json(out / "json_reader");
+  Seeds models(out / "onnx_reader");
+  Seeds differential(out / "differential");
+  const auto source = CorpusSource::open("corpus", corpus);
+  if (!source) return tl::unexpected(source.error());
+  for (;;) {
+    auto next = (*source)->next();
+    if (!next) return tl::unexpected(next.error());
+    if (!*next) break;
+    if (const auto added = add_case(**next, json, models, differential); !added) return added;
+  }
+  Rng rng(1);
+  for (std::uint64_t i = 0; i < kRandomCases; ++i) {
+    const Case drawn = random_case(1, i);
+    if (const auto added = add_case(drawn, json, models, differential); !added) return added;
+    if (const auto added = add_case(mutate(drawn, rng), json, models, differential); !added) return added;
+  }
+  return {};
+}
+
+Result<void> add_descriptions(const fs::path& samples, const fs::path& out) {
+  Seeds seeds(out / "dml_reader");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(samples)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    const auto text = read_file(file, std::int64_t{1} << 20);
+    if (!text) return tl::unexpected(text.error());
+    if (const auto added = seeds.add(*text); !added) return added;
+  }
+  return {};
+}
+
+Result<void> add_elements(const fs::path& out) {
+  Seeds seeds(out / "admissible_set");
+  Rng rng(2);
+  for (int i = 0; i < 50; ++i) {
+    std::vector<std::byte> bytes(32);
+    rng.fill(bytes);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (const auto added = seeds.add(text); !added) return added;
+  }
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s SOURCE-ROOT OUT\nWrites the seeds of every fuzz target below OUT.\n", argv[0]);
+    return 2;
+  }
+  const fs::path root = argv[1];
+  const fs::path out = argv[2];
+  for (const auto& written :
+       {add_cases(root / "corpus", out), add_descriptions(root / "harness/directml/samples", out), add_elements(out)}) {
+    if (written) continue;
+    std::fprintf(stderr, "%s\n", written.error().text().c_str());
+    return 2;
+  }
+  return 0;
+}

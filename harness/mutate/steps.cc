@@ -1,0 +1,131 @@
+#include "harness/mutate/steps.h"
+
+#include <algorithm>
+
+#include "harness/mutate/tensor_values.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::mutation {
+namespace {
+
+std::size_t position_of(const Case& test_case, std::string_view name) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known == nullptr) return test_case.inputs.size();
+  const auto found =
+      std::find_if(known->inputs.begin(), known->inputs.end(), [&](const auto& input) { return input.name == name; });
+  return static_cast<std::size_t>(found - known->inputs.begin());
+}
+
+std::optional<Tensor>* draw_input(Case& test_case, Rng& rng) {
+  if (test_case.inputs.empty()) return nullptr;
+  return &test_case.inputs[rng.below(static_cast<std::uint32_t>(test_case.inputs.size()))];
+}
+
+Attribute::Value draw_wrong_value(Rng& rng) {
+  switch (rng.below(6)) {
+    case 0: return rng.between(-3, 3);
+    case 1: return static_cast<std::int64_t>(rng.next());
+    case 2: return 1.5F;
+    case 3: return std::string("SAME");
+    case 4: return std::vector<std::int64_t>(rng.below(9), rng.between(-2, 4));
+    default: return std::vector<float>(rng.below(3), 1.0F);
+  }
+}
+
+void spoil_attribute(Case& test_case, Rng& rng) {
+  static constexpr const char* kNames[] = {"pads",         "strides",      "dilations",  "group",
+                                           "auto_pad",     "kernel_shape", "block_size", "axis",
+                                           "output_dtype", "precision",    "saturate",   "colour"};
+  const char* const name = rng.pick(kNames);
+  if (rng.chance(1, 8)) {
+    test_case.attributes.push_back({name, draw_wrong_value(rng)});  // perhaps a second time
+  } else {
+    set_attribute(test_case, name, draw_wrong_value(rng));
+  }
+}
+
+void spoil_shape(Tensor& tensor, Rng& rng) {
+  std::vector<std::int64_t> shape = tensor.shape;
+  if (shape.empty() || rng.chance(1, 3)) {
+    shape.insert(shape.begin(), rng.between(0, 2));
+  } else if (rng.chance(1, 3)) {
+    shape.pop_back();
+  } else {
+    shape[rng.below(static_cast<std::uint32_t>(shape.size()))] = rng.between(0, 9);
+  }
+  tensor = reshaped(rng, tensor, std::move(shape));
+}
+
+ElementType draw_known_type(Rng& rng) {
+  for (;;) {
+    const auto type = static_cast<ElementType>(rng.below(32));
+    if (is_known(type) && type != ElementType::boolean) return type;
+  }
+}
+
+}  // namespace
+
+Tensor* input_named(Case& test_case, std::string_view name) {
+  const std::size_t position = position_of(test_case, name);
+  if (position >= test_case.inputs.size() || !test_case.inputs[position]) return nullptr;
+  return &*test_case.inputs[position];
+}
+
+void set_input(Case& test_case, std::string_view name, std::optional<Tensor> tensor) {
+  const std::size_t position = position_of(test_case, name);
+  if (test_case.inputs.size() <= position) test_case.inputs.resize(position + 1);
+  test_case.inputs[position] = std::move(tensor);
+  while (!test_case.inputs.empty() && !test_case.inputs.back()) test_case.inputs.pop_back();
+}
+
+void set_attribute(Case& test_case, std::string_view name, Attribute::Value value) {
+  for (Attribute& attribute : test_case.attributes) {
+    if (attribute.name != name) continue;
+    attribute.value = std::move(value);
+    return;
+  }
+  test_case.attributes.push_back({std::string(name), std::move(value)});
+}
+
+void remove_attribute(Case& test_case, std::string_view name) {
+  std::erase_if(test_case.attributes, [&](const Attribute& attribute) { return attribute.name == name; });
+}
+
+void spoil(Case& test_case, Rng& rng) {
+  static constexpr std::int64_t kVersions[] = {-1, 0, 1, 9, 11, 12, 18, 20, 22, 26, 27, 99};
+  static constexpr const char* kOperators[] = {"QLinearConv", "ConvInteger", "QuantizeLinear", "DequantizeLinear",
+                                               "Conv"};
+  std::optional<Tensor>* const input = draw_input(test_case, rng);
+  switch (rng.below(8)) {
+    case 0: test_case.opset_version = rng.pick(kVersions); return;
+    case 1: test_case.op_type = rng.pick(kOperators); return;
+    case 2: test_case.domain = rng.chance(1, 2) ? "ai.onnx" : "com.example"; return;
+    case 3:
+      if (input != nullptr) input->reset();
+      return;
+    case 4:
+      if (input != nullptr) test_case.inputs.push_back(*input);
+      return;
+    case 5:
+      if (input != nullptr && *input) **input = converted(**input, draw_known_type(rng));
+      return;
+    case 6:
+      if (input != nullptr && *input) spoil_shape(**input, rng);
+      return;
+    default: spoil_attribute(test_case, rng);
+  }
+}
+
+void change_remarks(Case& test_case, Rng& rng) {
+  static constexpr const char* kTexts[] = {"", "C17", "profile:ort-f32", "a\nb", "\xC3\xA9"};
+  switch (rng.below(5)) {
+    case 0: test_case.tags.emplace_back(rng.pick(kTexts)); return;
+    case 1: test_case.rules.emplace_back(rng.pick(kTexts)); return;
+    case 2: test_case.note = rng.pick(kTexts); return;
+    case 3: test_case.expectation = static_cast<Expectation>(rng.below(4)); return;
+    default:
+      if (const std::optional<Tensor>* const input = draw_input(test_case, rng)) test_case.recorded_output = *input;
+  }
+}
+
+}  // namespace qconform::mutation

@@ -1,0 +1,117 @@
+// Parameters solved so that an output's value before rounding is half an odd integer, or nearly.
+#include <bit>
+#include <cmath>
+
+#include "harness/mutate/steps.h"
+#include "harness/mutate/tensor_values.h"
+#include "harness/operators/element_text.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::mutation {
+namespace {
+
+std::int64_t draw_index(Rng& rng, const Tensor& tensor) {
+  return static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(tensor.elements())));
+}
+
+// The sums of QLinearConv are the outputs of ConvInteger.
+std::optional<Tensor> sums_of(Case& test_case) {
+  Case sums = test_case;
+  sums.op_type = "ConvInteger";
+  sums.inputs.clear();
+  for (const char* name : {"x", "w", "x_zero_point", "w_zero_point"}) {
+    const Tensor* const input = input_named(test_case, name);
+    if (input == nullptr) return std::nullopt;
+    sums.inputs.emplace_back(*input);
+  }
+  const Classification classification = classify(sums);
+  if (!classification.lowered) return std::nullopt;
+  return classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+}
+
+// Which output channel element `index` of [N, M, ...] belongs to.
+std::int64_t channel_of(const Tensor& sums, std::int64_t index) {
+  return index / elements_of(std::span(sums.shape).subspan(2)) % sums.shape[1];
+}
+
+float neighbour(float value, std::int64_t steps) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(steps));
+}
+
+// y_scale = |A| * sx * sw / (q + 1/2), and a zero point that keeps q inside the output's range.
+bool solve_convolution(Case& test_case, Rng& rng) {
+  if (!classify(test_case).lowered) return false;  // types and shapes below are then what they should be
+  const std::optional<Tensor> sums = sums_of(test_case);
+  if (!sums || sums->elements() == 0) return false;
+  const std::int64_t index = draw_index(rng, *sums);
+  const Tensor& w_scale = *input_named(test_case, "w_scale");
+  const std::int64_t channel = channel_of(*sums, index);
+  const Tensor* const bias = input_named(test_case, "B");
+  const std::int64_t sum = integer_at(*sums, index) + (bias == nullptr ? 0 : integer_at(*bias, channel));
+  const std::int64_t whole = rng.between(0, rng.chance(1, 2) ? 7 : 120);
+  const double product = static_cast<double>(float_at(*input_named(test_case, "x_scale"), 0)) *
+                         float_at(w_scale, w_scale.elements() == 1 ? 0 : channel);
+  const double solved = std::fabs(static_cast<double>(sum) * product) / (static_cast<double>(whole) + 0.5);
+  if (!(solved > 0x1p-120 && solved < 0x1p120)) return false;
+  const float y_scale = neighbour(static_cast<float>(solved), rng.chance(1, 2) ? 0 : rng.between(-2, 2));
+  *input_named(test_case, "y_scale") = Tensor::scalar(ElementType::float32, y_scale);
+  Tensor& zero_point = *input_named(test_case, "y_zero_point");
+  const bool is_signed = zero_point.type == ElementType::int8;
+  store_number(zero_point, 0, static_cast<double>((is_signed ? 0 : 127) + rng.between(-7, 7)));
+  return true;
+}
+
+// Scales that are powers of two, and a bias that makes one sum an odd number of halves: a tie that no
+// float32 arithmetic misses (tier F_0).
+bool solve_exactly(Case& test_case, Rng& rng) {
+  if (!classify(test_case).lowered) return false;
+  const std::optional<Tensor> sums = sums_of(test_case);
+  if (!sums || sums->elements() == 0) return false;
+  const std::int64_t channels = sums->shape[1];
+  const std::int64_t index = draw_index(rng, *sums);
+  if (input_named(test_case, "B") == nullptr) {
+    set_input(test_case, "B", reshaped(rng, Tensor::scalar<std::int32_t>(ElementType::int32, 0), {channels}));
+  }
+  const auto power = [](std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); };
+  const std::int64_t zeros = rng.between(0, 12);
+  const std::int64_t x_exponent = rng.between(-10, 3);
+  const std::int64_t w_exponent = rng.between(-10, 3);
+  const std::int64_t odd = 2 * rng.between(-130, 130) + 1;
+  const std::int64_t beside = rng.chance(1, 4) ? rng.between(-1, 1) : 0;
+  const double wanted = static_cast<double>(odd) * power(zeros) + static_cast<double>(beside);
+  store_number(*input_named(test_case, "B"), channel_of(*sums, index),
+               wanted - static_cast<double>(integer_at(*sums, index)));
+  store_number(*input_named(test_case, "x_scale"), 0, power(x_exponent));
+  Tensor& w_scale = *input_named(test_case, "w_scale");
+  for (std::int64_t i = 0; i < w_scale.elements(); ++i) store_number(w_scale, i, power(w_exponent));
+  store_number(*input_named(test_case, "y_scale"), 0, power(x_exponent + w_exponent + zeros + 1));
+  return true;
+}
+
+// x = (q + 1/2) * scale for one element; its neighbours in the format are no ties.
+bool solve_quantize(Case& test_case, Rng& rng) {
+  Tensor* const x = input_named(test_case, "x");
+  const Tensor* const scale = input_named(test_case, "y_scale");
+  if (x == nullptr || scale == nullptr || x->elements() == 0 || scale->elements() == 0) return false;
+  if (!is_numeric(x->type) || !is_numeric(scale->type)) return false;
+  const double step = number_at(*scale, draw_index(rng, *scale));
+  const std::int64_t index = draw_index(rng, *x);
+  store_number(*x, index, (static_cast<double>(rng.between(-130, 260)) + 0.5) * step);
+  if (rng.chance(1, 2)) {
+    const int bits = bits_of(x->type);
+    const std::uint64_t raw = raw_bits_at(x->bytes, bits, index);
+    set_raw_bits_at(x->bytes, bits, index, raw + static_cast<std::uint64_t>(rng.between(-1, 1)));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool solve_tie(Case& test_case, Rng& rng) {
+  if (test_case.op_type == "QLinearConv") {
+    return rng.chance(1, 2) ? solve_exactly(test_case, rng) : solve_convolution(test_case, rng);
+  }
+  return test_case.op_type == "QuantizeLinear" && solve_quantize(test_case, rng);
+}
+
+}  // namespace qconform::mutation
