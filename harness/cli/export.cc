@@ -77,7 +77,8 @@ void add_export(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("export", "Write the cases of suites as files");
   command->footer("example: qconform export --suite random --cases 100 --format onnx-test -o /tmp/cases");
   command->add_option("--suite", options->suites, "Suite, may be repeated (see: qconform list suites)")->required();
-  command->add_option("--cases", options->suite.random_cases, "Number of cases of suite random")->capture_default_str();
+  command->add_option("--cases", options->suite.cases,
+                      "Number of cases of each generated suite (default: 10000 of random, 4000 of directed)");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   command
       ->add_option("--format", options->format,

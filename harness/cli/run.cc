@@ -139,8 +139,9 @@ void add_run(CLI::App& app, Action& action) {
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
   command->add_option("--suite", options->suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
-  command->add_option("--cases", options->suite.random_cases, "Number of cases of suites random and relations")
-      ->capture_default_str();
+  command->add_option(
+      "--cases", options->suite.cases,
+      "Number of cases of each generated suite (default: 10000 of random and relations, 4000 of directed)");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")

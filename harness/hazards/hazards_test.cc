@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/core/case_builder.h"
+#include "harness/core/file.h"
 #include "harness/hazards/coverage.h"
 #include "harness/judge/judge.h"
 
@@ -46,6 +47,14 @@ TEST(Hazards, ListIsSound) {
   EXPECT_EQ(hazard_with_id("no-such-hazard"), nullptr);
   EXPECT_TRUE(info_of(Hazard::expanded_product).concerns("DequantizeLinear"));
   EXPECT_FALSE(info_of(Hazard::expanded_product).concerns("QLinearConv"));
+}
+
+TEST(Hazards, PageListsAll) {
+  const auto page = read_file(QCONFORM_HAZARDS_PAGE, 1 << 20);
+  ASSERT_TRUE(page.has_value());
+  for (const HazardInfo& info : hazards()) {
+    EXPECT_NE(page->find("| " + std::string(info.id) + " |"), std::string::npos) << info.id;
+  }
 }
 
 TEST(Hazards, Ties) {

@@ -363,7 +363,7 @@ TEST(InTreeBackend, NamesWhatItHasNoKernelFor) {
   const Preparation preparation = backend->prepare(test_case);
   const auto* unsupported = std::get_if<outcome::Unsupported>(&preparation);
   ASSERT_NE(unsupported, nullptr);
-  EXPECT_EQ(unsupported->reason, "partial has no kernel for DequantizeLinear of int4 to float [block_size 2]");
+  EXPECT_EQ(unsupported->reason, "partial has no kernel for DequantizeLinear: int4 to float [block_size 2]");
 }
 
 }  // namespace

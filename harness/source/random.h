@@ -14,6 +14,8 @@ namespace qconform {
 /// The first `count` cases of a seed.
 class RandomSource final : public CaseSource {
  public:
+  static constexpr std::uint64_t kDefaultCases = 10000;
+
   RandomSource(std::uint64_t seed, std::uint64_t count) : seed_(seed), count_(count) {}
   [[nodiscard]] std::string name() const override { return "random"; }
   [[nodiscard]] Result<std::optional<Case>> next() override;

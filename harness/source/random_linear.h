@@ -1,4 +1,5 @@
-// Random valid QuantizeLinear and DequantizeLinear cases.
+// Random valid cases of QuantizeLinear and DequantizeLinear, at every version from 10 to 25 and with
+// every element type that each takes.
 #pragma once
 
 #include "harness/core/case.h"

@@ -16,7 +16,7 @@ namespace {
 
 // Written down once. A change here means that every seed in every report and every shared finding
 // stops reproducing: it belongs into the change log.
-constexpr std::uint64_t kDigestOfSeed1 = 10766307798155579399U;
+constexpr std::uint64_t kDigestOfSeed1 = 7164825484949013796U;
 
 TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
   std::uint64_t digest = 0;

@@ -11,6 +11,7 @@
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/source/corpus.h"
+#include "harness/source/directed/directed.h"
 #include "harness/source/directml.h"
 #include "harness/source/onnx_folder.h"
 #include "harness/source/onnx_model.h"
@@ -23,9 +24,10 @@ namespace fs = std::filesystem;
 using Sources = std::vector<std::unique_ptr<CaseSource>>;
 
 constexpr std::array kSuites{
-    SuiteInfo{"conformance", "what `qconform run` takes by default: the corpus"},
+    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus and directed"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
-    SuiteInfo{"random", "random valid cases of every operator; --seed and --cases choose them"},
+    SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
+    SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
     SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
@@ -52,6 +54,17 @@ Result<Sources> one(Result<std::unique_ptr<Source>> opened) {
   if (!opened) return tl::unexpected(opened.error());
   Sources sources;
   sources.push_back(std::move(*opened));
+  return sources;
+}
+
+// Several suites by name, one after the other.
+Result<Sources> open_suites(std::initializer_list<std::string_view> names, const SuiteOptions& options) {
+  Sources sources;
+  for (const std::string_view name : names) {
+    auto opened = open_suite(name, options);
+    if (!opened) return opened;
+    for (auto& source : *opened) sources.push_back(std::move(source));
+  }
   return sources;
 }
 
@@ -105,11 +118,15 @@ std::optional<std::string_view> relations_base(std::string_view suite) {
 
 Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance" || name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
+  if (name == "conformance") return open_suites({"corpus", "directed"}, options);
+  if (name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
+  if (name == "directed") {
+    return one<DirectedSource>(
+        std::make_unique<DirectedSource>(options.seed, options.cases.value_or(DirectedSource::kDefaultCases)));
+  }
   if (name == "random") {
-    Sources sources;
-    sources.push_back(std::make_unique<RandomSource>(options.seed, options.random_cases));
-    return sources;
+    return one<RandomSource>(
+        std::make_unique<RandomSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
   }
   if (name.starts_with("onnx:")) return one(OnnxFolderSource::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed));

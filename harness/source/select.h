@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace qconform {
 
 struct SuiteOptions {
   std::uint64_t seed = 1;
-  std::uint64_t random_cases = 10000;  ///< of suite `random`
+  std::optional<std::uint64_t> cases;  ///< of the generated suites `random` and `directed`; absent: each its own
 };
 
 struct SuiteInfo {

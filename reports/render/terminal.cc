@@ -7,9 +7,6 @@
 namespace qconform::report {
 namespace {
 
-// Reasons and suites are listed up to this many; the JSON report has all.
-constexpr std::size_t kListed = 4;
-
 class Painter {
  public:
   explicit Painter(bool colour) : colour_(colour) {}
@@ -65,16 +62,6 @@ std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
   return text;
 }
 
-std::string reasons(const std::map<std::string, std::uint64_t>& counts) {
-  std::string text;
-  std::size_t shown = 0;
-  for (const auto& [reason, count] : counts) {
-    if (shown++ == kListed) return text + "; ...";
-    text += (text.empty() ? "" : "; ") + reason;
-  }
-  return text;
-}
-
 // "tier F_5 (E 1,204,331, F_5 17)"
 std::string tier_text(const TierTally& tally, const Painter& paint) {
   std::string counts;
@@ -97,7 +84,7 @@ std::string operator_line(const std::string& name, const OperatorResult& result,
     text += kind == VerdictKind::pass ? paint.good(entry) : is_failure(kind) ? paint.bad(entry) : paint.aside(entry);
   }
   for (const auto& listed_reasons : {result.unsupported_reasons, result.mistrusted_reasons}) {
-    if (!listed_reasons.empty()) text += " (" + reasons(listed_reasons) + ")";
+    if (!listed_reasons.empty()) text += " (" + listed(listed_reasons) + ")";
   }
   if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint);
   return text + "\n";

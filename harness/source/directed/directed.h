@@ -1,0 +1,37 @@
+// Cases that go where random data does not: each aims for one hazard of one operator.
+//
+// A case is drawn like a random one, then retouched: an output scale solved for a tie, a bias of odd
+// bits, data of extremes. The hazards' own detectors tell whether it got there, and the judge whether
+// its output proves anything; if not, it is drawn again, a bounded number of times.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/core/case_source.h"
+
+namespace qconform {
+
+/// Case `index` of `seed`: depends on nothing else, and is the same on every machine and compiler.
+/// Aims take turns, so that any long enough run of indices has all of them.
+[[nodiscard]] Case directed_case(std::uint64_t seed, std::uint64_t index);
+
+/// How many pairs of operator and hazard there are: the length of one turn.
+[[nodiscard]] std::uint64_t directed_aims();
+
+/// The first `count` cases of a seed.
+class DirectedSource final : public CaseSource {
+ public:
+  static constexpr std::uint64_t kDefaultCases = 4000;
+
+  DirectedSource(std::uint64_t seed, std::uint64_t count) : seed_(seed), count_(count) {}
+  [[nodiscard]] std::string name() const override { return "directed"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override;
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return count_; }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t count_;
+  std::uint64_t index_ = 0;
+};
+
+}  // namespace qconform
