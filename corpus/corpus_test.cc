@@ -57,8 +57,23 @@ TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
   // Scales, bias and rounding belong to QLinearConv alone.
   for (const char* rule : {"C12", "C19", "C20", "C21"}) convolution.erase(rule);
   EXPECT_THAT(rules["ConvInteger"], ::testing::IsSupersetOf(convolution));
-  EXPECT_THAT(rules["QuantizeLinear"], ::testing::IsSupersetOf({"Q1", "Q2", "Q4", "Q5", "Q7", "D7", "D8"}));
-  EXPECT_THAT(rules["DequantizeLinear"], ::testing::IsSupersetOf({"D1", "D2", "D3", "D5", "D6", "D7", "D8"}));
+}
+
+TEST(Corpus, EveryRuleOfTheElementWiseOperatorsHasAVectorAtEveryVersion) {
+  std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> rules;
+  for (const Case& vector : committed_vectors()) {
+    rules[{vector.op_type, vector.opset_version}].insert(vector.rules.begin(), vector.rules.end());
+  }
+  for (const std::int64_t version : {10, 13, 19, 21, 23, 24, 25}) {
+    std::set<std::string> quantize{"Q1", "Q2", "Q4", "Q5", "Q6", "Q7", "C15", "C21", "D7", "D8", "signature"};
+    std::set<std::string> dequantize{"D1", "D2", "D3", "D5", "D6", "D7", "D8", "C15", "signature"};
+    if (version >= 19) {
+      quantize.insert({"Q3", "Q8"});
+      dequantize.insert("D4");
+    }
+    EXPECT_THAT((rules[{"QuantizeLinear", version}]), ::testing::IsSupersetOf(quantize)) << version;
+    EXPECT_THAT((rules[{"DequantizeLinear", version}]), ::testing::IsSupersetOf(dequantize)) << version;
+  }
 }
 
 TEST(Corpus, EveryRuleOfDirectMlRefusesADescription) {

@@ -31,7 +31,8 @@ Topics all_topics() {
   for (const auto& write :
        {write_padding, write_auto_pad, write_windows, write_zero_points, write_empty, write_tails, write_accumulation,
         write_geometry_refusals, write_input_refusals, write_rounding, write_near_ties, write_bias, write_scales,
-        write_quantize_linear, write_dequantize_linear}) {
+        write_quantize_linear, write_quantize_precision, write_quantize_types, write_dequantize_linear,
+        write_dequantize_types, write_linear_layout}) {
     write(topics);
   }
   return topics;

@@ -1,9 +1,14 @@
 #include "corpus/author/topic.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <sstream>
 
 #include "harness/judge/judge.h"
+#include "harness/operators/element_text.h"
 #include "harness/operators/operator.h"
+#include "reference/numerics/small_float.h"
 
 namespace qconform::author {
 namespace {
@@ -19,12 +24,11 @@ bool answer_is_unique(const Case& vector, const Lowered& lowered, const Tensor& 
 }
 
 std::string values_text(const Tensor& tensor) {
-  std::string text = shape_text(tensor.shape) + " {";
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    text += (i == 0 ? "" : ", ") + (tensor.type == ElementType::float32 ? std::to_string(float_at(tensor, i))
-                                                                        : std::to_string(integer_at(tensor, i)));
-  }
-  return text + "}";
+  std::ostringstream text;
+  text << shape_text(tensor.shape) << " {";
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) text << (i == 0 ? "" : ", ") << number_at(tensor, i);
+  text << "}";
+  return text.str();
 }
 
 }  // namespace
@@ -63,12 +67,49 @@ void Topic::add_unlike_float32(Case vector) {
 void Topic::add_computed(Case vector, Expectation expectation) {
   const Classification classification = classify(vector);
   if (classification.lowered && !classification.value_is_open) {
-    vector.recorded_output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-    if (!answer_is_unique(vector, *classification.lowered, *vector.recorded_output)) {
+    Tensor answer = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+    const bool is_unique = answer_is_unique(vector, *classification.lowered, answer);
+    if (is_unique) vector.recorded_output = std::move(answer);
+    if (!is_unique && expectation == Expectation::valid) {
       problem(vector, "more than one answer is right; none may be recorded");
     }
   }
   add(std::move(vector), expectation);
+}
+
+void Topic::add_open(Case vector) {
+  const Classification classification = classify(vector);
+  if (classification.lowered) {
+    const Tensor answer = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+    if (answer_is_unique(vector, *classification.lowered, answer)) problem(vector, "there is one right answer");
+  }
+  add(std::move(vector), Expectation::valid);
+}
+
+void Topic::add_separating(Case vector, const std::vector<double>& wrong) {
+  const Classification classification = classify(vector);
+  if (classification.lowered) {
+    const Lowered& lowered = *classification.lowered;
+    const Tensor answer = numbers(lowered.output_type(), lowered.output_shape(), wrong);
+    for (std::int64_t i = 0; i < answer.elements(); ++i) {
+      if (lowered.examine(i, answer, Policy{}).right) {
+        problem(vector, "element " + std::to_string(i) + " of the wrong answer is right");
+      }
+    }
+    if (wrong.empty()) problem(vector, "there is no wrong answer");
+    const Tensor right = lowered.evaluate(RoundingProfile::correctly_rounded);
+    if (answer_is_unique(vector, lowered, right)) vector.recorded_output = right;
+  }
+  add(std::move(vector), Expectation::valid);
+}
+
+void Topic::add_known_numbers(Case vector, const make::Shape& shape, const std::vector<double>& answer) {
+  const Classification classification = classify(vector);
+  if (!classification.lowered) return add(std::move(vector), Expectation::valid);
+  if (elements_of(shape) != static_cast<std::int64_t>(answer.size())) {
+    return problem(vector, "the answer's shape and values do not agree");
+  }
+  add_answered(std::move(vector), numbers(classification.lowered->output_type(), shape, answer));
 }
 
 void Topic::add_known(Case vector, const make::Shape& shape, const std::vector<std::int64_t>& answer) {
@@ -89,6 +130,25 @@ void Topic::add_answered(Case vector, Tensor answer) {
   }
   vector.recorded_output = std::move(answer);
   add(std::move(vector), Expectation::valid);
+}
+
+Tensor numbers(ElementType type, make::Shape shape, const std::vector<double>& values) {
+  const reference::Element element = element_of(type);
+  std::vector<std::int64_t> patterns;
+  for (const double value : values) {
+    std::uint64_t bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::isfinite(value) ? value : 0));
+    if (!reference::is_integer(element)) {
+      bits = reference::encode(reference::float_format(element), value, reference::Overflow::special);
+    }
+    patterns.push_back(static_cast<std::int64_t>(bits));
+  }
+  Tensor tensor = make::integers(type, std::move(shape), patterns);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double stored = number_at(tensor, static_cast<std::int64_t>(i));
+    static_cast<void>(stored);
+    assert(stored == values[i] || (std::isnan(stored) && std::isnan(values[i])));
+  }
+  return tensor;
 }
 
 Tensor pattern(ElementType type, make::Shape shape, std::int64_t first, std::int64_t step) {

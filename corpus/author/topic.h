@@ -28,15 +28,26 @@ class Topic {
   void known_floats(const Builder& vector, const make::Shape& shape, const std::vector<float>& answer) {
     add_answered(vector.build(), make::float32(shape, answer));
   }
+  /// The same for any type of y; the numbers are exact in it.
+  template <typename Builder>
+  void known_numbers(const Builder& vector, const make::Shape& shape, const std::vector<double>& answer) {
+    add_known_numbers(vector.build(), shape, answer);
+  }
+  /// Valid; `wrong` is what an arithmetic gives that the rules forbid, and no element of it may be
+  /// right. The reference's answer is recorded where it is the only one.
+  template <typename Builder>
+  void separates(const Builder& vector, const std::vector<double>& wrong) {
+    add_separating(vector.build(), wrong);
+  }
   /// Valid; the reference's answer is recorded.
   template <typename Builder>
   void computed(const Builder& vector) {
     add_computed(vector.build(), Expectation::valid);
   }
-  /// Valid, and more than one answer is right: none is recorded.
+  /// Valid, and an element has more than one right answer: none is recorded.
   template <typename Builder>
   void open(const Builder& vector) {
-    add(vector.build(), Expectation::valid);
+    add_open(vector.build());
   }
   /// Likewise, and the usual float32 expression (profile ort-f32) gives another answer than exact
   /// arithmetic: both are right. Adds the tag "float32-departs".
@@ -63,6 +74,9 @@ class Topic {
   void add(Case vector, Expectation expectation);
   void add_unlike_float32(Case vector);
   void add_computed(Case vector, Expectation expectation);
+  void add_open(Case vector);
+  void add_separating(Case vector, const std::vector<double>& wrong);
+  void add_known_numbers(Case vector, const make::Shape& shape, const std::vector<double>& answer);
   void add_known(Case vector, const make::Shape& shape, const std::vector<std::int64_t>& answer);
   void add_answered(Case vector, Tensor answer);
   void problem(const Case& vector, const std::string& text);
@@ -71,6 +85,9 @@ class Topic {
   std::vector<Case> cases_;
   std::vector<std::string> problems_;
 };
+
+/// A tensor of any integer or float type from numbers; each must be one of the type's.
+[[nodiscard]] Tensor numbers(ElementType type, make::Shape shape, const std::vector<double>& values);
 
 /// Integers of the whole range of an 8-bit type: `first`, `first + step`, ..., wrapped. With an odd
 /// step of about 100 neighbours differ in sign and size.

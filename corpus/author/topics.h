@@ -34,6 +34,11 @@ void write_directml(DescriptionTopics& topics);
 void write_directml_refusals(DescriptionTopics& topics);
 
 void write_quantize_linear(Topics& topics);
+void write_quantize_precision(Topics& topics);
+void write_quantize_types(Topics& topics);
 void write_dequantize_linear(Topics& topics);
+void write_dequantize_types(Topics& topics);
+// QuantizeLinear and DequantizeLinear, from one description.
+void write_linear_layout(Topics& topics);
 
 }  // namespace qconform::author

@@ -40,10 +40,12 @@ class AdmissibleBits {
     opened_by(rule);
   }
   void admit_any_nan(const char* rule) {
+    if (has_one_nan_and_zero()) return admit(float_format(type_).sign_bit(), rule);
     any_nan_ = true;
     opened_by(rule);
   }
   void admit_either_zero(const char* rule) {
+    if (has_one_nan_and_zero()) return admit(0, rule);
     either_zero_ = true;
     opened_by(rule);
   }
@@ -68,6 +70,10 @@ class AdmissibleBits {
   [[nodiscard]] const char* rule() const { return rule_; }
 
  private:
+  // The formats whose NaN is the pattern of -0.
+  [[nodiscard]] bool has_one_nan_and_zero() const {
+    return !is_integer(type_) && float_format(type_).specials == Specials::unsigned_zero_nan;
+  }
   void opened_by(const char* rule) {
     if (!is_open()) rule_ = rule;
   }
