@@ -31,17 +31,13 @@ if(QCONFORM_FUZZ)
   endif()
 endif()
 
-set(QCONFORM_FUZZ_FLAGS "-fsanitize=fuzzer-no-link" CACHE STRING
-    "Instrumentation for a fuzzing engine; empty where the compiler adds it by itself")
-separate_arguments(qconform_fuzz_flags UNIX_COMMAND "${QCONFORM_FUZZ_FLAGS}")
-
 # Makes a library or program report its coverage to libFuzzer. Tests are left out: nothing fuzzes
 # them. ARITHMETIC: comparisons are not reported, because those of loops over numbers teach a fuzzer
 # nothing and cost a third of its speed.
 function(qconform_instrument_for_fuzzing target)
   cmake_parse_arguments(ARG "ARITHMETIC" "" "" ${ARGN})
-  if(QCONFORM_FUZZ AND qconform_fuzz_flags)
-    target_compile_options(${target} PRIVATE ${qconform_fuzz_flags}
+  if(QCONFORM_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link
                            $<$<BOOL:${ARG_ARITHMETIC}>:-fno-sanitize-coverage=trace-cmp>)
   endif()
 endfunction()

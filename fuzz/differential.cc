@@ -120,6 +120,14 @@ void judge_case(const Case& test_case) {
   check_opinions(*classification.lowered, classification.lowered->evaluate(RoundingProfile::correctly_rounded));
 }
 
+// What was read is written and read back unchanged, whoever wrote the model.
+void check_round_trip(const Case& test_case) {
+  const auto written = case_to_model(test_case);
+  require(written.has_value(), "what was read cannot be written");
+  const auto again = case_from_model(*written);
+  require(again.has_value() && digest_of(*again) == digest_of(test_case), "what was written reads differently");
+}
+
 // A case to mutate: what the bytes hold, or a new one.
 Case decoded(const std::uint8_t* data, std::size_t size, Rng& rng) {
   auto test_case = case_from_model(text_of(data, size));
@@ -144,6 +152,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!test_case.error().text().empty(), "a refusal without a reason");
     return 0;
   }
+  check_round_trip(*test_case);
   judge_case(*test_case);
   return 0;
 }
@@ -155,7 +164,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   if (LLVMFuzzerMutate != nullptr && rng.chance(1, 32)) return LLVMFuzzerMutate(data, size, max_size);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const auto mutant = case_to_model(mutate(decoded(data, size, rng), rng));
-    if (mutant && rng.chance(1, 16)) {
+    if (mutant && rng.chance(1, 8)) {
       if (const std::size_t damaged = store(fuzz::damaged_model(*mutant, rng), data, max_size)) return damaged;
     }
     if (const std::size_t written = store(mutant, data, max_size)) return written;
