@@ -1,0 +1,350 @@
+#include "harness/tests/rule_mutants.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/operators/convolution.h"
+#include "reference/numerics/saturate.h"
+
+namespace qconform::testing {
+namespace {
+
+using diagnose::Defect;
+using diagnose::Op;
+using diagnose::OpSet;
+using diagnose::Stages;
+using reference::Tier;
+
+// Value rules: the mutated reference's output is judged wrong.
+
+bool is_condemned(const Vector& vector, const std::optional<Tensor>& output) {
+  return output && vector.expected.output && is_failure(judge(vector.expected, outcome::Produced{*output}).kind);
+}
+
+RuleMutant defect(const char* rule, const char* id,
+                  OpSet ops = {Op::qlinear_conv, Op::conv_integer, Op::quantize_linear, Op::dequantize_linear}) {
+  const Defect* model = diagnose::find_defect(id);
+  return {rule, std::string("value: ") + id, [model, ops](const Vector& v) {
+            return model != nullptr && v.modelled && ops.contains(v.modelled->op()) &&
+                   is_condemned(v, v.modelled->run(*model));
+          }};
+}
+
+RuleMutant value(const char* rule, const char* name, void (*replace)(Stages&)) {
+  return {rule, std::string("value: ") + name, [replace](const Vector& v) {
+            static constexpr OpSet kAll{Op::qlinear_conv, Op::conv_integer, Op::quantize_linear, Op::dequantize_linear};
+            const Defect mutant{.id = "",
+                                .description = "",
+                                .operators = kAll,
+                                .trigger = "",
+                                .rule = "",
+                                .evidence = "",
+                                .admitted = {},
+                                .replace = replace};
+            return v.modelled && is_condemned(v, v.modelled->run(mutant));
+          }};
+}
+
+// Refusals and latitude: the lane that follows without the rule is not the vector's.
+
+bool differs(const Vector& vector, Expectation mutated) {
+  return vector.test_case.expectation != mutated;
+}
+
+RuleMutant violation_dropped(const char* rule) {
+  return {rule, "refusal dropped", [rule](const Vector& v) {
+            const auto& violation = v.expected.classification.contract.violation;
+            return violation && violation->rule == rule && differs(v, Expectation::valid);
+          }};
+}
+
+bool has_latitude(const Vector& vector, const std::string& rule) {
+  const reference::Contract& contract = vector.expected.classification.contract;
+  return contract.holds() && std::any_of(contract.latitude.begin(), contract.latitude.end(),
+                                         [&](const reference::Remark& remark) { return remark.rule == rule; });
+}
+
+RuleMutant latitude_dropped(const char* rule) {
+  return {rule, "latitude dropped", [rule](const Vector& v) {
+            const auto& latitude = v.expected.classification.contract.latitude;
+            const bool alone = std::all_of(latitude.begin(), latitude.end(),
+                                           [&](const reference::Remark& remark) { return remark.rule == rule; });
+            return has_latitude(v, rule) && alone && differs(v, Expectation::valid);
+          }};
+}
+
+RuleMutant latitude_refused(const char* rule) {
+  return {rule, "latitude refused",
+          [rule](const Vector& v) { return has_latitude(v, rule) && differs(v, Expectation::invalid); }};
+}
+
+// What the rule declares valid is refused.
+RuleMutant refused(const char* rule, const char* what, bool (*applies)(const Vector&)) {
+  return {rule, std::string("refused: ") + what, [applies](const Vector& v) {
+            return v.expected.classification.expectation() == Expectation::valid && applies(v) &&
+                   differs(v, Expectation::invalid);
+          }};
+}
+
+// Sets: an answer that was the only one is not, or the reverse. A valid vector records an answer where it
+// is the only right one.
+
+template <typename Determined>
+bool flips(const Vector& v, const Determined& determined) {
+  const auto& lowered = v.expected.classification.lowered;
+  if (!lowered || v.expected.classification.value_is_open || !v.expected.output) return false;
+  for (std::int64_t i = 0; i < v.expected.output->elements(); ++i) {
+    if (lowered->is_determined(i, v.expected.policy) != determined(*lowered, i)) return true;
+  }
+  return false;
+}
+
+// QLinearConv's set under one profile in place of that under another.
+RuleMutant set_exchanged(const char* rule, const char* name, Profile of, Profile by) {
+  return {rule, std::string("set: ") + name, [of, by](const Vector& v) {
+            const bool applies = v.modelled && v.modelled->op() == Op::qlinear_conv;
+            if (!applies || v.expected.policy.profile != of) return false;
+            return flips(v, [&](const Lowered& lowered, std::int64_t i) {
+              return lowered.is_determined(i, Policy{.profile = by});
+            });
+          }};
+}
+
+// A model's output lies in the tier's set but not in the stricter one that takes its place.
+RuleMutant tier_narrowed(const char* rule, Tier tier, Tier stricter, const char* model) {
+  const std::string name = "set: " + std::string(name_of(stricter)) + " in its place, seen by " + model;
+  const Defect* found = diagnose::find_defect(model);
+  return {rule, name, [=](const Vector& v) {
+            if (!v.modelled || v.modelled->op() != Op::qlinear_conv || found == nullptr) return false;
+            const std::optional<Tensor> output = v.modelled->run(*found);
+            if (!output || output->shape != v.expected.output->shape) return false;
+            for (std::int64_t i = 0; i < output->elements(); ++i) {
+              const reference::TierSet tiers = *v.modelled->lowered().examine(i, *output, v.expected.policy).tiers;
+              if (tiers.contains(tier) && !tiers.contains(stricter)) return true;
+            }
+            return false;
+          }};
+}
+
+RuleMutant saturating_sums(const char* rule) {
+  return {rule, "set: ConvInteger also saturates", [](const Vector& v) {
+            return v.modelled && v.modelled->op() == Op::conv_integer &&
+                   flips(v, [](const Lowered& lowered, std::int64_t i) {
+                     return lowered.is_determined(i, Policy{.overflow = OverflowPolicy::permissive});
+                   });
+          }};
+}
+
+// Only the sum itself, or only the wrapped one, may be requantized.
+RuleMutant one_sum_only(const char* rule) {
+  return {rule, "set: QLinearConv wraps its sums, and nothing else", [](const Vector& v) {
+            if (!v.modelled || v.modelled->op() != Op::qlinear_conv) return false;
+            const auto& node = *std::get<const reference::QLinearConv*>(v.modelled->lowered().description());
+            const auto sums = exact_sums(node.operands, *v.test_case.input(0), *v.test_case.input(3));
+            const auto channels = static_cast<std::size_t>(node.operands.geometry.output_channels);
+            const auto positions = static_cast<std::size_t>(node.operands.geometry.output_positions());
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+              const std::int32_t wrapped = reference::wrap_to_int32(sums[i]);
+              if (wrapped == sums[i]) continue;
+              const auto parameters = node.requantization(i / positions % channels);
+              if (float_set(wrapped, parameters) != float_set(sums[i], parameters)) return true;
+            }
+            return false;
+          }};
+}
+
+// The further answers that a rule of the element-wise operators allows are taken away.
+RuleMutant narrowed(const char* rule) {
+  return {rule, "set: the reference's answer alone", [rule](const Vector& v) {
+            const auto& lowered = v.expected.classification.lowered;
+            if (!lowered || !v.modelled || !v.expected.output) return false;
+            for (std::int64_t i = 0; i < v.expected.output->elements(); ++i) {
+              const auto bits = lowered->admissible_bits(i, reference::Latitude::onnx);
+              if (bits && bits->is_open() && std::string_view(bits->rule()) == rule) return true;
+            }
+            return false;
+          }};
+}
+
+const reference::ConvolutionOperands* operands_of(const Vector& v) {
+  const NodeDescription node = v.expected.classification.lowered->description();
+  if (const auto* qlinear = std::get_if<const reference::QLinearConv*>(&node)) return &(*qlinear)->operands;
+  if (const auto* integer = std::get_if<const reference::ConvInteger*>(&node)) return &(*integer)->operands;
+  return nullptr;
+}
+
+template <bool (*applies)(const reference::ConvolutionOperands&, const Case&)>
+bool of_convolution(const Vector& v) {
+  const auto* operands = operands_of(v);
+  return operands != nullptr && applies(*operands, v.test_case);
+}
+
+using Operands = reference::ConvolutionOperands;
+
+bool is_same_with_dilation(const Operands& o, const Case& c) {
+  return stated_attributes(c).auto_pad.starts_with("SAME") &&
+         std::any_of(o.geometry.axes.begin(), o.geometry.axes.end(), [](const auto& a) { return a.dilation > 1; });
+}
+bool has_wide_pads(const Operands& o, const Case&) {
+  return std::any_of(o.geometry.axes.begin(), o.geometry.axes.end(),
+                     [](const auto& a) { return a.pad_begin >= a.kernel_extent() || a.pad_end >= a.kernel_extent(); });
+}
+bool has_no_images_or_channels(const Operands& o, const Case&) {
+  return o.geometry.batch == 0 || o.geometry.output_channels == 0;
+}
+bool has_differing_zero_points(const Operands& o, const Case&) {
+  return std::adjacent_find(o.w_zero_point.begin(), o.w_zero_point.end(), std::not_equal_to<>()) !=
+         o.w_zero_point.end();
+}
+bool has_mixed_types(const Operands& o, const Case&) {
+  return o.x_type != o.w_type;
+}
+bool has_vectors_of_one(const Operands& o, const Case& c) {
+  return o.geometry.output_channels == 1 &&
+         std::any_of(c.inputs.begin() + 1, c.inputs.end(), [](const std::optional<Tensor>& input) {
+           return input && input->shape == std::vector<std::int64_t>{1} && input->type != ElementType::int32;
+         });
+}
+bool omits_x_zero_point_alone(const Operands&, const Case& c) {
+  return c.op_type == "ConvInteger" && c.input(2) == nullptr && c.input(3) != nullptr;
+}
+bool is_linear_scalar_or_empty(const Vector& v) {
+  return operands_of(v) == nullptr && (v.test_case.input(0)->is_scalar() || v.test_case.input(0)->elements() == 0);
+}
+
+// The formula without the scales' signs.
+void ignore_signs_of_scales(Stages& s) {
+  s.requantization.product = [](std::int64_t sum, const reference::Requantization& p,
+                                const reference::FloatExpression*) {
+    const reference::Requantization positive{std::fabs(p.x_scale), std::fabs(p.w_scale), std::fabs(p.y_scale),
+                                             p.y_zero_point, p.y_range};
+    return diagnose::quotient_of_float(requantize(RoundingProfile::correctly_rounded, sum, positive) - p.y_zero_point);
+  };
+}
+
+// As x86's conversion does, which gives -2^31 for what an int32 cannot hold.
+void convert_huge_to_minimum(Stages& s) {
+  s.output.round = [](const reference::Quotient& quotient, std::int32_t) {
+    const std::int64_t rounded = diagnose::neighbours_of(quotient).even();
+    return rounded >= INT32_MIN && rounded <= INT32_MAX ? rounded : std::int64_t{INT32_MIN};
+  };
+}
+
+void lose_signs_of_zeros(Stages& s) {
+  s.linear.result = [](const reference::FloatFormat& format, std::uint64_t bits) {
+    return is_zero(format, bits) ? std::uint64_t{0} : bits;
+  };
+}
+
+std::vector<RuleMutant> convolution_mutants() {
+  return {
+      defect("C1", "pad-raw-zero"),
+      defect("C1", "pad-zp-resigned"),
+      defect("C1", "border-comp-omitted"),
+      defect("C1", "pad-reads-neighbour"),
+      defect("C2", "autopad-ignores-dilation"),
+      refused("C2", "SAME with a dilation", of_convolution<is_same_with_dilation>),
+      defect("C3", "autopad-no-clamp"),
+      defect("C4", "autopad-nc-dims"),
+      defect("C4", "autopad-valid-as-same"),
+      violation_dropped("C5"),
+      latitude_dropped("C5"),
+      latitude_refused("C5"),
+      violation_dropped("C6"),
+      violation_dropped("C7"),
+      violation_dropped("C8"),
+      defect("C9", "no-valid-tap"),
+      refused("C9", "pads as wide as the window", of_convolution<has_wide_pads>),
+      latitude_dropped("C10"),
+      latitude_refused("C10"),
+      refused("C10", "N = 0 or M = 0", of_convolution<has_no_images_or_channels>),
+      violation_dropped("C11"),
+      latitude_dropped("C11"),
+      latitude_refused("C11"),
+      refused("C11", "[1] for M = 1", of_convolution<has_vectors_of_one>),
+      latitude_dropped("C12"),
+      latitude_refused("C12"),
+      defect("C13", "w-zp-first-channel"),
+      defect("C13", "w-zp-group-local"),
+      refused("C13", "w_zero_point that differs between channels", of_convolution<has_differing_zero_points>),
+      violation_dropped("C14"),
+      defect("C14", "w-u8-as-s8"),
+      refused("C14", "x and w of different types", of_convolution<has_mixed_types>),
+      violation_dropped("C15"),
+      refused("C15", "x_zero_point omitted before w_zero_point", of_convolution<omits_x_zero_point_alone>),
+      violation_dropped("C16"),
+  };
+}
+
+std::vector<RuleMutant> sum_mutants() {
+  return {
+      defect("C17", "acc-wrap-i16-9tap"),
+      defect("C17", "f32-accumulate"),
+      defect("C17", "acc-narrow-i8"),
+      defect("C17", "i32-sat"),
+      saturating_sums("C17"),
+      one_sum_only("C17"),
+      defect("C18", "pair-sat-i16"),
+      defect("C19", "half-away", {Op::qlinear_conv}),
+      defect("C19", "half-up", {Op::qlinear_conv}),
+      defect("C19", "truncate", {Op::qlinear_conv}),
+      defect("C19", "zp-before-round", {Op::qlinear_conv}),
+      defect("C20", "bias-not-rescaled"),
+      latitude_dropped("C21"),
+      latitude_refused("C21"),
+      value("C21", "the formula without the scales' signs", ignore_signs_of_scales),
+      set_exchanged("E", "F_5 in its place", Profile::conformance, Profile::correctly_rounded),
+      tier_narrowed("F_5", Tier::float32, Tier::exact, "scale-associate-right"),
+      set_exchanged("F_5", "D in its place", Profile::conformance, Profile::dml_doc),
+      tier_narrowed("Q31", Tier::fixed_point, Tier::float32, "q31-single-round"),
+      tier_narrowed("D", Tier::float_convolution, Tier::float32, "f32-accumulate"),
+  };
+}
+
+std::vector<RuleMutant> linear_mutants() {
+  return {
+      defect("D1", "dq-expanded"),
+      defect("D1", "zp-sub-wraps-8bit", {Op::dequantize_linear}),
+      narrowed("D2"),
+      violation_dropped("D3"),
+      latitude_dropped("D3"),
+      narrowed("D4"),
+      value("D5", "zeros lose their sign", lose_signs_of_zeros),
+      narrowed("D6"),
+      latitude_dropped("D6"),
+      latitude_refused("D6"),
+      defect("D7", "axis-ignored"),
+      defect("D7", "neg-axis"),
+      defect("D7", "blocked-interleave"),
+      violation_dropped("D7"),
+      latitude_dropped("D7"),
+      latitude_refused("D7"),
+      refused("D8", "rank-0 and empty tensors", is_linear_scalar_or_empty),
+      defect("Q1", "reciprocal", {Op::quantize_linear}),
+      narrowed("Q1"),
+      defect("Q2", "zp-before-round", {Op::quantize_linear}),
+      narrowed("Q3"),
+      defect("Q4", "wrap-not-saturate", {Op::quantize_linear}),
+      value("Q4", "what an int32 cannot hold becomes its minimum", convert_huge_to_minimum),
+      narrowed("Q5"),
+      narrowed("Q6"),
+      latitude_dropped("Q6"),
+      violation_dropped("Q7"),
+      narrowed("Q8"),
+      latitude_dropped("Q8"),
+      violation_dropped("signature"),
+  };
+}
+
+}  // namespace
+
+std::vector<RuleMutant> rule_mutants() {
+  std::vector<RuleMutant> all;
+  for (const auto& list : {convolution_mutants, sum_mutants, linear_mutants}) {
+    std::vector<RuleMutant> mutants = list();
+    std::move(mutants.begin(), mutants.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace qconform::testing
