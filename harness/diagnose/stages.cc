@@ -100,6 +100,10 @@ Quotient divide(const QuantizeLinear& node, double x, double scale) {
 }
 
 std::uint64_t multiply(const DequantizeLinear& node, double, double, double difference, double scale) {
+  if (node.y_type == reference::Element::float32) {
+    // As the reference forms it, down to the bits of a NaN.
+    return std::bit_cast<std::uint32_t>(static_cast<float>(difference) * static_cast<float>(scale));
+  }
   return reference::multiply(reference::Multiplications(node).first(), node.y_type, difference, scale);
 }
 
