@@ -59,6 +59,19 @@ TEST(Run, PrintsTheSeedBeforeAnythingElse) {
   EXPECT_LT(result.output.find("seed 77"), result.output.find('\n'));
 }
 
+TEST(DefectModels, AreListedAndRunAsBackends) {
+  const TemporaryFolder folder;
+  const std::string run = "run --suite corpus --out " + folder.path().string() + " --backend ";
+  const auto both = qconform(run + "defect:half-away+k-tail");
+  EXPECT_EQ(both.exit_code, 1) << both.output;
+  EXPECT_THAT(both.output, HasSubstr("defect:half-away+k-tail"));
+  const auto unknown = qconform(run + "defect:halfaway");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("did you mean half-away?"));
+  EXPECT_THAT(qconform("list defects").output, HasSubstr("half-away"));
+  EXPECT_THAT(qconform("list defects --json").output, HasSubstr("\"id\": \"half-away\""));
+}
+
 struct Planted {
   const char* kernel;
   const char* says;

@@ -336,11 +336,19 @@ std::vector<RuleMutant> linear_mutants() {
   };
 }
 
+std::vector<RuleMutant> directml_mutants() {
+  static constexpr const char* kRules[] = {"X1", "X2", "X3",  "X4",  "X5",  "X6",  "X7",
+                                           "X8", "X9", "X10", "X11", "X12", "X13", "X14"};
+  std::vector<RuleMutant> mutants{set_exchanged("D", "F_5 in its place", Profile::dml_doc, Profile::conformance)};
+  for (const char* rule : kRules) mutants.push_back(violation_dropped(rule));
+  return mutants;
+}
+
 }  // namespace
 
 std::vector<RuleMutant> rule_mutants() {
   std::vector<RuleMutant> all;
-  for (const auto& list : {convolution_mutants, sum_mutants, linear_mutants}) {
+  for (const auto& list : {convolution_mutants, sum_mutants, linear_mutants, directml_mutants}) {
     std::vector<RuleMutant> mutants = list();
     std::move(mutants.begin(), mutants.end(), std::back_inserter(all));
   }

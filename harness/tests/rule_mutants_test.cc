@@ -12,10 +12,29 @@
 #include <set>
 
 #include "harness/core/file.h"
+#include "harness/core/limits.h"
+#include "harness/directml/description_json.h"
 #include "harness/source/select.h"
 
 namespace qconform::testing {
 namespace {
+
+// Descriptions that their rules refuse: they never become a case, and have a lane all the same.
+void add_refused_descriptions(std::vector<Vector>& vectors) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus_folder())) {
+    if (!entry.path().string().ends_with(".dml.json")) continue;
+    const Result<std::string> text = read_file(entry.path(), limits::kJsonFileBytes);
+    ASSERT_TRUE(text) << text.error().text();
+    const auto file = directml::read_description_file_json(*text);
+    ASSERT_TRUE(file) << file.error().text();
+    for (const directml::RefusedDescription& refused : file->refused) {
+      Vector& vector = vectors.emplace_back();
+      vector.test_case.id = refused.id;
+      vector.test_case.expectation = Expectation::invalid;
+      vector.expected.classification.contract.violate(refused.error.rule, refused.error.field, refused.error.message);
+    }
+  }
+}
 
 const std::vector<Vector>& corpus() {
   static const std::vector<Vector> all = [] {
@@ -33,6 +52,7 @@ const std::vector<Vector>& corpus() {
         vector.modelled = diagnose::ModelledCase::prepare(vector.test_case, vector.expected.classification);
       }
     }
+    add_refused_descriptions(vectors);
     return vectors;
   }();
   return all;
