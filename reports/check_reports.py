@@ -45,6 +45,8 @@ def broken(report):
     yield altered(lambda r: next(h for h in r["hazards"] if h["by"])["by"][0].update(elements=0))
     yield altered(lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].update(fine=1))
     yield altered(lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].pop("pass"))
+    yield altered(lambda r: r["suites"][0].pop("coverage"))
+    yield altered(lambda r: r["suites"][0]["coverage"].append({"model": "x"}))
     yield altered(lambda r: r["seconds"].update(total=-1))
     yield altered(lambda r: r["environment"].update(user="someone"))
 

@@ -13,6 +13,7 @@
 #include "harness/operators/operator.h"
 #include "harness/relations/relation.h"
 #include "harness/source/select.h"
+#include "harness/source/sweep/source.h"
 #include "reference/kernels.h"
 
 namespace qconform::cli {
@@ -124,6 +125,54 @@ std::vector<Row> relation_rows() {
   return rows;
 }
 
+// The sweep's models: what is varied, what is left out and why, what that covers.
+void print_sweep() {
+  for (const sweep::Plan& plan : sweep::plans()) {
+    const sweep::Model& model = plan.family.model();
+    const CombinationCoverage& coverage = plan.proof.coverage;
+    fmt::print("{}: {} cases cover {} of {} feasible triples\n", model.name, coverage.cases, coverage.covered,
+               coverage.feasible);
+    for (const sweep::Parameter& parameter : model.parameters) {
+      fmt::print("  {:<15} {}\n", parameter.name, fmt::join(parameter.classes, " | "));
+    }
+    fmt::print("  {} infeasible triples, by the first rule that excludes them\n", coverage.infeasible);
+    for (std::size_t i = 0; i < model.constraints.size(); ++i) {
+      fmt::print("  {:>7}  {}\n", plan.proof.excluded_by[i], model.constraints[i].text);
+    }
+    fmt::print("  {:>7}  several of these rules together\n", plan.proof.excluded_by_several);
+  }
+}
+
+nlohmann::ordered_json sweep_json(const sweep::Plan& plan) {
+  const sweep::Model& model = plan.family.model();
+  const CombinationCoverage& coverage = plan.proof.coverage;
+  auto parameters = nlohmann::ordered_json::array();
+  for (const auto& [name, classes] : model.parameters) parameters.push_back({{"name", name}, {"classes", classes}});
+  auto constraints = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < model.constraints.size(); ++i) {
+    auto names = nlohmann::ordered_json::array();
+    for (const std::size_t p : model.constraints[i].scope) names.push_back(model.parameters[p].name);
+    constraints.push_back({{"rule", model.constraints[i].text},
+                           {"parameters", std::move(names)},
+                           {"excluded_triples", plan.proof.excluded_by[i]}});
+  }
+  return {{"model", model.name},
+          {"parameters", std::move(parameters)},
+          {"constraints", std::move(constraints)},
+          {"excluded_by_several", plan.proof.excluded_by_several},
+          {"strength", coverage.strength},
+          {"cases", coverage.cases},
+          {"feasible", coverage.feasible},
+          {"infeasible", coverage.infeasible},
+          {"covered", coverage.covered}};
+}
+
+void print_sweep_json() {
+  auto list = nlohmann::ordered_json::array();
+  for (const sweep::Plan& plan : sweep::plans()) list.push_back(sweep_json(plan));
+  fmt::print("{}\n", list.dump(2));
+}
+
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     fmt::print("{:<25} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
@@ -171,13 +220,15 @@ void add_list(CLI::App& app, Action& action) {
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
   };
   CLI::App* command = app.add_subcommand(
-      "list", "Say what there is: backends, kernels, suites, profiles, operators, hazards, defects, relations");
+      "list", "Say what there is: backends, kernels, suites, sweep, profiles, operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   for (const Topic& topic : kTopics) {
     add_topic(*command, topic.name, topic.description, action,
               [rows = topic.rows](bool json) { json ? print_json(rows()) : print_rows(rows()); });
   }
+  add_topic(*command, "sweep", "What suite sweep varies, covers and leaves out", action,
+            [](bool json) { json ? print_sweep_json() : print_sweep(); });
   add_topic(*command, "hazards", "Where real kernels go wrong, and what runs count", action,
             [](bool json) { json ? print_hazards_json() : print_hazards(); });
   add_topic(*command, "defects", "Defects of real kernels: each is a backend, defect:ID", action,

@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/combination_coverage.h"
 #include "harness/core/error.h"
 
 namespace qconform {
@@ -29,6 +31,8 @@ class CaseSource {
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
   /// What was met and left aside so far, by reason.
   [[nodiscard]] virtual const SkippedCounts& skipped() const { return skipped_; }
+  /// What the cases cover together, of a source that promises to cover something.
+  [[nodiscard]] virtual std::vector<CombinationCoverage> coverage() const { return {}; }
 
  protected:
   SkippedCounts skipped_;

@@ -9,6 +9,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
+#include "harness/core/combination_coverage.h"
 #include "harness/core/verdict.h"
 #include "harness/hazards/coverage.h"
 
@@ -97,6 +98,7 @@ struct SuiteResult {
   std::uint64_t digest = 0;                           ///< sum of the cases' digests modulo 2^64: independent of order
   std::map<std::string, std::uint64_t> skipped;       ///< what was met and is no case, by reason
   std::vector<std::string> disputed;                  ///< cases whose recorded output is not admissible
+  std::vector<CombinationCoverage> coverage;          ///< of a covering suite
   std::map<std::string, std::uint64_t> expectations;  ///< valid, latitude, invalid
   std::uint64_t elements = 0;                         ///< output elements that the reference computed
   std::uint64_t exact_ties = 0;                       ///< of QLinearConv's elements before rounding

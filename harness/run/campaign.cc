@@ -52,6 +52,7 @@ class Campaign {
       if (options_.progress) options_.progress({suite.name, suite.cases, source.size(), failures_});
     }
     suite.skipped = source.skipped();
+    suite.coverage = source.coverage();
     report_.suites.push_back(std::move(suite));
     return {};
   }

@@ -16,6 +16,7 @@
 #include "harness/source/onnx_folder.h"
 #include "harness/source/onnx_model.h"
 #include "harness/source/random.h"
+#include "harness/source/sweep/source.h"
 
 namespace qconform {
 namespace {
@@ -24,8 +25,9 @@ namespace fs = std::filesystem;
 using Sources = std::vector<std::unique_ptr<CaseSource>>;
 
 constexpr std::array kSuites{
-    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus and directed"},
+    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep and directed"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
+    SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
@@ -118,8 +120,9 @@ std::optional<std::string_view> relations_base(std::string_view suite) {
 
 Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance") return open_suites({"corpus", "directed"}, options);
+  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, options);
   if (name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
+  if (name == "sweep") return one<sweep::SweepSource>(std::make_unique<sweep::SweepSource>(options.seed));
   if (name == "directed") {
     return one<DirectedSource>(
         std::make_unique<DirectedSource>(options.seed, options.cases.value_or(DirectedSource::kDefaultCases)));

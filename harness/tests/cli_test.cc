@@ -158,6 +158,8 @@ TEST(Help, EveryCommandHasAnExample) {
 TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list kernels").output, HasSubstr("scalar"));
   EXPECT_THAT(qconform("list suites").output, HasSubstr("onnx:DIR"));
+  EXPECT_THAT(qconform("list sweep").output, AllOf(HasSubstr("feasible triples"), HasSubstr("auto_pad excludes pads")));
+  EXPECT_THAT(qconform("list sweep --json").output, HasSubstr("\"excluded_triples\""));
   EXPECT_THAT(qconform("list profiles").output, HasSubstr("ort-f32"));
   EXPECT_THAT(qconform("list relations").output, HasSubstr("batch-split"));
   EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));

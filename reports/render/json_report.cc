@@ -22,7 +22,15 @@ Json environment_json(const Environment& environment) {
           {"kernels_not_run", environment.kernels_not_run}};
 }
 
+Json coverage_json(const CombinationCoverage& coverage) {
+  return {{"model", coverage.model},       {"strength", coverage.strength}, {"parameters", coverage.parameters},
+          {"classes", coverage.classes},   {"cases", coverage.cases},       {"feasible", coverage.feasible},
+          {"infeasible", coverage.infeasible}, {"covered", coverage.covered}};
+}
+
 Json suite_json(const SuiteResult& suite) {
+  Json coverage = Json::array();
+  for (const CombinationCoverage& part : suite.coverage) coverage.push_back(coverage_json(part));
   return {{"name", suite.name},
           {"cases", suite.cases},
           {"digest", fmt::format("{:016x}", suite.digest)},
@@ -31,7 +39,8 @@ Json suite_json(const SuiteResult& suite) {
           {"exact_ties", suite.exact_ties},
           {"near_ties", suite.near_ties},
           {"skipped", suite.skipped},
-          {"disputed", suite.disputed}};
+          {"disputed", suite.disputed},
+          {"coverage", std::move(coverage)}};
 }
 
 Json tally_json(const HazardTally& tally) {

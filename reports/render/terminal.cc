@@ -50,9 +50,30 @@ std::string duration(double seconds) {
   return seconds < 0.1 ? fmt::format("{:.0f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
 }
 
+// "sweep: 4,213 cases cover 182,340 of 182,340 feasible triples (strength 3)", and a line for each model.
+std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
+  CombinationCoverage all;
+  std::string parts;
+  for (const CombinationCoverage& part : suite.coverage) {
+    all.strength = part.strength;
+    all.cases += part.cases;
+    all.covered += part.covered;
+    all.feasible += part.feasible;
+    parts += fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} triples; {} proved infeasible\n",
+                         part.model, part.parameters, part.classes, with_thousands(part.cases),
+                         with_thousands(part.covered), with_thousands(part.feasible), with_thousands(part.infeasible));
+  }
+  const std::string covered =
+      fmt::format("{} of {}", with_thousands(all.covered), with_thousands(all.feasible));
+  return fmt::format("  {}: {} cases cover {} feasible triples (strength {})\n", suite.name, with_thousands(all.cases),
+                     all.covered == all.feasible ? paint.good(covered) : paint.bad(covered), all.strength) +
+         parts;
+}
+
 std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
   std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", suite.name,
                                  with_thousands(suite.cases), suite.digest);
+  if (!suite.coverage.empty()) text += coverage_lines(suite, paint);
   if (suite.exact_ties + suite.near_ties > 0) {
     text += fmt::format("  of {} elements {} on an exact tie, {} near one\n", with_thousands(suite.elements),
                         with_thousands(suite.exact_ties), with_thousands(suite.near_ties));

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "harness/operators/convolution.h"
+#include "harness/source/near_tie.h"
 #include "harness/source/sweep/convolution_classes.h"
-#include "harness/source/sweep/near_tie.h"
 #include "harness/source/sweep/zero_point.h"
 #include "reference/numerics/requantize.h"
 

@@ -1,9 +1,9 @@
-#include "harness/source/sweep/near_tie.h"
+#include "harness/source/near_tie.h"
 
 #include <cmath>
 #include <cstdlib>
 
-namespace qconform::sweep {
+namespace qconform {
 namespace {
 
 // Two roundings to 53 bits: far below the 24 bits that are asked for.
@@ -25,4 +25,4 @@ bool is_near_tie(std::int64_t sum, float x_scale, float w_scale, float y_scale) 
   return std::fabs(value - half) <= half * 0x1p-22;
 }
 
-}  // namespace qconform::sweep
+}  // namespace qconform
