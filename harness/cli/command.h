@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_shrink(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 

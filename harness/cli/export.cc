@@ -6,10 +6,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/json/case_json.h"
-#include "harness/judge/judge.h"
-#include "harness/onnx/case_folder.h"
-#include "harness/onnx/case_model.h"
+#include "harness/run/case_files.h"
 #include "harness/source/select.h"
 #include "reports/render/terminal.h"
 
@@ -30,15 +27,13 @@ std::string file_stem(std::uint64_t number, const std::string& id) {
   return fmt::format("{:06}-{}", number, stem.substr(0, 80));
 }
 
-Result<void> write_case(const Case& test_case, const std::string& format, const std::filesystem::path& stem) {
-  if (format == "json") return save_cases(stem.string() + ".json", {&test_case, 1});
-  const Expected expected = expect(test_case, Policy{});
-  std::optional<OutputType> type;
-  if (const auto& lowered = expected.classification.lowered) {
-    type = OutputType{lowered->output_type(), lowered->output_shape()};
+std::string ending_of(CaseForm form) {
+  switch (form) {
+    case CaseForm::json: return ".json";
+    case CaseForm::onnx: return ".onnx";
+    case CaseForm::onnx_test: break;
   }
-  if (format == "onnx") return write_case_model(test_case, stem.string() + ".onnx", type);
-  return write_case_folder(test_case, stem, expected.output ? &*expected.output : nullptr, type);
+  return "";
 }
 
 Result<std::uint64_t> export_source(CaseSource& source, const ExportOptions& options, std::uint64_t number) {
@@ -46,8 +41,9 @@ Result<std::uint64_t> export_source(CaseSource& source, const ExportOptions& opt
     auto next = source.next();
     if (!next) return tl::unexpected(next.error());
     if (!*next) return number;
-    const auto stem = std::filesystem::path(options.out) / file_stem(number, (*next)->id);
-    if (auto written = write_case(**next, options.format, stem); !written) return tl::unexpected(written.error());
+    const CaseForm form = *case_form_named(options.format);
+    const auto path = std::filesystem::path(options.out) / (file_stem(number, (*next)->id) + ending_of(form));
+    if (auto written = write_case(**next, form, path); !written) return tl::unexpected(written.error());
     ++number;
   }
 }

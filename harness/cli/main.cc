@@ -28,6 +28,7 @@ int run_command(int argc, char** argv) {
   Action action;
   add_run(app, action);
   add_replay(app, action);
+  add_shrink(app, action);
   add_export(app, action);
   add_list(app, action);
   try {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -12,6 +11,7 @@
 #include "harness/run/relation_check.h"
 #include "harness/source/select.h"
 #include "reports/render/json_report.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::cli {
 namespace {
@@ -36,9 +36,7 @@ void print_case(const Case& test_case, const Expected& expected) {
 void print_verdict(const std::string& backend, const Verdict& verdict) {
   fmt::print("{}   {}{}\n", backend, name_of(verdict.kind), verdict.detail.empty() ? "" : ": " + verdict.detail);
   if (!verdict.worst) return;
-  fmt::print("  worst     y[{}] got {}, admissible {}\n", fmt::join(verdict.worst->index, ","), verdict.worst->got,
-             verdict.worst->admissible);
-  if (!verdict.worst->exact.empty()) fmt::print("  exact     {}\n", verdict.worst->exact);
+  fmt::print("  worst     {}\n", report::element_text(*verdict.worst));
 }
 
 // The relation's verdict in the words of a case's: what was not checked has not passed.

@@ -8,10 +8,11 @@
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/core/file.h"
-#include "harness/json/case_json.h"
 #include "harness/run/campaign.h"
 #include "harness/run/environment.h"
+#include "harness/run/finding_files.h"
 #include "harness/run/relation_campaign.h"
+#include "harness/shrink/findings.h"
 #include "harness/source/select.h"
 #include "reports/render/json_report.h"
 #include "reports/render/terminal.h"
@@ -25,6 +26,7 @@ struct RunOptions {
   SuiteOptions suite;
   PolicyOptions policy;
   std::string out = "build/reports/run";
+  bool shrink = true;
   bool json = false;
 };
 
@@ -55,31 +57,12 @@ Result<Suites> open_suites(const RunOptions& options) {
   return suites;
 }
 
-// Writes each finding's smallest case beside the report, and with it the line that replays it.
-Result<void> write_findings(const std::filesystem::path& folder, Report& report) {
-  for (Finding& finding : report.findings) {
-    finding.case_file = finding.id + ".json";
-    const std::filesystem::path file = folder / finding.case_file;
-    if (auto saved = save_cases(file, {&finding.example, 1}); !saved) return saved;
-    const bool is_relation = finding.kind == VerdictKind::inconsistent;
-    if (is_relation) {
-      finding.related_file = finding.id + "-related.json";
-      if (auto saved = save_cases(folder / finding.related_file, finding.related); !saved) return saved;
-    }
-    finding.replay = fmt::format("qconform replay {} --backend {}{}{}{}", file.string(), finding.backend,
-                                 is_relation ? " --relation " + finding.verdict.rule : "",
-                                 report.profile == "conformance" ? "" : " --profile " + report.profile,
-                                 report.overflow == "wrap" ? "" : " --overflow " + report.overflow);
-  }
-  return {};
-}
-
-Result<std::filesystem::path> write_report(const std::string& out, Report& report) {
+Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report) {
   const std::filesystem::path folder(out);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
-  if (auto written = write_findings(folder, report); !written) return tl::unexpected(written.error());
+  if (auto written = write_findings(folder, policy, report); !written) return tl::unexpected(written.error());
   const std::filesystem::path file = folder / "report.json";
   if (auto written = write_file(file, report::to_json(report)); !written) return tl::unexpected(written.error());
   return file;
@@ -117,7 +100,8 @@ Result<int> run(RunOptions options) {
     if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
     if (!ran) return tl::unexpected(ran.error());
   }
-  const auto file = write_report(options.out, report);
+  if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
+  const auto file = write_report(options.out, *policy, report);
   if (!file) return tl::unexpected(file.error());
   if (options.json) {
     fmt::print("{}", report::to_json(report));
@@ -146,6 +130,7 @@ void add_run(CLI::App& app, Action& action) {
   add_policy_options(*command, options->policy);
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
+  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
   command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
   command->callback([options, &action] {
     action = [options] {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,17 +78,30 @@ struct BackendResult {
   void note_worst(const std::string& case_id, const ElementReport& element);
 };
 
+/// How a finding's case became as small as it is.
+struct Shrinking {
+  std::string ending;       ///< "minimal", or what ended the search: harness/shrink/shrink.h
+  std::uint64_t runs = 0;   ///< of the backend
+  std::uint64_t steps = 0;  ///< reductions taken; with 0 the case is the one that was met
+  double seconds = 0;
+  Case original;              ///< as it was met, where steps > 0
+  std::string original_file;  ///< where that was written, relative to the report; may be empty
+};
+
 /// A failure with what is needed to see it again.
 struct Finding {
   std::string id;  ///< "F1"
   std::string backend;
   VerdictKind kind = VerdictKind::wrong;
   std::string op_type;
-  std::uint64_t cases = 1;    ///< failing cases that this finding stands for
-  Verdict verdict;            ///< of the case shown
-  Case example;               ///< the smallest of them seen
+  std::uint64_t cases = 1;  ///< failing cases that this finding stands for
+  Verdict verdict;          ///< of the case shown
+  Case example;             ///< the smallest of them seen, or smaller still: shrunk
+  std::optional<Shrinking> shrinking;
   std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
   std::string case_file;      ///< where the example was written, relative to the report; may be empty
+  std::string model_file;     ///< likewise, as an ONNX model of one node
+  std::string test_folder;    ///< likewise, as a backend-test folder
   std::string related_file;   ///< likewise for the related cases
   std::string replay;         ///< command line
 };

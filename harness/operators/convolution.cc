@@ -1,5 +1,7 @@
 #include "harness/operators/convolution.h"
 
+#include <algorithm>
+
 namespace qconform {
 namespace {
 
@@ -66,6 +68,17 @@ std::optional<reference::ConvolutionOperands> read_convolution(NodeReader& reade
 
 bool has_same_padding(const NodeReader& reader) {
   return reader.string_attribute("auto_pad", "NOTSET").starts_with("SAME");
+}
+
+std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known == nullptr) return std::nullopt;
+  reference::Contract contract;
+  NodeReader reader(test_case, known->inputs, contract);
+  const bool has_weights = std::any_of(known->inputs.begin(), known->inputs.end(),
+                                       [](const InputSignature& input) { return input.role == InputRole::weight; });
+  if (!has_weights || !reader.check_signature(kAttributes)) return std::nullopt;
+  return resolve_geometry(reader.input("x")->shape, reader.input("w")->shape, read_attributes(reader), contract);
 }
 
 std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x, const Tensor& w) {

@@ -35,6 +35,10 @@ template <typename T>
 /// Whether auto_pad is SAME_UPPER or SAME_LOWER.
 [[nodiscard]] bool has_same_padding(const NodeReader& reader);
 
+/// The geometry of a convolution whose attributes and shapes fit together; nullopt for anything else,
+/// whatever is wrong with it. Types, zero points and scales are not looked at.
+[[nodiscard]] std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case);
+
 /// All sums of the case, bias included, exactly.
 [[nodiscard]] std::vector<std::int64_t> exact_sums(const reference::ConvolutionOperands& operands, const Tensor& x,
                                                    const Tensor& w);

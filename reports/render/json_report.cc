@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/operators/case_text.h"
+
 namespace qconform::report {
 namespace {
 
@@ -148,6 +150,18 @@ Json backend_json(const BackendResult& backend) {
           {"worst", std::move(worst)},  {"relations", relations_json(backend)}};
 }
 
+Json shrinking_json(const Shrinking& shrinking) {
+  Json result{{"ending", shrinking.ending},
+              {"runs", shrinking.runs},
+              {"steps", shrinking.steps},
+              {"seconds", shrinking.seconds}};
+  if (shrinking.steps > 0) {
+    result["original"] = {
+        {"id", shrinking.original.id}, {"summary", summary_of(shrinking.original)}, {"file", shrinking.original_file}};
+  }
+  return result;
+}
+
 Json finding_json(const Finding& finding) {
   Json result{{"id", finding.id},
               {"backend", finding.backend},
@@ -157,7 +171,12 @@ Json finding_json(const Finding& finding) {
               {"detail", finding.verdict.detail},
               {"elements", finding.verdict.elements},
               {"wrong_elements", finding.verdict.wrong_elements},
-              {"example", {{"id", finding.example.id}, {"file", finding.case_file}}},
+              {"example",
+               {{"id", finding.example.id},
+                {"summary", summary_of(finding.example)},
+                {"file", finding.case_file},
+                {"model", finding.model_file},
+                {"folder", finding.test_folder}}},
               {"replay", finding.replay}};
   if (!finding.related_file.empty()) {
     Json ids = Json::array();
@@ -166,6 +185,7 @@ Json finding_json(const Finding& finding) {
   }
   if (!finding.verdict.rule.empty()) result["rule"] = finding.verdict.rule;
   if (finding.verdict.worst) result["worst"] = element_json(*finding.verdict.worst);
+  if (finding.shrinking) result["shrinking"] = shrinking_json(*finding.shrinking);
   return result;
 }
 
@@ -219,6 +239,27 @@ std::string to_json(const Case& test_case, Expectation expectation, const std::s
                   {"expectation", name_of(expectation)},
                   {"remark", remark},
                   {"results", std::move(list)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_json(const shrink::Result& result, const Case& original, const std::string& file,
+                    const std::string& replay) {
+  Json reduced = Json::array();
+  for (const auto& [name, count] : result.reduced) reduced.push_back({{"reduction", name}, {"steps", count}});
+  Json json{{"case", original.id},
+            {"operator", original.op_type},
+            {"ending", name_of(result.ending)},
+            {"runs", result.runs},
+            {"steps", result.steps},
+            {"seconds", result.seconds},
+            {"reduced", std::move(reduced)},
+            {"before", summary_of(original)},
+            {"after", summary_of(result.smallest)},
+            {"verdict", name_of(result.verdict.kind)},
+            {"detail", result.verdict.detail}};
+  if (result.verdict.worst) json["worst"] = element_json(*result.verdict.worst);
+  if (!file.empty()) json["file"] = file;
+  if (!replay.empty()) json["replay"] = replay;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

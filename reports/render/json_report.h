@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/core/report.h"
+#include "harness/shrink/shrink.h"
 
 namespace qconform::report {
 
@@ -24,5 +25,10 @@ struct Replayed {
 /// `remark` is what decided the expectation, or empty.
 [[nodiscard]] std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,
                                   const std::vector<Replayed>& results);
+
+/// {"case", "operator", "ending", "runs", "steps", "seconds", "reduced", "before", "after", "verdict",
+/// "detail", "worst", "file", "replay"}, for `qconform shrink --json`.
+[[nodiscard]] std::string to_json(const shrink::Result& result, const Case& original, const std::string& file,
+                                  const std::string& replay);
 
 }  // namespace qconform::report

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/operators/case_text.h"
+
 namespace qconform::report {
 namespace {
 
@@ -20,10 +22,6 @@ class Painter {
   }
   bool colour_;
 };
-
-std::string plural(std::uint64_t count, const std::string& noun) {
-  return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 // What was left aside, by what stands before the colon of its reason: "not quantized 811 (156 kinds)".
 std::string listed(const std::map<std::string, std::uint64_t>& counts) {
@@ -43,11 +41,6 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts) {
     if (group.kinds > 1) text += fmt::format(" ({} kinds)", group.kinds);
   }
   return text;
-}
-
-// "3.1 s", "12 ms"
-std::string duration(double seconds) {
-  return seconds < 0.1 ? fmt::format("{:.0f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
 }
 
 // "sweep: 4,213 cases cover 182,340 of 182,340 feasible triples (strength 3)", and a line for each model.
@@ -164,6 +157,14 @@ std::string relation_lines(const BackendResult& backend, const Painter& paint) {
   return text;
 }
 
+// "37 runs, 3 ms"; what ended it, unless it is as small as can be found.
+std::string shrinking_text(const Shrinking& shrinking) {
+  return fmt::format("{} in {}, {}", plural(shrinking.runs, "run"), duration(shrinking.seconds),
+                     shrinking.ending == "minimal"          ? "no simpler case fails the same way"
+                     : shrinking.ending == "not-reproduced" ? "not reproduced: the case as it was met"
+                                                            : "ended by the limit on " + shrinking.ending);
+}
+
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   const std::string rule = finding.verdict.rule.empty() ? "" : " (" + finding.verdict.rule + ")";
   std::string text =
@@ -172,12 +173,11 @@ std::string finding_lines(const Finding& finding, const Painter& paint) {
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("    {:<9} {}\n", label, value);
   };
-  line("smallest", finding.example.id + (finding.example.note.empty() ? "" : ": " + finding.example.note));
+  const auto& worst = finding.verdict.worst;
+  line("smallest", summary_of(finding.example) + (worst ? "; " + element_text(*worst) : ""));
   line("what", finding.verdict.detail);
-  if (const auto& worst = finding.verdict.worst) {
-    line("worst", fmt::format("y[{}] got {}, {}admissible {}", fmt::join(worst->index, ","), worst->got,
-                              worst->exact.empty() ? "" : "exact " + worst->exact + ", ", worst->admissible));
-  }
+  line("case", finding.example.id + (finding.example.note.empty() ? "" : ": " + finding.example.note));
+  if (finding.shrinking) line("shrunk", shrinking_text(*finding.shrinking));
   if (!finding.replay.empty()) line("replay", finding.replay);
   return text;
 }
@@ -193,6 +193,19 @@ std::string with_thousands(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;
+}
+
+std::string plural(std::uint64_t count, const std::string& noun) {
+  return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string duration(double seconds) {
+  return seconds < 0.1 ? fmt::format("{:.0f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
+}
+
+std::string element_text(const ElementReport& element) {
+  return fmt::format("y[{}] got {}, {}admissible {}", fmt::join(element.index, ","), element.got,
+                     element.exact.empty() ? "" : "exact " + element.exact + ", ", element.admissible);
 }
 
 std::string headline(const Report& report) {

@@ -16,4 +16,13 @@ namespace qconform::report {
 /// "12,345"
 [[nodiscard]] std::string with_thousands(std::uint64_t number);
 
+/// "1 case", "12,345 cases"
+[[nodiscard]] std::string plural(std::uint64_t count, const std::string& noun);
+
+/// "12 ms", "3.1 s"
+[[nodiscard]] std::string duration(double seconds);
+
+/// "y[0,0,0,0] got 207, exact 214 + 3/8, admissible {214}"
+[[nodiscard]] std::string element_text(const ElementReport& element);
+
 }  // namespace qconform::report

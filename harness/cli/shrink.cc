@@ -1,0 +1,146 @@
+#include "harness/shrink/shrink.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/cli/policy.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/case_text.h"
+#include "harness/run/case_files.h"
+#include "harness/run/finding_files.h"
+#include "harness/source/select.h"
+#include "reports/render/json_report.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+struct ShrinkOptions {
+  std::string file;
+  std::string backend;
+  std::string out;
+  PolicyOptions policy;
+  shrink::Limits limits;
+  bool json = false;
+};
+
+// Beside the case: F1.json gives F1.shrunk.json, the folder F1/ too.
+std::filesystem::path default_output(const std::string& file) {
+  std::filesystem::path path(file);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.replace_extension("shrunk.json");
+}
+
+std::string size_text(const Case& test_case) {
+  const Classification classification = classify(test_case);
+  const std::string shapes = summary_of(test_case);
+  if (!classification.lowered) return shapes;
+  const auto elements = static_cast<std::uint64_t>(elements_of(classification.lowered->output_shape()));
+  return shapes + "; " + report::plural(elements, "output element");
+}
+
+std::string ending_text(const shrink::Result& result, const shrink::Limits& limits) {
+  switch (result.ending) {
+    case shrink::Ending::minimal: return "minimal: no simpler case fails the same way";
+    case shrink::Ending::runs: return fmt::format("ended by --max-runs {}", limits.runs);
+    case shrink::Ending::seconds: return fmt::format("ended by --max-seconds {}", limits.seconds);
+    case shrink::Ending::does_not_fail: return "the case does not fail";
+    case shrink::Ending::not_reproduced: break;
+  }
+  return "the failure comes and goes: the case is kept as it is";
+}
+
+std::string steps_text(const shrink::Result& result) {
+  std::string text;
+  for (const auto& [name, count] : result.reduced) {
+    text += (text.empty() ? "" : ", ") + name + (count == 1 ? "" : fmt::format(" x{}", count));
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+void print_result(const Case& original, const shrink::Result& result, const ShrinkOptions& options,
+                  const std::string& out, const std::string& replay) {
+  const auto line = [](const char* label, const std::string& value) { fmt::print("  {:<9} {}\n", label, value); };
+  fmt::print("{}   {} at opset {} on {}\n", original.id, original.op_type, original.opset_version, options.backend);
+  line("before", size_text(original));
+  line("after", size_text(result.smallest));
+  line("reduced", steps_text(result));
+  line("search", fmt::format("{} in {}; {}", report::plural(result.runs, "run"), report::duration(result.seconds),
+                             ending_text(result, options.limits)));
+  line("verdict",
+       std::string(name_of(result.verdict.kind)) + (result.verdict.detail.empty() ? "" : ": " + result.verdict.detail));
+  if (result.verdict.worst) line("worst", report::element_text(*result.verdict.worst));
+  if (!out.empty()) line("written", out);
+  line("replay", replay);
+}
+
+// A case that does not fail is no fault: there is nothing to shrink.
+int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
+  if (options.json) {
+    fmt::print("{}", report::to_json(result, result.smallest, "", ""));
+  } else {
+    fmt::print("{} does not fail on {}: {}{}; nothing to shrink\n", result.smallest.id, options.backend,
+               name_of(result.verdict.kind), result.verdict.detail.empty() ? "" : ": " + result.verdict.detail);
+  }
+  return kConforms;
+}
+
+Result<int> run_shrink(const ShrinkOptions& options) {
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  const auto original = load_single_case(options.file);
+  if (!original) return tl::unexpected(original.error());
+  auto backend = backend::select(options.backend, arithmetic_of(policy->profile));
+  if (!backend) return tl::unexpected(backend.error());
+  const shrink::Result result = shrink::shrink(*original, shrink::in_process(**backend), *policy, options.limits);
+  if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
+  const std::filesystem::path out =
+      options.out.empty() ? default_output(options.file) : std::filesystem::path(options.out);
+  if (auto written = write_case(result.smallest, case_form_of(out), out, AnswerGiven::if_determined, *policy);
+      !written) {
+    return tl::unexpected(written.error().in("--out"));
+  }
+  const std::string replay = replay_line(out, options.backend, *policy);
+  if (options.json) {
+    fmt::print("{}", report::to_json(result, *original, out.string(), replay));
+  } else {
+    print_result(*original, result, options, out.string(), replay);
+  }
+  return kDoesNotConform;
+}
+
+}  // namespace
+
+void add_shrink(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ShrinkOptions>();
+  CLI::App* command = app.add_subcommand("shrink", "Make a failing case as small as it still fails in the same way");
+  command->footer(
+      "example: qconform shrink build/reports/run/F1.original.json --backend avx2 -o smallest.json\n"
+      "Exit code: 0 the case does not fail, so nothing is written; 1 it fails, and the smallest case found is written; "
+      "2 wrong use or a file that cannot be read or written.");
+  command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
+  command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
+  command->add_option("-o,--out", options->out,
+                      "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "
+                      "(default: beside the case, with the ending .shrunk.json)");
+  add_policy_options(*command, options->policy);
+  command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
+  command->add_option("--max-seconds", options->limits.seconds, "Most seconds")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print the result as JSON");
+  command->callback([options, &action] {
+    action = [options] {
+      const auto code = run_shrink(*options);
+      return code ? *code : report_fault(code.error());
+    };
+  });
+}
+
+}  // namespace qconform::cli

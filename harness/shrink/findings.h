@@ -1,0 +1,25 @@
+// The cases of a report's findings, shrunk.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/profile.h"
+#include "harness/core/report.h"
+#include "harness/shrink/shrink.h"
+
+namespace qconform::shrink {
+
+struct FindingLimits {
+  Limits each;
+  double seconds = 60;  ///< for all findings together; those that come too late keep their case
+};
+
+/// Replaces the example of each finding by the smallest case that fails in the same way, and its
+/// verdict by that case's; what it was stays in Finding::shrinking. The backend is the one of that
+/// name; findings of others are left alone.
+void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                     const FindingLimits& limits = {});
+
+}  // namespace qconform::shrink

@@ -1,0 +1,70 @@
+// From a failing case to the smallest one found that fails in the same way.
+//
+// Deterministic: the same case, backend and limits give the same result, unless the time limit cuts
+// the search short. Ends because every step makes measure() smaller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/case.h"
+#include "harness/core/outcome.h"
+#include "harness/core/profile.h"
+#include "harness/core/verdict.h"
+
+namespace qconform::shrink {
+
+/// Runs one case on the backend that fails: in this process, in a worker, wherever.
+using Runner = std::function<Outcome(const Case&)>;
+
+/// The backend in this process. It must outlive the runner.
+[[nodiscard]] Runner in_process(Backend& backend);
+
+struct Limits {
+  std::uint64_t runs = 5000;  ///< of the backend
+  double seconds = 5;         ///< wall-clock time; a run that has begun is not cut short
+  /// Seconds since any fixed moment; the steady clock where empty.
+  std::function<double()> clock;
+};
+
+enum class Ending : std::uint8_t {
+  minimal,         ///< no further reduction fails in the same way
+  runs,            ///< the limit on runs was reached
+  seconds,         ///< the limit on time was reached
+  does_not_fail,   ///< the case does not fail at all: nothing was shrunk
+  not_reproduced,  ///< the failure came and went: the case is the one given
+};
+
+/// "minimal", "runs", "seconds", "does-not-fail", "not-reproduced"
+[[nodiscard]] std::string_view name_of(Ending ending);
+
+struct Result {
+  Case smallest;    ///< the case given, where nothing was shrunk
+  Verdict verdict;  ///< of `smallest`
+  Ending ending = Ending::minimal;
+  std::uint64_t runs = 0;   ///< of the backend
+  std::uint64_t steps = 0;  ///< reductions taken
+  double seconds = 0;
+  /// Reductions taken, by name, in the order in which they are tried.
+  std::vector<std::pair<std::string, std::uint64_t>> reduced;
+
+  [[nodiscard]] bool is_shrunk() const { return steps > 0; }
+};
+
+/// A smaller case counts as failing in the same way when it has the same expectation, for the same
+/// rule (the violation's rule and field, the rules of the latitudes), and its verdict is of the same
+/// kind: written on the same side of the output, ended by the same signal. A failure by one unit in
+/// the last place of an integer output, the mark of a rounding defect, stays one; a larger one may
+/// become one.
+///
+/// `expected` is the kind of verdict that the case is known for, if it is: a different one at first
+/// means that the failure is not reproduced. Tries the case given up to three times, and the result
+/// once more at the end.
+[[nodiscard]] Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits = {},
+                            std::optional<VerdictKind> expected = std::nullopt);
+
+}  // namespace qconform::shrink
