@@ -106,6 +106,56 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PlantedDefect,
                                            Planted{"past-end", "wrote 1 byte past the output"},
                                            Planted{"before-start", "wrote 1 byte before the output"}));
 
+// A finding comes in every form, all of the same small case, and keeps the case that it came from.
+TEST(Findings, AreShrunkAndWrittenInEveryForm) {
+  const TemporaryFolder folder;
+  const std::string run = "run --suite random --cases 300 --backend pair-sat-i16 --out " + folder.path().string();
+  const auto result = planted(run);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("smallest  x ["), HasSubstr("got"), HasSubstr("exact"),
+                                   HasSubstr("no simpler case fails the same way")));
+  const auto shrunk = load_case(folder.path() / "F1.json");
+  const auto original = load_case(folder.path() / "F1.original.json");
+  const auto model = read_case_model(folder.path() / "F1.onnx");
+  const auto test = read_case_folder(folder.path() / "F1");
+  ASSERT_TRUE(shrunk && original && model && test);
+  EXPECT_EQ(*model, *shrunk);
+  EXPECT_EQ(test->front(), *shrunk);
+  EXPECT_EQ(shrunk->input(3)->elements(), 2);
+  EXPECT_GT(original->input(3)->elements(), 2);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "F1" / "test_data_set_0" / "output_0.pb"));
+  std::ifstream note(folder.path() / "F1" / "replay.txt");
+  const std::string text{std::istreambuf_iterator<char>(note), {}};
+  EXPECT_THAT(text, HasSubstr("qconform replay " + (folder.path() / "F1.json").string() + " --backend pair-sat-i16"));
+
+  std::filesystem::remove(folder.path() / "F1.original.json");
+  EXPECT_THAT(planted(run + " --no-shrink").output, Not(HasSubstr("shrunk")));
+  EXPECT_EQ(*load_case(folder.path() / "F1.json"), *original);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "F1.original.json"));
+}
+
+TEST(Shrink, WritesTheSmallestCaseAndExitsOne) {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder.path() / name).string(); };
+  ASSERT_EQ(planted("run --suite random --cases 300 --backend pad-raw-zero --no-shrink --out " + at("")).exit_code, 1);
+  const std::string shrink = "shrink " + at("F1.json") + " --backend pad-raw-zero ";
+  const auto result = planted(shrink);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("before    x ["), HasSubstr("1 output element"), HasSubstr("reduced   "),
+                                   HasSubstr("minimal"), HasSubstr("worst     y["),
+                                   HasSubstr("replay    qconform replay " + at("F1.shrunk.json"))));
+  EXPECT_EQ(planted("replay " + at("F1.shrunk.json") + " --backend pad-raw-zero").exit_code, 1);
+  EXPECT_EQ(planted(shrink + "-o " + at("as-model.onnx")).exit_code, 1);
+  EXPECT_EQ(planted(shrink + "-o " + at("as-folder")).exit_code, 1);
+  EXPECT_EQ(planted("replay " + at("as-model.onnx") + " --backend pad-raw-zero").exit_code, 1);
+  EXPECT_EQ(planted("replay " + at("as-folder") + " --backend pad-raw-zero").exit_code, 1);
+  EXPECT_THAT(planted(shrink + "--json").output, AllOf(HasSubstr("\"ending\": \"minimal\""), HasSubstr("\"replay\"")));
+  EXPECT_THAT(planted(shrink + "--max-runs 2").output, HasSubstr("ended by --max-runs 2"));
+  const auto passing = planted("shrink " + at("F1.json") + " --backend scalar -o " + at("none.json"));
+  EXPECT_EQ(passing.exit_code, 0);
+  EXPECT_THAT(passing.output, HasSubstr("nothing to shrink"));
+  EXPECT_FALSE(std::filesystem::exists(at("none.json")));
+}
+
 struct Misuse {
   const char* arguments;
   const char* says;
@@ -126,13 +176,16 @@ TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
 INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
-        Misuse{"", "subcommand"}, Misuse{"walk", "no command \"walk\"; there are run, replay, export, list"},
+        Misuse{"", "subcommand"}, Misuse{"walk", "no command \"walk\"; there are run, replay, shrink, export, list"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
         Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
         Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},
-        Misuse{"replay /dev/null --backend scalar", "/dev/null"}, Misuse{"run --suite relations:nosuch", "nosuch"},
+        Misuse{"replay /dev/null --backend scalar", "/dev/null"},
+        Misuse{"shrink /nonexistent.json --backend scalar", "/nonexistent.json"},
+        Misuse{"shrink x.json --backend scalar --max-seconds=-1", "--max-seconds"},
+        Misuse{"shrink x.json", "--backend"}, Misuse{"run --suite relations:nosuch", "nosuch"},
         Misuse{"export --suite random", "--out"}, Misuse{"export --suite random --format xml -o /tmp/x", "xml"},
         Misuse{"list", "subcommand"}, Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
 
@@ -148,7 +201,7 @@ TEST(WrongUse, DamagedCaseFileIsExplained) {
 TEST(Help, EveryCommandHasAnExample) {
   EXPECT_EQ(qconform("--help").exit_code, 0);
   EXPECT_THAT(qconform("--version").output, HasSubstr("qconform 0."));
-  for (const char* command : {"run", "replay", "export", "list"}) {
+  for (const char* command : {"run", "replay", "shrink", "export", "list"}) {
     const auto result = qconform(std::string(command) + " --help");
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_THAT(result.output, HasSubstr("example: qconform"));
