@@ -26,7 +26,7 @@ using Runner = std::function<Outcome(const Case&)>;
 
 struct Limits {
   std::uint64_t runs = 5000;  ///< of the backend
-  double seconds = 5;         ///< wall-clock time; a run that has begun is not cut short
+  double seconds = 4;         ///< wall-clock time; a run that has begun is not cut short
   /// Seconds since any fixed moment; the steady clock where empty.
   std::function<double()> clock;
 };

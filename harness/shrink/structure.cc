@@ -120,7 +120,8 @@ void cut_extents(Subject& subject) {
 }
 
 void cut_single_axes(Subject& subject) {
-  cut_all(subject, single_axes);
+  // Where the inputs fit together, one of them alone cannot shrink.
+  if (classify(subject.current()).lowered == nullptr) cut_all(subject, single_axes);
 }
 
 void drop_dimensions(Subject& subject) {
