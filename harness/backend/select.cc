@@ -35,6 +35,17 @@ Result<RoundingProfile> pinned_arithmetic(std::string_view name) {
 
 }  // namespace
 
+Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
+                                                         RoundingProfile arithmetic) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const std::string& name : names) {
+    auto opened = select(name, arithmetic);
+    if (!opened) return tl::unexpected(opened.error());
+    backends.push_back(std::move(*opened));
+  }
+  return backends;
+}
+
 std::vector<std::string> available_kernels() {
   return kernels_where(true);
 }

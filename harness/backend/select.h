@@ -17,6 +17,10 @@ namespace qconform::backend {
 /// defect model. Unknown names and sets that this CPU does not run are errors.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic);
 
+/// All of them, or the first error.
+[[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
+                                                                       RoundingProfile arithmetic);
+
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
 /// Compiled in, but this CPU lacks the instructions.

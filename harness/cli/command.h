@@ -15,6 +15,7 @@ inline constexpr int kFault = 2;  ///< the harness or its arguments are at fault
 using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
+void add_fuzz(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_shrink(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);

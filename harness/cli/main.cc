@@ -27,6 +27,7 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   add_run(app, action);
+  add_fuzz(app, action);
   add_replay(app, action);
   add_shrink(app, action);
   add_export(app, action);

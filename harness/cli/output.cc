@@ -20,23 +20,28 @@ int report_fault(const Error& error) {
   return kFault;
 }
 
-ProgressLine::ProgressLine() : on_terminal_(isatty(STDERR_FILENO) != 0), next_(start_ + std::chrono::seconds(1)) {}
+ProgressLine::ProgressLine(Elsewhere elsewhere)
+    : on_terminal_(isatty(STDERR_FILENO) != 0),
+      elsewhere_(elsewhere),
+      next_(start_ + (on_terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60))) {}
 
 ProgressLine::~ProgressLine() {
   clear();
 }
 
 void ProgressLine::update(const Progress& progress) {
-  if (!on_terminal_) return;
+  if (!on_terminal_ && elsewhere_ == Elsewhere::nothing) return;
   const auto now = Clock::now();
   if (now < next_) return;
-  next_ = now + std::chrono::milliseconds(200);
+  next_ = on_terminal_ ? now + std::chrono::milliseconds(200) : next_ + std::chrono::seconds(60);
   const std::string of = progress.of ? " of " + report::with_thousands(*progress.of) : "";
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stderr, "\r\033[K{}: {}{} cases, {} failures, {:.0f} s", progress.suite,
-             report::with_thousands(progress.cases), of, report::with_thousands(progress.failures), seconds);
+  const double rate = static_cast<double>(progress.cases) / seconds;
+  fmt::print(stderr, "{}{}: {}{} cases, {} failures, {:.0f} s, {} cases/s{}", on_terminal_ ? "\r\033[K" : "",
+             progress.suite, report::with_thousands(progress.cases), of, report::with_thousands(progress.failures),
+             seconds, report::with_thousands(static_cast<std::uint64_t>(rate)), on_terminal_ ? "" : "\n");
   std::fflush(stderr);
-  shown_ = true;
+  shown_ = on_terminal_;
 }
 
 void ProgressLine::clear() {

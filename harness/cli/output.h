@@ -18,7 +18,10 @@ int report_fault(const Error& error);
 /// A line on stderr that is rewritten in place, on a terminal only, from the first second on.
 class ProgressLine {
  public:
-  ProgressLine();
+  /// What to do where stderr is no terminal.
+  enum class Elsewhere { nothing, a_line_each_minute };
+
+  explicit ProgressLine(Elsewhere elsewhere = Elsewhere::nothing);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -29,6 +32,7 @@ class ProgressLine {
  private:
   using Clock = std::chrono::steady_clock;
   bool on_terminal_;
+  Elsewhere elsewhere_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_;

@@ -1,21 +1,14 @@
-#include <fmt/format.h>
-
-#include <filesystem>
 #include <memory>
 
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
-#include "harness/core/file.h"
+#include "harness/cli/report_output.h"
 #include "harness/run/campaign.h"
-#include "harness/run/environment.h"
-#include "harness/run/finding_files.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/shrink/findings.h"
 #include "harness/source/select.h"
-#include "reports/render/json_report.h"
-#include "reports/render/terminal.h"
 
 namespace qconform::cli {
 namespace {
@@ -29,17 +22,6 @@ struct RunOptions {
   bool shrink = true;
   bool json = false;
 };
-
-Result<std::vector<std::unique_ptr<Backend>>> open_backends(const std::vector<std::string>& names,
-                                                            RoundingProfile profile) {
-  std::vector<std::unique_ptr<Backend>> backends;
-  for (const std::string& name : names) {
-    auto opened = backend::select(name, profile);
-    if (!opened) return tl::unexpected(opened.error());
-    backends.push_back(std::move(*opened));
-  }
-  return backends;
-}
 
 struct Suites {
   std::vector<std::unique_ptr<CaseSource>> judged;   ///< against the reference
@@ -57,58 +39,34 @@ Result<Suites> open_suites(const RunOptions& options) {
   return suites;
 }
 
-Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report) {
-  const std::filesystem::path folder(out);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
-  if (auto written = write_findings(folder, policy, report); !written) return tl::unexpected(written.error());
-  const std::filesystem::path file = folder / "report.json";
-  if (auto written = write_file(file, report::to_json(report)); !written) return tl::unexpected(written.error());
-  return file;
-}
-
-// Fills everything of the report but the results, and says on the first line what will run.
 Report begin_report(const RunOptions& options) {
-  Report report;
-  report.environment = current_environment();
-  report.seed = options.suite.seed;
-  report.profile = options.policy.profile;
-  report.overflow = options.policy.overflow;
-  report.command = {"run"};
-  for (const std::string& name : options.backends) report.command.insert(report.command.end(), {"--backend", name});
-  for (const std::string& name : options.suites) report.command.insert(report.command.end(), {"--suite", name});
-  fmt::print(options.json ? stderr : stdout, "{}", report::headline(report));
-  std::fflush(options.json ? stderr : stdout);
-  return report;
+  std::vector<std::string> command{"run"};
+  for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
+  for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
+  return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
 Result<int> run(RunOptions options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
   if (options.backends.empty()) options.backends = backend::available_kernels();
-  auto backends = open_backends(options.backends, arithmetic_of(policy->profile));
+  auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile));
   if (!backends) return tl::unexpected(backends.error());
   auto suites = open_suites(options);
   if (!suites) return tl::unexpected(suites.error());
 
   Report report = begin_report(options);
+  print_headline(report, options.json);
   {
     ProgressLine line;
-    CampaignOptions campaign{*policy, [&](const Progress& progress) { line.update(progress); }};
+    const CampaignOptions campaign{
+        .policy = *policy, .progress = [&](const Progress& progress) { line.update(progress); }, .stop = {}};
     auto ran = run_campaign(suites->judged, *backends, campaign, report);
     if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
     if (!ran) return tl::unexpected(ran.error());
   }
   if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
-  const auto file = write_report(options.out, *policy, report);
-  if (!file) return tl::unexpected(file.error());
-  if (options.json) {
-    fmt::print("{}", report::to_json(report));
-  } else {
-    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), file->string());
-  }
-  return report.conforms() ? kConforms : kDoesNotConform;
+  return deliver(options.out, *policy, options.json, report);
 }
 
 }  // namespace

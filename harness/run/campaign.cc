@@ -42,7 +42,7 @@ class Campaign {
   Result<void> run(CaseSource& source) {
     SuiteResult suite;
     suite.name = source.name();
-    for (;;) {
+    while (!options_.stop || !options_.stop()) {
       auto next = source.next();
       if (!next) return tl::unexpected(next.error());
       if (!*next) break;

@@ -44,7 +44,7 @@ class RelationCampaign {
   Result<void> run(CaseSource& source) {
     SuiteResult suite;
     suite.name = "relations:" + source.name();
-    for (;;) {
+    while (!options_.stop || !options_.stop()) {
       const auto start = Clock::now();
       auto next = source.next();
       if (!next) return tl::unexpected(next.error());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/operators/operator.h"
+#include "harness/source/fuzz.h"
 #include "harness/source/swarm.h"
 #include "harness/tests/test_scale.h"
 
@@ -45,6 +46,20 @@ TEST(RandomSuite, EveryCaseIsValid) {
     ASSERT_EQ(result.expectation(), Expectation::valid)
         << test_case.id << " " << test_case.op_type << ": " << (remark == nullptr ? "" : remark->text());
   }
+}
+
+TEST(FuzzSource, MixesRandomAndDirectedCasesAndHasNoEnd) {
+  FuzzSource source(3, std::nullopt);
+  std::uint64_t aimed = 0;
+  constexpr std::uint64_t kCases = 8 * kSwarmBlock;
+  for (std::uint64_t index = 0; index < kCases; ++index) {
+    const auto next = source.next();
+    ASSERT_TRUE(next.has_value() && next->has_value());
+    EXPECT_EQ(**next, fuzz_case(3, index));
+    EXPECT_EQ(classify(**next).expectation(), Expectation::valid) << (*next)->id;
+    aimed += (*next)->note.starts_with("aims for") ? 1 : 0;
+  }
+  EXPECT_EQ(aimed, kCases / 4);
 }
 
 // The suite must vary what the kernels branch on; a generator that stopped doing so would go unseen.

@@ -59,6 +59,45 @@ TEST(Run, PrintsTheSeedBeforeAnythingElse) {
   EXPECT_LT(result.output.find("seed 77"), result.output.find('\n'));
 }
 
+std::string line_with(const std::string& output, const std::string& part) {
+  const std::size_t at = output.find(part);
+  return at == std::string::npos ? "" : output.substr(at, output.find('\n', at) - at);
+}
+
+TEST(Fuzz, RepeatsTheCasesOfASeed) {
+  const TemporaryFolder folder;
+  const std::string fuzz = "fuzz --backend scalar --cases 200 --out " + folder.path().string() + " --seed ";
+  const auto first = qconform(fuzz + "5");
+  EXPECT_EQ(first.exit_code, 0) << first.output;
+  EXPECT_THAT(first.output, AllOf(HasSubstr("seed 5"), HasSubstr("200 cases"), HasSubstr("conforms")));
+  EXPECT_EQ(line_with(first.output, "digest"), line_with(qconform(fuzz + "5").output, "digest"));
+  EXPECT_NE(line_with(first.output, "digest"), line_with(qconform(fuzz + "6").output, "digest"));
+}
+
+TEST(Fuzz, DrawsASeedAndEndsInTime) {
+  const TemporaryFolder folder;
+  const std::string fuzz = "fuzz --backend scalar --for 200ms --out " + folder.path().string();
+  const auto first = qconform(fuzz);
+  EXPECT_EQ(first.exit_code, 0) << first.output;
+  EXPECT_NE(line_with(first.output, "seed "), line_with(qconform(fuzz).output, "seed "));
+}
+
+TEST(Fuzz, EndsWithItsReportWhenInterrupted) {
+  const TemporaryFolder folder;
+  const auto result =
+      qconform("fuzz --backend scalar --out " + folder.path().string(), "timeout --preserve-status --signal INT 3");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("conforms"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.json"));
+}
+
+TEST(Fuzz, FindsAndShrinksADefectThatNeedsATie) {
+  const TemporaryFolder folder;
+  const auto result = qconform("fuzz --backend defect:half-away --seed 1 --cases 1000 --out " + folder.path().string());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("wrong"), HasSubstr("1 of 1 elements wrong"), HasSubstr("fuzz-1-")));
+}
+
 TEST(DefectModels, AreListedAndRunAsBackends) {
   const TemporaryFolder folder;
   const std::string run = "run --suite corpus --out " + folder.path().string() + " --backend ";
@@ -176,7 +215,7 @@ TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
 INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
-        Misuse{"", "subcommand"}, Misuse{"walk", "no command \"walk\"; there are run, replay, shrink, export, list"},
+        Misuse{"", "subcommand"}, Misuse{"walk", "no command \"walk\"; there are run, fuzz, replay, shrink, export, list"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
@@ -187,7 +226,9 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"shrink x.json --backend scalar --max-seconds=-1", "--max-seconds"},
         Misuse{"shrink x.json", "--backend"}, Misuse{"run --suite relations:nosuch", "nosuch"},
         Misuse{"export --suite random", "--out"}, Misuse{"export --suite random --format xml -o /tmp/x", "xml"},
-        Misuse{"list", "subcommand"}, Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"}));
+        Misuse{"list", "subcommand"}, Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"},
+        Misuse{"fuzz --backend scalar --for 5x", "--for"}, Misuse{"fuzz --backend scalar --for -1s", "--for"},
+        Misuse{"fuzz --backend none --cases 1", "none"}));
 
 TEST(WrongUse, DamagedCaseFileIsExplained) {
   const TemporaryFolder folder;

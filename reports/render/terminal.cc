@@ -182,9 +182,17 @@ std::string finding_lines(const Finding& finding, const Painter& paint) {
   return text;
 }
 
-std::string stage_line(const StageTimes& times) {
-  return fmt::format("stages: generate {}, reference {}, backends {}, judge {}\n", duration(times.generate),
-                     duration(times.reference), duration(times.backend), duration(times.judge));
+std::string stage_line(const Report& report) {
+  const StageTimes& times = report.times;
+  std::uint64_t cases = 0;
+  for (const SuiteResult& suite : report.suites) cases += suite.cases;
+  std::string text = fmt::format("stages: generate {}, reference {}, backends {}, judge {}", duration(times.generate),
+                                 duration(times.reference), duration(times.backend), duration(times.judge));
+  if (times.total > 1) {
+    const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);
+    text += fmt::format("   {} cases/s", with_thousands(rate));
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -226,7 +234,7 @@ std::string summary(const Report& report, bool colour) {
     text += relation_lines(backend, paint);
   }
   text += hazard_lines(report.hazards, paint);
-  text += stage_line(report.times);
+  text += stage_line(report);
   if (report.findings.empty()) {
     text += report.conforms() ? paint.good("conforms") + ": no finding\n" : paint.bad("does not conform") + "\n";
     return text;

@@ -77,18 +77,30 @@ std::uint64_t directed_aims() {
   return aims().size();
 }
 
-Case directed_case(std::uint64_t seed, std::uint64_t index) {
+namespace {
+
+Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const Aim&)) {
   const Aim& aim = aims()[index % aims().size()];
   const HazardInfo& info = info_of(aim.hazard);
   // Another stream than that of the random suite, whose cases of this seed would repeat here.
   Rng rng(seed ^ 0xD15EC7EDU, index);
-  Case result = draw_until_reached(rng, aim);
+  Case result = draw_for(rng, aim);
   result.id = "directed-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.tags = {std::string(info.id)};
   result.note = "aims for " + std::string(info.label);
   result.provenance = {"directed", seed, index};
   return result;
+}
+
+}  // namespace
+
+Case directed_case(std::uint64_t seed, std::uint64_t index) {
+  return directed_case(seed, index, draw_until_reached);
+}
+
+Case directed_attempt(std::uint64_t seed, std::uint64_t index) {
+  return directed_case(seed, index, draw);
 }
 
 Result<std::optional<Case>> DirectedSource::next() {

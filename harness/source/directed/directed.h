@@ -15,6 +15,9 @@ namespace qconform {
 /// Aims take turns, so that any long enough run of indices has all of them.
 [[nodiscard]] Case directed_case(std::uint64_t seed, std::uint64_t index);
 
+/// The first draw of that case, whether or not it got where it aims: many times cheaper.
+[[nodiscard]] Case directed_attempt(std::uint64_t seed, std::uint64_t index);
+
 /// How many pairs of operator and hazard there are: the length of one turn.
 [[nodiscard]] std::uint64_t directed_aims();
 

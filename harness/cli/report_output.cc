@@ -1,0 +1,57 @@
+#include "harness/cli/report_output.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/core/file.h"
+#include "harness/run/environment.h"
+#include "harness/run/finding_files.h"
+#include "reports/render/json_report.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report) {
+  const std::filesystem::path folder(out);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
+  if (auto written = write_findings(folder, policy, report); !written) return tl::unexpected(written.error());
+  const std::filesystem::path file = folder / "report.json";
+  if (auto written = write_file(file, report::to_json(report)); !written) return tl::unexpected(written.error());
+  return file;
+}
+
+}  // namespace
+
+Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command) {
+  Report report;
+  report.environment = current_environment();
+  report.seed = seed;
+  report.profile = policy.profile;
+  report.overflow = policy.overflow;
+  report.command = std::move(command);
+  return report;
+}
+
+void print_headline(const Report& report, bool json) {
+  fmt::print(json ? stderr : stdout, "{}", report::headline(report));
+  std::fflush(json ? stderr : stdout);
+}
+
+Result<int> deliver(const std::string& out, const Policy& policy, bool json, Report& report) {
+  const auto file = write_report(out, policy, report);
+  if (!file) return tl::unexpected(file.error());
+  if (json) {
+    fmt::print("{}", report::to_json(report));
+  } else {
+    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), file->string());
+  }
+  return report.conforms() ? kConforms : kDoesNotConform;
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,23 @@
+// What the commands that run campaigns, `run` and `fuzz`, do with their report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/cli/policy.h"
+#include "harness/core/error.h"
+#include "harness/core/report.h"
+
+namespace qconform::cli {
+
+/// A report of nothing yet: environment, seed, policy, and the command line that makes it again.
+[[nodiscard]] Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command);
+
+/// Prints the first line, before anything random starts. With `json`, to stderr: stdout is for data.
+void print_headline(const Report& report, bool json);
+
+/// Writes the findings and report.json to the folder `out` and prints the summary, or the report as
+/// JSON. Returns the exit code.
+[[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, bool json, Report& report);
+
+}  // namespace qconform::cli
