@@ -23,8 +23,8 @@ struct Progress {
 
 struct CampaignOptions {
   Policy policy;
-  std::function<void(const Progress&)> progress;  ///< called after every case; may be empty
-  std::function<bool()> stop;                     ///< asked before every case whether to end; may be empty
+  std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
+  std::function<bool()> stop = {};                     ///< asked before every case whether to end; may be empty
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
