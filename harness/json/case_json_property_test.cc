@@ -4,7 +4,7 @@
 
 #include "harness/json/case_json.h"
 #include "harness/json/element_json.h"
-#include "harness/tests/arbitrary_case.h"
+#include "harness/tests/arbitrary_any_case.h"
 
 namespace qconform {
 namespace {

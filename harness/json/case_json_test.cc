@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "harness/core/case_builder.h"
-#include "harness/tests/arbitrary_case.h"
+#include "harness/tests/arbitrary_any_case.h"
 
 namespace qconform {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "harness/tests/arbitrary_case.h"
+#include "harness/tests/arbitrary_any_case.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {

@@ -10,7 +10,7 @@
 #include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
 #include "harness/run/relation_check.h"
-#include "harness/source/random.h"
+#include "harness/tests/arbitrary_case.h"
 #include "reference/kernels.h"
 
 namespace qconform {
@@ -70,12 +70,8 @@ void check_all(const Subject& subject, RoundingProfile arithmetic) {
   }
 }
 
-Case drawn(std::uint32_t seed, std::uint8_t index) {
-  return random_case(seed, index);
-}
-
-RC_GTEST_PROP(Relations, HoldOnEveryKernelSet, (std::uint32_t seed, std::uint8_t index)) {
-  const Case base = drawn(seed, index);
+RC_GTEST_PROP(Relations, HoldOnEveryKernelSet, ()) {
+  const Case base = *testing::arbitrary_case();
   const auto subject = relations::subject_of(base);
   RC_PRE(subject.has_value());
   classify_input(*subject);
@@ -83,8 +79,8 @@ RC_GTEST_PROP(Relations, HoldOnEveryKernelSet, (std::uint32_t seed, std::uint8_t
 }
 
 // A derived case that left the contract would be refused, and its relation never checked.
-RC_GTEST_PROP(Relations, DeriveCasesWithinTheContract, (std::uint32_t seed, std::uint8_t index)) {
-  const Case base = drawn(seed, index);
+RC_GTEST_PROP(Relations, DeriveCasesWithinTheContract, ()) {
+  const Case base = *testing::arbitrary_case();
   const auto subject = relations::subject_of(base);
   RC_PRE(subject.has_value());
   const Tensor y = classify(base).lowered->evaluate(RoundingProfile::correctly_rounded);

@@ -1,199 +1,63 @@
-// Arbitrary cases for property tests: right ones by accident only, mostly malformed in every way
-// that a Case can express. Everything a Case holds varies, so that a form that loses some of it is
-// found out.
-//
-// Kept within what every form must hold: texts are valid UTF-8, attribute names of one case differ,
-// tensors have known types and consistent bytes, booleans are 0 or 1.
+// Arbitrary valid cases for property tests: random ones of every operator, and ones directed at a
+// hazard. They shrink as failing cases of backends do, by the reductions of harness/shrink, so that a
+// counterexample is a small valid case too.
 #pragma once
 
 #include <rapidcheck.h>
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
-#include <ostream>
-#include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/core/tensor.h"
+#include "harness/shrink/reductions.h"
+#include "harness/source/directed/directed.h"
+#include "harness/source/random.h"
+#include "harness/tests/show_case.h"
 
 namespace qconform::testing {
 
-/// Every type that a Tensor can hold.
-inline std::vector<ElementType> known_types() {
-  std::vector<ElementType> types;
-  for (std::int32_t number = 0; number < 64; ++number) {
-    if (is_known(static_cast<ElementType>(number))) types.push_back(static_cast<ElementType>(number));
+/// The simpler cases of one case, a few at a time: most are never asked for.
+class SimplerCases {
+ public:
+  explicit SimplerCases(Case from) : from_(std::move(from)) {}
+
+  rc::Maybe<Case> operator()() {
+    if (next_ == found_.size()) {
+      if (found_.size() < limit_ || limit_ >= kMost) return rc::Nothing;
+      limit_ = limit_ == 0 ? kFirst : kMost;
+      found_ = shrink::simpler(from_, limit_);
+      if (next_ == found_.size()) return rc::Nothing;
+    }
+    return found_[next_++];
   }
-  return types;
+
+ private:
+  static constexpr std::size_t kFirst = 16;
+  static constexpr std::size_t kMost = 500;
+
+  Case from_;
+  std::vector<Case> found_;
+  std::size_t limit_ = 0;
+  std::size_t next_ = 0;
+};
+
+/// A case, its simpler ones, theirs, and so on; all as valid as the first.
+inline rc::Shrinkable<Case> shrinkable_case(Case test_case) {
+  return rc::shrinkable::shrinkRecur(std::move(test_case),
+                                     [](const Case& from) { return rc::makeSeq<SimplerCases>(from); });
 }
 
-/// Valid UTF-8 of up to about ten characters, with those that text formats must escape.
-inline rc::Gen<std::string> arbitrary_text() {
-  const auto piece =
-      rc::gen::element<std::string>("a", "Z", "0", "_", "-", " ", ".", "/", ":", "\"", "\\", "\n", "\r", "\t",
-                                    std::string(1, '\0'), "\x01", "\x1f", "\x7f", "\xC3\xA9", "\xE2\x80\xA8",
-                                    "\xEF\xBB\xBF", "\xF0\x9D\x84\x9E", "%", "{", "}", "<", "&", "\\u0000", "null");
-  return rc::gen::map(rc::gen::container<std::vector<std::string>>(piece), [](const std::vector<std::string>& pieces) {
-    std::string text;
-    for (std::size_t i = 0; i < std::min<std::size_t>(pieces.size(), 10); ++i) text += pieces[i];
-    return text;
-  });
-}
-
-/// One of the names that matter, or anything.
-inline rc::Gen<std::string> arbitrary_name(std::vector<std::string> likely) {
-  return rc::gen::oneOf(rc::gen::elementOf(std::move(likely)), arbitrary_text());
-}
-
-/// Every bit pattern, the special ones often.
-inline rc::Gen<float> arbitrary_float() {
-  const auto special = rc::gen::element<std::uint32_t>(0x00000000U, 0x80000000U, 0x3F800000U, 0xBF000000U, 0x7F800000U,
-                                                       0xFF800000U, 0x7FC00000U, 0xFFC00001U, 0x7F800001U, 0x00000001U,
-                                                       0x807FFFFFU, 0x7F7FFFFFU, 0x3DCCCCCDU);
-  return rc::gen::map(rc::gen::oneOf(special, rc::gen::arbitrary<std::uint32_t>()),
-                      [](std::uint32_t bits) { return std::bit_cast<float>(bits); });
-}
-
-inline rc::Gen<std::int64_t> arbitrary_integer() {
-  return rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-4, 26), rc::gen::arbitrary<std::int64_t>(),
-                        rc::gen::element(std::numeric_limits<std::int64_t>::min(),
-                                         std::numeric_limits<std::int64_t>::max(), (std::int64_t{1} << 53) + 1));
-}
-
-/// Up to about 100 elements of any known type, every bit pattern; empty tensors and scalars often.
-inline rc::Gen<Tensor> arbitrary_tensor() {
-  return rc::gen::exec([] {
-    Tensor tensor;
-    tensor.type = *rc::gen::elementOf(known_types());
-    const auto rank = *rc::gen::inRange<std::size_t>(0, 6);
-    std::int64_t elements = 1;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const auto dimension = *rc::gen::element<std::int64_t>(0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5);
-      tensor.shape.push_back(elements * dimension > 100 ? 1 : dimension);
-      elements *= tensor.shape.back();
-    }
-    const auto size = static_cast<std::size_t>(bytes_for(tensor.type, elements));
-    const auto bytes = *rc::gen::container<std::vector<std::uint8_t>>(size, rc::gen::arbitrary<std::uint8_t>());
-    for (const std::uint8_t byte : bytes) {
-      tensor.bytes.push_back(std::byte{tensor.type == ElementType::boolean ? std::uint8_t(byte & 1U) : byte});
-    }
-    const int used = static_cast<int>(elements * bits_of(tensor.type) % 8);
-    if (used != 0) tensor.bytes.back() &= std::byte{std::uint8_t((1U << used) - 1U)};
-    return tensor;
-  });
-}
-
-inline rc::Gen<Attribute::Value> arbitrary_attribute_value() {
-  const auto as_value = [](const auto& value) { return Attribute::Value(value); };
-  return rc::gen::oneOf(rc::gen::map(arbitrary_integer(), as_value), rc::gen::map(arbitrary_float(), as_value),
-                        rc::gen::map(arbitrary_name({"NOTSET", "SAME_UPPER", "VALID"}), as_value),
-                        rc::gen::map(rc::gen::container<std::vector<std::int64_t>>(arbitrary_integer()), as_value),
-                        rc::gen::map(rc::gen::container<std::vector<float>>(arbitrary_float()), as_value));
-}
-
+/// Every third one is a directed case. A case is of any operator, version and type that the suites
+/// `random` and `directed` hold.
 inline rc::Gen<Case> arbitrary_case() {
-  return rc::gen::exec([] {
-    Case result;
-    result.id = *arbitrary_text();
-    result.op_type = *arbitrary_name({"QLinearConv", "ConvInteger", "QuantizeLinear", "DequantizeLinear", "Relu"});
-    result.domain = *arbitrary_name({"", "", "", "ai.onnx", "com.microsoft"});
-    result.opset_version = *arbitrary_integer();
-    for (std::string& name : *rc::gen::container<std::vector<std::string>>(
-             *rc::gen::inRange<std::size_t>(0, 5),
-             arbitrary_name({"pads", "strides", "dilations", "group", "auto_pad", "kernel_shape", "axis"}))) {
-      if (result.attribute(name) == nullptr) result.attributes.push_back({name, *arbitrary_attribute_value()});
-    }
-    const auto inputs = *rc::gen::inRange<std::size_t>(0, 12);
-    for (std::size_t i = 0; i < inputs; ++i) {
-      const bool omitted = *rc::gen::inRange(0, 5) == 0;
-      result.inputs.push_back(omitted ? std::nullopt : std::optional<Tensor>(*arbitrary_tensor()));
-    }
-    if (*rc::gen::arbitrary<bool>()) result.recorded_output = *arbitrary_tensor();
-    result.expectation =
-        *rc::gen::element(Expectation::unstated, Expectation::valid, Expectation::latitude, Expectation::invalid);
-    result.rules = *rc::gen::container<std::vector<std::string>>(arbitrary_name({"C1", "C17", "D7"}));
-    result.tags = *rc::gen::container<std::vector<std::string>>(arbitrary_name({"ties", "padding"}));
-    result.note = *arbitrary_text();
-    result.provenance = {*arbitrary_text(), *rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint64_t>()};
-    return result;
-  });
-}
-
-/// Equality of attributes with floats compared bit for bit, so that NaN equals itself and -0 is not 0.
-inline bool bitwise_equal(const Attribute& a, const Attribute& b) {
-  const auto same = [](float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); };
-  if (a.name != b.name || a.value.index() != b.value.index()) return false;
-  if (const auto* x = std::get_if<float>(&a.value)) return same(*x, std::get<float>(b.value));
-  if (const auto* x = std::get_if<std::vector<float>>(&a.value)) {
-    const auto& y = std::get<std::vector<float>>(b.value);
-    return std::equal(x->begin(), x->end(), y.begin(), y.end(), same);
-  }
-  return a.value == b.value;
-}
-
-/// Equality of everything that a case holds, floats bit for bit.
-inline bool bitwise_equal(const Case& a, const Case& b) {
-  if (!std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(),
-                  [](const Attribute& x, const Attribute& y) { return bitwise_equal(x, y); })) {
-    return false;
-  }
-  Case rest = b;
-  rest.attributes = a.attributes;
-  Case without = a;
-  without.attributes.clear();
-  rest.attributes.clear();
-  return without == rest;
+  return [](const rc::Random& random, int) {
+    rc::Random draw = random;
+    const std::uint64_t seed = draw.next();
+    const std::uint64_t index = draw.next() % 4096;
+    return shrinkable_case(draw.next() % 3 == 0 ? directed_case(seed, index) : random_case(seed, index));
+  };
 }
 
 }  // namespace qconform::testing
-
-namespace rc {
-
-template <>
-struct Arbitrary<qconform::Tensor> {
-  static Gen<qconform::Tensor> arbitrary() { return qconform::testing::arbitrary_tensor(); }
-};
-
-template <>
-struct Arbitrary<qconform::Case> {
-  static Gen<qconform::Case> arbitrary() { return qconform::testing::arbitrary_case(); }
-};
-
-}  // namespace rc
-
-namespace qconform {
-
-/// How RapidCheck prints a counterexample.
-inline void showValue(const Tensor& tensor, std::ostream& out) {
-  out << name_of(tensor.type) << shape_text(tensor.shape) << " ";
-  rc::show(tensor.bytes.size(), out);
-  out << " bytes";
-}
-
-inline void showValue(const Case& test_case, std::ostream& out) {
-  out << "Case " << test_case.domain << "::" << test_case.op_type << "-" << test_case.opset_version << " attributes ";
-  for (const Attribute& attribute : test_case.attributes) {
-    out << attribute.name << "=";
-    std::visit([&](const auto& value) { rc::show(value, out); }, attribute.value);
-    out << "; ";
-  }
-  out << "inputs ";
-  for (const std::optional<Tensor>& input : test_case.inputs) {
-    if (input) {
-      showValue(*input, out);
-    } else {
-      out << "omitted";
-    }
-    out << "; ";
-  }
-  out << name_of(test_case.expectation) << " rules " << test_case.rules.size() << " tags " << test_case.tags.size()
-      << " recorded " << test_case.recorded_output.has_value();
-}
-
-}  // namespace qconform

@@ -1,0 +1,197 @@
+// The reference against the oracle, and every kernel set against the reference, over whole cases as
+// backends get them: parsed from a case, of any operator, version, type and layout.
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "harness/operators/operator.h"
+#include "harness/tests/arbitrary_case.h"
+#include "reference/kernels.h"
+#include "reference/oracle/convolution.h"
+#include "reference/oracle/exact.h"
+#include "reference/oracle/quantization.h"
+
+namespace qconform {
+namespace {
+
+namespace oracle = reference::oracle;
+
+constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
+                                         RoundingProfile::onnx_reference};
+
+// Tensors at every distance from a 16-byte boundary, with bytes around the output that must stay.
+class Memory {
+ public:
+  Memory(std::size_t x_size, std::size_t y_size) : x_(x_size + 64), y_(y_size + 64), y_size_(y_size) {}
+
+  [[nodiscard]] std::span<std::byte> x(const Tensor& tensor, std::size_t offset) {
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(), at(x_, offset));
+    return {at(x_, offset), tensor.bytes.size()};
+  }
+  [[nodiscard]] std::span<std::byte> y(std::size_t offset) {
+    std::fill(y_.begin(), y_.end(), kPoison);
+    return {at(y_, offset), y_size_};
+  }
+  [[nodiscard]] bool is_intact(std::size_t offset) {
+    const auto untouched = [](std::byte byte) { return byte == kPoison; };
+    std::byte* const begin = at(y_, offset);
+    return std::all_of(y_.data(), begin, untouched) && std::all_of(begin + y_size_, y_.data() + y_.size(), untouched);
+  }
+
+ private:
+  static constexpr std::byte kPoison{0xA5};
+
+  static std::byte* at(std::vector<std::byte>& memory, std::size_t offset) {
+    const auto address = std::bit_cast<std::uintptr_t>(memory.data());
+    return memory.data() + (16 - address % 16) % 16 + 16 + offset;
+  }
+
+  std::vector<std::byte> x_;
+  std::vector<std::byte> y_;
+  std::size_t y_size_;
+};
+
+RC_GTEST_PROP(CaseProperty, KernelsEqualTheReferenceAtEveryAlignment, ()) {
+  const Case test_case = *testing::arbitrary_case();
+  const auto x_offset = *rc::gen::inRange<std::size_t>(0, 16);
+  const auto y_offset = *rc::gen::inRange<std::size_t>(0, 16);
+  const Classification found = classify(test_case);
+  RC_ASSERT(found.lowered != nullptr);
+  RC_TAG(test_case.op_type);
+  for (const RoundingProfile profile : kProfiles) {
+    const Tensor expected = found.lowered->evaluate(profile);
+    Memory memory(test_case.input(0)->bytes.size(), expected.bytes.size());
+    for (const reference::KernelSet& set : reference::kernel_sets()) {
+      if (!set.available()) continue;
+      const auto node = found.lowered->prepare(set, profile);
+      if (!node) continue;  // a vector set without a kernel for these types
+      const std::span<std::byte> y = memory.y(y_offset);
+      node->run(memory.x(*test_case.input(0), x_offset), y);
+      if (!std::equal(y.begin(), y.end(), expected.bytes.begin())) RC_FAIL(std::string(set.name) + " differs");
+      if (!memory.is_intact(y_offset)) RC_FAIL(std::string(set.name) + " writes beside its output");
+    }
+  }
+}
+
+oracle::IntegerTensor integers_of(const Tensor& tensor) {
+  oracle::IntegerTensor result{tensor.shape, {}};
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) result.values.push_back(integer_at(tensor, i));
+  return result;
+}
+
+// Sums by the oracle, modulo 2^32 (rule C17).
+std::vector<std::int32_t> sums_of(const reference::ConvolutionOperands& o, const Tensor& x, const Tensor& w) {
+  std::vector<oracle::AxisRule> axes;
+  for (const reference::SpatialAxis& a : o.geometry.axes) {
+    axes.push_back({a.stride, a.dilation, a.pad_begin, a.pad_end});
+  }
+  const std::vector<std::int64_t> zero_points(o.w_zero_point.begin(), o.w_zero_point.end());
+  std::vector<std::int64_t> bias(o.bias.begin(), o.bias.end());
+  if (bias.empty()) bias.assign(zero_points.size(), 0);
+  const oracle::IntegerTensor sums =
+      oracle::convolve(integers_of(x), integers_of(w), o.geometry.group, axes, o.x_zero_point, zero_points, bias);
+  RC_ASSERT(sums.shape == o.geometry.output_shape());
+  std::vector<std::int32_t> result;
+  for (const std::int64_t sum : sums.values) {
+    result.push_back(std::bit_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum))));
+  }
+  return result;
+}
+
+std::optional<long> requantized(RoundingProfile profile, std::int32_t sum, const oracle::OutputParameters& p) {
+  switch (profile) {
+    case RoundingProfile::ort_f32: return oracle::requantize_ort_f32(sum, p);
+    case RoundingProfile::onnx_reference: return oracle::requantize_onnx_reference(sum, p);
+    case RoundingProfile::correctly_rounded: break;
+  }
+  return oracle::requantize(sum, p);
+}
+
+// Whether every answer of the reference is the oracle's.
+class Check {
+ public:
+  explicit Check(const Case& test_case, const Lowered& lowered) : case_(test_case), lowered_(lowered) {}
+
+  void operator()(const reference::QLinearConv* node) const {
+    const std::vector<std::int32_t> sums = sums_of(node->operands, *case_.input(0), *case_.input(3));
+    const reference::ConvolutionGeometry& g = node->operands.geometry;
+    const reference::IntegerRange range = range_of(node->y_type);
+    for (const RoundingProfile profile : kProfiles) {
+      const Tensor y = lowered_.evaluate(profile);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const std::size_t channel =
+            i / static_cast<std::size_t>(g.output_positions()) % static_cast<std::size_t>(g.output_channels);
+        const std::optional<long> expected =
+            requantized(profile, sums[i],
+                        {node->x_scale, node->w_scale[channel], node->y_scale, node->y_zero_point, range.lo, range.hi});
+        if (expected) RC_ASSERT(integer_at(y, static_cast<std::int64_t>(i)) == *expected);
+      }
+    }
+  }
+
+  void operator()(const reference::ConvInteger* node) const {
+    const std::vector<std::int32_t> sums = sums_of(node->operands, *case_.input(0), *case_.input(1));
+    RC_ASSERT(lowered_.evaluate(RoundingProfile::correctly_rounded).values<std::int32_t>() == sums);
+  }
+
+  // Division in float32 of values that a float32 holds; the other types have properties of their own
+  // beside the reference.
+  void operator()(const reference::QuantizeLinear* node) const {
+    if (!is_integer(node->y_type) || division_type(*node) != reference::Element::float32) return;
+    const Tensor y = lowered_.evaluate(RoundingProfile::correctly_rounded);
+    const reference::IntegerRange range = range_of(node->y_type);
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const std::optional<float> x = float_value(*case_.input(0), i);
+      if (!x || !std::isfinite(*x)) continue;
+      const std::size_t parameter = node->layout.parameter_of(i);
+      const long expected = oracle::quantize(oracle::exact(*x), static_cast<float>(node->y_scale[parameter]),
+                                             node->y_zero_point[parameter], range.lo, range.hi);
+      RC_ASSERT(integer_at(y, i) == expected);
+    }
+  }
+
+  void operator()(const reference::DequantizeLinear* node) const {
+    const bool is_plain = is_integer(node->x_type) && node->x_type != reference::Element::int32 &&
+                          node->y_type == reference::Element::float32;
+    if (!is_plain) return;
+    const Tensor y = lowered_.evaluate(RoundingProfile::correctly_rounded);
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const std::size_t parameter = node->layout.parameter_of(i);
+      const auto scale = static_cast<float>(node->x_scale[parameter]);
+      if (!std::isfinite(scale)) continue;
+      const std::int64_t difference =
+          integer_at(*case_.input(0), i) - static_cast<std::int64_t>(node->x_zero_point[parameter]);
+      RC_ASSERT(std::bit_cast<std::uint32_t>(float_at(y, i)) ==
+                std::bit_cast<std::uint32_t>(oracle::dequantize(difference, scale)));
+    }
+  }
+
+ private:
+  // Of int32 the float32 that it is rounded to (rule Q6).
+  static std::optional<float> float_value(const Tensor& tensor, std::int64_t index) {
+    if (tensor.type == ElementType::float32) return float_at(tensor, index);
+    if (tensor.type == ElementType::int32) return oracle::rn32(mpq_class(integer_at(tensor, index)));
+    return std::nullopt;
+  }
+
+  const Case& case_;
+  const Lowered& lowered_;
+};
+
+RC_GTEST_PROP(CaseProperty, TheReferenceEqualsTheOracle, ()) {
+  const Case test_case = *testing::arbitrary_case();
+  const Classification found = classify(test_case);
+  RC_ASSERT(found.lowered != nullptr);
+  RC_TAG(test_case.op_type);
+  std::visit(Check(test_case, *found.lowered), found.lowered->description());
+}
+
+}  // namespace
+}  // namespace qconform
