@@ -1,11 +1,11 @@
 // Parameters solved so that an output's value before rounding is half an odd integer, or nearly.
-#include <bit>
 #include <cmath>
 
 #include "harness/mutate/steps.h"
 #include "harness/mutate/tensor_values.h"
 #include "harness/operators/element_text.h"
 #include "harness/operators/operator.h"
+#include "harness/source/tie_solver.h"
 
 namespace qconform::mutation {
 namespace {
@@ -34,10 +34,6 @@ std::int64_t channel_of(const Tensor& sums, std::int64_t index) {
   return index / elements_of(std::span(sums.shape).subspan(2)) % sums.shape[1];
 }
 
-float neighbour(float value, std::int64_t steps) {
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(steps));
-}
-
 // y_scale = |A| * sx * sw / (q + 1/2), and a zero point that keeps q inside the output's range.
 bool solve_convolution(Case& test_case, Rng& rng) {
   if (!classify(test_case).lowered) return false;  // types and shapes below are then what they should be
@@ -49,11 +45,10 @@ bool solve_convolution(Case& test_case, Rng& rng) {
   const Tensor* const bias = input_named(test_case, "B");
   const std::int64_t sum = integer_at(*sums, index) + (bias == nullptr ? 0 : integer_at(*bias, channel));
   const std::int64_t whole = rng.between(0, rng.chance(1, 2) ? 7 : 120);
-  const double product = static_cast<double>(float_at(*input_named(test_case, "x_scale"), 0)) *
-                         float_at(w_scale, w_scale.elements() == 1 ? 0 : channel);
-  const double solved = std::fabs(static_cast<double>(sum) * product) / (static_cast<double>(whole) + 0.5);
-  if (!(solved > 0x1p-120 && solved < 0x1p120)) return false;
-  const float y_scale = neighbour(static_cast<float>(solved), rng.chance(1, 2) ? 0 : rng.between(-2, 2));
+  const float solved = tie_scale(sum, std::fabs(float_at(*input_named(test_case, "x_scale"), 0)),
+                                 std::fabs(float_at(w_scale, w_scale.elements() == 1 ? 0 : channel)), 2 * whole + 1);
+  if (!(solved > 0x1p-120F && solved < 0x1p120F)) return false;
+  const float y_scale = neighbour(solved, rng.chance(1, 2) ? 0 : rng.between(-2, 2));
   *input_named(test_case, "y_scale") = Tensor::scalar(ElementType::float32, y_scale);
   Tensor& zero_point = *input_named(test_case, "y_zero_point");
   const bool is_signed = zero_point.type == ElementType::int8;

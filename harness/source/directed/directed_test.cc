@@ -8,7 +8,6 @@
 
 #include "harness/hazards/coverage.h"
 #include "harness/judge/judge.h"
-#include "harness/source/directed/scale_solver.h"
 #include "harness/source/random_values.h"
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/tie.h"
@@ -77,24 +76,6 @@ TEST(DirectedSuite, EveryCaseIsValidAndReachesItsHazard) {
   const auto share = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(cases); };
   EXPECT_GT(share(survey.with_exact_ties), 0.15);
   EXPECT_LT(share(survey.mistrusted), 0.02);
-}
-
-// The solved scale brings the value onto the tie, or within one rounding of it.
-TEST(ScaleSolver, PutsSumsOnTies) {
-  Rng rng(11);
-  for (int i = 0; i < 2000; ++i) {
-    const std::int64_t sum = rng.between(1, 1 << 30);
-    const std::int64_t half_steps = 2 * rng.between(0, 250) + 1;
-    const float sx = random_scale(rng);
-    const float sw = random_scale(rng);
-    const float sy = directed::scale_for(sum, sx, sw, half_steps);
-    const double value = static_cast<double>(sum) * sx * sw / sy;
-    ASSERT_LE(std::fabs(value - static_cast<double>(half_steps) / 2), value * 0x1p-24);
-    ASSERT_NE(reference::tie_distance(sum, sx, sw, sy), reference::TieDistance::far);
-  }
-  EXPECT_EQ(directed::scale_for(5, 1.0F, 1.0F, 5), 2.0F);
-  EXPECT_EQ(directed::nudged(2.0F, 1), std::nextafter(2.0F, 3.0F));
-  EXPECT_EQ(directed::nudged(2.0F, -1), std::nextafter(2.0F, 1.0F));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/source/directed/scale_solver.h"
+#include "harness/source/tie_solver.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
 
@@ -112,7 +112,7 @@ void solve_other_channels(Rng& rng, Draft& draft, const Sums& sums, std::int64_t
     const int nudge = rng.chance(1, 2) ? 0 : rng.chance(1, 2) ? 1 : -1;
     // From 4 on the scale changes by less than an eighth.
     const bool moves = m != solved && value >= 4 && value < 0x1p16;
-    if (moves) scale = nudged(static_cast<float>((std::floor(value) + 0.5) * unit / magnitude), nudge);
+    if (moves) scale = neighbour(static_cast<float>((std::floor(value) + 0.5) * unit / magnitude), nudge);
     scales.push_back(scale);
   }
   draft.set_w_scales(scales);
@@ -163,9 +163,9 @@ void solve_near_tie(Rng& rng, Draft& draft) {
   if (!element) return fit_output(rng, draft, 200);
   const double value = std::fabs(weighed(draft, sums, *element)) / spread.width() * drawn_steps(rng);
   const std::int64_t half_steps = 2 * static_cast<std::int64_t>(value) + 1;
-  const float scale = scale_for(sums[*element], draft.x_scale(), draft.w_scale(draft.channel_of(*element)), half_steps);
+  const float scale = tie_scale(sums[*element], draft.x_scale(), draft.w_scale(draft.channel_of(*element)), half_steps);
   const int nudge = rng.chance(1, 2) ? 0 : rng.chance(1, 2) ? 1 : -1;
-  draft.set_y_scale(nudged(scale, nudge));
+  draft.set_y_scale(neighbour(scale, nudge));
   if (draft.has_channel_scales()) solve_other_channels(rng, draft, sums, draft.channel_of(*element));
   centre(rng, draft, spread);
 }

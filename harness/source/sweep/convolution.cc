@@ -4,11 +4,11 @@
 #include <cassert>
 #include <optional>
 
-#include "harness/source/near_tie.h"
 #include "harness/source/rng.h"
 #include "harness/source/sweep/convolution_geometry.h"
 #include "harness/source/sweep/convolution_model.h"
 #include "harness/source/sweep/convolution_values.h"
+#include "harness/source/tie_solver.h"
 
 namespace qconform::sweep {
 namespace {

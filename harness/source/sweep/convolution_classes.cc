@@ -7,10 +7,10 @@
 
 #include "harness/operators/convolution.h"
 #include "harness/operators/node_reader.h"
-#include "harness/source/near_tie.h"
 #include "harness/source/sweep/convolution_geometry.h"
 #include "harness/source/sweep/convolution_values.h"
 #include "harness/source/sweep/zero_point.h"
+#include "harness/source/tie_solver.h"
 
 namespace qconform::sweep::convolution {
 namespace {

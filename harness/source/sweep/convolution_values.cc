@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "harness/operators/convolution.h"
-#include "harness/source/near_tie.h"
 #include "harness/source/sweep/convolution_classes.h"
 #include "harness/source/sweep/zero_point.h"
+#include "harness/source/tie_solver.h"
 #include "reference/numerics/requantize.h"
 
 namespace qconform::sweep::convolution {
@@ -193,9 +193,8 @@ void move_to_tie(Rng& rng, const Sums& sums, Values& values) {
     const double value = std::fabs(static_cast<double>(sums.values[at])) * double{values.x_scale} * double{w_scale} /
                          double{values.y_scale};
     if (sums.values[at] == 0 || value > 120 || value < 0.25) continue;
-    float scale = tie_scale(sums.values[at], values.x_scale, w_scale, std::floor(value) + 0.5);
-    if (rng.chance(1, 2)) scale = std::nextafter(scale, rng.chance(1, 2) ? 0.0F : 0x1p127F);
-    values.y_scale = scale;
+    const float scale = tie_scale(sums.values[at], values.x_scale, w_scale, 2 * static_cast<std::int64_t>(value) + 1);
+    values.y_scale = neighbour(scale, rng.chance(1, 2) ? rng.chance(1, 2) ? -1 : 1 : 0);
     return;
   }
 }
