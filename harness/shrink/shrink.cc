@@ -23,6 +23,8 @@ constexpr std::array kReductions{
     Reduction{"no attributes", drop_attributes},
     Reduction{"fewer indices", cut_extents},
     Reduction{"smaller inputs", cut_single_axes},
+    Reduction{"fewer, larger products", fewer_larger_products},
+    Reduction{"sum into bias", sum_into_bias},
     Reduction{"fewer dimensions", drop_dimensions},
     Reduction{"no optional inputs", drop_inputs},
     Reduction{"scalar parameters", scalar_parameters},

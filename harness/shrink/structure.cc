@@ -39,12 +39,34 @@ Indices without(std::int64_t length, std::int64_t begin, std::int64_t count) {
   return keep;
 }
 
+// From this length on the number of indices is searched before which of them matter.
+constexpr std::int64_t kLong = 64;
+
+// The fewest of the first indices that are enough, as far as binary search finds them: of thousands
+// that are alike, no more than that can be told.
+void cut_to_prefix(Subject& subject, List list, const std::string& name) {
+  std::int64_t refused = 0;
+  for (auto extent = find_extent(subject, list, name); extent && !subject.exhausted();) {
+    if (extent->length < kLong || extent->length - refused <= 1) return;
+    const std::int64_t middle = refused == 0 ? 1 : refused + (extent->length - refused) / 2;
+    if (subject.offer(extent->cut(subject.current(), positions(middle)))) {
+      extent = find_extent(subject, list, name);
+    } else {
+      refused = middle;
+    }
+  }
+}
+
 // Delta debugging: the one index that matters, then halves, quarters, ... left out.
 void cut_extent(Subject& subject, List list, const std::string& name) {
   auto extent = find_extent(subject, list, name);
   if (!extent) return;
   if (extent->focus >= 0 && subject.offer(extent->cut(subject.current(), {extent->focus}))) return;
-  for (std::int64_t chunk = (extent->length + 1) / 2; chunk >= 1 && !subject.exhausted();) {
+  cut_to_prefix(subject, list, name);
+  extent = find_extent(subject, list, name);
+  if (!extent) return;
+  for (std::int64_t chunk = (extent->length + 1) / 2;
+       chunk * most_pieces(extent->length) >= extent->length && !subject.exhausted();) {
     for (std::int64_t begin = 0; extent && begin < extent->length && chunk < extent->length;) {
       if (subject.exhausted()) return;
       if (subject.offer(extent->cut(subject.current(), without(extent->length, begin, chunk)))) {
@@ -53,7 +75,7 @@ void cut_extent(Subject& subject, List list, const std::string& name) {
         begin += chunk;
       }
     }
-    if (!extent) return;
+    if (!extent || chunk == 1) return;
     chunk = std::min(chunk / 2, extent->length / 2);
   }
 }

@@ -23,6 +23,23 @@ void copy_element(const Tensor& from, std::int64_t source, Tensor& to, std::int6
   }
 }
 
+// For elements of whole bytes. `row` is the number of bytes of one position; neighbours go together.
+void copy_rows(const Tensor& from, std::int64_t length, std::int64_t row, std::span<const std::int64_t> keep,
+               Tensor& to) {
+  if (row == 0 || length == 0 || keep.empty()) return;
+  const std::int64_t outer = static_cast<std::int64_t>(from.bytes.size()) / (length * row);
+  std::byte* target = to.bytes.data();
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::size_t begin = 0; begin < keep.size();) {
+      std::size_t end = begin + 1;
+      while (end < keep.size() && keep[end] == keep[end - 1] + 1) ++end;
+      const std::byte* const source = from.bytes.data() + (o * length + keep[begin]) * row;
+      target = std::copy_n(source, static_cast<std::int64_t>(end - begin) * row, target);
+      begin = end;
+    }
+  }
+}
+
 }  // namespace
 
 Tensor with_positions(const Tensor& tensor, std::size_t axis, std::span<const std::int64_t> keep) {
@@ -32,6 +49,11 @@ Tensor with_positions(const Tensor& tensor, std::size_t axis, std::span<const st
   Tensor result{tensor.type, tensor.shape, {}};
   result.shape[axis] = static_cast<std::int64_t>(keep.size());
   result.bytes.resize(static_cast<std::size_t>(bytes_for(tensor.type, result.elements())));
+  if (bits_of(tensor.type) % 8 == 0) {
+    const std::int64_t row = inner * bits_of(tensor.type) / 8;
+    copy_rows(tensor, shape[axis], row, keep, result);
+    return result;
+  }
   std::int64_t target = 0;
   for (std::int64_t o = 0; o < outer; ++o) {
     for (const std::int64_t position : keep) {

@@ -93,10 +93,16 @@ void simplify_float(Subject& subject, std::size_t position, std::int64_t index) 
   }
 }
 
+bool is_too_fine(std::size_t chunk, std::size_t count) {
+  const auto length = static_cast<std::int64_t>(count);
+  return static_cast<std::int64_t>(chunk) * most_pieces(length) < length;
+}
+
 // Sets runs of contributing values to neutral ones: all, halves, quarters, ..., single ones.
 void zero_input(Subject& subject, std::size_t position) {
   std::vector<std::int64_t> left = Values(subject.current(), position).contributing();
-  for (std::size_t chunk = left.size(); chunk >= 1 && !subject.exhausted(); chunk = std::min(chunk / 2, left.size())) {
+  for (std::size_t chunk = left.size(); chunk >= 1 && !is_too_fine(chunk, left.size()) && !subject.exhausted();
+       chunk = std::min(chunk / 2, left.size())) {
     for (std::size_t begin = 0; begin < left.size();) {
       if (subject.exhausted()) return;
       const std::size_t end = std::min(begin + chunk, left.size());
