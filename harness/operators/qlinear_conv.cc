@@ -119,10 +119,16 @@ class LoweredQLinearConv final : public Lowered {
     return {.accumulator = sums()[i], .magnitude = magnitudes()[i], .products = node_.operands.geometry.depth()};
   }
 
+  // The magnitudes cost as much as the sums: they are computed where they matter only.
+  [[nodiscard]] reference::ElementSum sum_under(reference::Tier tier, std::size_t i) const {
+    if (tier == reference::Tier::float_convolution) return sum_at(i);
+    return {.accumulator = sums()[i], .magnitude = 0, .products = node_.operands.geometry.depth()};
+  }
+
   [[nodiscard]] reference::AdmissibleSet right_values(std::size_t i, const Policy& policy) const {
     const auto tier = tier_of(policy.profile);
     if (!tier) return reference::AdmissibleSet(pinned_value(i, policy.profile));
-    return admissible_set(*tier, sum_at(i), node_.requantization(channel_of(i)), accuracy_under(policy));
+    return admissible_set(*tier, sum_under(*tier, i), node_.requantization(channel_of(i)), accuracy_under(policy));
   }
 
   [[nodiscard]] std::int32_t pinned_value(std::size_t i, Profile profile) const {
@@ -159,7 +165,9 @@ class LoweredQLinearConv final : public Lowered {
       case reference::TieDistance::far: break;
     }
     const auto tier = tier_of(policy.profile);
-    if (tier && admissible_set(*tier, sum_at(i), parameters, accuracy_under(policy)).count() > 2) ++power.open;
+    if (tier && admissible_set(*tier, sum_under(*tier, i), parameters, accuracy_under(policy)).count() > 2) {
+      ++power.open;
+    }
   }
 
   // Calls visit(parameters, begin, end) for every run of elements of one output channel.
