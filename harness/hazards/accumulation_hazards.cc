@@ -31,16 +31,8 @@ class Window {
     const std::int64_t m = index / positions % g.output_channels;
     const std::int64_t n = index / positions / g.output_channels;
     locate_taps(index % positions);
-    x_ = (n * g.input_channels + m / g.group_output_channels() * g.group_input_channels()) * g.input_positions();
-    w_ = m * g.depth();
-  }
-
-  [[nodiscard]] std::int32_t product(std::int64_t channel, std::size_t tap) const {
-    const std::int64_t offset = offsets_[tap];
-    const std::int32_t x = offset < 0 ? c_.operands.x_zero_point
-                                      : load(c_.operands.x_type, c_.x, x_ + channel * input_positions_ + offset);
-    const auto weight = w_ + channel * static_cast<std::int64_t>(offsets_.size()) + static_cast<std::int64_t>(tap);
-    return x * load(c_.operands.w_type, c_.w, weight);
+    x_ = c_.x.data() + (n * g.input_channels + m / g.group_output_channels() * channels_) * input_positions_;
+    w_ = c_.w.data() + m * channels_ * taps_;
   }
 
   // Whether two neighbours, in the order of channels within taps, add up beyond int16.
@@ -48,7 +40,7 @@ class Window {
     std::int32_t held = 0;
     bool holds = false;
     for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
-      for (std::int64_t channel = 0; channel < geometry().group_input_channels(); ++channel) {
+      for (std::int64_t channel = 0; channel < channels_; ++channel) {
         const std::int32_t next = product(channel, tap);
         if (holds && outside_int16(held + next)) return true;
         held = next;
@@ -60,7 +52,7 @@ class Window {
 
   // Whether the taps of one channel add up beyond int16.
   [[nodiscard]] bool has_tap_overflow() const {
-    for (std::int64_t channel = 0; channel < geometry().group_input_channels(); ++channel) {
+    for (std::int64_t channel = 0; channel < channels_; ++channel) {
       std::int32_t sum = 0;
       for (std::size_t tap = 0; tap < offsets_.size(); ++tap) sum += product(channel, tap);
       if (outside_int16(sum)) return true;
@@ -71,8 +63,16 @@ class Window {
  private:
   [[nodiscard]] const ConvolutionGeometry& geometry() const { return c_.operands.geometry; }
 
-  static std::int32_t load(Integer8 type, std::span<const std::byte> bytes, std::int64_t index) {
-    return load8(type, bytes[static_cast<std::size_t>(index)]);
+  // A type's bytes counted from its lowest value, for load() without a branch.
+  static std::int32_t flip_of(Integer8 type) { return type == Integer8::int8 ? 0x80 : 0; }
+  static std::int32_t load(std::int32_t flip, std::byte byte) {
+    return (std::to_integer<std::int32_t>(byte) ^ flip) - flip;
+  }
+
+  [[nodiscard]] std::int32_t product(std::int64_t channel, std::size_t tap) const {
+    const std::int64_t offset = offsets_[tap];
+    const std::int32_t x = offset < 0 ? x_zero_point_ : load(x_flip_, x_[channel * input_positions_ + offset]);
+    return x * load(w_flip_, w_[channel * taps_ + static_cast<std::int64_t>(tap)]);
   }
 
   // For every tap, the offset of its input within a channel, or -1 in the padding.
@@ -103,8 +103,13 @@ class Window {
   const ConvolutionView& c_;
   std::vector<std::int64_t> offsets_;
   std::int64_t input_positions_ = c_.operands.geometry.input_positions();
-  std::int64_t x_ = 0;
-  std::int64_t w_ = 0;
+  std::int64_t channels_ = c_.operands.geometry.group_input_channels();
+  std::int64_t taps_ = c_.operands.geometry.kernel_taps();
+  std::int32_t x_zero_point_ = c_.operands.x_zero_point;
+  std::int32_t x_flip_ = flip_of(c_.operands.x_type);
+  std::int32_t w_flip_ = flip_of(c_.operands.w_type);
+  const std::byte* x_ = nullptr;  // of the window's image and group
+  const std::byte* w_ = nullptr;  // of its output channel
 };
 
 bool holds(std::span<const std::byte> bytes, std::int32_t value) {
