@@ -20,6 +20,7 @@ namespace qconform {
 struct StageTimes {
   double generate = 0;
   double reference = 0;
+  double survey = 0;  ///< ties, hazards reached, outputs that prove nothing: whatever the backend
   double backend = 0;
   double judge = 0;
   double total = 0;

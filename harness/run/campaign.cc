@@ -66,6 +66,7 @@ class Campaign {
     assess(test_case, expected);
     count(test_case, expected, suite);
     if (expected.output) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
+    stopwatch_.lap(report_.times.survey);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       BackendResult& result = report_.backends[i];
       stopwatch_.lap(report_.times.judge);

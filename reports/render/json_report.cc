@@ -214,6 +214,7 @@ std::string to_json(const Report& report) {
                   {"seconds",
                    {{"generate", report.times.generate},
                     {"reference", report.times.reference},
+                    {"survey", report.times.survey},
                     {"backend", report.times.backend},
                     {"judge", report.times.judge},
                     {"total", report.times.total}}}};

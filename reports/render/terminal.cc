@@ -186,8 +186,9 @@ std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
-  std::string text = fmt::format("stages: generate {}, reference {}, backends {}, judge {}", duration(times.generate),
-                                 duration(times.reference), duration(times.backend), duration(times.judge));
+  std::string text = fmt::format("stages: generate {}, reference {}, survey {}, backends {}, judge {}",
+                                 duration(times.generate), duration(times.reference), duration(times.survey),
+                                 duration(times.backend), duration(times.judge));
   if (times.total > 1) {
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);
     text += fmt::format("   {} cases/s", with_thousands(rate));
