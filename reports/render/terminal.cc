@@ -23,8 +23,9 @@ class Painter {
   bool colour_;
 };
 
-// What was left aside, by what stands before the colon of its reason: "not quantized 811 (156 kinds)".
-std::string listed(const std::map<std::string, std::uint64_t>& counts) {
+// What was left aside, by what stands before the colon of its reason: "not quantized 811 (156 kinds)". A
+// reason that is the only one goes without its number where the total stands beside it.
+std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false) {
   struct Group {
     std::uint64_t count = 0;
     std::size_t kinds = 0;
@@ -37,7 +38,8 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts) {
   }
   std::string text;
   for (const auto& [reason, group] : groups) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, with_thousands(group.count));
+    text += (text.empty() ? "" : ", ") + reason;
+    if (groups.size() > 1 || !is_total_known) text += " " + with_thousands(group.count);
     if (group.kinds > 1) text += fmt::format(" ({} kinds)", group.kinds);
   }
   return text;
@@ -89,6 +91,13 @@ std::string tier_text(const TierTally& tally, const Painter& paint) {
   return fmt::format("   tier {} ({})", name, counts);
 }
 
+// " (all elements are alike 64, nearly all elements saturate 11)"
+std::string reasons_text(VerdictKind kind, const OperatorResult& result) {
+  if (kind == VerdictKind::mistrusted) return " (" + listed(result.mistrusted_reasons, true) + ")";
+  if (kind == VerdictKind::unsupported) return " (" + listed(result.unsupported_reasons, true) + ")";
+  return "";
+}
+
 std::string operator_line(const std::string& name, const OperatorResult& result, const Painter& paint) {
   std::string text = fmt::format("  {:<17}", name);
   for (int i = 0; i < kVerdictKinds; ++i) {
@@ -96,9 +105,7 @@ std::string operator_line(const std::string& name, const OperatorResult& result,
     if (result.count(kind) == 0) continue;
     const std::string entry = fmt::format("{:>10} {}", with_thousands(result.count(kind)), name_of(kind));
     text += kind == VerdictKind::pass ? paint.good(entry) : is_failure(kind) ? paint.bad(entry) : paint.aside(entry);
-  }
-  for (const auto& listed_reasons : {result.unsupported_reasons, result.mistrusted_reasons}) {
-    if (!listed_reasons.empty()) text += " (" + listed(listed_reasons) + ")";
+    text += reasons_text(kind, result);
   }
   if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint);
   return text + "\n";
