@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "harness/backend/defect.h"
 #include "harness/backend/in_tree.h"
+#include "harness/backend/library.h"
 #include "reference/kernels.h"
 
 namespace qconform::backend {
@@ -31,6 +34,27 @@ Result<RoundingProfile> pinned_arithmetic(std::string_view name) {
   }
   return fail("--backend",
               fmt::format("expected an arithmetic behind @ ({}), got \"{}\"", fmt::join(known, ", "), name));
+}
+
+Result<std::unique_ptr<Backend>> open_library(const Library& library, std::string_view name) {
+  const LibraryState state = library.state();
+  if (!state.absent.empty()) return fail("--backend", fmt::format("{} is not here: {}", library.name, state.absent));
+  const std::size_t at = name.find('@');
+  const std::string_view variant = at == std::string_view::npos ? std::string_view() : name.substr(at + 1);
+  const auto& known = library.variants;
+  if (at != std::string_view::npos && std::find(known.begin(), known.end(), variant) == known.end()) {
+    return fail("--backend",
+                fmt::format("expected {} behind {}@, got \"{}\"", fmt::join(known, ", "), library.name, variant));
+  }
+  return library.open(variant, std::string(name));
+}
+
+std::vector<std::string> available_names() {
+  std::vector<std::string> names = available_kernels();
+  for (const Library& library : offered_libraries()) {
+    if (library.state().absent.empty()) names.emplace_back(library.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -61,6 +85,9 @@ Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile a
   }
   const std::size_t at = name.find('@');
   const std::string_view set_name = name.substr(0, at);
+  for (const Library& library : offered_libraries()) {
+    if (set_name == library.name) return open_library(library, name);
+  }
   if (at != std::string_view::npos) {
     const auto pinned = pinned_arithmetic(name.substr(at + 1));
     if (!pinned) return tl::unexpected(pinned.error());
@@ -73,7 +100,7 @@ Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile a
     return in_tree(set, arithmetic, std::string(name));
   }
   return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, and defect:ID", name,
-                                       fmt::join(available_kernels(), ", ")));
+                                       fmt::join(available_names(), ", ")));
 }
 
 }  // namespace qconform::backend

@@ -14,7 +14,8 @@ namespace qconform::backend {
 
 /// `NAME` or, for in-tree kernel sets, `NAME@ARITHMETIC` (correctly-rounded, ort-f32,
 /// onnx-reference) to pin the requantization, which otherwise is `arithmetic`; or `defect:ID[+ID...]`, a
-/// defect model. Unknown names and sets that this CPU does not run are errors.
+/// defect model; or a library of library.h, `NAME` or `NAME@VARIANT`. Unknown names, absent libraries and sets that
+/// this CPU does not run are errors.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic);
 
 /// All of them, or the first error.

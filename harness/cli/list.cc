@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/backend/library.h"
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
 #include "harness/core/profile.h"
@@ -21,7 +22,7 @@ namespace {
 
 struct Row {
   std::string name;
-  std::string state;  ///< "available", "not on this CPU", or empty
+  std::string state;  ///< "available", "not on this CPU", "not here", or empty
   std::string description;
 };
 
@@ -29,6 +30,18 @@ std::vector<Row> kernel_rows() {
   std::vector<Row> rows;
   for (const reference::KernelSet& set : reference::kernel_sets()) {
     rows.push_back({set.name, set.available() ? "available" : "not on this CPU", set.description});
+  }
+  return rows;
+}
+
+std::vector<Row> backend_rows() {
+  std::vector<Row> rows = kernel_rows();
+  for (const backend::Library& library : backend::offered_libraries()) {
+    const backend::LibraryState state = library.state();
+    const bool here = state.absent.empty();
+    std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
+    if (here && !library.variants.empty()) description += fmt::format("; @{}", fmt::join(library.variants, ", @"));
+    rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description)});
   }
   return rows;
 }
@@ -212,7 +225,7 @@ void add_list(CLI::App& app, Action& action) {
     std::vector<Row> (*rows)();
   };
   static constexpr Topic kTopics[] = {
-      {"backends", "Backends that can be judged here", kernel_rows},
+      {"backends", "Backends that can be judged here", backend_rows},
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Which right answer can be asked for", profile_rows},

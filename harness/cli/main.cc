@@ -3,8 +3,10 @@
 #include <exception>
 #include <string>
 
+#include "harness/backend/library.h"
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
+#include "harness/libraries/libraries.h"
 
 namespace {
 
@@ -48,6 +50,7 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    qconform::backend::offer_libraries(qconform::libraries::libraries());
     return run_command(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "qconform: internal error: {}\n", error.what());

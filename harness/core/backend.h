@@ -20,6 +20,8 @@ class OutputSink {
   virtual ~OutputSink() = default;
   /// Memory for bytes_for(type, elements) bytes, valid until the next case. Called once per run.
   virtual std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) = 0;
+  /// Instead of an output: Unsupported or Rejected, where that shows only in the run.
+  virtual void refuse(Outcome refusal) = 0;
 };
 
 /// A case with its weights packed. The case must outlive it.

@@ -69,21 +69,12 @@ Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, co
   return write_file(file, *bytes);
 }
 
-void add_graph_input(const Tensor& tensor, const std::string& name, onnx::GraphProto& graph) {
-  onnx::ValueInfoProto& info = *graph.add_input();
-  info.set_name(name);
-  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(static_cast<std::int32_t>(tensor.type));
-  type.mutable_shape();
-  for (const std::int64_t dimension : tensor.shape) type.mutable_shape()->add_dim()->set_dim_value(dimension);
-}
-
 Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx::GraphProto& graph) {
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!test_case.inputs[i]) continue;
     const fs::path file = data_set / input_file(graph.input_size());
-    add_graph_input(*test_case.inputs[i], names[i], graph);
+    write_value_info(names[i], test_case.inputs[i]->type, test_case.inputs[i]->shape, *graph.add_input());
     if (auto written = write_tensor_file(*test_case.inputs[i], names[i], file); !written) return written;
   }
   return {};

@@ -70,11 +70,7 @@ Result<void> write_one_node_model(const Case& test_case, const std::optional<Out
   if (const auto written = write_node(test_case, *graph.add_node()); !written) return written;
   onnx::ValueInfoProto& info = *graph.add_output();
   info.set_name(kOutputName);
-  if (!output) return {};
-  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(static_cast<std::int32_t>(output->type));
-  type.mutable_shape();  // a scalar's shape is stated, and empty
-  for (const std::int64_t dimension : output->shape) type.mutable_shape()->add_dim()->set_dim_value(dimension);
+  if (output) write_value_info(kOutputName, output->type, output->shape, info);
   return {};
 }
 
@@ -92,6 +88,25 @@ Result<std::string> case_to_model(const Case& test_case, const std::optional<Out
     write_tensor(*test_case.recorded_output, kRecordedOutputName, *graph.add_initializer());
   }
   write_metadata(test_case, test_case.recorded_output ? OutputOrigin::recorded : OutputOrigin::none, model);
+  return message_bytes(model);
+}
+
+Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed) {
+  onnx::ModelProto model;
+  if (const auto written = write_one_node_model(test_case, {}, model); !written) {
+    return tl::unexpected(written.error());
+  }
+  onnx::GraphProto& graph = *model.mutable_graph();
+  const std::vector<std::string> names = input_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!test_case.inputs[i]) continue;
+    const Tensor& tensor = *test_case.inputs[i];
+    if (std::find(fed.begin(), fed.end(), i) == fed.end()) {
+      write_tensor(tensor, names[i], *graph.add_initializer());
+    } else {
+      write_value_info(names[i], tensor.type, tensor.shape, *graph.add_input());
+    }
+  }
   return message_bytes(model);
 }
 

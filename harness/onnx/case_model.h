@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ inline constexpr const char* kRecordedOutputName = "qconform.recorded_output";
 
 /// The bytes of the model, the same for the same case on every machine. Fails only on a limit.
 [[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const std::optional<OutputType>& output = {});
+
+/// The model that a runtime is given: the inputs at `fed` are the graph's, the others initializers.
+/// Names are those of node_proto.h. Says nothing of its output, and has no metadata.
+[[nodiscard]] Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed);
 
 /// The case in a model of one node whose inputs are all initializers; models of other producers too,
 /// with expectation unstated. Values in external files are refused.

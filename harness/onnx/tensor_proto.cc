@@ -142,4 +142,13 @@ void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorPro
   proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
 }
 
+void write_value_info(const std::string& name, ElementType type, std::span<const std::int64_t> shape,
+                      onnx::ValueInfoProto& info) {
+  info.set_name(name);
+  onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<std::int32_t>(type));
+  tensor.mutable_shape();  // a scalar's shape is stated, and empty
+  for (const std::int64_t dimension : shape) tensor.mutable_shape()->add_dim()->set_dim_value(dimension);
+}
+
 }  // namespace qconform

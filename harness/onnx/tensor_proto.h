@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "harness/core/error.h"
@@ -11,6 +12,7 @@
 
 namespace onnx {
 class TensorProto;
+class ValueInfoProto;
 }  // namespace onnx
 
 namespace qconform {
@@ -27,5 +29,9 @@ using ExternalFolder = std::optional<std::filesystem::path>;
 
 /// Values go into raw_data. The shape has bytes_for(type, elements) bytes behind it.
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto);
+
+/// A graph's input or output: a tensor of this type and shape.
+void write_value_info(const std::string& name, ElementType type, std::span<const std::int64_t> shape,
+                      onnx::ValueInfoProto& info);
 
 }  // namespace qconform

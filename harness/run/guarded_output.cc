@@ -28,6 +28,10 @@ std::span<std::byte> GuardedOutput::allocate(ElementType type, std::span<const s
 }
 
 Outcome GuardedOutput::finish() {
+  if (refusal_) {
+    allocated_ = false;
+    return *std::exchange(refusal_, std::nullopt);
+  }
   if (!allocated_) return outcome::LeftUnwritten{"run ended without asking for an output"};
   allocated_ = false;
   using Side = outcome::WroteOutOfBounds::Side;

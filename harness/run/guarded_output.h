@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/core/backend.h"
@@ -15,6 +17,8 @@ namespace qconform {
 class GuardedOutput final : public OutputSink {
  public:
   std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override;
+
+  void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
 
   /// What the run that just ended did: the output, or a write outside it, or no output at all.
   /// Ready for the next run afterwards.
@@ -30,6 +34,7 @@ class GuardedOutput final : public OutputSink {
   std::size_t shift_ = 0;  ///< varies the output's alignment
   std::size_t size_ = 0;
   bool allocated_ = false;
+  std::optional<Outcome> refusal_;
   ElementType type_ = ElementType::undefined;
   std::vector<std::int64_t> shape_;
 };

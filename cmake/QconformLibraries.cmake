@@ -1,0 +1,31 @@
+# Finds the libraries that qconform has adapters for. Each is AUTO (used when found), ON (must be found)
+# or OFF, and what is missing ends up in `qconform list backends`.
+#
+# Sets QCONFORM_<NAME>_FOUND, or QCONFORM_<NAME>_ABSENT to the reason.
+
+# qconform_library(<NAME> <what to install> <variables that a found library sets>...)
+function(qconform_library name remedy)
+  set(QCONFORM_${name} AUTO CACHE STRING "Adapter: AUTO, ON or OFF")
+  set_property(CACHE QCONFORM_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(QCONFORM_${name}_FOUND FALSE PARENT_SCOPE)
+  if(QCONFORM_${name} STREQUAL "OFF")
+    set(QCONFORM_${name}_ABSENT "built with QCONFORM_${name}=OFF" PARENT_SCOPE)
+    return()
+  endif()
+  foreach(variable ${ARGN})
+    if(NOT ${variable})
+      if(NOT QCONFORM_${name} STREQUAL "AUTO")
+        message(FATAL_ERROR "QCONFORM_${name}=${QCONFORM_${name}}, but it was not found: ${remedy}")
+      endif()
+      set(QCONFORM_${name}_ABSENT "not found when qconform was built: ${remedy}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(QCONFORM_${name}_FOUND TRUE PARENT_SCOPE)
+endfunction()
+
+# The C API's header only: the library itself is loaded at run time.
+find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
+  HINTS "$ENV{ONNXRUNTIME_ROOT}/include" "${PROJECT_SOURCE_DIR}/build/onnxruntime/include"
+  PATH_SUFFIXES onnxruntime onnxruntime/core/session)
+qconform_library(ONNXRUNTIME "scripts/get-onnxruntime fetches it, or set ONNXRUNTIME_ROOT" QCONFORM_ONNXRUNTIME_INCLUDE)

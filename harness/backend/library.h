@@ -1,0 +1,35 @@
+// Third-party libraries as backends: what the program was built with, found by name.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/error.h"
+
+namespace qconform::backend {
+
+struct LibraryState {
+  std::string version;  ///< of the library that would be used; empty when there is none
+  std::string absent;   ///< why it cannot be used here, and what to do; empty when it can
+};
+
+struct Library {
+  std::string_view name;                   ///< as on the command line, before an @
+  std::string_view description;            ///< what it takes
+  std::vector<std::string_view> variants;  ///< what may stand behind the @
+  LibraryState (*state)();
+  /// `variant` is empty or one of `variants`. `name` is the whole name, for BackendInfo. Called only
+  /// for a library that is there.
+  Result<std::unique_ptr<Backend>> (*open)(std::string_view variant, std::string name);
+};
+
+/// The libraries that select() offers; none before the program says so. `libraries` must outlive
+/// every use of select().
+void offer_libraries(std::span<const Library> libraries);
+[[nodiscard]] std::span<const Library> offered_libraries();
+
+}  // namespace qconform::backend

@@ -1,0 +1,36 @@
+#include "harness/libraries/adapters.h"
+
+#include "harness/operators/operator.h"
+
+namespace qconform::libraries {
+
+namespace {
+
+template <typename Either>
+Either refuse_as(const Case& test_case, std::string message) {
+  if (classify(test_case).expectation() == Expectation::valid)
+    return outcome::Unsupported{one_line(std::move(message))};
+  return outcome::Rejected{one_line(std::move(message))};
+}
+
+}  // namespace
+
+Preparation refused(const Case& test_case, std::string message) {
+  return refuse_as<Preparation>(test_case, std::move(message));
+}
+
+Outcome refusal(const Case& test_case, std::string message) {
+  return refuse_as<Outcome>(test_case, std::move(message));
+}
+
+std::string one_line(std::string message) {
+  constexpr std::size_t kLongest = 200;
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  while (!message.empty() && message.back() == ' ') message.pop_back();
+  if (message.size() > kLongest) message = message.substr(0, kLongest - 3) + "...";
+  return message;
+}
+
+}  // namespace qconform::libraries

@@ -1,0 +1,41 @@
+#include "harness/libraries/libraries.h"
+
+#include "harness/libraries/adapters.h"
+
+namespace qconform::libraries {
+namespace {
+
+// A library that was not found when qconform was built; `reason` says what was missing.
+template <const char* const& reason>
+backend::LibraryState not_built() {
+  return {{}, reason};
+}
+
+[[maybe_unused]] Result<std::unique_ptr<Backend>> nothing_to_open(std::string_view, std::string name) {
+  return fail("--backend", name + " is not part of this build");
+}
+
+template <const char* const& reason>
+backend::Library absent(std::string_view name, std::string_view description) {
+  return {name, description, {}, not_built<reason>, nothing_to_open};
+}
+
+#ifdef QCONFORM_ONNXRUNTIME_ABSENT
+constexpr const char* kOnnxRuntimeAbsent = QCONFORM_ONNXRUNTIME_ABSENT;
+backend::Library onnxruntime_entry() {
+  return absent<kOnnxRuntimeAbsent>("onnxruntime", "ONNX Runtime");
+}
+#else
+backend::Library onnxruntime_entry() {
+  return onnxruntime();
+}
+#endif
+
+}  // namespace
+
+std::span<const backend::Library> libraries() {
+  static const std::vector<backend::Library> all = {onnxruntime_entry()};
+  return all;
+}
+
+}  // namespace qconform::libraries
