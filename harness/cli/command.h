@@ -18,6 +18,7 @@ void add_run(CLI::App& app, Action& action);
 void add_fuzz(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_shrink(CLI::App& app, Action& action);
+void add_audit(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 

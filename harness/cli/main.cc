@@ -32,6 +32,7 @@ int run_command(int argc, char** argv) {
   add_fuzz(app, action);
   add_replay(app, action);
   add_shrink(app, action);
+  add_audit(app, action);
   add_export(app, action);
   add_list(app, action);
   try {

@@ -1,0 +1,186 @@
+#include "harness/diagnose/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/cli/policy.h"
+#include "harness/source/select.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+using diagnose::Audit;
+using diagnose::Fate;
+using diagnose::Mutant;
+
+struct AuditCommand {
+  std::vector<std::string> suites{"conformance"};
+  SuiteOptions suite;
+  PolicyOptions policy;
+  bool json = false;
+};
+
+Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy& policy) {
+  std::vector<Audit> audits;
+  for (const std::string& name : options.suites) {
+    if (relations_base(name)) return fail("--suite", "relations are no cases: they cannot be audited");
+    auto sources = open_suite(name, options.suite);
+    if (!sources) return tl::unexpected(sources.error());
+    ProgressLine line;
+    const diagnose::AuditOptions audit_options{.policy = policy, .progress = [&](std::uint64_t cases) {
+                                                 line.update({name, cases, std::nullopt, 0});
+                                               }};
+    auto audited = diagnose::audit(name, *sources, audit_options);
+    if (!audited) return tl::unexpected(audited.error());
+    audits.push_back(std::move(*audited));
+  }
+  return audits;
+}
+
+// What one suite did to one mutant, for its column: the number of the case that killed it first.
+std::string cell(const Mutant& mutant) {
+  switch (mutant.fate()) {
+    case Fate::killed: return report::with_thousands(mutant.first->at);
+    case Fate::admitted: return "admitted";
+    case Fate::not_triggered: return mutant.cases == 0 ? "no case" : "-";
+    case Fate::undetected: break;
+  }
+  return "passed";
+}
+
+// A suite's name as the head of a column: of a path, its end.
+std::string column_name(const Audit& audit) {
+  constexpr std::size_t kWidest = 16;
+  const std::string& name = audit.suite;
+  return name.size() <= kWidest ? name : ".." + name.substr(name.size() - kWidest + 2);
+}
+
+std::size_t column_width(const Audit& audit) {
+  return std::max<std::size_t>(column_name(audit).size(), 10) + 2;
+}
+
+void print_table(const std::vector<Audit>& audits) {
+  std::string header = fmt::format("{:<24} {:<17}", "defect", "operator");
+  for (const Audit& audit : audits) header += fmt::format("{:>{}}", column_name(audit), column_width(audit));
+  fmt::print("{}\n", header);
+  for (std::size_t i = 0; i < audits.front().mutants.size(); ++i) {
+    const Mutant& mutant = audits.front().mutants[i];
+    std::string row = fmt::format("{:<24} {:<17}", mutant.defect->id, name_of(mutant.op));
+    for (const Audit& audit : audits) row += fmt::format("{:>{}}", cell(audit.mutants[i]), column_width(audit));
+    fmt::print("{}\n", row);
+  }
+  fmt::print(
+      "a number: the case that killed it first; -: no case makes it differ; passed: it differed, and passed;\n"
+      "no case: the suite has none of the operator; admitted: it differs as the specification lets it\n\n");
+}
+
+// Times to the first detection, ascending.
+std::vector<double> detection_seconds(const Audit& audit) {
+  std::vector<double> seconds;
+  for (const Mutant& mutant : audit.mutants) {
+    if (mutant.first) seconds.push_back(mutant.first->seconds);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
+std::string milliseconds(double seconds) {
+  return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
+}
+
+std::string why_it_survives(const Mutant& mutant) {
+  if (mutant.cases == 0) return "no case of the operator";
+  if (mutant.differed == 0) return fmt::format("needs {}", mutant.defect->trigger);
+  return fmt::format("differs on {} cases, where its answers are admissible", report::with_thousands(mutant.differed));
+}
+
+// A weak suite has dozens: the table shows which, and --json why.
+constexpr std::size_t kListedSurvivors = 12;
+
+void print_survivors(const Audit& audit) {
+  std::size_t survivors = 0;
+  for (const Mutant& mutant : audit.mutants) {
+    if (mutant.defect->admitted.contains(mutant.op) || mutant.fate() == Fate::killed) continue;
+    if (++survivors > kListedSurvivors) continue;
+    fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, name_of(mutant.op), why_it_survives(mutant));
+  }
+  if (survivors > kListedSurvivors)
+    fmt::print("  and {} more survive (--json says why)\n", survivors - kListedSurvivors);
+}
+
+void print_score(const Audit& audit) {
+  fmt::print("{}: {} of {} mutants killed ({:.0f} %) by {} cases\n", audit.suite, audit.killed(), audit.killable(),
+             100.0 * static_cast<double>(audit.killed()) / static_cast<double>(audit.killable()),
+             report::with_thousands(audit.cases));
+  const std::vector<double> seconds = detection_seconds(audit);
+  if (!seconds.empty()) {
+    fmt::print("  first detection: median {}, worst {}\n", milliseconds(seconds[seconds.size() / 2]),
+               milliseconds(seconds.back()));
+  }
+  print_survivors(audit);
+}
+
+nlohmann::ordered_json to_json(const Audit& audit) {
+  nlohmann::ordered_json mutants = nlohmann::ordered_json::array();
+  for (const Mutant& mutant : audit.mutants) {
+    nlohmann::ordered_json entry{{"defect", mutant.defect->id},    {"operator", name_of(mutant.op)},
+                                 {"fate", name_of(mutant.fate())}, {"cases", mutant.cases},
+                                 {"differed", mutant.differed},    {"killed", mutant.killed}};
+    if (mutant.first) {
+      entry["first"] = {{"at", mutant.first->at}, {"case", mutant.first->case_id}, {"seconds", mutant.first->seconds}};
+    }
+    mutants.push_back(std::move(entry));
+  }
+  return {{"suite", audit.suite},         {"cases", audit.cases},     {"not_modelled", audit.not_modelled},
+          {"killable", audit.killable()}, {"killed", audit.killed()}, {"mutants", std::move(mutants)}};
+}
+
+Result<int> run_audit(const AuditCommand& options) {
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  const auto audits = run_audits(options, *policy);
+  if (!audits) return tl::unexpected(audits.error());
+  if (options.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const Audit& audit : *audits) all.push_back(to_json(audit));
+    fmt::print("{}\n", nlohmann::ordered_json{{"seed", options.suite.seed}, {"audits", std::move(all)}}.dump(2));
+  } else {
+    fmt::print("seed {}   profile {}\n", options.suite.seed, options.policy.profile);
+    print_table(*audits);
+    for (const Audit& audit : *audits) print_score(audit);
+  }
+  const bool all_killed = std::all_of(audits->begin(), audits->end(),
+                                      [](const Audit& audit) { return audit.killed() == audit.killable(); });
+  return all_killed ? kConforms : kDoesNotConform;
+}
+
+}  // namespace
+
+void add_audit(CLI::App& app, Action& action) {
+  auto options = std::make_shared<AuditCommand>();
+  CLI::App* command = app.add_subcommand("audit", "Measure which known defects suites detect");
+  command->footer(
+      "example: qconform audit --suite conformance --suite onnx:/usr/share/libonnx-testdata/data/node\n"
+      "Every defect model is run on every case of its operator and judged: `qconform list defects` explains them.\n"
+      "Exit code: 0 every suite kills every mutant that is not admitted, 1 a mutant survives, 2 wrong use.");
+  command->add_option("--suite", options->suites, "Suite to measure, may be repeated: one column each")
+      ->capture_default_str();
+  command->add_option("--cases", options->suite.cases, "Number of cases of suites that draw them");
+  command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
+  add_policy_options(*command, options->policy);
+  command->add_flag("--json", options->json, "Print the audit as JSON");
+  command->callback([options, &action] {
+    action = [options] {
+      const auto code = run_audit(*options);
+      return code ? *code : report_fault(code.error());
+    };
+  });
+}
+
+}  // namespace qconform::cli
