@@ -4,6 +4,7 @@
 # included, comes from the folder that scripts/arm64-sysroot makes.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 
 if(NOT DEFINED QCONFORM_ARM64_SYSROOT)
@@ -25,6 +26,7 @@ set(qconform_arm64_libraries
     "${QCONFORM_ARM64_SYSROOT}/usr/lib/aarch64-linux-gnu:${QCONFORM_ARM64_SYSROOT}/lib/aarch64-linux-gnu")
 set(CMAKE_CXX_FLAGS_INIT "-idirafter ${QCONFORM_ARM64_SYSROOT}/usr/include -idirafter ${QCONFORM_ARM64_SYSROOT}/usr/include/aarch64-linux-gnu")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${qconform_arm64_libraries}")
+set(CMAKE_MODULE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${qconform_arm64_libraries}")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${qconform_arm64_libraries}")
 
 # Every instruction set extension; pointer authentication by qemu's own fast hash.

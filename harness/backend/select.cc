@@ -8,12 +8,14 @@
 #include "harness/backend/defect.h"
 #include "harness/backend/in_tree.h"
 #include "harness/backend/library.h"
+#include "harness/backend/plugin.h"
 #include "reference/kernels.h"
 
 namespace qconform::backend {
 namespace {
 
 constexpr std::string_view kDefectPrefix = "defect:";
+constexpr std::string_view kPluginPrefix = "plugin:";
 
 std::vector<std::string> kernels_where(bool available) {
   std::vector<std::string> names;
@@ -50,39 +52,27 @@ Result<std::unique_ptr<Backend>> open_library(const Library& library, std::strin
 }
 
 std::vector<std::string> available_names() {
-  std::vector<std::string> names = available_kernels();
+  std::vector<std::string> names = kernels_where(true);
   for (const Library& library : offered_libraries()) {
     if (library.state().absent.empty()) names.emplace_back(library.name);
   }
   return names;
 }
 
-}  // namespace
-
-Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
-                                                         RoundingProfile arithmetic) {
-  std::vector<std::unique_ptr<Backend>> backends;
-  for (const std::string& name : names) {
-    auto opened = select(name, arithmetic);
-    if (!opened) return tl::unexpected(opened.error());
-    backends.push_back(std::move(*opened));
-  }
-  return backends;
+bool is_third_party(std::string_view name) {
+  const std::string_view library_name = name.substr(0, name.find('@'));
+  const auto offered = offered_libraries();
+  return name.starts_with(kPluginPrefix) ||
+         std::any_of(offered.begin(), offered.end(), [&](const Library& l) { return l.name == library_name; });
 }
 
-std::vector<std::string> available_kernels() {
-  return kernels_where(true);
-}
-std::vector<std::string> unavailable_kernels() {
-  return kernels_where(false);
-}
-
-Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic) {
+Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfile arithmetic) {
   if (name.starts_with(kDefectPrefix)) {
     auto model = diagnose::Model::named(name.substr(kDefectPrefix.size()), arithmetic, "--backend");
     if (!model) return tl::unexpected(model.error());
     return defect_model(std::move(*model), std::string(name));
   }
+  if (name.starts_with(kPluginPrefix)) return load_plugin(std::string(name.substr(kPluginPrefix.size())));
   const std::size_t at = name.find('@');
   const std::string_view set_name = name.substr(0, at);
   for (const Library& library : offered_libraries()) {
@@ -99,8 +89,37 @@ Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile a
       return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
     return in_tree(set, arithmetic, std::string(name));
   }
-  return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, and defect:ID", name,
-                                       fmt::join(available_names(), ", ")));
+  return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, plugin:PATH.so and defect:ID",
+                                       name, fmt::join(available_names(), ", ")));
+}
+
+}  // namespace
+
+std::vector<std::string> available_kernels() {
+  return kernels_where(true);
+}
+std::vector<std::string> unavailable_kernels() {
+  return kernels_where(false);
+}
+
+Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
+                                        const IsolationPolicy& isolation) {
+  using Which = IsolationPolicy::Which;
+  const bool in_worker =
+      isolation.which == Which::all || (isolation.which == Which::third_party && is_third_party(name));
+  if (!in_worker) return open_here(name, arithmetic);
+  return isolate([name = std::string(name), arithmetic]() { return open_here(name, arithmetic); }, isolation.limits);
+}
+
+Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
+                                                         RoundingProfile arithmetic, const IsolationPolicy& isolation) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const std::string& name : names) {
+    auto opened = select(name, arithmetic, isolation);
+    if (!opened) return tl::unexpected(opened.error());
+    backends.push_back(std::move(*opened));
+  }
+  return backends;
 }
 
 }  // namespace qconform::backend

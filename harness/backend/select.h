@@ -9,18 +9,31 @@
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
 #include "harness/core/profile.h"
+#include "harness/isolate/isolate.h"
 
 namespace qconform::backend {
 
+/// Which backends run in worker processes, and what they may take there.
+struct IsolationPolicy {
+  enum class Which : std::uint8_t { third_party, all, none };
+  Which which = Which::third_party;
+  Isolation limits;
+};
+
 /// `NAME` or, for in-tree kernel sets, `NAME@ARITHMETIC` (correctly-rounded, ort-f32,
 /// onnx-reference) to pin the requantization, which otherwise is `arithmetic`; or `defect:ID[+ID...]`, a
-/// defect model; or a library of library.h, `NAME` or `NAME@VARIANT`. Unknown names, absent libraries and sets that
-/// this CPU does not run are errors.
-[[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic);
+/// defect model; or a library of library.h, `NAME` or `NAME@VARIANT`; or `plugin:PATH`, a library with the
+/// interface of harness/include/qconform/backend.h. Unknown names, absent libraries and sets that this CPU
+/// does not run are errors.
+///
+/// Backends that are not ours run in workers, unless `isolation` says otherwise (harness/isolate/isolate.h).
+[[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
+                                                      const IsolationPolicy& isolation = {});
 
 /// All of them, or the first error.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
-                                                                       RoundingProfile arithmetic);
+                                                                       RoundingProfile arithmetic,
+                                                                       const IsolationPolicy& isolation = {});
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();

@@ -7,6 +7,7 @@
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/duration.h"
+#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
@@ -23,6 +24,7 @@ struct FuzzOptions {
   std::optional<std::uint64_t> cases;
   std::optional<std::uint64_t> seed;
   PolicyOptions policy;
+  IsolationOptions isolation;
   std::string out = "build/reports/fuzz";
   bool shrink = true;
   bool json = false;
@@ -84,6 +86,8 @@ Result<void> run_blocks(const FuzzOptions& options, std::vector<std::unique_ptr<
 Result<int> fuzz(FuzzOptions options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
   std::optional<std::chrono::duration<double>> limit;
   if (!options.duration.empty()) {
     const auto parsed = parse_duration("--for", options.duration);
@@ -92,7 +96,7 @@ Result<int> fuzz(FuzzOptions options) {
   }
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
-  auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile));
+  auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile), *isolation);
   if (!backends) return tl::unexpected(backends.error());
 
   Report report = begin_report(options);
@@ -119,6 +123,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--cases", options->cases, "How many cases");
   command->add_option("--seed", options->seed, "Seed of the cases (default: drawn, and printed)");
   add_policy_options(*command, options->policy);
+  add_isolation_options(*command, options->isolation);
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");

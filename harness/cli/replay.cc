@@ -4,6 +4,7 @@
 
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
+#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/judge/judge.h"
@@ -20,6 +21,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> backends;
   PolicyOptions policy;
+  IsolationOptions isolation;
   std::string relation;
   bool json = false;
 };
@@ -35,6 +37,7 @@ void print_case(const Case& test_case, const Expected& expected) {
 
 void print_verdict(const std::string& backend, const Verdict& verdict) {
   fmt::print("{}   {}{}\n", backend, name_of(verdict.kind), verdict.detail.empty() ? "" : ": " + verdict.detail);
+  if (!verdict.log.empty()) fmt::print("  printed   {}\n", verdict.log);
   if (!verdict.worst) return;
   fmt::print("  worst     {}\n", report::element_text(*verdict.worst));
 }
@@ -45,7 +48,8 @@ Verdict verdict_of(RelationCheck check) {
   return std::move(check.verdict);
 }
 
-Result<int> replay_relation(const ReplayOptions& options, const Case& test_case, const Policy& policy) {
+Result<int> replay_relation(const ReplayOptions& options, const Case& test_case, const Policy& policy,
+                            const backend::IsolationPolicy& isolation) {
   const relations::Relation* relation = relations::find_relation(options.relation);
   if (relation == nullptr) {
     return fail("--relation", fmt::format("no relation \"{}\"; see: qconform list relations", options.relation));
@@ -55,7 +59,7 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
   std::vector<report::Replayed> results;
   bool holds = true;
   for (const std::string& name : options.backends) {
-    auto backend = backend::select(name, arithmetic_of(policy.profile));
+    auto backend = backend::select(name, arithmetic_of(policy.profile), isolation);
     if (!backend) return tl::unexpected(backend.error());
     GuardedOutput output;
     FormedOutput base = run_for_output(**backend, test_case, output);
@@ -84,15 +88,17 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
 Result<int> replay(const ReplayOptions& options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
   const auto test_case = load_single_case(options.file);
   if (!test_case) return tl::unexpected(test_case.error());
-  if (!options.relation.empty()) return replay_relation(options, *test_case, *policy);
+  if (!options.relation.empty()) return replay_relation(options, *test_case, *policy, *isolation);
   Expected expected = expect(*test_case, *policy);
   assess(*test_case, expected);
   std::vector<report::Replayed> results;
   bool conforms = true;
   for (const std::string& name : options.backends) {
-    auto backend = backend::select(name, arithmetic_of(policy->profile));
+    auto backend = backend::select(name, arithmetic_of(policy->profile), *isolation);
     if (!backend) return tl::unexpected(backend.error());
     GuardedOutput output;
     results.push_back({name, judge(expected, execute(**backend, *test_case, output))});
@@ -121,6 +127,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
+  add_isolation_options(*command, options->isolation);
   command->add_option("--relation", options->relation,
                       "Check this relation on the case instead (see: qconform list relations)");
   command->add_flag("--json", options->json, "Print the verdicts as JSON");

@@ -2,6 +2,7 @@
 
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
+#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
@@ -18,6 +19,7 @@ struct RunOptions {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
+  IsolationOptions isolation;
   std::string out = "build/reports/run";
   bool shrink = true;
   bool json = false;
@@ -49,8 +51,10 @@ Report begin_report(const RunOptions& options) {
 Result<int> run(RunOptions options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
   if (options.backends.empty()) options.backends = backend::available_kernels();
-  auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile));
+  auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile), *isolation);
   if (!backends) return tl::unexpected(backends.error());
   auto suites = open_suites(options);
   if (!suites) return tl::unexpected(suites.error());
@@ -86,6 +90,7 @@ void add_run(CLI::App& app, Action& action) {
       "Number of cases of each generated suite (default: 10000 of random and relations, 4000 of directed)");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
+  add_isolation_options(*command, options->isolation);
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");

@@ -8,6 +8,7 @@
 
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
+#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/judge/judge.h"
@@ -26,6 +27,7 @@ struct ShrinkOptions {
   std::string backend;
   std::string out;
   PolicyOptions policy;
+  IsolationOptions isolation;
   shrink::Limits limits;
   bool json = false;
 };
@@ -94,9 +96,11 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
 Result<int> run_shrink(const ShrinkOptions& options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
   const auto original = load_single_case(options.file);
   if (!original) return tl::unexpected(original.error());
-  auto backend = backend::select(options.backend, arithmetic_of(policy->profile));
+  auto backend = backend::select(options.backend, arithmetic_of(policy->profile), *isolation);
   if (!backend) return tl::unexpected(backend.error());
   const shrink::Result result = shrink::shrink(*original, shrink::in_process(**backend), *policy, options.limits);
   if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
@@ -130,6 +134,7 @@ void add_shrink(CLI::App& app, Action& action) {
                       "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "
                       "(default: beside the case, with the ending .shrunk.json)");
   add_policy_options(*command, options->policy);
+  add_isolation_options(*command, options->isolation);
   command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
   command->add_option("--max-seconds", options->limits.seconds, "Most seconds")
       ->check(CLI::NonNegativeNumber)

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
@@ -40,6 +41,20 @@ struct BackendInfo {
   std::string kind;     ///< "in-tree", "plugin", "library", ...
 };
 
+/// The bytes of a case's inputs by position, where guards around them notice a stray access; the
+/// bytes are those of the case's tensors. Empty for an omitted input.
+using InputMemory = std::vector<std::span<std::byte>>;
+
+/// A backend that lives in a worker process, seen from outside.
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  /// Begins a case and returns at once. Every start is followed by one finish.
+  virtual void start(const Case& test_case) = 0;
+  /// Waits for what becomes of the case that was started.
+  [[nodiscard]] virtual Outcome finish() = 0;
+};
+
 /// What prepare comes to: ready to run, or a clean refusal.
 using Preparation = std::variant<std::unique_ptr<PreparedCase>, outcome::Unsupported, outcome::Rejected>;
 
@@ -53,6 +68,13 @@ class Backend {
   [[nodiscard]] virtual const BackendInfo& info() const = 0;
   /// Takes any case, malformed ones too. Weights are packed here.
   [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
+  /// The same for a backend that can take its inputs from other memory than the case's tensors. Both
+  /// outlive what is prepared.
+  [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, const InputMemory& /*inputs*/) {
+    return prepare(test_case);
+  }
+  /// The worker that cases run in; null for a backend of this process.
+  [[nodiscard]] virtual Worker* worker() { return nullptr; }
 };
 
 }  // namespace qconform

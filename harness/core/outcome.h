@@ -27,6 +27,14 @@ struct Crashed {
   int signal = 0;
   std::string detail;
 };
+/// The backend ended its process by itself.
+struct Exited {
+  int status = 0;
+};
+/// The backend asked for more memory than it may have.
+struct OutOfMemory {
+  std::int64_t limit = 0;  ///< bytes
+};
 struct TimedOut {
   double seconds = 0;
 };
@@ -36,14 +44,40 @@ struct WroteOutOfBounds {
   Side side = Side::after;
   std::int64_t offset = 0;  ///< bytes from the nearest end of the output
 };
+/// The memory beside an input was touched.
+struct ReadOutOfBounds {
+  std::string tensor;  ///< "w"
+  WroteOutOfBounds::Side side = WroteOutOfBounds::Side::after;
+  std::int64_t offset = 0;  ///< bytes from the nearest end; 1 is the nearest
+  bool wrote = false;
+};
 /// run returned without having asked for an output, or left bytes of it unwritten.
 struct LeftUnwritten {
   std::string detail;
 };
+/// Two runs of the same case gave different outputs.
+struct Nondeterministic {
+  std::string detail;
+};
+struct ChangedInput {
+  std::string tensor;
+  std::int64_t byte = 0;  ///< the first that changed
+};
+/// Rounding, flushing or exception masks of the floating-point unit are others after the run.
+struct ChangedFloatMode {
+  std::string detail;
+};
+
+using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
+                         ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode>;
 
 }  // namespace outcome
 
-using Outcome = std::variant<outcome::Produced, outcome::Unsupported, outcome::Rejected, outcome::Crashed,
-                             outcome::TimedOut, outcome::WroteOutOfBounds, outcome::LeftUnwritten>;
+struct Outcome : outcome::Any {
+  using outcome::Any::Any;
+  /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
+  /// backends in worker processes only.
+  std::string log;
+};
 
 }  // namespace qconform

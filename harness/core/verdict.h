@@ -26,9 +26,15 @@ enum class VerdictKind : std::uint8_t {
   unwritten,      ///< left its output unwritten
   unsupported,    ///< a clean refusal of a valid case: counted and listed, never a pass
   inconsistent,   ///< answers that contradict each other, by a relation between them
+  exited,         ///< ended its process
+  out_of_memory,
+  read_out_of_bounds,  ///< touched memory beside an input
+  nondeterministic,    ///< two runs of the case, two outputs
+  changed_input,
+  changed_float_mode,  ///< left other rounding or flushing modes behind
 };
 
-inline constexpr int kVerdictKinds = 11;
+inline constexpr int kVerdictKinds = 17;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
@@ -61,6 +67,7 @@ struct Verdict {
   std::string detail;          ///< refusal reason, shapes, signal: one line
   std::string rule;            ///< rule id that the failure is about, if one is known; the relation's id
                                ///< where answers are inconsistent
+  std::string log;             ///< what the backend printed meanwhile, where that is known
   std::uint64_t elements = 0;  ///< judged
   std::uint64_t wrong_elements = 0;
   TierTally tiers;                     ///< of QLinearConv; empty for other operators

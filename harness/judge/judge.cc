@@ -78,6 +78,11 @@ Verdict judge_refusal(const Expected& expected, const std::string& reason) {
   return failure(VerdictKind::unsupported, reason);
 }
 
+std::string distance_text(std::int64_t bytes, outcome::WroteOutOfBounds::Side side) {
+  const bool before = side == outcome::WroteOutOfBounds::Side::before;
+  return fmt::format("{} byte{} {}", bytes, bytes == 1 ? "" : "s", before ? "before" : "past");
+}
+
 struct OutcomeJudge {
   const Expected& expected;
 
@@ -85,16 +90,35 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::Unsupported& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Rejected& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Crashed& crash) const {
+    if (crash.signal == 0) return failure(VerdictKind::crashed, crash.detail);
     return failure(VerdictKind::crashed,
                    fmt::format("signal {}{}{}", crash.signal, crash.detail.empty() ? "" : ": ", crash.detail));
+  }
+  Verdict operator()(const outcome::Exited& exit) const {
+    return failure(VerdictKind::exited, fmt::format("ended its process with status {}", exit.status));
+  }
+  Verdict operator()(const outcome::OutOfMemory& memory) const {
+    return failure(VerdictKind::out_of_memory, fmt::format("asked for more than {} MiB", memory.limit >> 20));
   }
   Verdict operator()(const outcome::TimedOut& timeout) const {
     return failure(VerdictKind::timed_out, fmt::format("no answer within {} s", timeout.seconds));
   }
   Verdict operator()(const outcome::WroteOutOfBounds& write) const {
-    const bool before = write.side == outcome::WroteOutOfBounds::Side::before;
-    return failure(VerdictKind::out_of_bounds, fmt::format("wrote {} byte{} {} the output", write.offset,
-                                                           write.offset == 1 ? "" : "s", before ? "before" : "past"));
+    return failure(VerdictKind::out_of_bounds, "wrote " + distance_text(write.offset, write.side) + " the output");
+  }
+  Verdict operator()(const outcome::ReadOutOfBounds& read) const {
+    return failure(VerdictKind::read_out_of_bounds, fmt::format("{} {} {}", read.wrote ? "wrote" : "read",
+                                                                distance_text(read.offset, read.side), read.tensor));
+  }
+  Verdict operator()(const outcome::Nondeterministic& difference) const {
+    return failure(VerdictKind::nondeterministic, difference.detail);
+  }
+  Verdict operator()(const outcome::ChangedInput& change) const {
+    return failure(VerdictKind::changed_input,
+                   fmt::format("changed its input {} at byte {}", change.tensor, change.byte));
+  }
+  Verdict operator()(const outcome::ChangedFloatMode& change) const {
+    return failure(VerdictKind::changed_float_mode, change.detail);
   }
   Verdict operator()(const outcome::LeftUnwritten& unwritten) const {
     return failure(VerdictKind::unwritten, unwritten.detail);
@@ -163,7 +187,9 @@ void assess(const Case& test_case, Expected& expected) {
 }
 
 Verdict judge(const Expected& expected, const Outcome& outcome) {
-  return std::visit(OutcomeJudge{expected}, outcome);
+  Verdict verdict = std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome));
+  verdict.log = outcome.log;
+  return verdict;
 }
 
 }  // namespace qconform

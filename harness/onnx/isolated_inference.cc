@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "harness/core/address_space.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {
@@ -18,18 +19,6 @@ namespace {
 
 constexpr rlim_t kCpuSeconds = 30;
 constexpr rlim_t kAddressSpace = rlim_t{8} << 30;
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kLimitAddressSpace = false;  // its shadow memory alone takes terabytes of addresses
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kLimitAddressSpace = false;
-#else
-constexpr bool kLimitAddressSpace = true;
-#endif
-#else
-constexpr bool kLimitAddressSpace = true;
-#endif
 
 void limit(int resource, rlim_t value) {
   const rlimit both{value, value};
@@ -63,7 +52,7 @@ std::string read_all(int descriptor) {
 [[noreturn]] void infer_and_leave(onnx::ModelProto& model, InferenceErrors errors, int descriptor) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, kCpuSeconds);
-  if (kLimitAddressSpace) limit(RLIMIT_AS, kAddressSpace);
+  if (kCanLimitAddressSpace) limit(RLIMIT_AS, kAddressSpace);
   (void)::close(STDERR_FILENO);  // a sanitizer's report of the library's crash is no report on us
   bool written = false;
   try {

@@ -61,6 +61,10 @@ class Campaign {
 
  private:
   void run_case(const Case& test_case, SuiteResult& suite) {
+    // Workers compute while this process works out what is right.
+    for (const auto& backend : backends_) {
+      if (Worker* worker = backend->worker()) worker->start(test_case);
+    }
     Expected expected = expect(test_case, options_.policy);
     stopwatch_.lap(report_.times.reference);
     assess(test_case, expected);
@@ -71,7 +75,8 @@ class Campaign {
       BackendResult& result = report_.backends[i];
       stopwatch_.lap(report_.times.judge);
       double seconds = 0;
-      const Outcome outcome = execute(*backends_[i], test_case, output_);
+      Worker* worker = backends_[i]->worker();
+      const Outcome outcome = worker == nullptr ? execute(*backends_[i], test_case, output_) : worker->finish();
       stopwatch_.lap(seconds);
       result.seconds += seconds;
       report_.times.backend += seconds;

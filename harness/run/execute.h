@@ -7,7 +7,8 @@
 
 namespace qconform {
 
-/// Prepares and runs the case. The backend runs in this process: it is trusted not to crash.
+/// Prepares and runs the case: in the backend's worker, if it has one; else in this process, where it is
+/// trusted not to crash.
 [[nodiscard]] Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output);
 
 }  // namespace qconform

@@ -14,7 +14,8 @@ bool is_off_by_one(const Verdict& verdict) {
 std::string constant_detail(const Verdict& verdict) {
   switch (verdict.kind) {
     case VerdictKind::crashed: return verdict.detail.substr(0, verdict.detail.find(':'));
-    case VerdictKind::out_of_bounds: return verdict.detail.find("before") == std::string::npos ? "past" : "before";
+    case VerdictKind::out_of_bounds:
+    case VerdictKind::read_out_of_bounds: return verdict.detail.find("before") == std::string::npos ? "past" : "before";
     default: return {};
   }
 }

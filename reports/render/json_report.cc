@@ -183,6 +183,7 @@ Json finding_json(const Finding& finding) {
     for (const Case& related : finding.related) ids.push_back(related.id);
     result["related"] = {{"ids", std::move(ids)}, {"file", finding.related_file}};
   }
+  if (!finding.verdict.log.empty()) result["log"] = finding.verdict.log;
   if (!finding.verdict.rule.empty()) result["rule"] = finding.verdict.rule;
   if (finding.verdict.worst) result["worst"] = element_json(*finding.verdict.worst);
   if (finding.shrinking) result["shrinking"] = shrinking_json(*finding.shrinking);
@@ -232,6 +233,7 @@ std::string to_json(const Case& test_case, Expectation expectation, const std::s
                {"elements", verdict.elements},
                {"wrong_elements", verdict.wrong_elements},
                {"tiers", tiers_json(verdict.tiers)}};
+    if (!verdict.log.empty()) entry["log"] = verdict.log;
     if (verdict.worst) entry["worst"] = element_json(*verdict.worst);
     list.push_back(std::move(entry));
   }

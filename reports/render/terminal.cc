@@ -172,6 +172,14 @@ std::string shrinking_text(const Shrinking& shrinking) {
                                                             : "ended by the limit on " + shrinking.ending);
 }
 
+// A library's last words tell most.
+std::string last_line(std::string_view log) {
+  const std::size_t end = log.find_last_not_of('\n');
+  if (end == std::string_view::npos) return {};
+  const std::size_t begin = log.rfind('\n', end);
+  return std::string(log.substr(begin == std::string_view::npos ? 0 : begin + 1, end - (begin + 1) + 1));
+}
+
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   const std::string rule = finding.verdict.rule.empty() ? "" : " (" + finding.verdict.rule + ")";
   std::string text =
@@ -183,6 +191,7 @@ std::string finding_lines(const Finding& finding, const Painter& paint) {
   const auto& worst = finding.verdict.worst;
   line("smallest", summary_of(finding.example) + (worst ? "; " + element_text(*worst) : ""));
   line("what", finding.verdict.detail);
+  if (!finding.verdict.log.empty()) line("printed", last_line(finding.verdict.log));
   line("case", finding.example.id + (finding.example.note.empty() ? "" : ": " + finding.example.note));
   if (finding.shrinking) line("shrunk", shrinking_text(*finding.shrinking));
   if (!finding.replay.empty()) line("replay", finding.replay);

@@ -1,0 +1,84 @@
+#include "harness/isolate/guarded_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace qconform {
+namespace {
+
+// Wider than a page, so that a stride that leaves a tensor is still told as leaving that tensor.
+constexpr std::size_t kGuardBytes = std::size_t{256} << 10;
+constexpr std::size_t kSmallestCapacity = std::size_t{64} << 10;
+constexpr std::size_t kPageMultiple = kSmallestCapacity;  // no system has larger pages
+/// Wide enough for the widest stray vector store of a kernel that is off by one tile.
+constexpr std::size_t kCanaryBytes = 512;
+constexpr std::byte kCanary{0xA5};
+
+}  // namespace
+
+GuardedMemory::~GuardedMemory() {
+  unmap();
+}
+
+void GuardedMemory::unmap() {
+  if (mapping_ != nullptr) (void)munmap(mapping_, capacity_ + 2 * kGuardBytes);
+  mapping_ = nullptr;
+  capacity_ = 0;
+}
+
+void GuardedMemory::reserve(std::size_t bytes) {
+  if (bytes <= capacity_) return;
+  unmap();
+  const std::size_t capacity = std::max(kSmallestCapacity, (bytes + kPageMultiple - 1) / kPageMultiple * kPageMultiple);
+  void* mapping =
+      mmap(nullptr, capacity + 2 * kGuardBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  auto* start = static_cast<std::byte*>(mapping);
+  if (mprotect(start + kGuardBytes, capacity, PROT_READ | PROT_WRITE) != 0) {
+    (void)munmap(mapping, capacity + 2 * kGuardBytes);
+    throw std::bad_alloc();
+  }
+  mapping_ = start;
+  capacity_ = capacity;
+}
+
+std::span<std::byte> GuardedMemory::place(std::size_t size, Against against) {
+  reserve(size + kCanaryBytes);
+  std::byte* const start = mapping_ + kGuardBytes;
+  against_ = against;
+  size_ = size;
+  data_ = against == Against::start ? start : start + capacity_ - size;
+  std::byte* const canary = against == Against::start ? data_ + size : data_ - kCanaryBytes;
+  std::memset(canary, std::to_integer<int>(kCanary), kCanaryBytes);
+  return {data_, size_};
+}
+
+std::optional<Stray> GuardedMemory::damage() const {
+  if (data_ == nullptr) return std::nullopt;
+  const bool after = against_ == Against::start;
+  for (std::size_t i = 1; i <= kCanaryBytes; ++i) {
+    if ((after ? data_[size_ + i - 1] : *(data_ - i)) != kCanary) {
+      return Stray{after ? Side::after : Side::before, static_cast<std::int64_t>(i)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Stray> GuardedMemory::locate(const void* address) const {
+  if (mapping_ == nullptr) return std::nullopt;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto first = reinterpret_cast<std::uintptr_t>(mapping_);
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_);
+  const auto room = first + kGuardBytes;
+  if (at >= first && at < room) return Stray{Side::before, static_cast<std::int64_t>(begin - at)};
+  if (at >= room + capacity_ && at < room + capacity_ + kGuardBytes) {
+    return Stray{Side::after, static_cast<std::int64_t>(at - (begin + size_) + 1)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace qconform

@@ -1,0 +1,54 @@
+// Memory between pages that nobody may touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "harness/core/outcome.h"
+
+namespace qconform {
+
+using Side = outcome::WroteOutOfBounds::Side;
+
+/// Where an access went wrong: bytes from the nearest end of what was placed; 1 is the nearest.
+struct Stray {
+  Side side = Side::after;
+  std::int64_t offset = 0;
+};
+
+/// Room for one tensor at a time between two stretches without access. What is placed lies against
+/// one of them, with canaries on its other side. Mapped once and kept, so that placing costs no
+/// system call until something larger comes.
+class GuardedMemory {
+ public:
+  enum class Against : std::uint8_t { end, start };
+
+  GuardedMemory() = default;
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  ~GuardedMemory();
+
+  /// Memory for `size` bytes of any content, aligned to their element and, against the
+  /// end, to no more. Throws bad_alloc where the system has none.
+  [[nodiscard]] std::span<std::byte> place(std::size_t size, Against against);
+
+  /// The nearest canary that was overwritten, if one was.
+  [[nodiscard]] std::optional<Stray> damage() const;
+
+  /// Whether `address` lies in a stretch without access, and where. Safe in a signal handler.
+  [[nodiscard]] std::optional<Stray> locate(const void* address) const;
+
+ private:
+  void reserve(std::size_t bytes);
+  void unmap();
+
+  std::byte* mapping_ = nullptr;  ///< guard, `capacity_` bytes, guard
+  std::size_t capacity_ = 0;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  Against against_ = Against::end;
+};
+
+}  // namespace qconform

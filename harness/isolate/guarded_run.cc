@@ -1,0 +1,157 @@
+#include "harness/isolate/guarded_run.h"
+
+#include <cstring>
+#include <utility>
+
+#include "harness/isolate/float_mode.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::byte kPoison[2] = {std::byte{0xAA}, std::byte{0x55}};
+
+std::int64_t element_of_byte(const Tensor& tensor, std::size_t byte) {
+  return static_cast<std::int64_t>(byte) * 8 / bits_of(tensor.type);
+}
+
+// What two runs that both gave an output come to.
+Outcome compared(outcome::Produced first, const Tensor& second) {
+  const Tensor& y = first.output;
+  if (y.type != second.type || y.shape != second.shape) {
+    return outcome::Nondeterministic{name_of(y.type) + " " + shape_text(y.shape) + " in one run, " +
+                                     name_of(second.type) + " " + shape_text(second.shape) + " in the next"};
+  }
+  if (y.bytes == second.bytes) return first;
+  std::size_t unwritten = 0;
+  std::size_t first_unwritten = 0;
+  std::optional<std::size_t> first_different;
+  for (std::size_t i = 0; i < y.bytes.size(); ++i) {
+    if (y.bytes[i] == second.bytes[i]) continue;
+    if (y.bytes[i] != kPoison[0] || second.bytes[i] != kPoison[1]) {
+      if (!first_different) first_different = i;
+    } else if (unwritten++ == 0) {
+      first_unwritten = i;
+    }
+  }
+  if (first_different) {
+    return outcome::Nondeterministic{"element " + std::to_string(element_of_byte(y, *first_different)) +
+                                     " differs between two runs on the same inputs"};
+  }
+  return outcome::LeftUnwritten{std::to_string(unwritten) + (unwritten == 1 ? " byte" : " bytes") +
+                                " of the output not written, first of element " +
+                                std::to_string(element_of_byte(y, first_unwritten))};
+}
+
+}  // namespace
+
+class GuardedRun::Output final : public OutputSink {
+ public:
+  Output(GuardedMemory& memory, GuardedMemory::Against against, std::byte poison)
+      : memory_(memory), against_(against), poison_(poison) {}
+
+  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
+    type_ = type;
+    shape_.assign(shape.begin(), shape.end());
+    bytes_ = memory_.place(static_cast<std::size_t>(bytes_for(type, elements_of(shape))), against_);
+    if (!bytes_.empty()) std::memset(bytes_.data(), std::to_integer<int>(poison_), bytes_.size());
+    allocated_ = true;
+    return bytes_;
+  }
+  void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
+
+  [[nodiscard]] Outcome result() {
+    if (refusal_) return std::move(*refusal_);
+    if (!allocated_) return outcome::LeftUnwritten{"run ended without asking for an output"};
+    return outcome::Produced{Tensor{type_, std::move(shape_), std::vector<std::byte>(bytes_.begin(), bytes_.end())}};
+  }
+
+ private:
+  GuardedMemory& memory_;
+  GuardedMemory::Against against_;
+  std::byte poison_;
+  ElementType type_ = ElementType::undefined;
+  std::vector<std::int64_t> shape_;
+  std::span<std::byte> bytes_;
+  bool allocated_ = false;
+  std::optional<Outcome> refusal_;
+};
+
+std::string input_name(const Case& test_case, std::size_t position) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known != nullptr && position < known->inputs.size()) return std::string(known->inputs[position].name);
+  return "input " + std::to_string(position);
+}
+
+void GuardedRun::place_inputs(const Case& test_case, GuardedMemory::Against against) {
+  inputs_.clear();
+  while (slots_.size() < test_case.inputs.size()) slots_.push_back(std::make_unique<GuardedMemory>());
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    const auto& input = test_case.inputs[i];
+    inputs_.push_back(input ? slots_[i]->place(input->bytes.size(), against) : std::span<std::byte>());
+    if (input && !input->bytes.empty()) std::memcpy(inputs_[i].data(), input->bytes.data(), input->bytes.size());
+  }
+}
+
+std::optional<Outcome> GuardedRun::violation(const Case& test_case, std::uint64_t mode_before) const {
+  const std::uint64_t mode = float_mode();
+  set_float_mode(mode_before);
+  if (const auto stray = output_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset};
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!test_case.inputs[i]) continue;
+    if (const auto stray = slots_[i]->damage()) {
+      return outcome::ReadOutOfBounds{input_name(test_case, i), stray->side, stray->offset, true};
+    }
+    const auto& bytes = test_case.inputs[i]->bytes;
+    const auto change = std::mismatch(bytes.begin(), bytes.end(), inputs_[i].begin());
+    if (change.first != bytes.end())
+      return outcome::ChangedInput{input_name(test_case, i), change.first - bytes.begin()};
+  }
+  if (mode != mode_before) return outcome::ChangedFloatMode{float_mode_change(mode_before, mode)};
+  return std::nullopt;
+}
+
+Outcome GuardedRun::once(Backend& backend, const Case& test_case, GuardedMemory::Against against, std::byte poison) {
+  place_inputs(test_case, against);
+  Output output(output_, against, poison);
+  const std::uint64_t mode = float_mode();
+  Outcome result = [&]() -> Outcome {
+    Preparation preparation = backend.prepare_at(test_case, inputs_);
+    if (auto* unsupported = std::get_if<outcome::Unsupported>(&preparation)) return std::move(*unsupported);
+    if (auto* rejected = std::get_if<outcome::Rejected>(&preparation)) return std::move(*rejected);
+    std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
+    return output.result();
+  }();
+  if (auto violated = violation(test_case, mode)) return std::move(*violated);
+  return result;
+}
+
+Outcome GuardedRun::operator()(Backend& backend, const Case& test_case) {
+  Outcome first = once(backend, test_case, GuardedMemory::Against::end, kPoison[0]);
+  auto* produced = std::get_if<outcome::Produced>(&first);
+  if (produced == nullptr) return first;
+  Outcome second = once(backend, test_case, GuardedMemory::Against::start, kPoison[1]);
+  const auto* again = std::get_if<outcome::Produced>(&second);
+  if (again != nullptr) return compared(std::move(*produced), again->output);
+  if (std::holds_alternative<outcome::Unsupported>(second) || std::holds_alternative<outcome::Rejected>(second)) {
+    return outcome::Nondeterministic{"computed in one run, refused in the next"};
+  }
+  return second;
+}
+
+void GuardedRun::locate(const void* address, LastWords& words) const {
+  const auto note = [&](const GuardedMemory& memory, int slot) {
+    const auto stray = memory.locate(address);
+    if (!stray) return false;
+    words.slot = slot;
+    words.offset = stray->offset;
+    words.before = stray->side == Side::before;
+    return true;
+  };
+  if (note(output_, LastWords::kOutput)) return;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (note(*slots_[i], static_cast<int>(i))) return;
+  }
+}
+
+}  // namespace qconform

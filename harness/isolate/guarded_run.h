@@ -1,0 +1,41 @@
+// One case twice between guards: what a backend does outside its tensors, leaves out or changes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/isolate/guarded_memory.h"
+#include "harness/isolate/worker_channel.h"
+
+namespace qconform {
+
+/// Runs cases in guarded memory. The first run of a case has every tensor against the end of its
+/// memory, the second against the start; the output is filled with another pattern each time. So bytes
+/// that stay as they were filled are unwritten, and other differences between the two outputs show that
+/// the backend is not a function of its inputs. An access beyond the guards is a fault, which the
+/// process's signal handler tells apart with locate().
+class GuardedRun {
+ public:
+  [[nodiscard]] Outcome operator()(Backend& backend, const Case& test_case);
+
+  /// Writes down which tensor's guard an address belongs to, if it does. Safe in a signal handler.
+  void locate(const void* address, LastWords& words) const;
+
+ private:
+  class Output;
+
+  [[nodiscard]] Outcome once(Backend& backend, const Case& test_case, GuardedMemory::Against against, std::byte poison);
+  [[nodiscard]] std::optional<Outcome> violation(const Case& test_case, std::uint64_t mode_before) const;
+  void place_inputs(const Case& test_case, GuardedMemory::Against against);
+
+  std::vector<std::unique_ptr<GuardedMemory>> slots_;  ///< by input position; kept from case to case
+  GuardedMemory output_;
+  InputMemory inputs_;
+};
+
+/// The name of input `position` in reports: ONNX's, "input 9" where the operator has none.
+[[nodiscard]] std::string input_name(const Case& test_case, std::size_t position);
+
+}  // namespace qconform

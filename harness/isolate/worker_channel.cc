@@ -1,0 +1,112 @@
+#include "harness/isolate/worker_channel.h"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <new>
+#include <thread>
+
+namespace qconform {
+namespace {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+
+constexpr std::chrono::microseconds kSpin{40};
+constexpr std::size_t kGrowth = std::size_t{1} << 20;
+
+long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
+  return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Where there is a single processor, who waits keeps the other from answering.
+bool may_spin() {
+  static const bool several = std::thread::hardware_concurrency() > 1;
+  return several;
+}
+
+}  // namespace
+
+SharedBlock::SharedBlock() : file_(memfd_create("qconform", MFD_CLOEXEC)) {
+  if (file_ < 0) throw std::bad_alloc();
+  void* memory = mmap(nullptr, kLargest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  if (memory == MAP_FAILED) {
+    (void)close(file_);
+    throw std::bad_alloc();
+  }
+  memory_ = static_cast<std::byte*>(memory);
+}
+
+SharedBlock::~SharedBlock() {
+  (void)munmap(memory_, kLargest);
+  (void)close(file_);
+}
+
+std::span<std::byte> SharedBlock::reserve(std::size_t bytes) {
+  if (bytes > kLargest) return {};
+  if (bytes > size_) {
+    const std::size_t size = (bytes + kGrowth - 1) / kGrowth * kGrowth;
+    if (ftruncate(file_, static_cast<off_t>(size)) != 0) return {};
+    size_ = size;
+  }
+  return {memory_, bytes};
+}
+
+std::span<const std::byte> SharedBlock::view(std::size_t bytes) const {
+  if (bytes > size_) {
+    struct stat status {};
+    if (fstat(file_, &status) != 0 || bytes > static_cast<std::size_t>(status.st_size)) return {};
+  }
+  return {memory_, bytes};
+}
+
+void SharedBlock::make_read_only() {
+  (void)mprotect(memory_, kLargest, PROT_READ);
+}
+
+void ring(std::atomic<std::uint32_t>& bell) {
+  bell.fetch_add(1, std::memory_order_release);
+  (void)futex(bell, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::chrono::nanoseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  if (may_spin()) {
+    while (Clock::now() - start < std::min<std::chrono::nanoseconds>(kSpin, patience)) {
+      for (int i = 0; i < 32; ++i) {
+        if (bell.load(std::memory_order_acquire) != seen) return true;
+        relax();
+      }
+    }
+  }
+  while (bell.load(std::memory_order_acquire) == seen) {
+    const auto left = patience - (Clock::now() - start);
+    if (left <= std::chrono::nanoseconds::zero()) return false;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec timeout{seconds.count(), static_cast<long>((left - seconds).count())};
+    (void)futex(bell, FUTEX_WAIT, seen, &timeout);
+  }
+  return true;
+}
+
+WorkerChannel::WorkerChannel() {
+  void* memory = mmap(nullptr, sizeof(Doorbells), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  bells = new (memory) Doorbells();
+}
+
+WorkerChannel::~WorkerChannel() {
+  (void)munmap(bells, sizeof(Doorbells));
+}
+
+}  // namespace qconform

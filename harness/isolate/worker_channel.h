@@ -1,0 +1,80 @@
+// The memory that qconform shares with one worker, and the doorbells in it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace qconform {
+
+/// A block that grows and never moves, shared with the processes forked after it was made.
+class SharedBlock {
+ public:
+  static constexpr std::size_t kLargest = std::size_t{8} << 30;  ///< addresses only; memory comes when used
+
+  SharedBlock();
+  SharedBlock(const SharedBlock&) = delete;
+  SharedBlock& operator=(const SharedBlock&) = delete;
+  ~SharedBlock();
+
+  /// The first `bytes` bytes, for writing; empty where they cannot be had.
+  [[nodiscard]] std::span<std::byte> reserve(std::size_t bytes);
+  /// What another process reserved and wrote: empty where there are fewer bytes.
+  [[nodiscard]] std::span<const std::byte> view(std::size_t bytes) const;
+  /// From now on this process writes to it no more: a stray write faults.
+  void make_read_only();
+
+ private:
+  int file_ = -1;
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// What a worker's signal handler could still write down.
+struct LastWords {
+  std::atomic<int> signal = 0;
+  std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
+  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or kOutput
+  std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
+  std::atomic<bool> before = false;
+  std::atomic<bool> wrote = false;
+  std::atomic<std::uintptr_t> address = 0;
+
+  static constexpr int kNoSlot = -1;
+  static constexpr int kOutput = -2;
+};
+
+/// One request and one answer at a time.
+struct Doorbells {
+  std::atomic<std::uint32_t> requests = 0;
+  std::atomic<std::uint32_t> answers = 0;
+  std::atomic<std::uint64_t> request_bytes = 0;
+  std::atomic<std::uint64_t> answer_bytes = 0;
+  LastWords last_words;
+};
+
+/// Counts `bell` up and wakes who waits for it.
+void ring(std::atomic<std::uint32_t>& bell);
+/// Waits until `bell` is no longer `seen`: at first without giving the processor away, because answers
+/// mostly come within microseconds. False when that took longer than `patience`.
+[[nodiscard]] bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen,
+                                 std::chrono::nanoseconds patience);
+
+struct WorkerChannel {
+  WorkerChannel();
+  WorkerChannel(const WorkerChannel&) = delete;
+  WorkerChannel& operator=(const WorkerChannel&) = delete;
+  ~WorkerChannel();
+
+  SharedBlock request;
+  SharedBlock answer;
+  Doorbells* bells;  ///< in shared memory
+};
+
+}  // namespace qconform

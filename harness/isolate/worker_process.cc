@@ -1,0 +1,150 @@
+#include "harness/isolate/worker_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "harness/core/address_space.h"
+#include "harness/isolate/guarded_run.h"
+#include "harness/isolate/message.h"
+
+namespace qconform {
+namespace {
+
+// What the signal handler needs. One worker per process.
+struct State {
+  WorkerChannel* channel = nullptr;
+  GuardedRun* guarded = nullptr;
+  std::int64_t address_space = 0;  ///< limit in bytes, 0 for none
+  std::int64_t spare = 0;          ///< with less than this left, an allocation has failed
+};
+State state;
+
+// Bytes of address space in use, without allocating: signal handlers ask.
+std::int64_t address_space_in_use() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 32> text{};
+  const ssize_t size = read(file, text.data(), text.size() - 1);
+  (void)close(file);
+  std::int64_t pages = 0;
+  for (ssize_t i = 0; i < size && text[static_cast<std::size_t>(i)] >= '0'; ++i) {
+    pages = pages * 10 + (text[static_cast<std::size_t>(i)] - '0');
+  }
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+void note_memory() {
+  if (state.address_space > 0 && state.address_space - address_space_in_use() < state.spare) {
+    state.channel->bells->last_words.out_of_memory = true;
+  }
+}
+
+bool is_write([[maybe_unused]] const void* context, bool otherwise) {
+#if defined(__x86_64__)
+  constexpr greg_t kWriteFault = 2;
+  static_cast<void>(otherwise);
+  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWriteFault) != 0;
+#else
+  return otherwise;
+#endif
+}
+
+void on_signal(int number, siginfo_t* info, void* context) {
+  LastWords& words = state.channel->bells->last_words;
+  if (number == SIGSEGV || number == SIGBUS) {
+    words.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    state.guarded->locate(info->si_addr, words);
+    words.wrote = is_write(context, words.slot == LastWords::kOutput);
+  }
+  note_memory();
+  words.signal = number;
+  _exit(128 + number);
+}
+
+void catch_signals() {
+  static std::array<std::byte, std::size_t{64} << 10> stack;  // a stack overflow leaves none to run on
+  stack_t alternate{};
+  alternate.ss_sp = stack.data();
+  alternate.ss_size = stack.size();
+  (void)sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
+    (void)sigaction(number, &action, nullptr);
+  }
+  // The terminal's Ctrl-C is for qconform, which ends its workers.
+  (void)signal(SIGINT, SIG_IGN);
+}
+
+void redirect_output(int log) {
+  (void)dup2(log, STDOUT_FILENO);
+  (void)dup2(log, STDERR_FILENO);
+  (void)std::setvbuf(stdout, nullptr, _IONBF, 0);
+}
+
+void limit_resources(std::int64_t memory) {
+  const rlimit none{0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  std::set_new_handler([]() {
+    state.channel->bells->last_words.out_of_memory = true;
+    throw std::bad_alloc();
+  });
+  (void)std::atexit(note_memory);
+  if (!kCanLimitAddressSpace || memory <= 0) return;
+  state.address_space = address_space_in_use() + memory;
+  state.spare = memory / 8;
+  const rlimit space{static_cast<rlim_t>(state.address_space), static_cast<rlim_t>(state.address_space)};
+  (void)setrlimit(RLIMIT_AS, &space);
+}
+
+template <typename T>
+void answer(WorkerChannel& channel, const T& value) {
+  const std::size_t size = encoded_size(value);
+  const std::span<std::byte> memory = channel.answer.reserve(size);
+  if (memory.size() == size) encode(value, memory);
+  channel.bells->answer_bytes = memory.size();
+  ring(channel.bells->answers);
+}
+
+Outcome run_request(GuardedRun& guarded, Backend& backend, std::span<const std::byte> request, std::int64_t limit) {
+  try {
+    const auto test_case = decode_case(request);
+    if (!test_case) return outcome::Crashed{0, "the request was damaged"};
+    return guarded(backend, *test_case);
+  } catch (const std::bad_alloc&) {
+    return outcome::OutOfMemory{limit};
+  }
+}
+
+}  // namespace
+
+void run_worker(const OpenBackend& open, WorkerChannel& channel, int log, std::int64_t memory_limit) {
+  GuardedRun guarded;
+  state = {&channel, &guarded, 0, 0};
+  channel.request.make_read_only();
+  redirect_output(log);
+  catch_signals();
+  auto backend = open();
+  answer(channel, backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()});
+  limit_resources(memory_limit);
+  catch_signals();  // a library may have put its own handlers there
+  Doorbells& bells = *channel.bells;
+  for (std::uint32_t seen = 0;; ++seen) {
+    while (!wait_for_ring(bells.requests, seen, std::chrono::hours(1))) {
+    }
+    answer(channel, run_request(guarded, **backend, channel.request.view(bells.request_bytes), memory_limit));
+  }
+}
+
+}  // namespace qconform
