@@ -29,3 +29,8 @@ find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
   HINTS "$ENV{ONNXRUNTIME_ROOT}/include" "${PROJECT_SOURCE_DIR}/build/onnxruntime/include"
   PATH_SUFFIXES onnxruntime onnxruntime/core/session)
 qconform_library(ONNXRUNTIME "scripts/get-onnxruntime fetches it, or set ONNXRUNTIME_ROOT" QCONFORM_ONNXRUNTIME_INCLUDE)
+
+# Its package for CMake insists on OpenCL, which nothing here needs.
+find_path(QCONFORM_ONEDNN_INCLUDE dnnl.hpp)
+find_library(QCONFORM_ONEDNN_LIBRARY dnnl)
+qconform_library(ONEDNN "install libdnnl-dev" QCONFORM_ONEDNN_INCLUDE QCONFORM_ONEDNN_LIBRARY)

@@ -10,6 +10,7 @@ namespace qconform::libraries {
 
 // Defined where the library was found when qconform was built.
 [[nodiscard]] backend::Library onnxruntime();
+[[nodiscard]] backend::Library onednn();
 
 /// What a library's refusal of the case comes to: a valid case is not supported, any other is
 /// rejected. `message` is the library's, or says what its interface cannot express.

@@ -31,10 +31,21 @@ backend::Library onnxruntime_entry() {
 }
 #endif
 
+#ifdef QCONFORM_ONEDNN_ABSENT
+constexpr const char* kOneDnnAbsent = QCONFORM_ONEDNN_ABSENT;
+backend::Library onednn_entry() {
+  return absent<kOneDnnAbsent>("onednn", "oneDNN");
+}
+#else
+backend::Library onednn_entry() {
+  return onednn();
+}
+#endif
+
 }  // namespace
 
 std::span<const backend::Library> libraries() {
-  static const std::vector<backend::Library> all = {onnxruntime_entry()};
+  static const std::vector<backend::Library> all = {onnxruntime_entry(), onednn_entry()};
   return all;
 }
 

@@ -56,12 +56,14 @@ void report(const std::string& name, const Case& test_case, const Verdict& verdi
   std::fflush(stdout);  // the library may take the process with it
 }
 
+constexpr int kNotOnThisCpu = 77;
+
 // The rest of the cases, in the process that this is called in.
 [[nodiscard]] int run_cases(const std::string& name, const std::vector<Case>& cases, Tally& tally) {
   auto backend = backend::select(name, RoundingProfile::correctly_rounded);
   if (!backend) {
     std::fprintf(stderr, "%s\n", backend.error().text().c_str());
-    return 1;
+    return backend.error().message.ends_with("CPU") ? kNotOnThisCpu : 1;
   }
   GuardedOutput output;
   while (tally.next < cases.size()) {
@@ -91,6 +93,7 @@ void run_in_processes(const std::string& name, const std::vector<Case>& cases, T
       tally.add(VerdictKind::crashed);
       continue;
     }
+    if (WEXITSTATUS(status) == kNotOnThisCpu) GTEST_SKIP() << name << " does not run on this CPU";
     ASSERT_EQ(WEXITSTATUS(status), 0);
   }
 }
@@ -103,6 +106,7 @@ void judge_library(const std::string& name, const std::string& suite, std::uint6
   ASSERT_NE(memory, MAP_FAILED);
   Tally& tally = *new (memory) Tally;
   run_in_processes(name, cases, tally);
+  if (::testing::Test::IsSkipped()) return;
   std::printf("%s, %s:", name.c_str(), suite.c_str());
   for (std::size_t i = 0; i < tally.verdicts.size(); ++i) {
     if (tally.verdicts[i] == 0) continue;
@@ -110,9 +114,9 @@ void judge_library(const std::string& name, const std::string& suite, std::uint6
   }
   std::printf("\n");
   EXPECT_EQ(tally.next, cases.size());
-  // A library that is asked the wrong question gets next to nothing right, or the wrong shapes.
+  // These would be the adapter's doing.
   EXPECT_EQ(tally.of(VerdictKind::unwritten), 0U);
-  EXPECT_GT(tally.of(VerdictKind::pass) + tally.of(VerdictKind::mistrusted), 20 * tally.of(VerdictKind::wrong));
+  EXPECT_EQ(tally.of(VerdictKind::bad_shape), 0U);
   EXPECT_GT(tally.of(VerdictKind::pass), 0U);
   munmap(memory, sizeof(Tally));
 }
