@@ -40,7 +40,7 @@ class Interruption {
     interrupted = false;
     struct sigaction action {};
     action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = SA_RESETHAND;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);  // an unsigned constant in glibc
     sigaction(SIGINT, &action, &old_int_);
     sigaction(SIGTERM, &action, &old_term_);
   }
