@@ -43,6 +43,9 @@ std::vector<Row> backend_rows() {
     if (here && !library.variants.empty()) description += fmt::format("; @{}", fmt::join(library.variants, ", @"));
     rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description)});
   }
+  rows.push_back(
+      {"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)"});
+  rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)"});
   return rows;
 }
 

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <ostream>
 
 #include "harness/backend/select.h"
 #include "harness/core/case_builder.h"
+#include "harness/core/file.h"
 #include "harness/isolate/message.h"
 #include "harness/judge/judge.h"
 #include "harness/run/campaign.h"
@@ -131,6 +134,23 @@ TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
   for (const auto& [name, result] : report.backends[0].operators) {
     EXPECT_EQ(result.verdicts, report.backends[1].operators[name].verdicts) << name;
   }
+}
+
+TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
+  const std::filesystem::path root = QCONFORM_SOURCE_DIRECTORY;
+  const auto example = read_file(root / "harness/tests/plugins/dequantize.c", 1 << 20);
+  const auto page = read_file(root / "docs/adding-a-backend.md", 1 << 20);
+  ASSERT_TRUE(example && page);
+  EXPECT_THAT(*page, HasSubstr("```c\n" + *example + "```\n"));
+  EXPECT_LT(std::count(example->begin(), example->end(), '\n'), 60);
+}
+
+TEST(Plugin, TheExampleConforms) {
+  auto backend = open_isolated("plugin:" + library("dequantize"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = run(new RandomSource(3, 600), std::move(*backend));
+  EXPECT_TRUE(report.conforms());
+  EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
 }
 
 TEST(Isolate, LibrariesThatAreNoneAreErrors) {
