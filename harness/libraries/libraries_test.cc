@@ -3,13 +3,10 @@
 #include "harness/libraries/libraries.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "harness/backend/select.h"
 #include "harness/judge/judge.h"
@@ -32,16 +29,22 @@ std::vector<Case> cases_of(const std::string& suite, std::uint64_t count) {
   return cases;
 }
 
-// Shared between the test and the processes that libraries run in.
-struct Tally {
-  std::size_t next = 0;  ///< the case under way
-  std::array<std::size_t, kVerdictKinds> verdicts{};
-
-  [[nodiscard]] std::size_t of(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
-  void add(VerdictKind kind) {
-    ++verdicts[static_cast<std::size_t>(kind)];
-    ++next;
+class Tally {
+ public:
+  void add(VerdictKind kind) { ++verdicts_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::size_t of(VerdictKind kind) const { return verdicts_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < verdicts_.size(); ++i) {
+      if (verdicts_[i] == 0) continue;
+      text += (text.empty() ? "" : ", ") + std::to_string(verdicts_[i]) + " ";
+      text += name_of(static_cast<VerdictKind>(i));
+    }
+    return text;
   }
+
+ private:
+  std::array<std::size_t, kVerdictKinds> verdicts_{};
 };
 
 void report(const std::string& name, const Case& test_case, const Verdict& verdict) {
@@ -53,72 +56,30 @@ void report(const std::string& name, const Case& test_case, const Verdict& verdi
                 verdict.worst->exact.c_str());
   }
   std::printf("\n");
-  std::fflush(stdout);  // the library may take the process with it
-}
-
-constexpr int kNotOnThisCpu = 77;
-
-// The rest of the cases, in the process that this is called in.
-[[nodiscard]] int run_cases(const std::string& name, const std::vector<Case>& cases, Tally& tally) {
-  auto backend = backend::select(name, RoundingProfile::correctly_rounded);
-  if (!backend) {
-    std::fprintf(stderr, "%s\n", backend.error().text().c_str());
-    return backend.error().message.ends_with("CPU") ? kNotOnThisCpu : 1;
-  }
-  GuardedOutput output;
-  while (tally.next < cases.size()) {
-    const Case& test_case = cases[tally.next];
-    const Expected expected = expect(test_case, Policy{});
-    const Verdict verdict = judge(expected, execute(**backend, test_case, output));
-    report(name, test_case, verdict);
-    tally.add(verdict.kind);
-  }
-  std::fflush(stdout);
-  return 0;
-}
-
-// A library that brings its process down has answered the case; the next one gets a new process.
-void run_in_processes(const std::string& name, const std::vector<Case>& cases, Tally& tally) {
-  while (tally.next < cases.size()) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) _exit(run_cases(name, cases, tally));
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-      if (std::getenv("QCONFORM_PRINT_VERDICTS") != nullptr) {
-        std::printf("%s crashed %s: signal %d\n", name.c_str(), cases[tally.next].id.c_str(), WTERMSIG(status));
-      }
-      tally.add(VerdictKind::crashed);
-      continue;
-    }
-    if (WEXITSTATUS(status) == kNotOnThisCpu) GTEST_SKIP() << name << " does not run on this CPU";
-    ASSERT_EQ(WEXITSTATUS(status), 0);
-  }
 }
 
 void judge_library(const std::string& name, const std::string& suite, std::uint64_t count) {
   backend::offer_libraries(libraries());
   const std::vector<Case> cases = cases_of(suite, count);
   ASSERT_FALSE(cases.empty());
-  void* memory = mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  Tally& tally = *new (memory) Tally;
-  run_in_processes(name, cases, tally);
-  if (::testing::Test::IsSkipped()) return;
-  std::printf("%s, %s:", name.c_str(), suite.c_str());
-  for (std::size_t i = 0; i < tally.verdicts.size(); ++i) {
-    if (tally.verdicts[i] == 0) continue;
-    std::printf(" %zu %s", tally.verdicts[i], std::string(name_of(static_cast<VerdictKind>(i))).c_str());
+  // In a worker: a library that brings its process down has answered the case.
+  auto backend = backend::select(name, RoundingProfile::correctly_rounded);
+  if (!backend && backend.error().text().ends_with("CPU")) GTEST_SKIP() << backend.error().text();
+  ASSERT_TRUE(backend) << backend.error().text();
+  Tally tally;
+  GuardedOutput output;
+  for (const Case& test_case : cases) {
+    const Expected expected = expect(test_case, Policy{});
+    const Verdict verdict = judge(expected, execute(**backend, test_case, output));
+    report(name, test_case, verdict);
+    tally.add(verdict.kind);
   }
-  std::printf("\n");
-  EXPECT_EQ(tally.next, cases.size());
+  std::printf("%s, %s: %s\n", name.c_str(), suite.c_str(), tally.text().c_str());
   // These would be the adapter's doing.
   EXPECT_EQ(tally.of(VerdictKind::unwritten), 0U);
   EXPECT_EQ(tally.of(VerdictKind::bad_shape), 0U);
+  EXPECT_EQ(tally.of(VerdictKind::timed_out), 0U);
   EXPECT_GT(tally.of(VerdictKind::pass), 0U);
-  munmap(memory, sizeof(Tally));
 }
 
 class Libraries : public ::testing::TestWithParam<std::string> {};
