@@ -8,30 +8,16 @@
 
 #include <climits>
 #include <new>
-#include <thread>
 
 namespace qconform {
 namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
-constexpr std::chrono::microseconds kSpin{40};
 constexpr std::size_t kGrowth = std::size_t{1} << 20;
 
 long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
-}
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Where there is a single processor, who waits keeps the other from answering.
-bool may_spin() {
-  static const bool several = std::thread::hardware_concurrency() > 1;
-  return several;
 }
 
 }  // namespace
@@ -81,14 +67,6 @@ void ring(std::atomic<std::uint32_t>& bell) {
 bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::chrono::nanoseconds patience) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  if (may_spin()) {
-    while (Clock::now() - start < std::min<std::chrono::nanoseconds>(kSpin, patience)) {
-      for (int i = 0; i < 32; ++i) {
-        if (bell.load(std::memory_order_acquire) != seen) return true;
-        relax();
-      }
-    }
-  }
   while (bell.load(std::memory_order_acquire) == seen) {
     const auto left = patience - (Clock::now() - start);
     if (left <= std::chrono::nanoseconds::zero()) return false;

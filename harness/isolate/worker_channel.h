@@ -61,8 +61,8 @@ struct Doorbells {
 
 /// Counts `bell` up and wakes who waits for it.
 void ring(std::atomic<std::uint32_t>& bell);
-/// Waits until `bell` is no longer `seen`: at first without giving the processor away, because answers
-/// mostly come within microseconds. False when that took longer than `patience`.
+/// Waits until `bell` is no longer `seen`; false when that took longer than `patience`. Sleeps at once: with
+/// fewer idle processors than workers, spinning takes the time that the other side needs.
 [[nodiscard]] bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen,
                                  std::chrono::nanoseconds patience);
 
