@@ -77,7 +77,8 @@ Case with_windows(Case test_case, const std::vector<Window>& windows) {
   }
   const auto set_or_drop = [&](const char* name, const Indices& values, std::int64_t plain) {
     erase_attribute(test_case, name);
-    if (values != Indices(values.size(), plain)) set_attribute(test_case, name, values);
+    const auto is_plain = [&](std::int64_t value) { return value == plain; };
+    if (!std::all_of(values.begin(), values.end(), is_plain)) set_attribute(test_case, name, values);
   };
   erase_attribute(test_case, "auto_pad");
   set_or_drop("strides", strides, 1);
