@@ -22,7 +22,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kHostileColumns = 13;
 constexpr double kTimeout = 3;
 constexpr std::int64_t kMemory = std::int64_t{128} << 20;
 

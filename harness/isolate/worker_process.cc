@@ -79,7 +79,7 @@ void catch_signals() {
   (void)sigaltstack(&alternate, nullptr);
   struct sigaction action {};
   action.sa_sigaction = on_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
     (void)sigaction(number, &action, nullptr);
   }
