@@ -136,10 +136,10 @@ Tensor numbers(ElementType type, make::Shape shape, const std::vector<double>& v
   const reference::Element element = element_of(type);
   std::vector<std::int64_t> patterns;
   for (const double value : values) {
-    std::uint64_t bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::isfinite(value) ? value : 0));
-    if (!reference::is_integer(element)) {
-      bits = reference::encode(reference::float_format(element), value, reference::Overflow::special);
-    }
+    const std::uint64_t bits =
+        reference::is_integer(element)
+            ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+            : reference::encode(reference::float_format(element), value, reference::Overflow::special);
     patterns.push_back(static_cast<std::int64_t>(bits));
   }
   Tensor tensor = make::integers(type, std::move(shape), patterns);
