@@ -1,5 +1,9 @@
 # What every run of a libFuzzer target uses; sourced by scripts/fuzz and the tests.
 
+# AddressSanitizer keeps freed memory back, 256 MB of it by default. The bound on memory below is for what a
+# target uses, so only a part of that may be spent on it.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=64
+
 # The options of one target, as words: bounds on one input's time (s), memory (MB) and size (bytes).
 fuzz_options() {
   local dictionary
