@@ -11,13 +11,6 @@ target_compile_options(qconform_options INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 target_include_directories(qconform_options INTERFACE "${PROJECT_SOURCE_DIR}")
 
-# Headers that nearly every file includes are precompiled. Not under a compiler launcher: compiler
-# caches do not see into them.
-set(QCONFORM_PRECOMPILE ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER)
-  set(QCONFORM_PRECOMPILE OFF)
-endif()
-
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
