@@ -7,9 +7,9 @@
 namespace qconform {
 namespace {
 
-// One block in four aims for hazards: enough for each of them within seconds, while most cases go
-// where nobody aimed. The first does, so that a short run has them too.
-constexpr std::uint64_t kBlocksPerTurn = 4;
+// One block in eight aims for hazards: enough for each of them within a second, while most cases go
+// where nobody aimed, which also are the cheaper ones. The first does, so that a short run has them too.
+constexpr std::uint64_t kBlocksPerTurn = 8;
 
 Case draw(std::uint64_t seed, std::uint64_t index) {
   const std::uint64_t block = index / kSwarmBlock;
