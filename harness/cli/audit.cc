@@ -175,12 +175,7 @@ void add_audit(CLI::App& app, Action& action) {
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   command->add_flag("--json", options->json, "Print the audit as JSON");
-  command->callback([options, &action] {
-    action = [options] {
-      const auto code = run_audit(*options);
-      return code ? *code : report_fault(code.error());
-    };
-  });
+  when_chosen(*command, action, std::move(options), &run_audit);
 }
 
 }  // namespace qconform::cli

@@ -3,6 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
+
+#include "harness/cli/output.h"
+#include "harness/core/error.h"
 
 namespace qconform::cli {
 
@@ -13,6 +17,18 @@ inline constexpr int kFault = 2;  ///< the harness or its arguments are at fault
 
 /// Set by the subcommand that was chosen; runs it and returns the exit code.
 using Action = std::function<int()>;
+
+/// Makes `body` the action when `command` is chosen: it gets the options and returns the exit code, or a
+/// fault, which is reported. `Argument` is Options, by value or by const reference.
+template <class Options, class Argument>
+void when_chosen(CLI::App& command, Action& action, std::shared_ptr<Options> options, Result<int> (*body)(Argument)) {
+  command.callback([&action, options = std::move(options), body] {
+    action = [options, body] {
+      const Result<int> code = body(*options);
+      return code ? *code : report_fault(code.error());
+    };
+  });
+}
 
 void add_run(CLI::App& app, Action& action);
 void add_fuzz(CLI::App& app, Action& action);

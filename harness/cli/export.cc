@@ -83,12 +83,7 @@ void add_export(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"json", "onnx", "onnx-test"}))
       ->capture_default_str();
   command->add_option("-o,--out", options->out, "Folder to write to")->required();
-  command->callback([options, &action] {
-    action = [options] {
-      const auto code = export_suites(*options);
-      return code ? *code : report_fault(code.error());
-    };
-  });
+  when_chosen(*command, action, std::move(options), &export_suites);
 }
 
 }  // namespace qconform::cli

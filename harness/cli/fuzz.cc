@@ -128,12 +128,7 @@ void add_fuzz(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
   command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
-  command->callback([options, &action] {
-    action = [options] {
-      const auto code = fuzz(*options);
-      return code ? *code : report_fault(code.error());
-    };
-  });
+  when_chosen(*command, action, std::move(options), &fuzz);
 }
 
 }  // namespace qconform::cli

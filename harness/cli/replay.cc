@@ -131,12 +131,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--relation", options->relation,
                       "Check this relation on the case instead (see: qconform list relations)");
   command->add_flag("--json", options->json, "Print the verdicts as JSON");
-  command->callback([options, &action] {
-    action = [options] {
-      const auto code = replay(*options);
-      return code ? *code : report_fault(code.error());
-    };
-  });
+  when_chosen(*command, action, std::move(options), &replay);
 }
 
 }  // namespace qconform::cli

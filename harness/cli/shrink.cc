@@ -140,12 +140,7 @@ void add_shrink(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print the result as JSON");
-  command->callback([options, &action] {
-    action = [options] {
-      const auto code = run_shrink(*options);
-      return code ? *code : report_fault(code.error());
-    };
-  });
+  when_chosen(*command, action, std::move(options), &run_shrink);
 }
 
 }  // namespace qconform::cli

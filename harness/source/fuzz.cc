@@ -28,9 +28,4 @@ Case fuzz_case(std::uint64_t seed, std::uint64_t index) {
   return result;
 }
 
-Result<std::optional<Case>> FuzzSource::next() {
-  if (index_ == count_) return std::nullopt;
-  return fuzz_case(seed_, index_++);
-}
-
 }  // namespace qconform

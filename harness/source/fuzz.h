@@ -5,25 +5,17 @@
 #include <cstdint>
 #include <optional>
 
-#include "harness/core/case_source.h"
+#include "harness/source/drawn.h"
 
 namespace qconform {
 
 /// Case `index` of `seed`: depends on nothing else, and is the same on every machine and compiler.
 [[nodiscard]] Case fuzz_case(std::uint64_t seed, std::uint64_t index);
 
-/// The first `count` cases of a seed; without a count there is no end.
-class FuzzSource final : public CaseSource {
+/// The cases of a seed; without a count there is no end.
+class FuzzSource final : public DrawnSource {
  public:
-  FuzzSource(std::uint64_t seed, std::optional<std::uint64_t> count) : seed_(seed), count_(count) {}
-  [[nodiscard]] std::string name() const override { return "fuzz"; }
-  [[nodiscard]] Result<std::optional<Case>> next() override;
-  [[nodiscard]] std::optional<std::uint64_t> size() const override { return count_; }
-
- private:
-  std::uint64_t seed_;
-  std::optional<std::uint64_t> count_;
-  std::uint64_t index_ = 0;
+  FuzzSource(std::uint64_t seed, std::optional<std::uint64_t> count) : DrawnSource("fuzz", fuzz_case, seed, count) {}
 };
 
 }  // namespace qconform

@@ -52,9 +52,4 @@ Case random_case(std::uint64_t seed, std::uint64_t index) {
   return result;
 }
 
-Result<std::optional<Case>> RandomSource::next() {
-  if (index_ == count_) return std::nullopt;
-  return random_case(seed_, index_++);
-}
-
 }  // namespace qconform

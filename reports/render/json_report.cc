@@ -25,8 +25,8 @@ Json environment_json(const Environment& environment) {
 }
 
 Json coverage_json(const CombinationCoverage& coverage) {
-  return {{"model", coverage.model},       {"strength", coverage.strength}, {"parameters", coverage.parameters},
-          {"classes", coverage.classes},   {"cases", coverage.cases},       {"feasible", coverage.feasible},
+  return {{"model", coverage.model},           {"strength", coverage.strength}, {"parameters", coverage.parameters},
+          {"classes", coverage.classes},       {"cases", coverage.cases},       {"feasible", coverage.feasible},
           {"infeasible", coverage.infeasible}, {"covered", coverage.covered}};
 }
 
@@ -145,8 +145,8 @@ Json backend_json(const BackendResult& backend) {
     entry.update(element_json(element));
     worst.push_back(std::move(entry));
   }
-  return {{"name", backend.info.name},  {"version", backend.info.version}, {"kind", backend.info.kind},
-          {"seconds", backend.seconds}, {"conforms", backend.conforms()},  {"operators", std::move(operators)},
+  return {{"name", backend.info.name},  {"version", backend.info.version},     {"kind", backend.info.kind},
+          {"seconds", backend.seconds}, {"conforms", backend.conforms()},      {"operators", std::move(operators)},
           {"worst", std::move(worst)},  {"relations", relations_json(backend)}};
 }
 

@@ -54,12 +54,12 @@ std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
     all.cases += part.cases;
     all.covered += part.covered;
     all.feasible += part.feasible;
-    parts += fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} triples; {} proved infeasible\n",
-                         part.model, part.parameters, part.classes, with_thousands(part.cases),
-                         with_thousands(part.covered), with_thousands(part.feasible), with_thousands(part.infeasible));
+    parts +=
+        fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} triples; {} proved infeasible\n",
+                    part.model, part.parameters, part.classes, with_thousands(part.cases), with_thousands(part.covered),
+                    with_thousands(part.feasible), with_thousands(part.infeasible));
   }
-  const std::string covered =
-      fmt::format("{} of {}", with_thousands(all.covered), with_thousands(all.feasible));
+  const std::string covered = fmt::format("{} of {}", with_thousands(all.covered), with_thousands(all.feasible));
   return fmt::format("  {}: {} cases cover {} feasible triples (strength {})\n", suite.name, with_thousands(all.cases),
                      all.covered == all.feasible ? paint.good(covered) : paint.bad(covered), all.strength) +
          parts;
@@ -202,9 +202,9 @@ std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
-  std::string text = fmt::format("stages: generate {}, reference {}, survey {}, backends {}, judge {}",
-                                 duration(times.generate), duration(times.reference), duration(times.survey),
-                                 duration(times.backend), duration(times.judge));
+  std::string text =
+      fmt::format("stages: generate {}, reference {}, survey {}, backends {}, judge {}", duration(times.generate),
+                  duration(times.reference), duration(times.survey), duration(times.backend), duration(times.judge));
   if (times.total > 1) {
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);
     text += fmt::format("   {} cases/s", with_thousands(rate));

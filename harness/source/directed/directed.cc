@@ -103,9 +103,4 @@ Case directed_attempt(std::uint64_t seed, std::uint64_t index) {
   return directed_case(seed, index, draw);
 }
 
-Result<std::optional<Case>> DirectedSource::next() {
-  if (index_ == count_) return std::nullopt;
-  return directed_case(seed_, index_++);
-}
-
 }  // namespace qconform

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "harness/core/case_source.h"
+#include "harness/source/drawn.h"
 
 namespace qconform {
 
@@ -21,20 +21,12 @@ namespace qconform {
 /// How many pairs of operator and hazard there are: the length of one turn.
 [[nodiscard]] std::uint64_t directed_aims();
 
-/// The first `count` cases of a seed.
-class DirectedSource final : public CaseSource {
+/// The cases of a seed.
+class DirectedSource final : public DrawnSource {
  public:
   static constexpr std::uint64_t kDefaultCases = 4000;
 
-  DirectedSource(std::uint64_t seed, std::uint64_t count) : seed_(seed), count_(count) {}
-  [[nodiscard]] std::string name() const override { return "directed"; }
-  [[nodiscard]] Result<std::optional<Case>> next() override;
-  [[nodiscard]] std::optional<std::uint64_t> size() const override { return count_; }
-
- private:
-  std::uint64_t seed_;
-  std::uint64_t count_;
-  std::uint64_t index_ = 0;
+  DirectedSource(std::uint64_t seed, std::uint64_t count) : DrawnSource("directed", directed_case, seed, count) {}
 };
 
 }  // namespace qconform

@@ -17,8 +17,7 @@ static int supports(const struct qc_node* node, struct qc_reason* reason) {
   return QC_UNSUPPORTED;
 }
 
-static int run(const struct qc_node* node, void* prepared, const struct qc_output* output,
-               struct qc_reason* reason) {
+static int run(const struct qc_node* node, void* prepared, const struct qc_output* output, struct qc_reason* reason) {
   const struct qc_tensor* x = node->inputs[0];
   const uint8_t* codes = x->data;
   const float scale = *(const float*)node->inputs[1]->data;
