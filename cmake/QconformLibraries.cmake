@@ -34,3 +34,25 @@ qconform_library(ONNXRUNTIME "scripts/get-onnxruntime fetches it, or set ONNXRUN
 find_path(QCONFORM_ONEDNN_INCLUDE dnnl.hpp)
 find_library(QCONFORM_ONEDNN_LIBRARY dnnl)
 qconform_library(ONEDNN "install libdnnl-dev" QCONFORM_ONEDNN_INCLUDE QCONFORM_ONEDNN_LIBRARY)
+
+# Neither has a package for CMake, and XNNPACK says nowhere which version it is: Debian does.
+find_path(QCONFORM_XNNPACK_INCLUDE xnnpack.h)
+find_path(QCONFORM_PTHREADPOOL_INCLUDE pthreadpool.h)
+find_library(QCONFORM_XNNPACK_LIBRARY XNNPACK)
+qconform_library(XNNPACK "install libxnnpack-dev and libpthreadpool-dev"
+  QCONFORM_XNNPACK_INCLUDE QCONFORM_PTHREADPOOL_INCLUDE QCONFORM_XNNPACK_LIBRARY)
+if(QCONFORM_XNNPACK_FOUND AND NOT QCONFORM_XNNPACK_VERSION)
+  execute_process(COMMAND dpkg-query --show "--showformat=\${source:Upstream-Version}" libxnnpack-dev
+    OUTPUT_VARIABLE version ERROR_QUIET RESULT_VARIABLE unknown)
+  if(NOT unknown EQUAL 0)
+    set(version "unknown")
+  endif()
+  set(QCONFORM_XNNPACK_VERSION "${version}" CACHE STRING "Version of XNNPACK, for reports")
+endif()
+
+# Debian's package for CMake is in libopencv-dev, which wants all of OpenCV.
+find_path(QCONFORM_OPENCV_INCLUDE opencv2/dnn.hpp PATH_SUFFIXES opencv4)
+find_library(QCONFORM_OPENCV_CORE_LIBRARY opencv_core)
+find_library(QCONFORM_OPENCV_DNN_LIBRARY opencv_dnn)
+qconform_library(OPENCV "install libopencv-dnn-dev"
+  QCONFORM_OPENCV_INCLUDE QCONFORM_OPENCV_CORE_LIBRARY QCONFORM_OPENCV_DNN_LIBRARY)

@@ -2,20 +2,37 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "harness/backend/library.h"
 #include "harness/core/case.h"
+#include "harness/operators/operator.h"
 
 namespace qconform::libraries {
 
 // Defined where the library was found when qconform was built.
 [[nodiscard]] backend::Library onnxruntime();
 [[nodiscard]] backend::Library onednn();
+[[nodiscard]] backend::Library xnnpack();
+[[nodiscard]] backend::Library opencv();
 
 /// What a library's refusal of the case comes to: a valid case is not supported, any other is
 /// rejected. `message` is the library's, or says what its interface cannot express.
 [[nodiscard]] Preparation refused(const Case& test_case, std::string message);
 [[nodiscard]] Outcome refusal(const Case& test_case, std::string message);
+
+/// For a library whose interface states geometry and parameters, not ONNX's attributes: hands the
+/// parsed node to `prepare`, which takes every type of NodeDescription by reference. A case out of
+/// contract has no form there, nor one whose values are open (rules C21, Q5), and both are rejected.
+template <typename Prepare>
+[[nodiscard]] Preparation prepare_described(const Case& test_case, Prepare prepare) {
+  const Classification classification = classify(test_case);
+  if (!classification.lowered || classification.value_is_open) {
+    return outcome::Rejected{classification.deciding_remark()->text()};
+  }
+  return std::visit([&](const auto* node) -> Preparation { return prepare(*node); },
+                    classification.lowered->description());
+}
 
 /// A library's message on one line, at most 200 bytes.
 [[nodiscard]] std::string one_line(std::string message);

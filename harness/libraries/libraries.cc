@@ -42,10 +42,33 @@ backend::Library onednn_entry() {
 }
 #endif
 
+#ifdef QCONFORM_XNNPACK_ABSENT
+constexpr const char* kXnnpackAbsent = QCONFORM_XNNPACK_ABSENT;
+backend::Library xnnpack_entry() {
+  return absent<kXnnpackAbsent>("xnnpack", "XNNPACK");
+}
+#else
+backend::Library xnnpack_entry() {
+  return xnnpack();
+}
+#endif
+
+#ifdef QCONFORM_OPENCV_ABSENT
+constexpr const char* kOpenCvAbsent = QCONFORM_OPENCV_ABSENT;
+backend::Library opencv_entry() {
+  return absent<kOpenCvAbsent>("opencv", "OpenCV DNN");
+}
+#else
+backend::Library opencv_entry() {
+  return opencv();
+}
+#endif
+
 }  // namespace
 
 std::span<const backend::Library> libraries() {
-  static const std::vector<backend::Library> all = {onnxruntime_entry(), onednn_entry()};
+  static const std::vector<backend::Library> all = {onnxruntime_entry(), onednn_entry(), xnnpack_entry(),
+                                                    opencv_entry()};
   return all;
 }
 

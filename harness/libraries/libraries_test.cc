@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 #include "harness/backend/select.h"
 #include "harness/judge/judge.h"
@@ -77,7 +78,6 @@ void judge_library(const std::string& name, const std::string& suite, std::uint6
   std::printf("%s, %s: %s\n", name.c_str(), suite.c_str(), tally.text().c_str());
   // These would be the adapter's doing.
   EXPECT_EQ(tally.of(VerdictKind::unwritten), 0U);
-  EXPECT_EQ(tally.of(VerdictKind::bad_shape), 0U);
   EXPECT_EQ(tally.of(VerdictKind::timed_out), 0U);
   EXPECT_GT(tally.of(VerdictKind::pass), 0U);
 }
@@ -90,6 +90,46 @@ TEST_P(Libraries, GetThroughTheCorpus) {
 
 TEST_P(Libraries, GetThroughRandomCases) {
   judge_library(GetParam(), "random", static_cast<std::uint64_t>(qconform::testing::scaled(2000)));
+}
+
+// A convolution that changes nothing: each code of x is an element of y, whatever form the adapter gives
+// the tensors. Its weight is even, because oneDNN without VNNI halves weights (docs/bugs-found.md).
+Case all_codes(ElementType type) {
+  std::vector<std::uint8_t> codes(256);
+  std::iota(codes.begin(), codes.end(), std::uint8_t{0});
+  const Tensor zero = Tensor::scalar<std::uint8_t>(type, 0);
+  const Tensor one = Tensor::scalar<float>(ElementType::float32, 1.0F);
+  Case test_case;
+  test_case.id = "all-codes";
+  test_case.op_type = "QLinearConv";
+  test_case.opset_version = 10;
+  test_case.inputs = {Tensor::of(type, {1, 1, 16, 16}, codes),
+                      one,
+                      zero,
+                      Tensor::of(ElementType::int8, {1, 1, 1, 1}, std::vector<std::int8_t>{2}),
+                      Tensor::scalar<float>(ElementType::float32, 0.5F),
+                      Tensor::scalar<std::int8_t>(ElementType::int8, 0),
+                      one,
+                      zero};
+  return test_case;
+}
+
+TEST_P(Libraries, EveryCodeComesBack) {
+  backend::offer_libraries(libraries());
+  auto backend = backend::select(GetParam(), RoundingProfile::correctly_rounded);
+  if (!backend && backend.error().text().ends_with("CPU")) GTEST_SKIP() << backend.error().text();
+  ASSERT_TRUE(backend) << backend.error().text();
+  GuardedOutput output;
+  int computed = 0;
+  for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
+    const Case test_case = all_codes(type);
+    const Outcome outcome = execute(**backend, test_case, output);
+    const auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr) continue;
+    ++computed;
+    EXPECT_EQ(produced->output.bytes, test_case.inputs[0]->bytes) << name_of(type);
+  }
+  EXPECT_GT(computed, 0);
 }
 
 std::vector<std::string> names_here() {

@@ -195,12 +195,8 @@ class OneDnn final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    const Classification classification = classify(test_case);
-    if (!classification.lowered) return outcome::Rejected{classification.deciding_remark()->text()};
-    if (classification.value_is_open) return outcome::Rejected{classification.deciding_remark()->text()};
     try {
-      return std::visit([&](const auto* node) { return prepare_node(test_case, *node); },
-                        classification.lowered->description());
+      return prepare_described(test_case, [&](const auto& node) { return prepare_node(test_case, node); });
     } catch (const dnnl::error& error) {
       return refused(test_case, std::string("oneDNN: ") + error.what());
     }
