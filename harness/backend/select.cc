@@ -9,6 +9,7 @@
 #include "harness/backend/in_tree.h"
 #include "harness/backend/library.h"
 #include "harness/backend/plugin.h"
+#include "harness/backend/process.h"
 #include "reference/kernels.h"
 
 namespace qconform::backend {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view kDefectPrefix = "defect:";
 constexpr std::string_view kPluginPrefix = "plugin:";
+constexpr std::string_view kProcessPrefix = "process:";
 
 std::vector<std::string> kernels_where(bool available) {
   std::vector<std::string> names;
@@ -89,7 +91,8 @@ Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfil
       return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
     return in_tree(set, arithmetic, std::string(name));
   }
-  return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, plugin:PATH.so and defect:ID",
+  return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, plugin:PATH.so, "
+                                       "process:COMMAND and defect:ID",
                                        name, fmt::join(available_names(), ", ")));
 }
 
@@ -105,6 +108,8 @@ std::vector<std::string> unavailable_kernels() {
 Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                         const IsolationPolicy& isolation) {
   using Which = IsolationPolicy::Which;
+  // A process of its own whatever the policy says.
+  if (name.starts_with(kProcessPrefix)) return open_process(name.substr(kProcessPrefix.size()), isolation.limits);
   const bool in_worker =
       isolation.which == Which::all || (isolation.which == Which::third_party && is_third_party(name));
   if (!in_worker) return open_here(name, arithmetic);

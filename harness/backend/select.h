@@ -23,8 +23,8 @@ struct IsolationPolicy {
 /// `NAME` or, for in-tree kernel sets, `NAME@ARITHMETIC` (correctly-rounded, ort-f32,
 /// onnx-reference) to pin the requantization, which otherwise is `arithmetic`; or `defect:ID[+ID...]`, a
 /// defect model; or a library of library.h, `NAME` or `NAME@VARIANT`; or `plugin:PATH`, a library with the
-/// interface of harness/include/qconform/backend.h. Unknown names, absent libraries and sets that this CPU
-/// does not run are errors.
+/// interface of harness/include/qconform/backend.h; or `process:COMMAND`, a program that process.h talks to.
+/// Unknown names, absent libraries and sets that this CPU does not run are errors.
 ///
 /// Backends that are not ours run in workers, unless `isolation` says otherwise (harness/isolate/isolate.h).
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,

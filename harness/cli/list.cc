@@ -45,6 +45,9 @@ std::vector<Row> backend_rows() {
   }
   rows.push_back(
       {"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)"});
+  rows.push_back({"process:COMMAND", "",
+                  "a program that reads cases and writes answers; with {} in it, run on a "
+                  "folder for each case (docs/adding-a-backend.md)"});
   rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)"});
   return rows;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/core/file.h"
+#include "harness/core/shell_text.h"
 #include "harness/json/case_json.h"
 #include "harness/operators/case_text.h"
 #include "harness/run/case_files.h"
@@ -45,7 +46,7 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
 
 std::string replay_line(const fs::path& case_file, const std::string& backend, const Policy& policy) {
   const Policy usual;
-  return fmt::format("qconform replay {} --backend {}{}{}", case_file.string(), backend,
+  return fmt::format("qconform replay {} --backend {}{}{}", shell_word(case_file.string()), shell_word(backend),
                      policy.profile == usual.profile ? "" : fmt::format(" --profile {}", name_of(policy.profile)),
                      policy.overflow == usual.overflow ? "" : " --overflow permissive");
 }

@@ -1,0 +1,48 @@
+// The messages between qconform and a backend that is a process (docs/adding-a-backend.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/core/error.h"
+
+namespace qconform::backend {
+
+/// The version of the protocol. Raised when a message changes its meaning or layout.
+inline constexpr std::uint32_t kProcessProtocol = 1;
+
+/// What a message is, as the four characters that it begins with.
+enum class MessageKind : std::uint8_t {
+  hello,        ///< HELO, from the process: the protocol's version as number; its name and version
+  test_case,    ///< CASE, to the process: a one-node ONNX model
+  done,         ///< DONE, from the process: the output as a TensorProto
+  unsupported,  ///< SKIP, from the process: the reason
+  rejected,     ///< DENY, from the process: the reason
+};
+
+struct Message {
+  MessageKind kind = MessageKind::hello;
+  std::uint32_t number = 0;  ///< of the case: answers repeat it
+  std::string payload;
+};
+
+/// Characters, number and payload size as three little-endian words, in front of every payload.
+inline constexpr std::size_t kMessageHeader = 12;
+/// The largest payload that is taken: a tensor at its limit, and what is around it.
+inline constexpr std::uint32_t kLargestPayload = (std::uint32_t{1} << 30) + (std::uint32_t{1} << 20);
+
+/// What goes in front of a payload of `size` bytes.
+[[nodiscard]] std::string message_header(MessageKind kind, std::uint32_t number, std::size_t size);
+
+/// The message that `bytes` begin with, which is taken from them; nothing while it is incomplete. Errors,
+/// from the first wrong byte on: what is no message, and a size above kLargestPayload.
+[[nodiscard]] Result<std::optional<Message>> take_message(std::string& bytes);
+
+/// Text of an unknown process as it may stand in a report: one line, at most 200 bytes, without control
+/// characters.
+[[nodiscard]] std::string reported_text(std::string_view text);
+
+}  // namespace qconform::backend

@@ -1,0 +1,182 @@
+// A backend as a process, for tests: right, or wrong in the way that its argument says at the case whose x has
+// 13 elements. With a second argument that is a folder, that one case; else what stdin asks.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "harness/backend/process_folder.h"
+#include "harness/backend/process_messages.h"
+#include "harness/backend/select.h"
+#include "harness/core/file.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_proto.h"
+#include "harness/run/execute.h"
+#include "harness/tests/rows.h"
+
+namespace {
+
+using namespace qconform;
+using backend::Message;
+using backend::MessageKind;
+
+constexpr std::size_t kManyBytes = std::size_t{1} << 20;
+
+void put(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) std::exit(9);
+  (void)std::fflush(stdout);
+}
+
+void put_message(MessageKind kind, std::uint32_t number, const std::string& payload) {
+  put(backend::message_header(kind, number, payload.size()) + payload);
+}
+
+struct Answer {
+  MessageKind kind;
+  std::string payload;
+};
+
+Answer answer_to(Backend& scalar, const Case& test_case) {
+  GuardedOutput output;
+  const Outcome outcome = execute(scalar, test_case, output);
+  if (const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome))
+    return {MessageKind::unsupported, unsupported->reason};
+  if (const auto* rejected = std::get_if<outcome::Rejected>(&outcome)) return {MessageKind::rejected, rejected->reason};
+  onnx::TensorProto proto;
+  write_tensor(std::get<outcome::Produced>(outcome).output, "y", proto);
+  return {MessageKind::done, *message_bytes(proto)};
+}
+
+[[noreturn]] void hang() {
+  for (;;) (void)pause();
+}
+
+// Leaves a process that has no parent here and no part in this one's group or session.
+[[noreturn]] void leave_a_daemon(const char* file) {
+  if (fork() == 0) {
+    (void)setsid();
+    if (fork() == 0) {
+      std::FILE* note = std::fopen(file, "we");
+      if (note != nullptr) {
+        (void)std::fprintf(note, "%d\n", static_cast<int>(getpid()));
+        (void)std::fclose(note);
+      }
+      hang();
+    }
+    _exit(0);
+  }
+  (void)wait(nullptr);
+  hang();
+}
+
+[[noreturn]] void flood(std::FILE* stream) {
+  const std::string much(kManyBytes, '*');
+  while (std::fwrite(much.data(), 1, much.size(), stream) == much.size()) continue;
+  std::exit(9);
+}
+
+[[noreturn]] void devour() {
+  std::vector<char*> held;
+  for (;;) {
+    char* memory = static_cast<char*>(std::malloc(kManyBytes));
+    if (memory == nullptr) hang();
+    std::memset(memory, 1, kManyBytes);
+    held.push_back(memory);
+  }
+}
+
+// What is wrong wherever cases come from.
+void go_wrong(const std::string& how, const char* file) {
+  if (how == "hangs") hang();
+  if (how == "exits") std::exit(3);
+  if (how == "segfaults") {
+    (void)std::fputs("about to fail\n", stderr);
+    (void)signal(SIGSEGV, SIG_DFL);  // a sanitizer has its own
+    (void)raise(SIGSEGV);
+  }
+  if (how == "devours") devour();
+  if (how == "floods-stderr") flood(stderr);
+  if (how == "leaves-a-daemon") leave_a_daemon(file);
+}
+
+// What is wrong with messages; false where the right answer follows.
+bool answer_wrong(const std::string& how, const Message& request, const Answer& right) {
+  const std::string header = backend::message_header(right.kind, request.number, right.payload.size());
+  if (how == "garbage") return put("Traceback: no such thing\n"), true;
+  if (how == "exits-in-the-answer") return put(header + right.payload.substr(0, 2)), std::exit(0), true;
+  if (how == "huge") return put(backend::message_header(MessageKind::done, request.number, 0xFFFFFFFFU)), true;
+  if (how == "closes-stdout") return (void)fclose(stdout), hang(), true;
+  if (how == "endless") return put(header + right.payload + "****"), flood(stdout), true;
+  if (how == "wrong-number") return put_message(right.kind, request.number - 1, right.payload), true;
+  if (how == "no-tensor") return put_message(MessageKind::done, request.number, "\x08\x02garbage"), true;
+  if (how == "answers-twice") put(header + right.payload + header + right.payload);
+  if (how == "speaks-much") (void)std::fputs(std::string(kManyBytes * 3, '.').c_str(), stderr);
+  return how == "answers-twice";
+}
+
+bool is_the_one(const Case& test_case) {
+  const Tensor* x = test_case.input(0);
+  return x != nullptr && x->elements() == qconform::testing::Rows::kHostile;
+}
+
+int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
+  put_message(MessageKind::hello, backend::kProcessProtocol, "test child 1.0");
+  std::string bytes;
+  for (std::vector<char> block(std::size_t{1} << 16);;) {
+    const ssize_t count = read(STDIN_FILENO, block.data(), block.size());
+    if (count <= 0) return 0;
+    bytes.append(block.data(), static_cast<std::size_t>(count));
+    auto request = backend::take_message(bytes);
+    if (!request) return 9;
+    if (!*request) continue;
+    const auto test_case = case_from_model((*request)->payload);
+    if (!test_case) return 9;
+    const bool wrong = is_the_one(*test_case);
+    if (wrong) go_wrong(how, file);
+    const Answer right = answer_to(scalar, *test_case);
+    if (wrong && answer_wrong(how, **request, right)) continue;
+    put_message(right.kind, (*request)->number, right.payload);
+  }
+}
+
+int answer_folder(Backend& scalar, const std::string& how, const std::filesystem::path& folder, const char* file) {
+  const auto cases = read_case_folder(folder);
+  if (!cases || cases->size() != 1) return 9;
+  if (is_the_one(cases->front())) {
+    go_wrong(how, file);
+    if (how == "no-file") return 0;
+  }
+  const Answer right = answer_to(scalar, cases->front());
+  (void)std::printf("a line before\n%s\n", right.kind == MessageKind::done ? "computed" : right.payload.c_str());
+  if (right.kind == MessageKind::unsupported) return backend::kExitUnsupported;
+  if (right.kind == MessageKind::rejected) return backend::kExitRejected;
+  const bool damaged = how == "no-tensor" && is_the_one(cases->front());
+  return write_file(folder / "test_data_set_0" / "output_0.pb", damaged ? "garbage" : right.payload) ? 0 : 9;
+}
+
+}  // namespace
+
+// usage: process_child HOW [FILE [FOLDER]]; FILE: where the daemon notes its number, or -
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "right";
+  const char* file = argc > 2 ? argv[2] : "-";
+  if (how == "says-nothing") hang();
+  if (how == "speaks-another-version") {
+    put_message(MessageKind::hello, backend::kProcessProtocol + 1, "too new");
+    hang();
+  }
+  auto scalar = backend::select("scalar", RoundingProfile::correctly_rounded);
+  if (!scalar) return 9;
+  return argc > 3 ? answer_folder(**scalar, how, argv[3], file) : answer_stdin(**scalar, how, file);
+}
