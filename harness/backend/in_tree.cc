@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/core/aligned_bytes.h"
 #include "harness/core/version.h"
 #include "harness/operators/operator.h"
 
@@ -23,6 +24,29 @@ class PreparedInTree final : public PreparedCase {
   std::unique_ptr<reference::PreparedNode> node_;
 };
 
+// In memory of its own, aligned as a framework's.
+class RepeatedInTree final : public RepeatedRun {
+ public:
+  RepeatedInTree(const Case& test_case, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node)
+      : output_{lowered.output_type(), lowered.output_shape(), {}},
+        node_(std::move(node)),
+        x_(test_case.input(0)->bytes),
+        y_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))) {}
+
+  void run() override { node_->run(x_.bytes(), y_.bytes()); }
+  [[nodiscard]] Outcome outcome() override {
+    output_.bytes.assign(y_.bytes().begin(), y_.bytes().end());
+    return outcome::Produced{output_};
+  }
+  [[nodiscard]] RunSetting setting() const override { return {}; }
+
+ private:
+  Tensor output_;
+  std::unique_ptr<reference::PreparedNode> node_;
+  AlignedBytes x_;
+  AlignedBytes y_;
+};
+
 // "avx2 has no kernel for DequantizeLinear: float8e4m3fn to float16 [block_size 32]"
 std::string no_kernel(const char* kernels, const Case& test_case, const Lowered& lowered) {
   std::string text = std::string(kernels) + " has no kernel for " + test_case.op_type + ": " +
@@ -41,6 +65,16 @@ class InTree final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    return prepare_as<PreparedInTree, Preparation>(test_case);
+  }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& /*wanted*/) override {
+    return prepare_as<RepeatedInTree, RepeatedPreparation>(test_case);
+  }
+
+ private:
+  template <typename Prepared, typename Either>
+  Either prepare_as(const Case& test_case) {
     const Classification classification = classify(test_case);
     if (!classification.lowered || classification.value_is_open) {
       return outcome::Rejected{classification.deciding_remark()->text()};
@@ -48,10 +82,9 @@ class InTree final : public Backend {
     const Lowered& lowered = *classification.lowered;
     auto node = lowered.prepare(kernels_, profile_);
     if (!node) return outcome::Unsupported{no_kernel(kernels_.name, test_case, lowered)};
-    return std::make_unique<PreparedInTree>(test_case, lowered, std::move(node));
+    return std::make_unique<Prepared>(test_case, lowered, std::move(node));
   }
 
- private:
   const reference::KernelSet& kernels_;
   RoundingProfile profile_;
   BackendInfo info_;

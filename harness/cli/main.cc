@@ -34,6 +34,7 @@ int run_command(int argc, char** argv) {
   add_shrink(app, action);
   add_audit(app, action);
   add_export(app, action);
+  add_bench(app, action);
   add_list(app, action);
   try {
     app.parse(argc, argv);

@@ -44,6 +44,15 @@ void ProgressLine::update(const Progress& progress) {
   shown_ = on_terminal_;
 }
 
+void ProgressLine::update(const std::string& text) {
+  const auto now = Clock::now();
+  if (!on_terminal_ || now < next_) return;
+  next_ = now + std::chrono::milliseconds(200);
+  fmt::print(stderr, "\r\033[K{}", text);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
 void ProgressLine::clear() {
   if (shown_) fmt::print(stderr, "\r\033[K");
   shown_ = false;

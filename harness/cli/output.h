@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string>
 
 #include "harness/core/error.h"
 #include "harness/run/campaign.h"
@@ -27,6 +28,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
+  /// The same with any text; elsewhere than on a terminal nothing.
+  void update(const std::string& text);
   void clear();
 
  private:

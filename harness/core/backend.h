@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/layout.h"
 #include "harness/core/outcome.h"
 
 namespace qconform {
@@ -58,6 +60,30 @@ class Worker {
 /// What prepare comes to: ready to run, or a clean refusal.
 using Preparation = std::variant<std::unique_ptr<PreparedCase>, outcome::Unsupported, outcome::Rejected>;
 
+/// How a case is to be run where speed counts.
+struct RunSetting {
+  Layout layout = Layout::channels_first;  ///< of x and y
+  int threads = 1;
+};
+
+/// A case set up to be run again and again, on tensors that lie where the implementation wants them.
+class RepeatedRun {
+ public:
+  RepeatedRun() = default;
+  RepeatedRun(const RepeatedRun&) = delete;
+  RepeatedRun& operator=(const RepeatedRun&) = delete;
+  virtual ~RepeatedRun() = default;
+
+  /// The computation from x to y and nothing else: what a model in use would spend on the node.
+  virtual void run() = 0;
+  /// What the last run came to. The output is as a Case has it, channels first.
+  [[nodiscard]] virtual Outcome outcome() = 0;
+  /// What was granted of the setting asked for.
+  [[nodiscard]] virtual RunSetting setting() const = 0;
+};
+
+using RepeatedPreparation = std::variant<std::unique_ptr<RepeatedRun>, outcome::Unsupported, outcome::Rejected>;
+
 class Backend {
  public:
   Backend() = default;
@@ -72,6 +98,12 @@ class Backend {
   /// outlive what is prepared.
   [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, const InputMemory& /*inputs*/) {
     return prepare(test_case);
+  }
+  /// For benchmarks. A backend that lacks the layout or the threads asked for sets the case up with what
+  /// it has. nullopt for one that does not tell its run apart from what is done around it.
+  [[nodiscard]] virtual std::optional<RepeatedPreparation> prepare_repeated(const Case& /*test_case*/,
+                                                                            const RunSetting& /*wanted*/) {
+    return std::nullopt;
   }
   /// The worker that cases run in; null for a backend of this process.
   [[nodiscard]] virtual Worker* worker() { return nullptr; }

@@ -4,23 +4,12 @@
 
 namespace qconform::libraries {
 
-namespace {
-
-template <typename Either>
-Either refuse_as(const Case& test_case, std::string message) {
-  if (classify(test_case).expectation() == Expectation::valid)
-    return outcome::Unsupported{one_line(std::move(message))};
-  return outcome::Rejected{one_line(std::move(message))};
-}
-
-}  // namespace
-
 Preparation refused(const Case& test_case, std::string message) {
-  return refuse_as<Preparation>(test_case, std::move(message));
+  return refused_as<Preparation>(test_case, std::move(message));
 }
 
 Outcome refusal(const Case& test_case, std::string message) {
-  return refuse_as<Outcome>(test_case, std::move(message));
+  return refused_as<Outcome>(test_case, std::move(message));
 }
 
 std::string one_line(std::string message) {

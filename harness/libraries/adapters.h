@@ -16,25 +16,32 @@ namespace qconform::libraries {
 [[nodiscard]] backend::Library xnnpack();
 [[nodiscard]] backend::Library opencv();
 
+/// A library's message on one line, at most 200 bytes.
+[[nodiscard]] std::string one_line(std::string message);
+
 /// What a library's refusal of the case comes to: a valid case is not supported, any other is
-/// rejected. `message` is the library's, or says what its interface cannot express.
+/// rejected. `message` is the library's, or says what its interface cannot express. `Either` is
+/// Preparation, RepeatedPreparation or Outcome.
+template <typename Either>
+[[nodiscard]] Either refused_as(const Case& test_case, std::string message) {
+  if (classify(test_case).expectation() == Expectation::valid)
+    return outcome::Unsupported{one_line(std::move(message))};
+  return outcome::Rejected{one_line(std::move(message))};
+}
 [[nodiscard]] Preparation refused(const Case& test_case, std::string message);
 [[nodiscard]] Outcome refusal(const Case& test_case, std::string message);
 
 /// For a library whose interface states geometry and parameters, not ONNX's attributes: hands the
 /// parsed node to `prepare`, which takes every type of NodeDescription by reference. A case out of
 /// contract has no form there, nor one whose values are open (rules C21, Q5), and both are rejected.
-template <typename Prepare>
-[[nodiscard]] Preparation prepare_described(const Case& test_case, Prepare prepare) {
+template <typename Either = Preparation, typename Prepare>
+[[nodiscard]] Either prepare_described(const Case& test_case, Prepare prepare) {
   const Classification classification = classify(test_case);
   if (!classification.lowered || classification.value_is_open) {
     return outcome::Rejected{classification.deciding_remark()->text()};
   }
-  return std::visit([&](const auto* node) -> Preparation { return prepare(*node); },
+  return std::visit([&](const auto* node) -> Either { return prepare(*node); },
                     classification.lowered->description());
 }
-
-/// A library's message on one line, at most 200 bytes.
-[[nodiscard]] std::string one_line(std::string message);
 
 }  // namespace qconform::libraries

@@ -20,7 +20,7 @@ namespace {
 
 using Dimensions = dnnl::memory::dims;
 using Type = dnnl::memory::data_type;
-using Layout = dnnl::memory::format_tag;
+using Tag = dnnl::memory::format_tag;
 
 struct InstructionSet {
   std::string_view name;
@@ -47,11 +47,16 @@ Type type_of(ElementType type) {
   return type == ElementType::int8 ? Type::s8 : Type::s32;
 }
 
+Tag plain_tag(std::size_t axes, Layout layout) {
+  constexpr std::array kChannelsFirst{Tag::ncw, Tag::nchw, Tag::ncdhw};
+  constexpr std::array kChannelsLast{Tag::nwc, Tag::nhwc, Tag::ndhwc};
+  return (layout == Layout::channels_first ? kChannelsFirst : kChannelsLast)[axes - 1];
+}
+
 // Axes in the order that ONNX has them.
-Layout channels_first(std::size_t axes, bool with_groups) {
-  constexpr std::array kPlain{Layout::ncw, Layout::nchw, Layout::ncdhw};
-  constexpr std::array kGroupedWeights{Layout::goiw, Layout::goihw, Layout::goidhw};
-  return with_groups ? kGroupedWeights[axes - 1] : kPlain[axes - 1];
+Tag weights_tag(std::size_t axes) {
+  constexpr std::array kGrouped{Tag::goiw, Tag::goihw, Tag::goidhw};
+  return kGrouped[axes - 1];
 }
 
 struct Shapes {
@@ -76,21 +81,24 @@ Shapes shapes_of(const reference::ConvolutionGeometry& g) {
   return s;
 }
 
-class PreparedConvolution final : public PreparedCase {
+// The primitive with its weights packed. The library chooses the layouts of x and y, unless channels come last:
+// then it takes them where they are.
+class PackedConvolution {
  public:
-  PreparedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Case& test_case, const Convolution& node,
-                      const Tensor& x, const Tensor& w)
-      : engine_(engine), stream_(stream), case_(test_case), x_(x), node_type_(node.output_type) {
+  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node, const Tensor& x,
+                    const Tensor& w, Layout layout)
+      : engine_(engine), stream_(stream), layout_(layout) {
     const Shapes shapes = shapes_of(node.operands.geometry);
     const std::size_t axes = node.operands.geometry.axes.size();
-    x_plain_ = {shapes.x, type_of(x.type), channels_first(axes, false)};
-    y_plain_ = {shapes.y, type_of(node.output_type), channels_first(axes, false)};
+    const Tag plain = plain_tag(axes, layout);
+    x_plain_ = {shapes.x, type_of(x.type), plain};
+    y_plain_ = {shapes.y, type_of(node.output_type), plain};
     const bool has_bias = !node.operands.bias.empty();
-    // The library chooses the layouts.
-    const dnnl::memory::desc x_any(shapes.x, type_of(x.type), Layout::any);
-    const dnnl::memory::desc w_any(shapes.w, Type::s8, Layout::any);
-    const dnnl::memory::desc y_any(shapes.y, type_of(node.output_type), Layout::any);
-    const dnnl::memory::desc bias_plain(shapes.bias, Type::s32, Layout::a);
+    const Tag chosen = layout == Layout::channels_last ? plain : Tag::any;
+    const dnnl::memory::desc x_any(shapes.x, type_of(x.type), chosen);
+    const dnnl::memory::desc w_any(shapes.w, Type::s8, Tag::any);
+    const dnnl::memory::desc y_any(shapes.y, type_of(node.output_type), chosen);
+    const dnnl::memory::desc bias_plain(shapes.bias, Type::s32, Tag::a);
     constexpr auto kInference = dnnl::prop_kind::forward_inference;
     constexpr auto kDirect = dnnl::algorithm::convolution_direct;
     using Descriptor = dnnl::convolution_forward::desc;
@@ -101,22 +109,28 @@ class PreparedConvolution final : public PreparedCase {
                                                    shapes.dilations, shapes.pads_begin, shapes.pads_end);
     chosen_ = dnnl::convolution_forward::primitive_desc(descriptor, attributes(node), engine_);
     convolution_ = dnnl::convolution_forward(chosen_);
-    pack(dnnl::memory::desc(shapes.w, Type::s8, channels_first(axes, true)), w);
+    pack(dnnl::memory::desc(shapes.w, Type::s8, weights_tag(axes)), w);
     if (has_bias) {
       bias_ = dnnl::memory(bias_plain, engine_);
       std::memcpy(bias_.get_data_handle(), node.operands.bias.data(), node.operands.bias.size() * sizeof(std::int32_t));
     }
     x_zero_point_ = zero_point(node.operands.x_zero_point);
     y_zero_point_ = zero_point(node.output_zero_point);
+    place_tensors();
   }
 
-  void run(OutputSink& sink) override {
-    try {
-      convolve(sink);
-    } catch (const dnnl::error& error) {
-      sink.refuse(refusal(case_, error.what()));
-    }
+  /// From x() to y(), in the layout asked for.
+  void run() {
+    if (reorder_x_) reorder_x_.execute(stream_, x_given_, x_used_);
+    convolution_.execute(stream_, arguments_);
+    if (reorder_y_) reorder_y_.execute(stream_, y_used_, y_given_);
+    stream_.wait();
   }
+
+  [[nodiscard]] Layout layout() const { return layout_; }
+  [[nodiscard]] std::span<std::byte> x() const { return bytes_of(x_given_); }
+  [[nodiscard]] std::span<std::byte> y() const { return bytes_of(y_given_); }
+  [[nodiscard]] Dimensions y_shape() const { return y_plain_.dims(); }
 
  private:
   static dnnl::primitive_attr attributes(const Convolution& node) {
@@ -128,9 +142,13 @@ class PreparedConvolution final : public PreparedCase {
     return result;
   }
 
+  static std::span<std::byte> bytes_of(const dnnl::memory& memory) {
+    return {static_cast<std::byte*>(memory.get_data_handle()), memory.get_desc().get_size()};
+  }
+
   [[nodiscard]] dnnl::memory zero_point(std::int32_t value) const {
     if (value == 0) return {};
-    dnnl::memory memory({{1}, Type::s32, Layout::a}, engine_);
+    dnnl::memory memory({{1}, Type::s32, Tag::a}, engine_);
     std::memcpy(memory.get_data_handle(), &value, sizeof value);
     return memory;
   }
@@ -143,29 +161,23 @@ class PreparedConvolution final : public PreparedCase {
     stream_.wait();
   }
 
-  void convolve(OutputSink& sink) {
-    dnnl::memory x_plain(x_plain_, engine_);
-    if (!x_.bytes.empty()) std::memcpy(x_plain.get_data_handle(), x_.bytes.data(), x_.bytes.size());
-    dnnl::memory x(chosen_.src_desc(), engine_);
-    dnnl::reorder(x_plain, x).execute(stream_, x_plain, x);
-    dnnl::memory y(chosen_.dst_desc(), engine_);
-    std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w_}, {DNNL_ARG_DST, y}};
-    if (bias_) arguments.emplace(DNNL_ARG_BIAS, bias_);
-    if (x_zero_point_) arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, x_zero_point_);
-    if (y_zero_point_) arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, y_zero_point_);
-    convolution_.execute(stream_, arguments);
-    dnnl::memory y_plain(y_plain_, engine_);
-    dnnl::reorder(y, y_plain).execute(stream_, y, y_plain);
-    stream_.wait();
-    const std::span<std::byte> output = sink.allocate(node_type_, y_plain_.dims());
-    if (!output.empty()) std::memcpy(output.data(), y_plain.get_data_handle(), output.size());
+  // Where the library wants another layout than the one asked for, a reorder before or behind the convolution.
+  void place_tensors() {
+    x_given_ = dnnl::memory(x_plain_, engine_);
+    y_given_ = dnnl::memory(y_plain_, engine_);
+    x_used_ = chosen_.src_desc() == x_plain_ ? x_given_ : dnnl::memory(chosen_.src_desc(), engine_);
+    y_used_ = chosen_.dst_desc() == y_plain_ ? y_given_ : dnnl::memory(chosen_.dst_desc(), engine_);
+    if (chosen_.src_desc() != x_plain_) reorder_x_ = dnnl::reorder(x_given_, x_used_);
+    if (chosen_.dst_desc() != y_plain_) reorder_y_ = dnnl::reorder(y_used_, y_given_);
+    arguments_ = {{DNNL_ARG_SRC, x_used_}, {DNNL_ARG_WEIGHTS, w_}, {DNNL_ARG_DST, y_used_}};
+    if (bias_) arguments_.emplace(DNNL_ARG_BIAS, bias_);
+    if (x_zero_point_) arguments_.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, x_zero_point_);
+    if (y_zero_point_) arguments_.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, y_zero_point_);
   }
 
   const dnnl::engine& engine_;
   dnnl::stream& stream_;
-  const Case& case_;
-  const Tensor& x_;
-  ElementType node_type_;
+  Layout layout_;
   dnnl::memory::desc x_plain_;
   dnnl::memory::desc y_plain_;
   dnnl::convolution_forward::primitive_desc chosen_;
@@ -174,6 +186,74 @@ class PreparedConvolution final : public PreparedCase {
   dnnl::memory bias_;
   dnnl::memory x_zero_point_;
   dnnl::memory y_zero_point_;
+  dnnl::memory x_given_, x_used_;
+  dnnl::memory y_given_, y_used_;
+  dnnl::reorder reorder_x_;
+  dnnl::reorder reorder_y_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+class PreparedConvolution final : public PreparedCase {
+ public:
+  PreparedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case, ElementType y_type)
+      : packed_(std::move(packed)), case_(test_case), y_type_(y_type) {}
+
+  void run(OutputSink& sink) override {
+    try {
+      const Tensor& x = *case_.input(0);
+      if (!x.bytes.empty()) std::memcpy(packed_->x().data(), x.bytes.data(), x.bytes.size());
+      packed_->run();
+    } catch (const dnnl::error& error) {
+      sink.refuse(refusal(case_, error.what()));
+      return;
+    }
+    const std::span<std::byte> output = sink.allocate(y_type_, packed_->y_shape());
+    if (!output.empty()) std::memcpy(output.data(), packed_->y().data(), output.size());
+  }
+
+ private:
+  std::unique_ptr<PackedConvolution> packed_;
+  const Case& case_;
+  ElementType y_type_;
+};
+
+class RepeatedConvolution final : public RepeatedRun {
+ public:
+  RepeatedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case, ElementType y_type)
+      : packed_(std::move(packed)), case_(test_case), y_type_(y_type) {
+    const Tensor& x = *case_.input(0);
+    if (packed_->layout() == Layout::channels_last) {
+      to_channels_last(x, packed_->x());
+    } else if (!x.bytes.empty()) {
+      std::memcpy(packed_->x().data(), x.bytes.data(), x.bytes.size());
+    }
+  }
+
+  void run() override {
+    try {
+      packed_->run();
+    } catch (const dnnl::error& error) {
+      refusal_ = refusal(case_, error.what());
+    }
+  }
+  [[nodiscard]] Outcome outcome() override {
+    if (refusal_) return *refusal_;
+    const std::span<const std::byte> y = packed_->y();
+    Tensor output{y_type_, packed_->y_shape(), {}};
+    if (packed_->layout() == Layout::channels_last) {
+      to_channels_first(y, output);
+    } else {
+      output.bytes.assign(y.begin(), y.end());
+    }
+    return outcome::Produced{std::move(output)};
+  }
+  [[nodiscard]] RunSetting setting() const override { return {packed_->layout(), 1}; }
+
+ private:
+  std::unique_ptr<PackedConvolution> packed_;
+  const Case& case_;
+  ElementType y_type_;
+  std::optional<Outcome> refusal_;
 };
 
 // oneDNN takes one multiplier for each channel: the exact product and quotient, rounded to double and
@@ -195,40 +275,58 @@ class OneDnn final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    try {
-      return prepare_described(test_case, [&](const auto& node) { return prepare_node(test_case, node); });
-    } catch (const dnnl::error& error) {
-      return refused(test_case, std::string("oneDNN: ") + error.what());
-    }
+    return prepare_as<PreparedConvolution, Preparation>(test_case, Layout::channels_first);
+  }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& wanted) override {
+    return prepare_as<RepeatedConvolution, RepeatedPreparation>(test_case, wanted.layout);
   }
 
  private:
-  Preparation prepare_node(const Case& test_case, const reference::QLinearConv& node) {
-    auto scales = multipliers(node);
-    if (!scales) return outcome::Unsupported{"multiplier outside float32's normal range"};
-    if (test_case.input(4)->is_scalar()) scales->resize(std::min<std::size_t>(scales->size(), 1));
-    const ElementType y_type = test_case.input(7)->type;
-    return prepare_convolution(test_case, {node.operands, y_type, std::move(*scales), node.y_zero_point}, 3);
-  }
-  Preparation prepare_node(const Case& test_case, const reference::ConvInteger& node) {
-    return prepare_convolution(test_case, {node.operands, ElementType::int32, {}, 0}, 1);
-  }
-  Preparation prepare_node(const Case&, const reference::QuantizeLinear&) {
-    return outcome::Unsupported{"its reorder multiplies by the reciprocal of a scale"};
-  }
-  Preparation prepare_node(const Case&, const reference::DequantizeLinear&) {
-    return outcome::Unsupported{"only convolutions are lowered to oneDNN"};
+  template <typename Prepared, typename Either>
+  Either prepare_as(const Case& test_case, Layout layout) {
+    try {
+      return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
+        const Lowering lowering = lower(test_case, node);
+        if (!lowering) return outcome::Unsupported{lowering.error()};
+        const Tensor& x = *test_case.input(0);
+        auto packed = std::make_unique<PackedConvolution>(engine_, stream_, lowering->node, x, *lowering->w, layout);
+        return std::make_unique<Prepared>(std::move(packed), test_case, lowering->node.output_type);
+      });
+    } catch (const dnnl::error& error) {
+      return refused_as<Either>(test_case, std::string("oneDNN: ") + error.what());
+    }
   }
 
-  Preparation prepare_convolution(const Case& test_case, const Convolution& node, std::size_t w_position) {
-    const Tensor& w = *test_case.input(w_position);
-    if (w.type != ElementType::int8) return outcome::Unsupported{"weights of type " + name_of(w.type)};
+  struct Lowered {
+    Convolution node;
+    const Tensor* w;
+  };
+  using Lowering = tl::expected<Lowered, std::string>;  // or what the interface has no form for
+
+  static Lowering lower(const Case& test_case, const reference::QLinearConv& node) {
+    auto scales = multipliers(node);
+    if (!scales) return tl::unexpected<std::string>("multiplier outside float32's normal range");
+    if (test_case.input(4)->is_scalar()) scales->resize(std::min<std::size_t>(scales->size(), 1));
+    const ElementType y_type = test_case.input(7)->type;
+    return lower({node.operands, y_type, std::move(*scales), node.y_zero_point}, *test_case.input(3));
+  }
+  static Lowering lower(const Case& test_case, const reference::ConvInteger& node) {
+    return lower({node.operands, ElementType::int32, {}, 0}, *test_case.input(1));
+  }
+  static Lowering lower(const Case&, const reference::QuantizeLinear&) {
+    return tl::unexpected<std::string>("its reorder multiplies by the reciprocal of a scale");
+  }
+  static Lowering lower(const Case&, const reference::DequantizeLinear&) {
+    return tl::unexpected<std::string>("only convolutions are lowered to oneDNN");
+  }
+  static Lowering lower(Convolution node, const Tensor& w) {
+    if (w.type != ElementType::int8) return tl::unexpected<std::string>("weights of type " + name_of(w.type));
     for (const std::int32_t zero_point : node.operands.w_zero_point) {
-      if (zero_point != 0) return outcome::Unsupported{"weight zero points"};
+      if (zero_point != 0) return tl::unexpected<std::string>("weight zero points");
     }
-    const std::size_t axes = node.operands.geometry.axes.size();
-    if (axes > 3) return outcome::Unsupported{"more than 3 spatial dimensions"};
-    return std::make_unique<PreparedConvolution>(engine_, stream_, test_case, node, *test_case.input(0), w);
+    if (node.operands.geometry.axes.size() > 3) return tl::unexpected<std::string>("more than 3 spatial dimensions");
+    return Lowered{std::move(node), &w};
   }
 
   BackendInfo info_;

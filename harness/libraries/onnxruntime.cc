@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/core/aligned_bytes.h"
 #include "harness/libraries/adapters.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
@@ -139,14 +140,30 @@ struct Runtime {
   Owned<OrtMemoryInfo> memory;
 };
 
+// A tensor of the library over memory of ours.
+[[nodiscard]] std::optional<std::string> over(const Runtime& runtime, ElementType type,
+                                              std::span<const std::int64_t> shape, std::span<std::byte> memory,
+                                              Owned<OrtValue>& value) {
+  static std::byte nothing{};  // an address for tensors without elements
+  void* data = memory.empty() ? &nothing : memory.data();
+  return failure(runtime.api, runtime.api.CreateTensorWithDataAsOrtValue(
+                                  runtime.memory.get(), data, memory.size(), shape.data(), shape.size(),
+                                  static_cast<ONNXTensorElementDataType>(type), value.out()));
+}
+
+[[nodiscard]] std::optional<std::string> create_session(const Runtime& runtime, const std::string& model,
+                                                        Owned<OrtSession>& session) {
+  return failure(runtime.api, runtime.api.CreateSessionFromArray(runtime.environment.get(), model.data(), model.size(),
+                                                                 runtime.options.get(), session.out()));
+}
+
 class PreparedSession final : public PreparedCase {
  public:
   PreparedSession(const Runtime& runtime, const Case& test_case, std::vector<std::size_t> fed)
       : runtime_(runtime), api_(runtime.api), case_(test_case), fed_(std::move(fed)), session_(api_.ReleaseSession) {}
 
   [[nodiscard]] std::optional<std::string> create(const std::string& model) {
-    return failure(api_, api_.CreateSessionFromArray(runtime_.environment.get(), model.data(), model.size(),
-                                                     runtime_.options.get(), session_.out()));
+    return create_session(runtime_, model, session_);
   }
 
   void run(OutputSink& sink) override {
@@ -163,12 +180,8 @@ class PreparedSession final : public PreparedCase {
       const Tensor& tensor = *case_.inputs[position];
       auto& value = *values.emplace_back(std::make_unique<Owned<OrtValue>>(api_.ReleaseValue));
       // The interface takes a pointer to changeable memory for inputs too; they are not changed.
-      void* data = tensor.bytes.empty() ? static_cast<void*>(&nothing_) : const_cast<std::byte*>(tensor.bytes.data());
-      auto failed =
-          failure(api_, api_.CreateTensorWithDataAsOrtValue(
-                            runtime_.memory.get(), data, tensor.bytes.size(), tensor.shape.data(), tensor.shape.size(),
-                            static_cast<ONNXTensorElementDataType>(tensor.type), value.out()));
-      if (failed) return failed;
+      const std::span<std::byte> bytes(const_cast<std::byte*>(tensor.bytes.data()), tensor.bytes.size());
+      if (auto failed = over(runtime_, tensor.type, tensor.shape, bytes, value)) return failed;
       inputs.push_back(value.get());
       names.push_back(all_names[position].c_str());
     }
@@ -207,7 +220,54 @@ class PreparedSession final : public PreparedCase {
   const Case& case_;
   std::vector<std::size_t> fed_;
   Owned<OrtSession> session_;
-  std::byte nothing_{};  ///< an address for tensors without elements
+};
+
+// One input, and an output that stays where it is: the session's run and no copy around it.
+class RepeatedSession final : public RepeatedRun {
+ public:
+  RepeatedSession(const Runtime& runtime, const Case& test_case, Tensor output)
+      : runtime_(runtime),
+        case_(test_case),
+        output_(std::move(output)),
+        x_memory_(test_case.input(0)->bytes),
+        y_memory_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))),
+        session_(runtime.api.ReleaseSession),
+        x_(runtime.api.ReleaseValue),
+        y_(runtime.api.ReleaseValue),
+        x_name_(input_names(test_case).front()) {}
+
+  [[nodiscard]] std::optional<std::string> create(const std::string& model) {
+    const Tensor& x = *case_.input(0);
+    if (auto failed = create_session(runtime_, model, session_)) return failed;
+    if (auto failed = over(runtime_, x.type, x.shape, x_memory_.bytes(), x_)) return failed;
+    return over(runtime_, output_.type, output_.shape, y_memory_.bytes(), y_);
+  }
+
+  void run() override {
+    const char* x_name = x_name_.c_str();
+    const char* y_name = kOutputName;
+    const OrtValue* x = x_.get();
+    OrtStatus* status = runtime_.api.Run(session_.get(), nullptr, &x_name, &x, 1, &y_name, 1, y_.out());
+    if (status != nullptr) refusal_ = refusal(case_, *failure(runtime_.api, status));
+  }
+  [[nodiscard]] Outcome outcome() override {
+    if (refusal_) return *refusal_;
+    output_.bytes.assign(y_memory_.bytes().begin(), y_memory_.bytes().end());
+    return outcome::Produced{output_};
+  }
+  [[nodiscard]] RunSetting setting() const override { return {}; }
+
+ private:
+  const Runtime& runtime_;
+  const Case& case_;
+  Tensor output_;
+  AlignedBytes x_memory_;
+  AlignedBytes y_memory_;
+  Owned<OrtSession> session_;
+  Owned<OrtValue> x_;
+  Owned<OrtValue> y_;
+  std::string x_name_;
+  std::optional<Outcome> refusal_;
 };
 
 // The data, as in a model in use: weights and parameters are constants that the runtime may repack.
@@ -234,6 +294,21 @@ class OnnxRuntime final : public Backend {
     if (!model) return refused(test_case, model.error().text());
     auto session = std::make_unique<PreparedSession>(*runtime_, test_case, fed);
     if (auto message = session->create(*model)) return refused(test_case, std::move(*message));
+    return session;
+  }
+
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& /*wanted*/) override {
+    const Classification classification = classify(test_case);
+    const std::vector<std::size_t> fed = data_inputs(test_case);
+    // What has no output to lay out beforehand is run as any case.
+    if (!classification.lowered || fed != std::vector<std::size_t>{0}) return std::nullopt;
+    const auto model = case_to_fed_model(test_case, fed);
+    if (!model) return refused_as<RepeatedPreparation>(test_case, model.error().text());
+    const Lowered& lowered = *classification.lowered;
+    auto session = std::make_unique<RepeatedSession>(*runtime_, test_case,
+                                                     Tensor{lowered.output_type(), lowered.output_shape(), {}});
+    if (auto message = session->create(*model)) return refused_as<RepeatedPreparation>(test_case, *message);
     return session;
   }
 

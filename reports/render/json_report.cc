@@ -4,25 +4,13 @@
 
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "harness/operators/case_text.h"
+#include "reports/render/environment_json.h"
 
 namespace qconform::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json environment_json(const Environment& environment) {
-  return {{"version", environment.version},
-          {"commit", environment.commit},
-          {"compiler", environment.compiler},
-          {"cpu", environment.cpu},
-          {"operating_system", environment.operating_system},
-          {"started", environment.started},
-          {"kernels", environment.kernels},
-          {"kernels_not_run", environment.kernels_not_run}};
-}
 
 Json coverage_json(const CombinationCoverage& coverage) {
   return {{"model", coverage.model},           {"strength", coverage.strength}, {"parameters", coverage.parameters},

@@ -1,0 +1,218 @@
+// Benchmarks of tiny layers: their structure and their judgement. No test here looks at how long anything
+// took, beyond that it took some time.
+#include "harness/bench/bench.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "harness/backend/select.h"
+#include "harness/core/layout.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+Contestant named(const std::string& name) {
+  return {name, [name] {
+            backend::IsolationPolicy here;
+            here.which = backend::IsolationPolicy::Which::none;
+            return backend::select(name, RoundingProfile::correctly_rounded, here);
+          }};
+}
+
+// Ends its process when it is run.
+class Exiting final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case&) override { return std::make_unique<Run>(); }
+
+ private:
+  class Run final : public PreparedCase {
+    void run(OutputSink&) override { _exit(3); }
+  };
+  BackendInfo info_{"exiting", "1", "test"};
+};
+
+// Grants whatever is asked for, and computes what it is told.
+class Obedient final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case&) override { return outcome::Unsupported{"runs repeatedly only"}; }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& wanted) override {
+    return std::make_unique<Run>(test_case, wanted);
+  }
+
+ private:
+  class Run final : public RepeatedRun {
+   public:
+    Run(const Case& test_case, const RunSetting& granted) : case_(test_case), granted_(granted) {}
+    void run() override { output_ = classify(case_).lowered->evaluate(RoundingProfile::correctly_rounded); }
+    [[nodiscard]] Outcome outcome() override { return outcome::Produced{output_}; }
+    [[nodiscard]] RunSetting setting() const override { return granted_; }
+
+   private:
+    const Case& case_;
+    RunSetting granted_;
+    Tensor output_;
+  };
+  BackendInfo info_{"obedient", "1", "test"};
+};
+
+Result<BenchResult> bench(const std::string& layers, const std::vector<Contestant>& contestants,
+                          const RunSetting& wanted = {}) {
+  auto source = open_layers(layers, {});
+  if (!source) return tl::unexpected(source.error());
+  std::vector<LayerSource> sources;
+  sources.push_back(std::move(*source));
+  RoundOptions options;
+  options.place.wanted = wanted;
+  options.seconds = 0.002;
+  BenchResult result;
+  result.seed = 1;
+  const auto ran = run_bench(sources, contestants, options, {}, result);
+  if (!ran) return tl::unexpected(ran.error());
+  return result;
+}
+
+TEST(Bench, TimesEveryBackendInEveryRound) {
+  const auto result = bench("3x3 4->6 @7", {named("scalar"), named("scalar@ort-f32"), named("scalar")});
+  ASSERT_TRUE(result) << result.error().text();
+  ASSERT_EQ(result->layers.size(), 1U);
+  const LayerResult& layer = result->layers[0];
+  EXPECT_EQ(layer.macs, 7 * 7 * 6 * 4 * 9);
+  EXPECT_EQ(layer.bytes, 4 * 49 + 6 * 49);
+  ASSERT_EQ(layer.timings.size(), 3U);
+  for (const Timing& timing : layer.timings) {
+    EXPECT_EQ(timing.verdict.kind, VerdictKind::pass);
+    EXPECT_TRUE(timing.counts());
+    EXPECT_EQ(timing.rounds.size(), layer.timings[0].rounds.size());
+    EXPECT_GE(timing.runs, timing.rounds.size());
+    EXPECT_GT(timing.minimum, 0);
+    EXPECT_LE(timing.minimum, timing.lower_quartile);
+    EXPECT_LE(timing.lower_quartile, timing.median);
+    EXPECT_LE(timing.median, timing.upper_quartile);
+  }
+  ASSERT_EQ(layer.ratios.size(), 2U);
+  for (const Ratio& ratio : layer.ratios) {
+    EXPECT_TRUE(ratio.counts);
+    EXPECT_LE(ratio.speed.low, ratio.speed.value);
+    EXPECT_LE(ratio.speed.value, ratio.speed.high);
+  }
+}
+
+TEST(Bench, MarksAWrongKernelAndLeavesItOutOfTheMeans) {
+  const auto result = bench("3x3 8->8 @6", {named("scalar"), named("defect:pair-sat-i16")});
+  ASSERT_TRUE(result) << result.error().text();
+  const LayerResult& layer = result->layers[0];
+  EXPECT_EQ(layer.timings[1].verdict.kind, VerdictKind::wrong);
+  EXPECT_TRUE(layer.timings[1].timed());
+  EXPECT_FALSE(layer.timings[1].counts());
+  ASSERT_EQ(layer.ratios.size(), 1U);
+  EXPECT_FALSE(layer.ratios[0].counts);
+  ASSERT_FALSE(result->means.empty());
+  EXPECT_EQ(result->means[0].layers, "all");
+  EXPECT_EQ(result->means[0].counted, 0U);
+  EXPECT_EQ(result->means[0].left_out, 1U);
+}
+
+TEST(Bench, OutlivesABackendThatEndsItsProcess) {
+  const Contestant exiting{"exiting", []() -> Result<std::unique_ptr<Backend>> { return std::make_unique<Exiting>(); }};
+  const auto result = bench("1x1 4->4 @3", {named("scalar"), exiting});
+  ASSERT_TRUE(result) << result.error().text();
+  const LayerResult& layer = result->layers[0];
+  EXPECT_EQ(layer.timings[1].verdict.kind, VerdictKind::exited);
+  EXPECT_FALSE(layer.timings[1].timed());
+  EXPECT_TRUE(layer.timings[0].counts());
+  EXPECT_TRUE(layer.ratios.empty());
+}
+
+TEST(Bench, SaysWhatWasGranted) {
+  const Contestant obedient{"obedient",
+                            []() -> Result<std::unique_ptr<Backend>> { return std::make_unique<Obedient>(); }};
+  const auto result = bench("3x3 4->4 @5", {obedient, named("defect:half-away")}, {Layout::channels_last, 2});
+  ASSERT_TRUE(result) << result.error().text();
+  const LayerResult& layer = result->layers[0];
+  EXPECT_EQ(layer.timings[0].setting.layout, Layout::channels_last);
+  EXPECT_EQ(layer.timings[0].setting.threads, 2);
+  EXPECT_EQ(layer.timings[0].verdict.kind, VerdictKind::pass);
+  // One that knows nothing of layouts runs as a case says.
+  EXPECT_EQ(layer.timings[1].setting.layout, Layout::channels_first);
+  EXPECT_EQ(layer.timings[1].setting.threads, 1);
+}
+
+TEST(Bench, RefusesABackendThatIsNotThere) {
+  const auto result = bench("1x1 4->4 @3", {named("scalar"), named("nothing")});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().text(), HasSubstr("no backend \"nothing\""));
+}
+
+TEST(Bench, MeansGoOverTheirKindOfLayer) {
+  BenchResult result;
+  result.seed = 1;
+  result.backends.resize(2);
+  const auto add = [&](LayerKind kind, std::int64_t macs, double other) {
+    LayerResult layer;
+    layer.set = "net";
+    layer.kind = kind;
+    layer.macs = macs;
+    layer.count = 3;
+    layer.timings.resize(2);
+    layer.timings[0].rounds = {1, 1, 1};
+    layer.timings[0].median = 1;
+    layer.timings[1].rounds = {other, other, other};
+    layer.timings[1].median = other;
+    result.layers.push_back(layer);
+  };
+  add(LayerKind::dense, 50'000'000, 2);
+  add(LayerKind::dense, 1'000'000, 8);
+  add(LayerKind::depthwise, 1'000'000, 4);
+  summarize(result, {LayerSource{"net", {}, true}});
+  std::map<std::string, double> means;
+  for (const Mean& mean : result.means) means[mean.layers] = mean.speed.value;
+  EXPECT_EQ(means.size(), 4U);
+  EXPECT_NEAR(means["all"], 4, 1e-12);
+  EXPECT_NEAR(means["dense"], 4, 1e-12);
+  EXPECT_NEAR(means["above 40 MMAC"], 2, 1e-12);
+  EXPECT_NEAR(means["depthwise"], 4, 1e-12);
+  ASSERT_EQ(result.networks.size(), 1U);
+  EXPECT_DOUBLE_EQ(*result.networks[0].seconds[0], 9);
+  EXPECT_DOUBLE_EQ(*result.networks[0].seconds[1], 42);
+}
+
+TEST(Bench, ChoosesProcessorsThatItMayUse) {
+  const auto one = choose_cpus(1);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->size(), 1U);
+  EXPECT_FALSE(choose_cpus(0));
+  const auto many = choose_cpus(1 << 20);
+  ASSERT_FALSE(many);
+  EXPECT_THAT(many.error().text(), HasSubstr("--threads"));
+}
+
+TEST(Layout, TurnsThereAndBack) {
+  const std::vector<std::int32_t> values{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  for (const ElementType type : {ElementType::int8, ElementType::int32}) {
+    Tensor tensor{type, {2, 3, 1, 2}, {}};
+    const auto size = static_cast<std::size_t>(bits_of(type) / 8);
+    tensor.bytes.resize(values.size() * size);
+    for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(tensor.bytes.data() + i * size, &values[i], size);
+    std::vector<std::byte> last(tensor.bytes.size());
+    to_channels_last(tensor, last);
+    Tensor seen{type, {2, 1, 2, 3}, last};
+    EXPECT_EQ(integer_at(seen, 1), 2) << "channel 1 of position 0";
+    EXPECT_EQ(integer_at(seen, 3), 1) << "channel 0 of position 1";
+    EXPECT_EQ(integer_at(seen, 6), 6) << "the second of the batch";
+    Tensor back{type, tensor.shape, {}};
+    to_channels_first(last, back);
+    EXPECT_EQ(back, tensor);
+  }
+}
+
+}  // namespace
+}  // namespace qconform::bench

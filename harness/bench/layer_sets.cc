@@ -1,0 +1,147 @@
+#include "harness/bench/layer_sets.h"
+
+#include <algorithm>
+#include <array>
+
+namespace qconform::bench {
+namespace {
+
+constexpr std::array kSets{
+    LayerSetInfo{"yardstick", "17 layers of ResNet-50 and MobileNetV2, from large dense to small depthwise ones",
+                 false},
+    LayerSetInfo{"resnet50", "ResNet-50 v1.5 at 224: 53 convolutions (stride in the 3x3)", true},
+    LayerSetInfo{"mobilenetv2", "MobileNetV2 1.0 at 224: 52 convolutions", true},
+    LayerSetInfo{"efficientnet-lite", "EfficientNet-Lite0 at 224: 49 convolutions", true},
+    LayerSetInfo{"conformer-1d", "the convolution modules of Conformer S, M and L, 10 s of audio: 1-D", false},
+};
+
+// Layers in their order; a shape that comes again is counted where it came first.
+class Network {
+ public:
+  void add(const LayerShape& shape) {
+    const auto known = std::find_if(layers_.begin(), layers_.end(),
+                                    [&](const CountedShape& layer) { return text_of(layer.shape) == text_of(shape); });
+    if (known != layers_.end()) {
+      ++known->count;
+    } else {
+      layers_.push_back({shape, 1});
+    }
+  }
+  void convolution(std::int64_t kernel, std::int64_t stride, std::int64_t in, std::int64_t out, std::int64_t size) {
+    add({{kernel, kernel}, {size, size}, stride, 1, in, out, 1});
+  }
+  void depthwise(std::int64_t kernel, std::int64_t stride, std::int64_t channels, std::int64_t size) {
+    add({{kernel, kernel}, {size, size}, stride, 1, channels, channels, channels});
+  }
+  [[nodiscard]] std::vector<CountedShape> layers() && { return std::move(layers_); }
+
+ private:
+  std::vector<CountedShape> layers_;
+};
+
+// He et al., Deep Residual Learning for Image Recognition, 2015, table 1; v1.5 has the stride in the 3x3.
+std::vector<CountedShape> resnet50() {
+  struct Stage {
+    std::int64_t blocks, width, size;  // size: of the stage's input
+  };
+  Network network;
+  network.convolution(7, 2, 3, 64, 224);
+  std::int64_t in = 64;
+  for (const auto& [blocks, width, first_size] : {Stage{3, 64, 56}, {4, 128, 56}, {6, 256, 28}, {3, 512, 14}}) {
+    std::int64_t size = first_size;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t stride = block == 0 && width > 64 ? 2 : 1;
+      network.convolution(1, 1, in, width, size);
+      network.convolution(3, stride, width, width, size);
+      network.convolution(1, 1, width, 4 * width, size / stride);
+      if (block == 0) network.convolution(1, stride, in, 4 * width, size);
+      in = 4 * width;
+      size /= stride;
+    }
+  }
+  return std::move(network).layers();
+}
+
+struct BlockGroup {
+  std::int64_t expansion, kernel, stride, out, blocks;
+};
+
+// Blocks of 1x1 expansion, depthwise, 1x1 projection between a stem and a head.
+std::vector<CountedShape> inverted_residuals(std::span<const BlockGroup> groups) {
+  Network network;
+  network.convolution(3, 2, 3, 32, 224);
+  std::int64_t in = 32;
+  std::int64_t size = 112;
+  for (const BlockGroup& group : groups) {
+    for (std::int64_t block = 0; block < group.blocks; ++block) {
+      const std::int64_t stride = block == 0 ? group.stride : 1;
+      const std::int64_t wide = in * group.expansion;
+      if (group.expansion != 1) network.convolution(1, 1, in, wide, size);
+      network.depthwise(group.kernel, stride, wide, size);
+      size /= stride;
+      network.convolution(1, 1, wide, group.out, size);
+      in = group.out;
+    }
+  }
+  network.convolution(1, 1, in, 1280, size);
+  return std::move(network).layers();
+}
+
+// Sandler et al., MobileNetV2, 2018, table 2.
+std::vector<CountedShape> mobilenetv2() {
+  static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 3, 2, 32, 3}, {6, 3, 2, 64, 4},
+                                      {6, 3, 1, 96, 3},           {6, 3, 2, 160, 3}, {6, 3, 1, 320, 1}};
+  return inverted_residuals(kGroups);
+}
+
+// Tan and Le, EfficientNet, 2019, table 1, without squeeze-and-excitation, as EfficientNet-Lite has it.
+std::vector<CountedShape> efficientnet_lite() {
+  static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2}, {6, 3, 2, 80, 3},
+                                      {6, 5, 1, 112, 3},          {6, 5, 2, 192, 4}, {6, 3, 1, 320, 1}};
+  return inverted_residuals(kGroups);
+}
+
+// Gulati et al., Conformer, 2020, table 1: dimensions and blocks; the kernel of 32 as 31, which has a middle. A
+// pointwise convolution to twice the width (for the gated linear unit), a depthwise one, a pointwise one.
+std::vector<CountedShape> conformer() {
+  struct Size {
+    std::int64_t width, blocks;
+  };
+  constexpr std::int64_t kFrames = 250;  // 10 s at 40 ms
+  std::vector<CountedShape> layers;
+  for (const auto& [width, blocks] : {Size{144, 16}, {256, 16}, {512, 17}}) {
+    layers.push_back({{{1}, {kFrames}, 1, 1, width, 2 * width, 1}, blocks});
+    layers.push_back({{{31}, {kFrames}, 1, 1, width, width, width}, blocks});
+    layers.push_back({{{1}, {kFrames}, 1, 1, width, width, 1}, blocks});
+  }
+  return layers;
+}
+
+std::vector<CountedShape> yardstick() {
+  static constexpr std::array kLayers{"7x7/2 3->64 @224",        "1x1 64->64 @56",        "3x3 64->64 @56",
+                                      "1x1 256->64 @56",         "3x3 128->128 @28",      "3x3 256->256 @14",
+                                      "1x1 1024->256 @14",       "3x3 512->512 @7",       "1x1 2048->512 @7",
+                                      "3x3/2 96 @112 depthwise", "3x3 144 @56 depthwise", "3x3 384 @14 depthwise",
+                                      "3x3 960 @7 depthwise",    "1x1 32->16 @112",       "1x1 96->24 @56",
+                                      "1x1 384->64 @14",         "1x1 960->160 @7"};
+  std::vector<CountedShape> layers;
+  for (const char* text : kLayers) layers.push_back({*parse_layer(text), 1});
+  return layers;
+}
+
+}  // namespace
+
+std::span<const LayerSetInfo> convolution_sets() {
+  return kSets;
+}
+
+std::optional<std::vector<CountedShape>> convolution_set(std::string_view name) {
+  if (name == "yardstick") return yardstick();
+  if (name == "resnet50") return resnet50();
+  if (name == "mobilenetv2") return mobilenetv2();
+  if (name == "efficientnet-lite") return efficientnet_lite();
+  if (name == "conformer-1d") return conformer();
+  return std::nullopt;
+}
+
+}  // namespace qconform::bench

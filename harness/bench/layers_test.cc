@@ -1,0 +1,122 @@
+// The layer sets against what is known of the networks, and the text of layers.
+#include "harness/bench/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/bench/layer_case.h"
+#include "harness/bench/layer_sets.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(LayerShape, IsReadAndWritten) {
+  for (const char* text : {"3x3/2 64->128 @56", "1x1 64->64 @56", "5x5 240 @28 depthwise", "31 512 @250 depthwise",
+                           "3x3 64->32 @56 group 4", "3x3 8->8 @20x12 dilation 2", "3x3x3 4->6 @8"}) {
+    const auto shape = parse_layer(text);
+    ASSERT_TRUE(shape) << text << ": " << shape.error().text();
+    EXPECT_EQ(text_of(*shape), text);
+  }
+  const auto shape = parse_layer("  3x1/2   6->12 @20x30 group 3 dilation 2 ");
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->kernel, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_EQ(shape->input, (std::vector<std::int64_t>{20, 30}));
+  EXPECT_EQ(shape->stride, 2);
+  EXPECT_EQ(shape->group, 3);
+  EXPECT_EQ(shape->dilation, 2);
+}
+
+TEST(LayerShape, SaysWhatItCannotRead) {
+  for (const char* text : {"", "3x3", "3x3 8->8", "3y3 8->8 @6", "3x3 8-8 @6", "3x3 8->8 6", "3x3 8->8 @6x6x6",
+                           "3x3 8->8 @6 groups 2", "3x3 8->8 @6 group", "3x3/0 8->8 @6", "3x3 8->8 @6 group 3",
+                           "3x3/2/2 8->8 @6", "3x3 99999999999999999999->8 @6", "3x3 -8->8 @6"}) {
+    const auto shape = parse_layer(text);
+    ASSERT_FALSE(shape) << text;
+    EXPECT_THAT(shape.error().text(), HasSubstr("--layers: ")) << text;
+  }
+}
+
+struct Total {
+  std::int64_t layers = 0;
+  std::int64_t macs = 0;
+  std::int64_t weights = 0;
+};
+
+// From the descriptions that the reference makes of the layers' cases.
+Total total_of(std::string_view set) {
+  const auto source = open_layers(set, {});
+  Total total;
+  if (!source) return total;
+  for (const Layer& layer : source->layers) {
+    total.layers += layer.count;
+    total.macs += layer.count * layer.macs;
+    total.weights += layer.count * layer.test_case.input(3)->elements();
+  }
+  return total;
+}
+
+// Published counts, less the classifiers': 2,048,000 of ResNet-50, 1,280,000 of MobileNetV2.
+TEST(LayerSets, AddUpToTheirNetworks) {
+  const Total resnet = total_of("resnet50");
+  EXPECT_EQ(resnet.layers, 53);
+  EXPECT_EQ(resnet.macs, 4'089'184'256 - 2'048'000);
+  EXPECT_EQ(resnet.weights, 23'454'912);
+  const Total mobilenet = total_of("mobilenetv2");
+  EXPECT_EQ(mobilenet.layers, 52);
+  EXPECT_EQ(mobilenet.macs, 300'774'272 - 1'280'000);
+  const Total efficientnet = total_of("efficientnet-lite");
+  EXPECT_EQ(efficientnet.layers, 49);
+}
+
+TEST(LayerSets, AreAllComputable) {
+  for (const LayerSetInfo& info : convolution_sets()) {
+    const auto source = open_layers(info.name, {});
+    ASSERT_TRUE(source) << info.name << ": " << source.error().text();
+    EXPECT_EQ(source->layers.size(), convolution_set(info.name)->size()) << info.name;
+    for (const Layer& layer : source->layers) {
+      EXPECT_GT(layer.macs, 0) << layer.name;
+      EXPECT_EQ(layer.kind == LayerKind::depthwise, layer.name.ends_with("depthwise")) << layer.name;
+    }
+  }
+}
+
+// What is timed is judged: data whose outputs all saturate would prove nothing.
+TEST(LayerCase, ProvesSomething) {
+  for (const LayerTypes types : {LayerTypes::u8s8, LayerTypes::s8s8, LayerTypes::u8u8}) {
+    for (const char* text : {"3x3 8->16 @9", "3x3/2 12 @11 depthwise", "7x7/2 3->8 @20", "31 4 @60 depthwise"}) {
+      for (const std::int64_t x_zero_point : {0, 77}) {
+        const Case test_case = convolution_case(*parse_layer(text), {types, x_zero_point, 3});
+        Expected expected = expect(test_case, Policy{});
+        ASSERT_TRUE(expected.output) << text;
+        assess(test_case, expected);
+        EXPECT_EQ(expected.doubt, "") << text << " " << name_of(types);
+      }
+    }
+  }
+}
+
+TEST(LinearCase, HasTheTypesAskedFor) {
+  const LayerOptions options;
+  const Expected quantized = expect(linear_case(true, ElementType::int8, 1000, options), Policy{});
+  ASSERT_TRUE(quantized.output);
+  EXPECT_EQ(quantized.output->type, ElementType::int8);
+  const Expected dequantized = expect(linear_case(false, ElementType::uint8, 1000, options), Policy{});
+  ASSERT_TRUE(dequantized.output);
+  EXPECT_EQ(dequantized.output->type, ElementType::float32);
+}
+
+TEST(Layers, RefuseWhatIsNoLayer) {
+  const auto unknown = open_layers("resnet51", {});
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().text(), HasSubstr("resnet50"));
+  const auto damaged = open_layers("3x3 8->8 @", {});
+  ASSERT_FALSE(damaged);
+  EXPECT_THAT(damaged.error().text(), HasSubstr("\"@\""));
+}
+
+}  // namespace
+}  // namespace qconform::bench

@@ -1,0 +1,103 @@
+// What a benchmark found: the one model that every form (JSON, tables) is rendered from. Times are seconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/bench/layers.h"
+#include "harness/bench/statistics.h"
+#include "harness/core/backend.h"
+#include "harness/core/report.h"
+#include "harness/core/verdict.h"
+
+namespace qconform::bench {
+
+/// What the processor does at best with one instruction, measured.
+struct Peak {
+  std::string instruction;  ///< "vpdpbusd zmm"
+  double gmacs = 0;         ///< 10^9 products of 8-bit values added to 32-bit sums, a second, on one core
+};
+
+struct BenchBackend {
+  BackendInfo info;
+  std::string peak;  ///< the instruction that its times are held against; empty where none was measured
+};
+
+/// One backend on one layer.
+struct Timing {
+  Verdict verdict;     ///< of the last output that was timed
+  RunSetting setting;  ///< what was granted of what was asked for
+  std::uint64_t runs = 0;
+  double minimum = 0;  ///< of all runs
+  double median = 0;   ///< of the rounds' medians, as are the quartiles
+  double lower_quartile = 0;
+  double upper_quartile = 0;
+  std::vector<double> rounds;  ///< each round's median; empty where nothing was timed
+
+  [[nodiscard]] bool timed() const { return !rounds.empty(); }
+  /// Timed, and every value right: only such times are compared.
+  [[nodiscard]] bool counts() const { return timed() && !is_failure(verdict.kind); }
+};
+
+/// How many times as fast as another backend the first one is.
+struct Ratio {
+  std::size_t against = 0;  ///< position among the backends
+  Interval speed;
+  bool counts = false;  ///< both compute the layer rightly; otherwise it enters no mean
+};
+
+struct LayerResult {
+  std::string name;
+  std::string set;
+  std::string op_type;
+  LayerKind kind = LayerKind::dense;
+  std::int64_t macs = 0;
+  std::int64_t bytes = 0;
+  std::int64_t count = 1;
+  std::vector<Timing> timings;             ///< in the order of the backends
+  std::vector<Ratio> ratios;               ///< of those that were timed
+  std::optional<double> memcpy_bandwidth;  ///< bytes read and written, a second; of linear layers
+
+  /// 10^9 products a second at the median.
+  [[nodiscard]] double gmacs(const Timing& timing) const { return static_cast<double>(macs) / timing.median * 1e-9; }
+  /// Bytes of x and y a second at the median.
+  [[nodiscard]] double bandwidth(const Timing& timing) const { return static_cast<double>(bytes) / timing.median; }
+};
+
+/// The geometric mean of ratios over some of the layers.
+struct Mean {
+  std::string layers;  ///< "all", "dense", "depthwise", "above 40 MMAC", "linear", "grouped"
+  std::size_t against = 0;
+  Interval speed;
+  std::size_t counted = 0;
+  std::size_t left_out = 0;  ///< layers that one of the two did not compute, or computed wrongly
+};
+
+/// All layers of a network, each as often as it occurs.
+struct NetworkTime {
+  std::string name;
+  std::vector<std::optional<double>> seconds;  ///< of each backend; absent where a layer was not timed
+};
+
+struct BenchResult {
+  Environment environment;
+  std::vector<std::string> command;
+  std::uint64_t seed = 0;
+  std::string profile;
+  RunSetting wanted;
+  std::vector<int> cpus;         ///< that the backends were pinned to
+  double seconds_per_layer = 0;  ///< for each backend
+  std::vector<Peak> peaks;
+  std::vector<BenchBackend> backends;  ///< the first is compared with the others
+  std::vector<LayerResult> layers;
+  std::vector<Mean> means;
+  std::vector<NetworkTime> networks;
+
+  /// Speed of a backend on a layer as a share of the peak that it is held against (of as many cores as it has
+  /// threads), or of memcpy's bandwidth; nullopt where there is no such measure.
+  [[nodiscard]] std::optional<double> peak_share(const LayerResult& layer, std::size_t backend) const;
+};
+
+}  // namespace qconform::bench

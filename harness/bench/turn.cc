@@ -1,0 +1,123 @@
+#include "harness/bench/turn.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+
+#include "harness/bench/repeat.h"
+#include "harness/bench/statistics.h"
+#include "harness/isolate/message.h"
+
+namespace qconform::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Runs shorter than this are timed several at once: reading the clock takes tens of nanoseconds.
+constexpr double kShortestSample = 20e-6;
+constexpr std::size_t kMostSamples = 100000;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void pin(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  (void)sched_setaffinity(0, sizeof set, &set);  // checked before the fork
+}
+
+std::span<std::byte> begin_answer(WorkerChannel& channel, std::size_t size) {
+  const std::span<std::byte> memory = channel.answer.reserve(size);
+  channel.bells->answer_bytes = memory.size();
+  return memory;
+}
+
+template <typename Message>
+void answer_message(WorkerChannel& channel, const Message& message) {
+  const std::size_t size = encoded_size(message);
+  if (const auto memory = begin_answer(channel, size); memory.size() == size) encode(message, memory);
+  ring(channel.bells->answers);
+}
+
+template <typename Plain>
+void answer_plain(WorkerChannel& channel, const Plain& value) {
+  if (const auto memory = begin_answer(channel, sizeof value); memory.size() == sizeof value) {
+    std::memcpy(memory.data(), &value, sizeof value);
+  }
+  ring(channel.bells->answers);
+}
+
+double wait_for_request(WorkerChannel& channel, std::uint32_t seen) {
+  while (!wait_for_ring(channel.bells->requests, seen, std::chrono::hours(1))) {
+  }
+  double request = kAskOutcome;
+  const auto bytes = channel.request.view(sizeof request);
+  if (bytes.size() == sizeof request) std::memcpy(&request, bytes.data(), sizeof request);
+  return request;
+}
+
+Turn time_runs(RepeatedRun& subject, double seconds) {
+  const auto warm = Clock::now();
+  subject.run();
+  const double once = std::max(seconds_since(warm), 1e-9);
+  const auto batch = static_cast<int>(std::max(1.0, kShortestSample / once));
+  std::vector<double> samples;
+  const auto start = Clock::now();
+  do {
+    const auto begin = Clock::now();
+    for (int i = 0; i < batch; ++i) subject.run();
+    samples.push_back(seconds_since(begin) / batch);
+  } while (seconds_since(start) < seconds && samples.size() < kMostSamples);
+  const double least = *std::min_element(samples.begin(), samples.end());
+  return {samples.size() * static_cast<std::size_t>(batch), least, median(samples)};
+}
+
+// Serves what was prepared; `refusal` where nothing was.
+[[noreturn]] void serve(WorkerChannel& channel, RepeatedRun* subject, const Outcome& refusal) {
+  for (std::uint32_t seen = 0;; ++seen) {
+    const double request = wait_for_request(channel, seen);
+    if (request == kAskReadiness) {
+      answer_plain(channel, subject == nullptr ? Readiness{} : Readiness{true, subject->setting()});
+    } else if (request >= 0 && subject != nullptr) {
+      answer_plain(channel, time_runs(*subject, request));
+    } else {
+      answer_message(channel, subject == nullptr ? refusal : subject->outcome());
+    }
+  }
+}
+
+}  // namespace
+
+void run_participant(const OpenBackend& open, const Case& test_case, const Place& place, WorkerChannel& channel) {
+  // What a library prints must not end up in the result.
+  (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+  pin(place.cpus);
+  auto backend = open();
+  answer_message(channel, backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()});
+  if (!backend) _exit(0);
+  RepeatedPreparation prepared = prepare_repeated(**backend, test_case, place.wanted);
+  auto* ready = std::get_if<std::unique_ptr<RepeatedRun>>(&prepared);
+  RepeatedRun* subject = ready == nullptr ? nullptr : ready->get();
+  Outcome refusal;
+  if (subject != nullptr) {
+    subject->run();
+    if (Outcome first = subject->outcome(); !std::holds_alternative<outcome::Produced>(first)) {
+      refusal = std::move(first);
+      subject = nullptr;
+    }
+  } else if (auto* unsupported = std::get_if<outcome::Unsupported>(&prepared)) {
+    refusal = std::move(*unsupported);
+  } else {
+    refusal = std::get<outcome::Rejected>(prepared);
+  }
+  serve(channel, subject, refusal);
+}
+
+}  // namespace qconform::bench

@@ -1,0 +1,23 @@
+// The inside of a participant's process.
+#pragma once
+
+#include "harness/bench/participant.h"
+
+namespace qconform::bench {
+
+/// What a child says when it has made ready.
+struct Readiness {
+  bool ready = false;
+  RunSetting setting;
+};
+
+/// A request is a number of seconds to take a turn for, or one of these.
+inline constexpr double kAskOutcome = -1;    ///< of the last run
+inline constexpr double kAskReadiness = -2;  ///< the first request
+
+/// Pins itself, opens the backend and says hello. Then prepares and runs the case, and answers requests until
+/// the process is killed.
+[[noreturn]] void run_participant(const OpenBackend& open, const Case& test_case, const Place& place,
+                                  WorkerChannel& channel);
+
+}  // namespace qconform::bench

@@ -1,0 +1,192 @@
+#include "harness/bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/cli/policy.h"
+#include "harness/core/file.h"
+#include "harness/run/environment.h"
+#include "reports/render/bench_json.h"
+#include "reports/render/bench_table.h"
+
+namespace qconform::cli {
+namespace {
+
+struct BenchOptions {
+  std::string backend;
+  std::vector<std::string> against;
+  std::vector<std::string> layers;
+  PolicyOptions policy;
+  std::string layout = "nchw";
+  std::string types = "u8s8";
+  std::int64_t x_zero_point = 0;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  double seconds = 0.5;
+  std::string out = "build/reports/bench";
+  bool json = false;
+};
+
+Result<bench::LayerOptions> layer_options(const BenchOptions& options) {
+  const auto types = bench::layer_types_named(options.types);
+  if (!types) return fail("--types", fmt::format("expected u8s8, s8s8 or u8u8, got \"{}\"", options.types));
+  const std::int64_t low = *types == bench::LayerTypes::s8s8 ? -128 : 0;
+  if (options.x_zero_point < low || options.x_zero_point > low + 255) {
+    return fail("--x-zero-point", fmt::format("expected {} to {}, got {}", low, low + 255, options.x_zero_point));
+  }
+  return bench::LayerOptions{*types, options.x_zero_point, options.seed};
+}
+
+Result<std::vector<bench::LayerSource>> open_sources(const BenchOptions& options) {
+  const auto chosen = layer_options(options);
+  if (!chosen) return tl::unexpected(chosen.error());
+  std::vector<bench::LayerSource> sources;
+  for (const std::string& name : options.layers) {
+    auto source = bench::open_layers(name, *chosen);
+    if (!source) return tl::unexpected(source.error());
+    sources.push_back(std::move(*source));
+  }
+  return sources;
+}
+
+Result<bench::RoundOptions> round_options(const BenchOptions& options) {
+  constexpr double kLongest = 3600;
+  bench::RoundOptions rounds;
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  rounds.policy = *policy;
+  const auto layout = layout_named(options.layout);
+  if (!layout) return fail("--layout", fmt::format("expected nchw or nhwc, got \"{}\"", options.layout));
+  if (!(options.seconds > 0 && options.seconds <= kLongest)) {
+    return fail("--time", fmt::format("expected seconds above 0 and up to {}, got {}", kLongest, options.seconds));
+  }
+  auto cpus = bench::choose_cpus(options.threads);
+  if (!cpus) return tl::unexpected(cpus.error());
+  rounds.place.wanted = {*layout, options.threads};
+  rounds.place.cpus = std::move(*cpus);
+  rounds.seconds = options.seconds;
+  return rounds;
+}
+
+std::vector<bench::Contestant> contestants(const BenchOptions& options, RoundingProfile arithmetic) {
+  std::vector<std::string> names{options.backend};
+  names.insert(names.end(), options.against.begin(), options.against.end());
+  std::vector<bench::Contestant> list;
+  for (const std::string& name : names) {
+    list.push_back({name, [name, arithmetic] {
+                      backend::IsolationPolicy here;  // its process is a participant's already
+                      here.which = backend::IsolationPolicy::Which::none;
+                      return backend::select(name, arithmetic, here);
+                    }});
+  }
+  return list;
+}
+
+bench::BenchResult begin(const BenchOptions& options, const bench::RoundOptions& rounds) {
+  bench::BenchResult result;
+  result.environment = current_environment();
+  result.command = {"bench", "--backend", options.backend};
+  for (const std::string& name : options.against) result.command.insert(result.command.end(), {"--against", name});
+  for (const std::string& name : options.layers) result.command.insert(result.command.end(), {"--layers", name});
+  result.command.insert(result.command.end(), {"--types", options.types});
+  result.command.insert(result.command.end(), {"--x-zero-point", std::to_string(options.x_zero_point)});
+  result.seed = options.seed;
+  result.profile = options.policy.profile;
+  result.wanted = rounds.place.wanted;
+  result.cpus = rounds.place.cpus;
+  result.seconds_per_layer = options.seconds;
+  return result;
+}
+
+Result<void> write_files(const std::string& out, const bench::BenchResult& result) {
+  const std::filesystem::path folder(out);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
+  if (auto written = write_file(folder / "bench.json", report::to_json(result)); !written) return written;
+  return write_file(folder / "bench.md", report::bench_markdown(result));
+}
+
+// Right wherever it was asked to compute, and asked at least once.
+bool first_conforms(const bench::BenchResult& result) {
+  bool timed = false;
+  for (const bench::LayerResult& layer : result.layers) {
+    if (is_failure(layer.timings.front().verdict.kind)) return false;
+    timed = timed || layer.timings.front().timed();
+  }
+  return timed;
+}
+
+Result<int> bench_backends(const BenchOptions& options) {
+  const auto rounds = round_options(options);
+  if (!rounds) return tl::unexpected(rounds.error());
+  const auto sources = open_sources(options);
+  if (!sources) return tl::unexpected(sources.error());
+  bench::BenchResult result = begin(options, *rounds);
+  fmt::print(options.json ? stderr : stdout, "{}", report::bench_headline(result));
+  std::fflush(options.json ? stderr : stdout);
+  {
+    ProgressLine line;
+    const auto show = [&](const bench::BenchProgress& progress) {
+      line.update(fmt::format("{} of {} layers, {}", progress.done, progress.of, progress.next));
+    };
+    auto ran =
+        bench::run_bench(*sources, contestants(options, arithmetic_of(rounds->policy.profile)), *rounds, show, result);
+    if (!ran) return tl::unexpected(ran.error());
+  }
+  if (auto written = write_files(options.out, result); !written) return tl::unexpected(written.error());
+  if (options.json) {
+    fmt::print("{}", report::to_json(result));
+  } else {
+    fmt::print("{}result {}/bench.json\n", report::bench_table(result, has_colour(stdout)), options.out);
+  }
+  return first_conforms(result) ? kConforms : kDoesNotConform;
+}
+
+std::string layers_help() {
+  std::string text =
+      "example: qconform bench --backend avx2 --against onnxruntime@opt,onednn --layers resnet50\n"
+      "Layer sets:\n";
+  for (const bench::LayerSetLine& set : bench::layer_sets())
+    text += fmt::format("  {:<18} {}\n", set.name, set.description);
+  return text +
+         "  KERNEL IN->OUT @SIZE  one layer: \"3x3/2 64->128 @56\", \"31 512 @250 depthwise\" (docs/performance.md)\n"
+         "  model:FILE         the quantized layers of an ONNX model; any other suite likewise\n"
+         "Exit code: 0 the backend computes every layer rightly that it computes, 1 it does not, 2 wrong use.";
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Time backends side by side, and judge what they compute");
+  command->footer(layers_help());
+  command->add_option("--backend", options->backend, "Backend that is compared with the others")->required();
+  command->add_option("--against", options->against, "Backends to compare with, separated by commas or repeated")
+      ->delimiter(',');
+  command->add_option("--layers", options->layers, "Layer set, layer or suite, may be repeated")->required();
+  command->add_option("--layout", options->layout, "Where x and y have their channels: nchw or nhwc")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads, and processors to pin them to")->capture_default_str();
+  command->add_option("--time", options->seconds, "Seconds for each layer and backend")->capture_default_str();
+  command->add_option("--types", options->types, "Element types of x and w in layer sets: u8s8, s8s8 or u8u8")
+      ->capture_default_str();
+  command->add_option("--x-zero-point", options->x_zero_point, "Zero point of x in layer sets")->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the data, and of the order of turns")->capture_default_str();
+  add_policy_options(*command, options->policy);
+  command->add_option("--out", options->out, "Folder for bench.json and bench.md")->capture_default_str();
+  command->add_flag("--json", options->json, "Print the result as JSON instead of the table");
+  command->callback([options, &action] {
+    action = [options] {
+      const auto code = bench_backends(*options);
+      return code ? *code : report_fault(code.error());
+    };
+  });
+}
+
+}  // namespace qconform::cli
