@@ -90,14 +90,14 @@ std::vector<CountedShape> inverted_residuals(std::span<const BlockGroup> groups)
 // Sandler et al., MobileNetV2, 2018, table 2.
 std::vector<CountedShape> mobilenetv2() {
   static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 3, 2, 32, 3}, {6, 3, 2, 64, 4},
-                                      {6, 3, 1, 96, 3},           {6, 3, 2, 160, 3}, {6, 3, 1, 320, 1}};
+                                           {6, 3, 1, 96, 3}, {6, 3, 2, 160, 3}, {6, 3, 1, 320, 1}};
   return inverted_residuals(kGroups);
 }
 
 // Tan and Le, EfficientNet, 2019, table 1, without squeeze-and-excitation, as EfficientNet-Lite has it.
 std::vector<CountedShape> efficientnet_lite() {
-  static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2}, {6, 3, 2, 80, 3},
-                                      {6, 5, 1, 112, 3},          {6, 5, 2, 192, 4}, {6, 3, 1, 320, 1}};
+  static constexpr BlockGroup kGroups[] = {{1, 3, 1, 16, 1},  {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2}, {6, 3, 2, 80, 3},
+                                           {6, 5, 1, 112, 3}, {6, 5, 2, 192, 4}, {6, 3, 1, 320, 1}};
   return inverted_residuals(kGroups);
 }
 

@@ -1,6 +1,7 @@
 #include "harness/bench/turn.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,20 +64,30 @@ double wait_for_request(WorkerChannel& channel, std::uint32_t seen) {
   return request;
 }
 
+// How often the scheduler has taken the processor away from this process.
+long preemptions() {
+  rusage usage{};
+  (void)getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
 Turn time_runs(RepeatedRun& subject, double seconds) {
   const auto warm = Clock::now();
   subject.run();
   const double once = std::max(seconds_since(warm), 1e-9);
   const auto batch = static_cast<int>(std::max(1.0, kShortestSample / once));
   std::vector<double> samples;
+  std::vector<double> undisturbed;
   const auto start = Clock::now();
   do {
+    const long before = preemptions();
     const auto begin = Clock::now();
     for (int i = 0; i < batch; ++i) subject.run();
     samples.push_back(seconds_since(begin) / batch);
+    if (preemptions() == before) undisturbed.push_back(samples.back());
   } while (seconds_since(start) < seconds && samples.size() < kMostSamples);
   const double least = *std::min_element(samples.begin(), samples.end());
-  return {samples.size() * static_cast<std::size_t>(batch), least, median(samples)};
+  return {samples.size() * static_cast<std::size_t>(batch), least, median(undisturbed.empty() ? samples : undisturbed)};
 }
 
 // Serves what was prepared; `refusal` where nothing was.

@@ -40,8 +40,7 @@ template <typename Either = Preparation, typename Prepare>
   if (!classification.lowered || classification.value_is_open) {
     return outcome::Rejected{classification.deciding_remark()->text()};
   }
-  return std::visit([&](const auto* node) -> Either { return prepare(*node); },
-                    classification.lowered->description());
+  return std::visit([&](const auto* node) -> Either { return prepare(*node); }, classification.lowered->description());
 }
 
 }  // namespace qconform::libraries

@@ -1,9 +1,10 @@
 // oneDNN's convolution primitive, with the instruction set chosen.
+#include <dlfcn.h>
+
 #include <dnnl.hpp>
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -339,13 +340,20 @@ std::string version() {
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
 }
 
+// Of the OpenMP runtime that the library brings along. That has read its environment when the program was
+// loaded: OMP_NUM_THREADS would come too late.
+void use_threads(int count) {
+  // POSIX: a function's address comes as an object's.
+  const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set != nullptr) set(count);
+}
+
 // The library fixes the instruction set at its first use, for the life of the process.
 std::optional<std::string> choose(std::string_view variant) {
   static std::optional<std::string> chosen;
   if (chosen && *chosen != variant) return "one instruction set of oneDNN per process, and it has one already";
   if (chosen) return std::nullopt;
-  // The library's own loops over threads; it reads this when it starts.
-  setenv("OMP_NUM_THREADS", "1", 1);
+  use_threads(1);
   for (const InstructionSet& set : kInstructionSets) {
     if (set.name != variant) continue;
     if (dnnl::set_max_cpu_isa(set.isa) != dnnl::status::success) return "the library is in use already";

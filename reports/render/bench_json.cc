@@ -17,12 +17,9 @@ Json interval_json(const bench::Interval& interval) {
 // Speeds are left out where there is nothing that they would be the speed of.
 Json timing_json(const BenchResult& result, const LayerResult& layer, std::size_t i) {
   const Timing& timing = layer.timings[i];
-  Json json{{"backend", result.backends[i].info.name},
-            {"verdict", std::string(name_of(timing.verdict.kind))},
-            {"detail", timing.verdict.detail},
-            {"layout", std::string(name_of(timing.setting.layout))},
-            {"threads", timing.setting.threads},
-            {"runs", timing.runs}};
+  Json json{{"backend", result.backends[i].info.name}, {"verdict", std::string(name_of(timing.verdict.kind))},
+            {"detail", timing.verdict.detail},         {"layout", std::string(name_of(timing.setting.layout))},
+            {"threads", timing.setting.threads},       {"runs", timing.runs}};
   if (!timing.timed()) return json;
   json["seconds"] = {{"minimum", timing.minimum},
                      {"median", timing.median},
@@ -36,12 +33,9 @@ Json timing_json(const BenchResult& result, const LayerResult& layer, std::size_
 }
 
 Json layer_json(const BenchResult& result, const LayerResult& layer) {
-  Json json{{"name", layer.name},
-            {"set", layer.set},
-            {"operator", layer.op_type},
-            {"kind", std::string(name_of(layer.kind))},
-            {"macs", layer.macs},
-            {"bytes", layer.bytes},
+  Json json{{"name", layer.name},        {"set", layer.set},
+            {"operator", layer.op_type}, {"kind", std::string(name_of(layer.kind))},
+            {"macs", layer.macs},        {"bytes", layer.bytes},
             {"count", layer.count}};
   if (layer.memcpy_bandwidth) json["memcpy_bytes_per_second"] = *layer.memcpy_bandwidth;
   json["timings"] = Json::array();

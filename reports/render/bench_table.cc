@@ -57,7 +57,8 @@ const bench::Ratio* ratio_against(const LayerResult& layer, std::size_t backend)
 std::string granted_text(const BenchResult& result, const Timing& timing) {
   std::string text;
   if (timing.setting.layout != result.wanted.layout) text += fmt::format(" {}", name_of(timing.setting.layout));
-  if (timing.setting.threads != result.wanted.threads) text += fmt::format(" {}", plural(static_cast<std::uint64_t>(timing.setting.threads), "thread"));
+  if (timing.setting.threads != result.wanted.threads)
+    text += fmt::format(" {}", plural(static_cast<std::uint64_t>(timing.setting.threads), "thread"));
   return text;
 }
 
@@ -69,9 +70,9 @@ class Table {
   }
 
   [[nodiscard]] std::string text() const {
-    std::string text = fmt::format("{:<{}} {:>9}  {:<{}} {:>9} {:>9} {:>10} {:>5}  {} is so many times as fast\n", "layer",
-                                   layer_width_, "MMAC", "backend", name_width_, "minimum", "median", "GMAC/s", "peak",
-                                   result_.backends.front().info.name);
+    std::string text = fmt::format("{:<{}} {:>9}  {:<{}} {:>9} {:>9} {:>10} {:>5}  {} is so many times as fast\n",
+                                   "layer", layer_width_, "MMAC", "backend", name_width_, "minimum", "median", "GMAC/s",
+                                   "peak", result_.backends.front().info.name);
     for (const LayerResult& layer : result_.layers) {
       for (std::size_t i = 0; i < layer.timings.size(); ++i) text += line(layer, i);
     }
@@ -81,8 +82,9 @@ class Table {
  private:
   [[nodiscard]] std::string line(const LayerResult& layer, std::size_t i) const {
     const Timing& timing = layer.timings[i];
-    std::string text = fmt::format("{:<{}} {:>9}  {:<{}}", i == 0 ? layer.name : "", layer_width_,
-                                   i == 0 ? work_text(layer) : "", result_.backends[i].info.name + granted_text(result_, timing), name_width_);
+    std::string text =
+        fmt::format("{:<{}} {:>9}  {:<{}}", i == 0 ? layer.name : "", layer_width_, i == 0 ? work_text(layer) : "",
+                    result_.backends[i].info.name + granted_text(result_, timing), name_width_);
     if (!timing.timed()) return text + " " + verdict_text(timing.verdict) + "\n";
     text += fmt::format(" {:>9} {:>9} {:>10} {:>5}", time_text(timing.minimum), time_text(timing.median),
                         speed_text(layer, timing), percent_text(result_, layer, i));
@@ -144,11 +146,11 @@ std::string markdown_ratio(const LayerResult& layer, std::size_t i) {
 std::string bench_headline(const BenchResult& result) {
   std::vector<std::string> peaks;
   for (const bench::Peak& peak : result.peaks) peaks.push_back(fmt::format("{} {:.0f}", peak.instruction, peak.gmacs));
-  std::string text = fmt::format("qconform {}   seed {}   {}   {}   {} on cpu {}   {} s for each layer and backend\n",
-                                 result.environment.version, result.seed, result.environment.cpu,
-                                 name_of(result.wanted.layout),
-                                 plural(static_cast<std::uint64_t>(result.wanted.threads), "thread"),
-                                 fmt::join(result.cpus, ", "), result.seconds_per_layer);
+  std::string text =
+      fmt::format("qconform {}   seed {}   {}   {}   {} on cpu {}   {} s for each layer and backend\n",
+                  result.environment.version, result.seed, result.environment.cpu, name_of(result.wanted.layout),
+                  plural(static_cast<std::uint64_t>(result.wanted.threads), "thread"), fmt::join(result.cpus, ", "),
+                  result.seconds_per_layer);
   if (!peaks.empty()) text += fmt::format("instruction peaks, GMAC/s: {}\n", fmt::join(peaks, ", "));
   return text;
 }
@@ -176,7 +178,8 @@ std::string bench_markdown(const BenchResult& result) {
   text += "\n" + rule + "\n";
   for (const LayerResult& layer : result.layers) {
     text += fmt::format("| {} | {} |", layer.name, work_text(layer));
-    for (std::size_t i = 0; i < layer.timings.size(); ++i) text += fmt::format(" {} |", markdown_cell(result, layer, i));
+    for (std::size_t i = 0; i < layer.timings.size(); ++i)
+      text += fmt::format(" {} |", markdown_cell(result, layer, i));
     for (std::size_t i = 1; i < layer.timings.size(); ++i) text += fmt::format(" {} |", markdown_ratio(layer, i));
     text += "\n";
   }
