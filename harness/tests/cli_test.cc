@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
         Misuse{"", "subcommand"},
-        Misuse{"walk", "no command \"walk\"; there are run, fuzz, replay, shrink, audit, export, list"},
+        Misuse{"walk", "no command \"walk\"; there are run, fuzz, replay, shrink, audit, export, bench, list"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
