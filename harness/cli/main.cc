@@ -7,6 +7,7 @@
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
 #include "harness/libraries/libraries.h"
+#include "harness/source/model_runtime.h"
 
 namespace {
 
@@ -34,6 +35,7 @@ int run_command(int argc, char** argv) {
   add_shrink(app, action);
   add_audit(app, action);
   add_export(app, action);
+  add_capture(app, action);
   add_bench(app, action);
   add_list(app, action);
   try {
@@ -53,6 +55,7 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     qconform::backend::offer_libraries(qconform::libraries::libraries());
+    qconform::offer_model_runtime(qconform::libraries::model_runtime);
     return run_command(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "qconform: internal error: {}\n", error.what());

@@ -7,11 +7,13 @@
 #include "harness/backend/library.h"
 #include "harness/core/case.h"
 #include "harness/operators/operator.h"
+#include "harness/source/model_runtime.h"
 
 namespace qconform::libraries {
 
 // Defined where the library was found when qconform was built.
 [[nodiscard]] backend::Library onnxruntime();
+[[nodiscard]] ModelRuntime onnxruntime_models();
 [[nodiscard]] backend::Library onednn();
 [[nodiscard]] backend::Library xnnpack();
 [[nodiscard]] backend::Library opencv();

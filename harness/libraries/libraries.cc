@@ -25,9 +25,15 @@ constexpr const char* kOnnxRuntimeAbsent = QCONFORM_ONNXRUNTIME_ABSENT;
 backend::Library onnxruntime_entry() {
   return absent<kOnnxRuntimeAbsent>("onnxruntime", "ONNX Runtime");
 }
+ModelRuntime models_entry() {
+  return {"ONNX Runtime", kOnnxRuntimeAbsent, nullptr};
+}
 #else
 backend::Library onnxruntime_entry() {
   return onnxruntime();
+}
+ModelRuntime models_entry() {
+  return onnxruntime_models();
 }
 #endif
 
@@ -65,6 +71,10 @@ backend::Library opencv_entry() {
 #endif
 
 }  // namespace
+
+ModelRuntime model_runtime() {
+  return models_entry();
+}
 
 std::span<const backend::Library> libraries() {
   static const std::vector<backend::Library> all = {onnxruntime_entry(), onednn_entry(), xnnpack_entry(),

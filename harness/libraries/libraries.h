@@ -4,10 +4,14 @@
 #include <span>
 
 #include "harness/backend/library.h"
+#include "harness/source/model_runtime.h"
 
 namespace qconform::libraries {
 
 /// Those that this build lacks too: their state says why.
 [[nodiscard]] std::span<const backend::Library> libraries();
+
+/// ONNX Runtime for whole models; of a build without it too: it says why it is absent.
+[[nodiscard]] ModelRuntime model_runtime();
 
 }  // namespace qconform::libraries

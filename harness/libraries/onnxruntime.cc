@@ -1,16 +1,11 @@
-// ONNX Runtime through its C API, loaded at run time so that any release can be judged.
-#include <dlfcn.h>
-#include <onnxruntime_c_api.h>
-
-#include <array>
-#include <cstdlib>
-#include <cstring>
+// ONNX Runtime as a backend: one node at a time.
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "harness/core/aligned_bytes.h"
 #include "harness/libraries/adapters.h"
+#include "harness/libraries/onnxruntime_api.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/operators/operator.h"
@@ -18,144 +13,12 @@
 namespace qconform::libraries {
 namespace {
 
-// The oldest table of functions that has all that is called here: releases only append to it.
-constexpr std::uint32_t kApiVersion = 11;
-
-struct Loaded {
-  const OrtApi* api = nullptr;
-  std::string version;
-  std::string absent;
-};
-
-std::vector<std::string> places_to_look() {
-  static constexpr std::array kNames{"libonnxruntime.so", "libonnxruntime.so.1"};
-  std::vector<std::string> places;
-  const char* root = std::getenv("ONNXRUNTIME_ROOT");
-  for (const char* name : kNames) {
-    if (root != nullptr && *root != '\0') {
-      for (const char* folder : {"/lib/", "/lib64/", "/"}) places.push_back(std::string(root) + folder + name);
-    } else {
-      places.push_back(std::string(QCONFORM_ONNXRUNTIME_DIRECTORY "/lib/") + name);
-    }
-  }
-  if (root == nullptr || *root == '\0') places.insert(places.end(), kNames.begin(), kNames.end());
-  return places;
-}
-
-void* open_library() {
-  for (const std::string& place : places_to_look()) {
-    if (void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-Loaded load() {
-  // Read when the environment is created; otherwise releases write files under the home folder.
-  setenv("ORT_DISABLE_TELEMETRY", "1", 1);
-  void* library = open_library();
-  if (library == nullptr) {
-    const char* root = std::getenv("ONNXRUNTIME_ROOT");
-    return {
-        nullptr,
-        {},
-        root == nullptr || *root == '\0'
-            ? std::string("libonnxruntime.so not found; scripts/get-onnxruntime fetches one, or set ONNXRUNTIME_ROOT")
-            : std::string("no libonnxruntime.so that loads in ONNXRUNTIME_ROOT=") + root};
-  }
-  // POSIX: a function's address comes as an object's.
-  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
-  if (get_base == nullptr) return {nullptr, {}, "the library has no OrtGetApiBase"};
-  const OrtApiBase* base = get_base();
-  const OrtApi* api = base->GetApi(kApiVersion);
-  if (api == nullptr) return {nullptr, {}, std::string("release ") + base->GetVersionString() + " is older than 1.11"};
-  return {api, base->GetVersionString(), {}};
-}
-
-const Loaded& loaded() {
-  static const Loaded once = load();
-  return once;
-}
-
-// The type of an output by the interface's number: ONNX's up to float4e2m1, its own behind it. Inputs
-// are different: release 1.30 looks up the number that it is given among ONNX's, 2-bit types included.
-[[nodiscard]] ElementType type_of_number(ONNXTensorElementDataType number) {
-  constexpr std::int32_t kUint2 = 24;
-  constexpr std::int32_t kInt2 = 25;
-  const auto value = static_cast<std::int32_t>(number);
-  if (value == kUint2) return ElementType::uint2;
-  if (value == kInt2) return ElementType::int2;
-  return value < kUint2 ? static_cast<ElementType>(value) : ElementType::undefined;
-}
-
-// Objects of the library, released by the table's functions.
-template <typename T>
-class Owned {
- public:
-  explicit Owned(void(ORT_API_CALL* release)(T*)) : release_(release) {}
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    if (object_ != nullptr) release_(object_);
-  }
-  [[nodiscard]] T* get() const { return object_; }
-  [[nodiscard]] T** out() { return &object_; }
-
- private:
-  T* object_ = nullptr;
-  void(ORT_API_CALL* release_)(T*);
-};
-
-// nullopt for success, otherwise the message.
-[[nodiscard]] std::optional<std::string> failure(const OrtApi& api, OrtStatus* status) {
-  if (status == nullptr) return std::nullopt;
-  std::string message = api.GetErrorMessage(status);
-  api.ReleaseStatus(status);
-  return message;
-}
-
-// The environment, options and memory description that all sessions of one backend share.
-struct Runtime {
-  explicit Runtime(const OrtApi& table)
-      : api(table),
-        environment(table.ReleaseEnv),
-        options(table.ReleaseSessionOptions),
-        memory(table.ReleaseMemoryInfo) {}
-
-  [[nodiscard]] std::optional<std::string> start(GraphOptimizationLevel level) {
-    OrtStatus* status = api.CreateEnv(ORT_LOGGING_LEVEL_FATAL, "qconform", environment.out());
-    if (status == nullptr) status = api.DisableTelemetryEvents(environment.get());
-    if (status == nullptr) status = api.CreateSessionOptions(options.out());
-    if (status == nullptr) status = api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_FATAL);
-    if (status == nullptr) status = api.SetIntraOpNumThreads(options.get(), 1);
-    if (status == nullptr) status = api.SetInterOpNumThreads(options.get(), 1);
-    if (status == nullptr) status = api.SetSessionExecutionMode(options.get(), ORT_SEQUENTIAL);
-    if (status == nullptr) status = api.SetSessionGraphOptimizationLevel(options.get(), level);
-    if (status == nullptr) status = api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, memory.out());
-    return failure(api, status);
-  }
-
-  const OrtApi& api;
-  Owned<OrtEnv> environment;
-  Owned<OrtSessionOptions> options;
-  Owned<OrtMemoryInfo> memory;
-};
-
-// A tensor of the library over memory of ours.
-[[nodiscard]] std::optional<std::string> over(const Runtime& runtime, ElementType type,
-                                              std::span<const std::int64_t> shape, std::span<std::byte> memory,
-                                              Owned<OrtValue>& value) {
-  static std::byte nothing{};  // an address for tensors without elements
-  void* data = memory.empty() ? &nothing : memory.data();
-  return failure(runtime.api, runtime.api.CreateTensorWithDataAsOrtValue(
-                                  runtime.memory.get(), data, memory.size(), shape.data(), shape.size(),
-                                  static_cast<ONNXTensorElementDataType>(type), value.out()));
-}
-
-[[nodiscard]] std::optional<std::string> create_session(const Runtime& runtime, const std::string& model,
-                                                        Owned<OrtSession>& session) {
-  return failure(runtime.api, runtime.api.CreateSessionFromArray(runtime.environment.get(), model.data(), model.size(),
-                                                                 runtime.options.get(), session.out()));
-}
+using ort::create_session;
+using ort::failure;
+using ort::loaded;
+using ort::over;
+using ort::Owned;
+using ort::Runtime;
 
 class PreparedSession final : public PreparedCase {
  public:
@@ -194,24 +57,10 @@ class PreparedSession final : public PreparedCase {
     return copy_output(*output.get(), sink);
   }
 
-  [[nodiscard]] std::optional<std::string> copy_output(OrtValue& output, OutputSink& sink) const {
-    Owned<OrtTensorTypeAndShapeInfo> info(api_.ReleaseTensorTypeAndShapeInfo);
-    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    std::size_t rank = 0;
-    void* data = nullptr;
-    OrtStatus* status = api_.GetTensorTypeAndShape(&output, info.out());
-    if (status == nullptr) status = api_.GetTensorElementType(info.get(), &type);
-    if (status == nullptr) status = api_.GetDimensionsCount(info.get(), &rank);
-    std::vector<std::int64_t> shape(rank);
-    if (status == nullptr) status = api_.GetDimensions(info.get(), shape.data(), rank);
-    if (status == nullptr) status = api_.GetTensorMutableData(&output, &data);
-    if (auto failed = failure(api_, status)) return failed;
-    if (type_of_number(type) == ElementType::undefined) return "its output has type " + std::to_string(type);
-    const std::span<std::byte> y = sink.allocate(type_of_number(type), shape);
-    if (!y.empty()) std::memcpy(y.data(), data, y.size());
-    // The library leaves bits of a packed tensor's last byte that no element has; a Tensor has zeros there.
-    const auto used = static_cast<unsigned>(bits_of(type_of_number(type)) * elements_of(shape) % 8);
-    if (used != 0) y.back() &= static_cast<std::byte>((1U << used) - 1U);
+  [[nodiscard]] std::optional<std::string> copy_output(OrtValue& value, OutputSink& sink) const {
+    ort::OutputView output;
+    if (auto failed = ort::view(api_, value, output)) return failed;
+    ort::copy(output, sink.allocate(output.type, output.shape));
     return std::nullopt;
   }
 

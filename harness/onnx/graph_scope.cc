@@ -10,22 +10,6 @@
 namespace qconform {
 namespace {
 
-ValueFacts facts_of(const onnx::ValueInfoProto& info) {
-  ValueFacts facts;
-  if (!info.type().has_tensor_type()) return facts;
-  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
-  facts.type = static_cast<ElementType>(type.elem_type());
-  if (!type.has_shape() || static_cast<std::size_t>(type.shape().dim_size()) > limits::kRank) return facts;
-  facts.shape.emplace();
-  for (const onnx::TensorShapeProto::Dimension& dimension : type.shape().dim()) {
-    const std::int64_t size = dimension.has_dim_value() ? dimension.dim_value() : -1;
-    // What no tensor of ours can have is as good as unknown, and then later sums cannot overflow.
-    const bool usable = size >= 0 && size <= limits::kElements;
-    facts.shape->push_back(usable ? std::optional(size) : std::nullopt);
-  }
-  return facts;
-}
-
 ValueFacts facts_of(const onnx::TensorProto& tensor) {
   ValueFacts facts{static_cast<ElementType>(tensor.data_type()), std::nullopt};
   if (static_cast<std::size_t>(tensor.dims_size()) > limits::kRank) return facts;
@@ -77,6 +61,22 @@ void write_facts(const ValueFacts& facts, onnx::ValueInfoProto& info) {
 }
 
 }  // namespace
+
+ValueFacts facts_of(const onnx::ValueInfoProto& info) {
+  ValueFacts facts;
+  if (!info.type().has_tensor_type()) return facts;
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  facts.type = static_cast<ElementType>(type.elem_type());
+  if (!type.has_shape() || static_cast<std::size_t>(type.shape().dim_size()) > limits::kRank) return facts;
+  facts.shape.emplace();
+  for (const onnx::TensorShapeProto::Dimension& dimension : type.shape().dim()) {
+    const std::int64_t size = dimension.has_dim_value() ? dimension.dim_value() : -1;
+    // What no tensor of ours can have is as good as unknown, and then later sums cannot overflow.
+    const bool usable = size >= 0 && size <= limits::kElements;
+    facts.shape->push_back(usable ? std::optional(size) : std::nullopt);
+  }
+  return facts;
+}
 
 std::optional<std::vector<std::int64_t>> full_shape(const std::optional<PartialShape>& shape) {
   if (!shape) return std::nullopt;

@@ -14,6 +14,7 @@ namespace onnx {
 class GraphProto;
 class NodeProto;
 class TensorProto;
+class ValueInfoProto;
 }  // namespace onnx
 
 namespace qconform {
@@ -25,6 +26,9 @@ struct ValueFacts {
   ElementType type = ElementType::undefined;
   std::optional<PartialShape> shape;  ///< nullopt when not even the rank is known
 };
+
+/// What a graph declares of an input, output or value; type undefined where it is no tensor.
+[[nodiscard]] ValueFacts facts_of(const onnx::ValueInfoProto& info);
 
 /// The shape if every dimension is known.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> full_shape(const std::optional<PartialShape>& shape);

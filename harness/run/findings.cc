@@ -1,5 +1,6 @@
 #include "harness/run/findings.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace qconform {
@@ -11,11 +12,18 @@ std::size_t size_of(const Case& test_case) {
   return bytes;
 }
 
+// What a finding is about: an operator; of a real model, the node, so that every layer is told by itself.
+std::string subject_of(const Case& test_case) {
+  const auto& tags = test_case.tags;
+  const bool of_model = std::find(tags.begin(), tags.end(), "model") != tags.end();
+  return of_model ? test_case.op_type + " " + test_case.id : test_case.op_type;
+}
+
 }  // namespace
 
 void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
                    const std::vector<Case>& related) {
-  const Key key{backend, test_case.op_type, verdict.kind, verdict.rule};
+  const Key key{backend, subject_of(test_case), verdict.kind, verdict.rule};
   const auto [at, is_new] = positions_.try_emplace(key, findings_.size());
   if (is_new) {
     Finding finding;

@@ -10,7 +10,8 @@
 
 namespace qconform {
 
-/// Groups failures by backend, operator, kind and rule; keeps the smallest case of each group.
+/// Groups failures by backend, operator, kind and rule, those of a model by its node too; keeps the smallest
+/// case of each group.
 class Findings {
  public:
   /// `related`: the cases whose answers contradict this one's, where the verdict is that.

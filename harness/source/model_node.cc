@@ -211,7 +211,8 @@ Result<Tensor> InputDrawer::draw(std::size_t index) {
 
 Result<std::variant<Case, SkippedNode>> case_from_model_node(const onnx::ModelProto& model, const onnx::NodeProto& node,
                                                              const GraphScope& scope, const ExternalFolder& external,
-                                                             std::int64_t max_elements, Rng& rng) {
+                                                             const NamedTensors& computed, std::int64_t max_elements,
+                                                             Rng& rng) {
   using Answer = std::variant<Case, SkippedNode>;
   const Operator* op = find_operator(node.domain(), node.op_type());
   if (op == nullptr) return Answer(SkippedNode{"not quantized"});
@@ -221,10 +222,13 @@ Result<std::variant<Case, SkippedNode>> case_from_model_node(const onnx::ModelPr
     while (node.input(position).empty()) ++position;
     const auto index = static_cast<std::size_t>(position++);
     if (const onnx::TensorProto* constant = scope.constant(name)) return tensor_from_proto(*constant, external);
+    if (const auto value = computed.find(name); value != computed.end()) return value->second;
     return drawer.draw(index);
   });
   if (result) {
     result->note = drawer.note();
+    const auto answer = node.output_size() == 1 ? computed.find(node.output(0)) : computed.end();
+    if (answer != computed.end()) result->recorded_output = answer->second;
     return Answer(std::move(*result));
   }
   if (result.error().rule == "skip") return Answer(SkippedNode{result.error().message});

@@ -8,6 +8,7 @@
 #include "harness/core/error.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/tensor_proto.h"
+#include "harness/source/model_runtime.h"
 #include "harness/source/rng.h"
 
 namespace onnx {
@@ -23,11 +24,10 @@ struct SkippedNode {
 
 /// Operator, attributes, inputs and note of a node whose operator find_operator() knows. Constants
 /// come from the model (damaged ones are an error); the data input, and what the model computes at
-/// run time, are drawn from `rng`. Tensors above `max_elements` are not drawn.
-[[nodiscard]] Result<std::variant<Case, SkippedNode>> case_from_model_node(const onnx::ModelProto& model,
-                                                                           const onnx::NodeProto& node,
-                                                                           const GraphScope& scope,
-                                                                           const ExternalFolder& external,
-                                                                           std::int64_t max_elements, Rng& rng);
+/// run time, are drawn from `rng` where `computed` does not hold them. Tensors above `max_elements` are not drawn.
+/// The recorded output is that of `computed`, if it is there.
+[[nodiscard]] Result<std::variant<Case, SkippedNode>> case_from_model_node(
+    const onnx::ModelProto& model, const onnx::NodeProto& node, const GraphScope& scope, const ExternalFolder& external,
+    const NamedTensors& computed, std::int64_t max_elements, Rng& rng);
 
 }  // namespace qconform

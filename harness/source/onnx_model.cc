@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/shape_propagation.h"
 #include "harness/operators/operator.h"
+#include "harness/source/model_activations.h"
 #include "harness/source/model_node.h"
 #include "harness/source/rng.h"
 
@@ -51,6 +53,12 @@ void count_functions(const onnx::ModelProto& model, SkippedCounts& skipped) {
   }
 }
 
+/// Summaries group what is skipped by what stands before the first colon.
+std::string without_colons(std::string text) {
+  std::replace(text.begin(), text.end(), ':', ',');
+  return text;
+}
+
 }  // namespace
 
 struct OnnxModelSource::State {
@@ -60,12 +68,31 @@ struct OnnxModelSource::State {
   std::unique_ptr<GraphScope> scope;
   std::vector<QuantizedNode> nodes;
   std::size_t next = 0;
+  ModelActivations activations;
+
+  // Sets the activations; an error where they must be computed and cannot be.
+  Result<void> choose_activations(const ModelOptions& options, SkippedCounts& skipped);
 };
+
+Result<void> OnnxModelSource::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
+  activations.origin = "activations drawn from seed " + std::to_string(seed);
+  if (options.activations == ModelOptions::Activations::drawn || nodes.empty()) return {};
+  auto computed = compute_activations(model, file.parent_path(), options.inputs, seed);
+  if (computed) {
+    activations = std::move(*computed);
+  } else if (options.activations == ModelOptions::Activations::computed) {
+    return tl::unexpected(computed.error().in(file.string()));
+  } else {
+    ++skipped["a run of the model, activations are drawn instead (" + without_colons(computed.error().text()) + ")"];
+  }
+  return {};
+}
 
 OnnxModelSource::OnnxModelSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
 OnnxModelSource::~OnnxModelSource() = default;
 
-Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesystem::path& file, std::uint64_t seed) {
+Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesystem::path& file, std::uint64_t seed,
+                                                               const ModelOptions& options) {
   auto state = std::make_unique<State>();
   state->file = file;
   state->seed = seed;
@@ -77,12 +104,20 @@ Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesy
   std::uint64_t position = 0;
   walk(*opened.scope, position, opened.nodes, source->skipped_);
   count_functions(opened.model, source->skipped_);
+  if (const auto chosen = opened.choose_activations(options, source->skipped_); !chosen) {
+    return tl::unexpected(chosen.error());
+  }
   if (!opened.nodes.empty()) propagate_shapes(opened.model, *opened.scope);
   return source;
 }
 
 std::string OnnxModelSource::name() const {
-  return "model:" + state_->file.string();
+  const std::string name = "model:" + state_->file.string();
+  return state_->activations.values.empty() ? name : name + ", " + origin();
+}
+
+const std::string& OnnxModelSource::origin() const {
+  return state_->activations.origin;
 }
 
 std::optional<std::uint64_t> OnnxModelSource::size() const {
@@ -94,8 +129,8 @@ Result<std::optional<Case>> OnnxModelSource::next() {
     const auto& [scope, node, position] = state_->nodes[state_->next++];
     const std::string label = node->name().empty() ? node->op_type() : printable(node->name());
     Rng rng(state_->seed, position);
-    auto answer =
-        case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(), kGeneratedElements, rng);
+    auto answer = case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(),
+                                       state_->activations.values, kGeneratedElements, rng);
     if (!answer) {
       state_->next = state_->nodes.size();
       return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
@@ -107,6 +142,7 @@ Result<std::optional<Case>> OnnxModelSource::next() {
     Case& result = std::get<Case>(*answer);
     result.id = label + "#" + std::to_string(position);
     result.tags = {"model"};
+    if (result.recorded_output) result.note = state_->activations.origin;
     result.provenance = {name(), state_->seed, position};
     return std::optional<Case>(std::move(result));
   }

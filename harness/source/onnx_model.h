@@ -5,13 +5,27 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/core/case_source.h"
 
 namespace qconform {
 
+/// Where the activations of a model come from.
+struct ModelOptions {
+  enum class Activations : std::uint8_t {
+    drawn,     ///< from the seed, for each node by itself
+    computed,  ///< those that reach the node when the model runs (model_activations.h)
+    /// Computed; where that cannot be, drawn, which skipped() tells with the reason.
+    computed_if_possible,
+  };
+  Activations activations = Activations::drawn;
+  std::vector<std::filesystem::path> inputs{};  ///< TensorProto files for the model's inputs; empty: drawn
+};
+
 /// One case for each quantized node, those in the bodies of If, Loop and Scan included. Weights and
-/// parameters come from the model; activations are drawn from the seed, in shapes that ONNX's shape
+/// parameters come from the model. Activations are those of a run of the model, with the run's own output as
+/// the recorded one; or they are drawn from the seed, in shapes that ONNX's shape
 /// inference and our own propagation find (harness/onnx/shape_propagation.h). What had to be assumed
 /// (an unknown spatial size, a parameter that the model computes at run time) stands in the note.
 /// All other nodes, and quantized ones that give no case, are counted as skipped, by reason.
@@ -23,12 +37,17 @@ class OnnxModelSource final : public CaseSource {
   /// Activations above this number of elements are not generated; the node is skipped.
   static constexpr std::int64_t kGeneratedElements = std::int64_t{1} << 26;
 
-  /// Errors: what protobuf_file.h refuses, and a model without a graph.
+  /// Errors: what protobuf_file.h refuses, a model without a graph, and activations that must be computed and
+  /// cannot be.
   [[nodiscard]] static Result<std::unique_ptr<OnnxModelSource>> open(const std::filesystem::path& file,
-                                                                     std::uint64_t seed);
+                                                                     std::uint64_t seed,
+                                                                     const ModelOptions& options = {});
   ~OnnxModelSource() override;
 
+  /// "model:FILE", with the origin of computed activations behind it.
   [[nodiscard]] std::string name() const override;
+  /// Where the activations come from, in words.
+  [[nodiscard]] const std::string& origin() const;
   [[nodiscard]] Result<std::optional<Case>> next() override;
   /// Quantized nodes; some may yet be skipped.
   [[nodiscard]] std::optional<std::uint64_t> size() const override;

@@ -11,114 +11,18 @@
 #include "harness/core/file.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
+#include "harness/tests/network.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform {
 namespace {
 
+using ::qconform::testing::Network;
 using ::qconform::testing::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-/// A small quantized image network, made the way quantizers make them: activations uint8, weights
-/// int8 per channel, no value_info.
-class Network {
- public:
-  Network() {
-    model_.set_ir_version(8);
-    add_opset("", 13);
-    add_opset("com.microsoft", 1);
-    graph().set_name("network");
-  }
-
-  onnx::GraphProto& graph() { return *model_.mutable_graph(); }
-  onnx::ModelProto& model() { return model_; }
-
-  void add_opset(const std::string& domain, std::int64_t version) {
-    onnx::OperatorSetIdProto& opset = *model_.add_opset_import();
-    opset.set_domain(domain);
-    opset.set_version(version);
-  }
-
-  /// Dimensions below 0 are symbolic.
-  void input(const std::string& name, ElementType type, const std::vector<std::int64_t>& shape) {
-    onnx::ValueInfoProto& info = *graph().add_input();
-    info.set_name(name);
-    info.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<std::int32_t>(type));
-    for (const std::int64_t size : shape) {
-      auto& dimension = *info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim();
-      if (size < 0) {
-        dimension.set_dim_param("N");
-      } else {
-        dimension.set_dim_value(size);
-      }
-    }
-  }
-
-  std::string constant(const std::string& name, const Tensor& tensor) {
-    write_tensor(tensor, name, *graph().add_initializer());
-    return name;
-  }
-  std::string scale(const std::string& name) {
-    return constant(name, Tensor::scalar<float>(ElementType::float32, 0.5F));
-  }
-  std::string zero_point(const std::string& name) {
-    return constant(name, Tensor::scalar<std::uint8_t>(ElementType::uint8, 128));
-  }
-
-  onnx::NodeProto& node(const std::string& op_type, const std::vector<std::string>& inputs, const std::string& output,
-                        const std::string& domain = "") {
-    onnx::NodeProto& result = *graph().add_node();
-    result.set_op_type(op_type);
-    result.set_domain(domain);
-    result.set_name(output + "_node");
-    for (const std::string& input : inputs) result.add_input(input);
-    result.add_output(output);
-    return result;
-  }
-
-  onnx::NodeProto& convolution(const std::string& x, const std::string& y, std::vector<std::int64_t> w_shape,
-                               std::int64_t group, std::int64_t stride) {
-    const std::int64_t outputs = w_shape[0];
-    const auto kernel = std::vector<std::int64_t>(w_shape.begin() + 2, w_shape.end());
-    const auto count = static_cast<std::size_t>(elements_of(w_shape));
-    const std::vector<std::int8_t> weights(count, 3);
-    const std::vector<float> scales(static_cast<std::size_t>(outputs), 0.25F);
-    const std::vector<std::int8_t> zeros(scales.size(), 0);
-    const std::vector<std::int32_t> bias(scales.size(), 7);
-    onnx::NodeProto& result =
-        node("QLinearConv",
-             {x, scale(y + "_xs"), zero_point(y + "_xz"),
-              constant(y + "_w", Tensor::of<std::int8_t>(ElementType::int8, std::move(w_shape), weights)),
-              constant(y + "_ws", Tensor::of<float>(ElementType::float32, {outputs}, scales)),
-              constant(y + "_wz", Tensor::of<std::int8_t>(ElementType::int8, {outputs}, zeros)), scale(y + "_ys"),
-              zero_point(y + "_yz"), constant(y + "_b", Tensor::of<std::int32_t>(ElementType::int32, {outputs}, bias))},
-             y);
-    const std::int64_t pad = kernel[0] / 2;
-    ints(result, "strides", {stride, stride});
-    ints(result, "pads", {pad, pad, pad, pad});
-    integer(result, "group", group);
-    return result;
-  }
-
-  static void ints(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
-    onnx::AttributeProto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t value : values) attribute.add_ints(value);
-  }
-  static void integer(onnx::NodeProto& node, const char* name, std::int64_t value) {
-    onnx::AttributeProto& attribute = *node.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(value);
-  }
-
- private:
-  onnx::ModelProto model_;
-};
 
 /// Quantize, stem, depthwise, pointwise, residual addition, average pool, classifier, dequantize.
 Network image_network() {

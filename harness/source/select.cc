@@ -33,7 +33,8 @@ constexpr std::array kSuites{
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
     SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
-    SuiteInfo{"model:FILE", "the quantized nodes of an ONNX model, activations drawn from --seed"},
+    SuiteInfo{"model:FILE",
+              "the quantized nodes of an ONNX model, activations of a run in ONNX Runtime, or drawn from --seed"},
     SuiteInfo{"dml:FILE", "DirectML descriptions of quantized linear convolutions, as JSON"},
     SuiteInfo{"PATH", "a case file (.json, or a one-node .onnx), a folder of case files, or one backend-test folder"},
 };
@@ -132,7 +133,10 @@ Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
         std::make_unique<RandomSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
   }
   if (name.starts_with("onnx:")) return one(OnnxFolderSource::open(fs::path(name.substr(5))));
-  if (name.starts_with("model:")) return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed));
+  if (name.starts_with("model:")) {
+    return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed,
+                                     {.activations = ModelOptions::Activations::computed_if_possible}));
+  }
   if (name.starts_with("dml:")) return one(DirectMlSource::open(fs::path(name.substr(4))));
   return open_path(fs::path(name));
 }

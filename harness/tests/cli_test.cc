@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
         Misuse{"", "subcommand"},
-        Misuse{"walk", "no command \"walk\"; there are run, fuzz, replay, shrink, audit, export, bench, list"},
+        Misuse{"walk", "no command \"walk\"; there are run, fuzz, replay, shrink, audit, export, capture, bench, list"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
@@ -227,6 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"shrink x.json --backend scalar --max-seconds=-1", "--max-seconds"},
         Misuse{"shrink x.json", "--backend"}, Misuse{"run --suite relations:nosuch", "nosuch"},
         Misuse{"export --suite random", "--out"}, Misuse{"export --suite random --format xml -o /tmp/x", "xml"},
+        Misuse{"capture /nonexistent.onnx -o /tmp/x", "/nonexistent.onnx"}, Misuse{"capture x.onnx", "--out"},
         Misuse{"list", "subcommand"}, Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"},
         Misuse{"fuzz --backend scalar --for 5x", "--for"}, Misuse{"fuzz --backend scalar --for -1s", "--for"},
         Misuse{"fuzz --backend none --cases 1", "none"}));

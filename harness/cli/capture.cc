@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/case_output.h"
+#include "harness/cli/command.h"
+#include "harness/source/onnx_model.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+struct CaptureOptions {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::uint64_t seed = 1;
+  CaseOutput output;
+};
+
+Result<int> capture(const CaptureOptions& options) {
+  ModelOptions model{.activations = ModelOptions::Activations::computed};
+  model.inputs.assign(options.inputs.begin(), options.inputs.end());
+  const auto source = OnnxModelSource::open(options.model, options.seed, model);
+  if (!source) return tl::unexpected(source.error());
+  if ((*source)->size() == 0U) return fail(options.model, "has no quantized node");
+  if (const auto made = prepare(options.output); !made) return tl::unexpected(made.error());
+  const auto count = write_cases(**source, options.output, 0);
+  if (!count) return tl::unexpected(count.error());
+  fmt::print("{} cases in {}\n{}\n", report::with_thousands(*count), options.output.out, (*source)->origin());
+  for (const auto& [reason, times] : (*source)->skipped()) fmt::print("left aside: {} {}\n", reason, times);
+  return kConforms;
+}
+
+}  // namespace
+
+void add_capture(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CaptureOptions>();
+  CLI::App* command =
+      app.add_subcommand("capture", "Run a model in ONNX Runtime and write a case for each quantized node");
+  command->footer(
+      "example: qconform capture network.onnx --input image.pb -o /tmp/layers\n"
+      "         qconform run --suite /tmp/layers --backend plugin:./libmine.so");
+  command->add_option("MODEL", options->model, "ONNX model")->required();
+  command->add_option("--input", options->inputs,
+                      "TensorProto file for an input of the model, may be repeated (default: drawn from the seed)");
+  command->add_option("--seed", options->seed, "Seed of inputs that are drawn")->capture_default_str();
+  add_case_output_options(*command, options->output);
+  when_chosen(*command, action, options, capture);
+}
+
+}  // namespace qconform::cli

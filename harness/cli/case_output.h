@@ -1,0 +1,25 @@
+// Cases as files in a folder.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "harness/core/case_source.h"
+
+namespace qconform::cli {
+
+struct CaseOutput {
+  std::string format = "json";
+  std::string out;  ///< folder
+};
+
+void add_case_output_options(CLI::App& command, CaseOutput& options);
+
+/// Makes the folder.
+[[nodiscard]] Result<void> prepare(const CaseOutput& options);
+
+/// Writes the source's cases, the first as number `number`; returns the number after the last.
+[[nodiscard]] Result<std::uint64_t> write_cases(CaseSource& source, const CaseOutput& options, std::uint64_t number);
+
+}  // namespace qconform::cli

@@ -1,0 +1,78 @@
+// ONNX Runtime's C interface, loaded at run time: what its adapter and the runs of whole models share.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/tensor.h"
+
+namespace qconform::libraries::ort {
+
+struct Loaded {
+  const OrtApi* api = nullptr;  ///< null where there is none
+  std::string version;
+  std::string absent;  ///< why, and what to do
+};
+
+/// The library of this process, loaded at the first call.
+[[nodiscard]] const Loaded& loaded();
+
+/// Objects of the library, released by the table's functions.
+template <typename T>
+class Owned {
+ public:
+  explicit Owned(void(ORT_API_CALL* release)(T*)) : release_(release) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (object_ != nullptr) release_(object_);
+  }
+  [[nodiscard]] T* get() const { return object_; }
+  [[nodiscard]] T** out() { return &object_; }
+
+ private:
+  T* object_ = nullptr;
+  void(ORT_API_CALL* release_)(T*);
+};
+
+/// nullopt for success, otherwise the message.
+[[nodiscard]] std::optional<std::string> failure(const OrtApi& api, OrtStatus* status);
+
+/// The environment, options and memory description that sessions share: one thread, nothing printed.
+struct Runtime {
+  explicit Runtime(const OrtApi& table);
+  [[nodiscard]] std::optional<std::string> start(GraphOptimizationLevel level);
+
+  const OrtApi& api;
+  Owned<OrtEnv> environment;
+  Owned<OrtSessionOptions> options;
+  Owned<OrtMemoryInfo> memory;
+};
+
+/// Makes `value` a tensor over memory that outlives it.
+[[nodiscard]] std::optional<std::string> over(const Runtime& runtime, ElementType type,
+                                              std::span<const std::int64_t> shape, std::span<std::byte> memory,
+                                              Owned<OrtValue>& value);
+
+/// `model` is a serialized ModelProto.
+[[nodiscard]] std::optional<std::string> create_session(const Runtime& runtime, const std::string& model,
+                                                        Owned<OrtSession>& session);
+
+/// What the library says of an output, and where its bytes are; `data` lives as long as `value`.
+struct OutputView {
+  ElementType type = ElementType::undefined;
+  std::vector<std::int64_t> shape{};
+  const std::byte* data = nullptr;
+};
+[[nodiscard]] std::optional<std::string> view(const OrtApi& api, OrtValue& value, OutputView& output);
+
+/// Copies the output's bytes, with zeros for the bits of a packed tensor's last byte that no element has.
+void copy(const OutputView& output, std::span<std::byte> memory);
+
+}  // namespace qconform::libraries::ort

@@ -1,0 +1,82 @@
+// A whole model through ONNX Runtime: what its nodes get there, as cases, and what a backend makes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/file.h"
+#include "harness/judge/judge.h"
+#include "harness/libraries/libraries.h"
+#include "harness/source/onnx_model.h"
+#include "harness/tests/network.h"
+#include "harness/tests/program.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Capture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    offer_model_runtime(libraries::model_runtime);
+    if (!offered_model_runtime().absent.empty()) GTEST_SKIP() << offered_model_runtime().absent;
+    Network net;
+    net.input("image", ElementType::float32, {-1, 3, 9, 9});
+    net.node("QuantizeLinear", {"image", net.scale("is"), net.zero_point("iz")}, "q");
+    net.convolution("q", "stem", {4, 3, 3, 3}, 1, 2);
+    net.convolution("stem", "depthwise", {4, 1, 3, 3}, 4, 1);
+    net.node("DequantizeLinear", {"depthwise", "depthwise_ys", "depthwise_yz"}, "scores");
+    net.graph().add_output()->set_name("scores");
+    ASSERT_TRUE(write_file(file_, net.model().SerializeAsString()));
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path file_ = folder_.path() / "net.onnx";
+};
+
+TEST_F(Capture, GivesWhatReachesTheNodesAndWhatTheyAnswered) {
+  auto source = OnnxModelSource::open(file_, 1, {.activations = ModelOptions::Activations::computed});
+  ASSERT_TRUE(source) << source.error().text();
+  std::optional<Tensor> before;
+  std::size_t count = 0;
+  for (auto next = (*source)->next(); next && *next; next = (*source)->next(), ++count) {
+    const Case& test_case = **next;
+    ASSERT_TRUE(test_case.recorded_output) << test_case.id;
+    EXPECT_TRUE(!before || *before == *test_case.inputs[0]) << test_case.id << ": the node before answers into this";
+    const Expected expected = expect(test_case, Policy{});
+    EXPECT_EQ(judge(expected, outcome::Produced{*test_case.recorded_output}).kind, VerdictKind::pass) << test_case.id;
+    before = test_case.recorded_output;
+  }
+  EXPECT_EQ(count, 4U);
+}
+
+TEST_F(Capture, FindingsNameTheNode) {
+  const std::string cases = (folder_.path() / "cases").string();
+  const auto captured = run_program(QCONFORM_PROGRAM, "capture " + file_.string() + " -o " + cases);
+  EXPECT_EQ(captured.exit_code, 0) << captured.output;
+  EXPECT_THAT(captured.output,
+              AllOf(HasSubstr("4 cases in "), HasSubstr("activations of ONNX Runtime"), HasSubstr("from seed 1")));
+  const auto run =
+      run_program(QCONFORM_PLANTED_PROGRAM,
+                  "run --no-shrink --suite " + cases + " --backend pad-raw-zero --out " + folder_.path().string());
+  EXPECT_EQ(run.exit_code, 1) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("2 findings"), HasSubstr("stem_node#1: activations of ONNX Runtime"),
+                                HasSubstr("depthwise_node#2: activations of ONNX Runtime")));
+}
+
+TEST_F(Capture, SaysWhyTheRuntimeRefusesAModel) {
+  Network net;
+  net.input("image", ElementType::float32, {1, 3});
+  net.node("NoSuchOperator", {"image"}, "x");
+  net.node("QuantizeLinear", {"x", net.scale("is"), net.zero_point("iz")}, "q");
+  net.graph().add_output()->set_name("q");
+  ASSERT_TRUE(write_file(file_, net.model().SerializeAsString()));
+  const auto result =
+      run_program(QCONFORM_PROGRAM, "capture " + file_.string() + " -o " + (folder_.path() / "cases").string());
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("net.onnx: ONNX Runtime "), HasSubstr("NoSuchOperator")));
+}
+
+}  // namespace
+}  // namespace qconform::testing
