@@ -1,9 +1,9 @@
 #include "harness/bench/bench.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
+
+#include "harness/bench/peaks.h"
 
 namespace qconform::bench {
 namespace {
@@ -102,24 +102,12 @@ Result<void> run_bench(const std::vector<LayerSource>& sources, const std::vecto
     }
   }
   result.backends.clear();
-  for (BackendInfo& info : infos) result.backends.push_back({std::move(info), ""});
+  for (BackendInfo& info : infos) {
+    std::string peak = peak_for(info.name, result.peaks);
+    result.backends.push_back({std::move(info), std::move(peak)});
+  }
   summarize(result, sources);
   return {};
-}
-
-Result<std::vector<int>> choose_cpus(int threads) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  (void)sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
-  }
-  if (threads < 1 || static_cast<std::size_t>(threads) > cpus.size()) {
-    return fail("--threads", "expected 1 to " + std::to_string(cpus.size()) +
-                                 ", the processors that this process may use, got " + std::to_string(threads));
-  }
-  return std::vector<int>(cpus.end() - threads, cpus.end());
 }
 
 }  // namespace qconform::bench

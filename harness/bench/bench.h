@@ -19,14 +19,10 @@ struct BenchProgress {
   std::string next;
 };
 
-/// Times every layer and fills in `result`'s layers, backends, means and networks. Errors: a backend that
-/// cannot be opened.
+/// Times every layer and fills in `result`'s layers, backends, means and networks; its peaks are there already. Errors:
+/// a backend that cannot be opened.
 [[nodiscard]] Result<void> run_bench(const std::vector<LayerSource>& sources,
                                      const std::vector<Contestant>& contestants, const RoundOptions& options,
                                      const std::function<void(const BenchProgress&)>& progress, BenchResult& result);
-
-/// `threads` processors of those that this process may use, the last ones: the first serve more interrupts.
-/// Errors: fewer than that.
-[[nodiscard]] Result<std::vector<int>> choose_cpus(int threads);
 
 }  // namespace qconform::bench

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "harness/backend/select.h"
+#include "harness/bench/peaks.h"
+#include "harness/bench/pinning.h"
 #include "harness/core/layout.h"
 #include "harness/operators/operator.h"
 
@@ -193,6 +195,27 @@ TEST(Bench, ChoosesProcessorsThatItMayUse) {
   const auto many = choose_cpus(1 << 20);
   ASSERT_FALSE(many);
   EXPECT_THAT(many.error().text(), HasSubstr("--threads"));
+}
+
+TEST(Peaks, AreThoseOfThisProcessor) {
+  const auto cpus = choose_cpus(1);
+  ASSERT_TRUE(cpus);
+  const std::vector<Peak> peaks = measure_peaks(*cpus);
+  ASSERT_FALSE(peaks.empty());
+  for (const Peak& peak : peaks) EXPECT_GT(peak.gmacs, 0) << peak.instruction;
+}
+
+TEST(Peaks, ABackendIsHeldAgainstItsInstructionSet) {
+  const std::vector<Peak> peaks{
+      {"vpmaddwd ymm", 80}, {"vpdpbusd ymm (VEX)", 230}, {"vpdpbusd zmm", 400}, {"tdpbusd", 3000}};
+  EXPECT_EQ(peak_for("avx2", peaks), "vpmaddwd ymm");
+  EXPECT_EQ(peak_for("avx2@ort-f32", peaks), "vpmaddwd ymm");
+  EXPECT_EQ(peak_for("avxvnni", peaks), "vpdpbusd ymm (VEX)");
+  EXPECT_EQ(peak_for("onednn@avx2_vnni", peaks), "vpdpbusd ymm (VEX)");
+  EXPECT_EQ(peak_for("onednn@avx512_core_vnni", peaks), "vpdpbusd zmm");
+  EXPECT_EQ(peak_for("onednn@avx512_core_amx", peaks), "tdpbusd");
+  EXPECT_EQ(peak_for("onnxruntime", peaks), "tdpbusd");
+  EXPECT_EQ(peak_for("avx2", {}), "");
 }
 
 TEST(Layout, TurnsThereAndBack) {

@@ -1,6 +1,5 @@
 #include "harness/bench/turn.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <exception>
 
+#include "harness/bench/pinning.h"
 #include "harness/bench/repeat.h"
 #include "harness/bench/statistics.h"
 #include "harness/isolate/message.h"
@@ -24,14 +24,6 @@ constexpr std::size_t kMostSamples = 100000;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-void pin(const std::vector<int>& cpus) {
-  if (cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
-  (void)sched_setaffinity(0, sizeof set, &set);  // checked before the fork
 }
 
 std::span<std::byte> begin_answer(WorkerChannel& channel, std::size_t size) {

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "harness/backend/select.h"
+#include "harness/bench/peaks.h"
+#include "harness/bench/pinning.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
@@ -128,6 +130,7 @@ Result<int> bench_backends(const BenchOptions& options) {
   const auto sources = open_sources(options);
   if (!sources) return tl::unexpected(sources.error());
   bench::BenchResult result = begin(options, *rounds);
+  result.peaks = bench::measure_peaks(result.cpus);
   fmt::print(options.json ? stderr : stdout, "{}", report::bench_headline(result));
   std::fflush(options.json ? stderr : stdout);
   {
