@@ -24,7 +24,7 @@ namespace qconform::bench {
 struct Turn {
   std::uint64_t runs = 0;
   double minimum = 0;
-  double median = 0;  ///< of the runs in which the process kept its processor; of all, where it kept it in none
+  double median = 0;
 };
 
 /// Where participants run.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <exception>
 
 #include "harness/bench/pinning.h"
@@ -56,6 +57,12 @@ double wait_for_request(WorkerChannel& channel, std::uint32_t seen) {
   return request;
 }
 
+double processor_seconds() {
+  timespec used{};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
 // How often the scheduler has taken the processor away from this process.
 long preemptions() {
   rusage usage{};
@@ -63,23 +70,33 @@ long preemptions() {
   return usage.ru_nivcsw;
 }
 
+// Seconds that `work` takes: by the clock; but where the processor was taken away meanwhile and one thread is
+// all there is, the time that the process had it.
+template <typename Work>
+double seconds_for(const Work& work, int threads) {
+  const long before = preemptions();
+  const double used_before = processor_seconds();
+  const auto begin = Clock::now();
+  work();
+  const double elapsed = seconds_since(begin);
+  const double used = processor_seconds() - used_before;
+  return threads == 1 && preemptions() != before ? std::min(used, elapsed) : elapsed;
+}
+
 Turn time_runs(RepeatedRun& subject, double seconds) {
-  const auto warm = Clock::now();
-  subject.run();
-  const double once = std::max(seconds_since(warm), 1e-9);
+  const int threads = subject.setting().threads;
+  const double once = std::max(seconds_for([&] { subject.run(); }, threads), 1e-9);
   const auto batch = static_cast<int>(std::max(1.0, kShortestSample / once));
   std::vector<double> samples;
-  std::vector<double> undisturbed;
   const auto start = Clock::now();
   do {
-    const long before = preemptions();
-    const auto begin = Clock::now();
-    for (int i = 0; i < batch; ++i) subject.run();
-    samples.push_back(seconds_since(begin) / batch);
-    if (preemptions() == before) undisturbed.push_back(samples.back());
+    const auto runs = [&] {
+      for (int i = 0; i < batch; ++i) subject.run();
+    };
+    samples.push_back(seconds_for(runs, threads) / batch);
   } while (seconds_since(start) < seconds && samples.size() < kMostSamples);
   const double least = *std::min_element(samples.begin(), samples.end());
-  return {samples.size() * static_cast<std::size_t>(batch), least, median(undisturbed.empty() ? samples : undisturbed)};
+  return {samples.size() * static_cast<std::size_t>(batch), least, median(samples)};
 }
 
 // Serves what was prepared; `refusal` where nothing was.

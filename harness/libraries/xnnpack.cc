@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/core/aligned_bytes.h"
 #include "harness/libraries/adapters.h"
 #include "harness/operators/operator.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
@@ -33,18 +34,6 @@ std::string_view text_of(xnn_status status) {
 
 std::string refusal_text(std::string_view call, xnn_status status) {
   return fmt::format("XNNPACK: {}: {}", call, text_of(status));
-}
-
-// `matrices` matrices of rows x columns, each transposed: [rows][columns] becomes [columns][rows].
-// Between ONNX's order, channels before positions, and the library's, this is all there is.
-void transpose_each(const std::byte* source, std::int64_t matrices, std::int64_t rows, std::int64_t columns,
-                    std::byte* target) {
-  for (std::int64_t m = 0; m < matrices; ++m) {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t column = 0; column < columns; ++column) target[column * rows + row] = *source++;
-    }
-    target += rows * columns;
-  }
 }
 
 // All that the three creating functions have in common.
@@ -89,16 +78,17 @@ xnn_status create_signed(Create create, const Plan& plan, Scale w_scale, xnn_ope
                      std::uint32_t{0}, made);
 }
 
-class PreparedConvolution final : public PreparedCase {
+// The operator with its weights packed, on memory of its own with channels last.
+class PackedConvolution {
  public:
-  PreparedConvolution(const ConvolutionGeometry& geometry, Integer8 type, const Tensor& x)
-      : geometry_(geometry), type_(type), x_(x) {
-    const std::vector<std::int64_t> shape = geometry_.output_shape();
-    // The library may read this far behind its input.
-    x_nhwc_.resize(x.bytes.size() + XNN_EXTRA_BYTES);
-    y_nhwc_.resize(static_cast<std::size_t>(elements_of(shape)));
-  }
-  ~PreparedConvolution() override { xnn_delete_operator(operator_); }
+  PackedConvolution(const ConvolutionGeometry& geometry, Integer8 type, const Tensor& x)
+      : geometry_(geometry),
+        type_(type),
+        x_(x.bytes.size()),
+        y_(static_cast<std::size_t>(elements_of(geometry.output_shape()))) {}
+  PackedConvolution(const PackedConvolution&) = delete;
+  PackedConvolution& operator=(const PackedConvolution&) = delete;
+  ~PackedConvolution() { xnn_delete_operator(operator_); }
 
   // nullopt for success, otherwise the message.
   [[nodiscard]] std::optional<std::string> create(const Plan& plan) {
@@ -115,14 +105,20 @@ class PreparedConvolution final : public PreparedCase {
     return std::nullopt;
   }
 
-  void run(OutputSink& sink) override {
-    const ConvolutionGeometry& g = geometry_;
-    transpose_each(x_.bytes.data(), g.batch, g.input_channels, g.input_positions(), x_nhwc_.data());
+  [[nodiscard]] std::span<std::byte> x() { return x_.bytes(); }
+
+  // From x() to output(); nullopt for success, otherwise the message.
+  [[nodiscard]] std::optional<std::string> run() {
     const xnn_status ran = xnn_run_operator(operator_, nullptr);
-    if (ran != xnn_status_success) return sink.refuse(outcome::Unsupported{refusal_text("run", ran)});
-    const std::span<std::byte> y =
-        sink.allocate(type_ == Integer8::uint8 ? ElementType::uint8 : ElementType::int8, g.output_shape());
-    if (!y.empty()) transpose_each(y_nhwc_.data(), g.batch, g.output_positions(), g.output_channels, y.data());
+    if (ran != xnn_status_success) return refusal_text("run", ran);
+    return std::nullopt;
+  }
+
+  // Channels first.
+  [[nodiscard]] Tensor output() const {
+    Tensor y{type_ == Integer8::uint8 ? ElementType::uint8 : ElementType::int8, geometry_.output_shape(), {}};
+    to_channels_first(y_.bytes(), y);
+    return y;
   }
 
  private:
@@ -130,15 +126,53 @@ class PreparedConvolution final : public PreparedCase {
   xnn_status setup(Setup set_up) {
     return set_up(operator_, static_cast<std::size_t>(geometry_.batch),
                   static_cast<std::size_t>(geometry_.axes[0].input), static_cast<std::size_t>(geometry_.axes[1].input),
-                  reinterpret_cast<const T*>(x_nhwc_.data()), reinterpret_cast<T*>(y_nhwc_.data()), nullptr);
+                  reinterpret_cast<const T*>(x_.bytes().data()), reinterpret_cast<T*>(y_.bytes().data()), nullptr);
   }
+
+  // The library may read this far behind its input.
+  static_assert(XNN_EXTRA_BYTES <= AlignedBytes::kAlignment);
 
   ConvolutionGeometry geometry_;
   Integer8 type_;
-  const Tensor& x_;
-  std::vector<std::byte> x_nhwc_;
-  std::vector<std::byte> y_nhwc_;
+  AlignedBytes x_;
+  AlignedBytes y_;
   xnn_operator_t operator_ = nullptr;
+};
+
+class PreparedConvolution final : public PreparedCase {
+ public:
+  PreparedConvolution(std::unique_ptr<PackedConvolution> packed, const Tensor& x) : packed_(std::move(packed)), x_(x) {}
+
+  void run(OutputSink& sink) override {
+    to_channels_last(x_, packed_->x());
+    if (auto message = packed_->run()) return sink.refuse(outcome::Unsupported{std::move(*message)});
+    const Tensor output = packed_->output();
+    const std::span<std::byte> y = sink.allocate(output.type, output.shape);
+    if (!y.empty()) std::memcpy(y.data(), output.bytes.data(), y.size());
+  }
+
+ private:
+  std::unique_ptr<PackedConvolution> packed_;
+  const Tensor& x_;
+};
+
+// Channels last, whatever was asked for: the library knows nothing else.
+class RepeatedConvolution final : public RepeatedRun {
+ public:
+  RepeatedConvolution(std::unique_ptr<PackedConvolution> packed, const Tensor& x) : packed_(std::move(packed)) {
+    to_channels_last(x, packed_->x());
+  }
+
+  void run() override { failure_ = packed_->run(); }
+  [[nodiscard]] Outcome outcome() override {
+    if (failure_) return outcome::Unsupported{*failure_};
+    return outcome::Produced{packed_->output()};
+  }
+  [[nodiscard]] RunSetting setting() const override { return {Layout::channels_last, 1}; }
+
+ private:
+  std::unique_ptr<PackedConvolution> packed_;
+  std::optional<std::string> failure_;
 };
 
 template <typename T>
@@ -186,15 +220,18 @@ std::optional<std::string> beyond(const reference::QLinearConv& node, const Case
   return beyond_scales(node);
 }
 
-Preparation prepare_convolution(const Case& test_case, const reference::QLinearConv& node) {
-  if (auto reason = beyond(node, test_case)) return refused(test_case, std::move(*reason));
+// `Prepared` is made of the packed operator and x.
+template <typename Prepared, typename Either>
+Either prepare_convolution(const Case& test_case, const reference::QLinearConv& node) {
+  if (auto reason = beyond(node, test_case)) return refused_as<Either>(test_case, std::move(*reason));
   const ConvolutionGeometry& g = node.operands.geometry;
+  const Tensor& x = *test_case.input(0);
   const Tensor& w = *test_case.input(3);
   Plan plan{node, std::vector<std::byte>(w.bytes.size()), !test_case.input(4)->is_scalar()};
-  transpose_each(w.bytes.data(), g.output_channels, g.group_input_channels(), g.kernel_taps(), plan.w.data());
-  auto prepared = std::make_unique<PreparedConvolution>(g, node.operands.x_type, *test_case.input(0));
-  if (auto message = prepared->create(plan)) return refused(test_case, std::move(*message));
-  return prepared;
+  to_channels_last(w, plan.w);
+  auto packed = std::make_unique<PackedConvolution>(g, node.operands.x_type, x);
+  if (auto message = packed->create(plan)) return refused_as<Either>(test_case, std::move(*message));
+  return std::make_unique<Prepared>(std::move(packed), x);
 }
 
 class Xnnpack final : public Backend {
@@ -204,16 +241,25 @@ class Xnnpack final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_described(test_case, [&](const auto& node) -> Preparation {
+    return prepare_as<PreparedConvolution, Preparation>(test_case);
+  }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& /*wanted*/) override {
+    return prepare_as<RepeatedConvolution, RepeatedPreparation>(test_case);
+  }
+
+ private:
+  template <typename Prepared, typename Either>
+  static Either prepare_as(const Case& test_case) {
+    return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
       if constexpr (std::is_same_v<decltype(node), const reference::QLinearConv&>) {
-        return prepare_convolution(test_case, node);
+        return prepare_convolution<Prepared, Either>(test_case, node);
       } else {
         return outcome::Unsupported{"only QLinearConv is lowered to XNNPACK"};
       }
     });
   }
 
- private:
   BackendInfo info_;
 };
 

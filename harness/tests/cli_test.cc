@@ -204,6 +204,31 @@ void PrintTo(const Misuse& misuse, std::ostream* out) {
   *out << "qconform " << misuse.arguments;
 }
 
+// Structure only: what a table holds, not how fast anything was.
+TEST(Bench, PrintsATableAndMarksAWrongKernel) {
+  const TemporaryFolder folder;
+  const auto result =
+      qconform("bench --backend scalar --against defect:pair-sat-i16 --layers '3x3 8->8 @6' --time 0.005 --out " +
+               folder.path().string());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("3x3 8->8 @6"), HasSubstr("wrong: "), HasSubstr("1 left out"), HasSubstr("GMAC/s")));
+  std::ifstream markdown(folder.path() / "bench.md");
+  const std::string text{std::istreambuf_iterator<char>(markdown), {}};
+  EXPECT_THAT(text, AllOf(HasSubstr("| 3x3 8->8 @6 |"), HasSubstr("**wrong**")));
+}
+
+TEST(Bench, TakesTheLayersOfAModel) {
+  const TemporaryFolder folder;
+  const std::string cases = folder.path().string();
+  ASSERT_EQ(qconform("export --suite random --cases 1 --seed 4 --format onnx -o " + cases).exit_code, 0);
+  const auto file = std::filesystem::directory_iterator(cases)->path().string();
+  const auto result =
+      qconform("bench --backend scalar --layers 'model:" + file + "' --time 0.005 --json --out " + cases);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("qconform-bench"), HasSubstr("\"verdict\": \"pass\"")));
+}
+
 class WrongUse : public ::testing::TestWithParam<Misuse> {};
 
 TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
@@ -230,7 +255,15 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"capture /nonexistent.onnx -o /tmp/x", "/nonexistent.onnx"}, Misuse{"capture x.onnx", "--out"},
         Misuse{"list", "subcommand"}, Misuse{"run --suite random --cases 1 --out /dev/null/x", "--out"},
         Misuse{"fuzz --backend scalar --for 5x", "--for"}, Misuse{"fuzz --backend scalar --for -1s", "--for"},
-        Misuse{"fuzz --backend none --cases 1", "none"}));
+        Misuse{"fuzz --backend none --cases 1", "none"}, Misuse{"bench --backend scalar", "--layers"},
+        Misuse{"bench --backend nosuch --layers '1x1 4->4 @3'", "\"nosuch\""},
+        Misuse{"bench --backend scalar --layers resnet51", "resnet50"},
+        Misuse{"bench --backend scalar --layers '3x3 8-8 @6'", "\"8-8\""},
+        Misuse{"bench --backend scalar --layers '1x1 4->4 @3' --layout chwn", "--layout"},
+        Misuse{"bench --backend scalar --layers '1x1 4->4 @3' --types s4s4", "--types"},
+        Misuse{"bench --backend scalar --layers '1x1 4->4 @3' --x-zero-point -1", "--x-zero-point"},
+        Misuse{"bench --backend scalar --layers '1x1 4->4 @3' --time 0", "--time"},
+        Misuse{"bench --backend scalar --layers '1x1 4->4 @3' --threads 0", "--threads"}));
 
 TEST(WrongUse, DamagedCaseFileIsExplained) {
   const TemporaryFolder folder;
@@ -244,7 +277,7 @@ TEST(WrongUse, DamagedCaseFileIsExplained) {
 TEST(Help, EveryCommandHasAnExample) {
   EXPECT_EQ(qconform("--help").exit_code, 0);
   EXPECT_THAT(qconform("--version").output, HasSubstr("qconform 0."));
-  for (const char* command : {"run", "replay", "shrink", "export", "list"}) {
+  for (const char* command : {"run", "replay", "shrink", "export", "bench", "list"}) {
     const auto result = qconform(std::string(command) + " --help");
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_THAT(result.output, HasSubstr("example: qconform"));
