@@ -74,6 +74,7 @@ TEST(LayerSets, AddUpToTheirNetworks) {
 
 TEST(LayerSets, AreAllComputable) {
   for (const LayerSetInfo& info : convolution_sets()) {
+    if (info.is_network) continue;  // their layers are counted above
     const auto source = open_layers(info.name, {});
     ASSERT_TRUE(source) << info.name << ": " << source.error().text();
     EXPECT_EQ(source->layers.size(), convolution_set(info.name)->size()) << info.name;

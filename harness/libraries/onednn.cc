@@ -82,20 +82,31 @@ Shapes shapes_of(const reference::ConvolutionGeometry& g) {
   return s;
 }
 
+// Of the OpenMP runtime that the library brings along. That has read its environment when the program was
+// loaded: OMP_NUM_THREADS would come too late. Holds for what is prepared and run from now on; returns the
+// number, or 1 where the runtime is another one.
+int use_threads(int count) {
+  // POSIX: a function's address comes as an object's.
+  const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set == nullptr) return 1;
+  set(count);
+  return count;
+}
+
 // The primitive with its weights packed. The library chooses the layouts of x and y, unless channels come last:
 // then it takes them where they are.
 class PackedConvolution {
  public:
   PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node, const Tensor& x,
-                    const Tensor& w, Layout layout)
-      : engine_(engine), stream_(stream), layout_(layout) {
+                    const Tensor& w, const RunSetting& setting)
+      : engine_(engine), stream_(stream), setting_(setting) {
     const Shapes shapes = shapes_of(node.operands.geometry);
     const std::size_t axes = node.operands.geometry.axes.size();
-    const Tag plain = plain_tag(axes, layout);
+    const Tag plain = plain_tag(axes, setting.layout);
     x_plain_ = {shapes.x, type_of(x.type), plain};
     y_plain_ = {shapes.y, type_of(node.output_type), plain};
     const bool has_bias = !node.operands.bias.empty();
-    const Tag chosen = layout == Layout::channels_last ? plain : Tag::any;
+    const Tag chosen = setting.layout == Layout::channels_last ? plain : Tag::any;
     const dnnl::memory::desc x_any(shapes.x, type_of(x.type), chosen);
     const dnnl::memory::desc w_any(shapes.w, Type::s8, Tag::any);
     const dnnl::memory::desc y_any(shapes.y, type_of(node.output_type), chosen);
@@ -128,7 +139,7 @@ class PackedConvolution {
     stream_.wait();
   }
 
-  [[nodiscard]] Layout layout() const { return layout_; }
+  [[nodiscard]] const RunSetting& setting() const { return setting_; }
   [[nodiscard]] std::span<std::byte> x() const { return bytes_of(x_given_); }
   [[nodiscard]] std::span<std::byte> y() const { return bytes_of(y_given_); }
   [[nodiscard]] Dimensions y_shape() const { return y_plain_.dims(); }
@@ -178,7 +189,7 @@ class PackedConvolution {
 
   const dnnl::engine& engine_;
   dnnl::stream& stream_;
-  Layout layout_;
+  RunSetting setting_;
   dnnl::memory::desc x_plain_;
   dnnl::memory::desc y_plain_;
   dnnl::convolution_forward::primitive_desc chosen_;
@@ -223,7 +234,7 @@ class RepeatedConvolution final : public RepeatedRun {
   RepeatedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case, ElementType y_type)
       : packed_(std::move(packed)), case_(test_case), y_type_(y_type) {
     const Tensor& x = *case_.input(0);
-    if (packed_->layout() == Layout::channels_last) {
+    if (packed_->setting().layout == Layout::channels_last) {
       to_channels_last(x, packed_->x());
     } else if (!x.bytes.empty()) {
       std::memcpy(packed_->x().data(), x.bytes.data(), x.bytes.size());
@@ -241,14 +252,14 @@ class RepeatedConvolution final : public RepeatedRun {
     if (refusal_) return *refusal_;
     const std::span<const std::byte> y = packed_->y();
     Tensor output{y_type_, packed_->y_shape(), {}};
-    if (packed_->layout() == Layout::channels_last) {
+    if (packed_->setting().layout == Layout::channels_last) {
       to_channels_first(y, output);
     } else {
       output.bytes.assign(y.begin(), y.end());
     }
     return outcome::Produced{std::move(output)};
   }
-  [[nodiscard]] RunSetting setting() const override { return {packed_->layout(), 1}; }
+  [[nodiscard]] RunSetting setting() const override { return packed_->setting(); }
 
  private:
   std::unique_ptr<PackedConvolution> packed_;
@@ -276,22 +287,23 @@ class OneDnn final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_as<PreparedConvolution, Preparation>(test_case, Layout::channels_first);
+    return prepare_as<PreparedConvolution, Preparation>(test_case, {});
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& wanted) override {
-    return prepare_as<RepeatedConvolution, RepeatedPreparation>(test_case, wanted.layout);
+    const int threads = use_threads(wanted.threads);
+    return prepare_as<RepeatedConvolution, RepeatedPreparation>(test_case, {wanted.layout, threads});
   }
 
  private:
   template <typename Prepared, typename Either>
-  Either prepare_as(const Case& test_case, Layout layout) {
+  Either prepare_as(const Case& test_case, const RunSetting& setting) {
     try {
       return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
         const Lowering lowering = lower(test_case, node);
         if (!lowering) return outcome::Unsupported{lowering.error()};
         const Tensor& x = *test_case.input(0);
-        auto packed = std::make_unique<PackedConvolution>(engine_, stream_, lowering->node, x, *lowering->w, layout);
+        auto packed = std::make_unique<PackedConvolution>(engine_, stream_, lowering->node, x, *lowering->w, setting);
         return std::make_unique<Prepared>(std::move(packed), test_case, lowering->node.output_type);
       });
     } catch (const dnnl::error& error) {
@@ -340,20 +352,12 @@ std::string version() {
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
 }
 
-// Of the OpenMP runtime that the library brings along. That has read its environment when the program was
-// loaded: OMP_NUM_THREADS would come too late.
-void use_threads(int count) {
-  // POSIX: a function's address comes as an object's.
-  const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  if (set != nullptr) set(count);
-}
-
 // The library fixes the instruction set at its first use, for the life of the process.
 std::optional<std::string> choose(std::string_view variant) {
   static std::optional<std::string> chosen;
   if (chosen && *chosen != variant) return "one instruction set of oneDNN per process, and it has one already";
   if (chosen) return std::nullopt;
-  use_threads(1);
+  (void)use_threads(1);
   for (const InstructionSet& set : kInstructionSets) {
     if (set.name != variant) continue;
     if (dnnl::set_max_cpu_isa(set.isa) != dnnl::status::success) return "the library is in use already";

@@ -74,12 +74,13 @@ class PreparedSession final : public PreparedCase {
 // One input, and an output that stays where it is: the session's run and no copy around it.
 class RepeatedSession final : public RepeatedRun {
  public:
-  RepeatedSession(const Runtime& runtime, const Case& test_case, Tensor output)
+  RepeatedSession(const Runtime& runtime, const Case& test_case, Tensor output, int threads)
       : runtime_(runtime),
         case_(test_case),
         output_(std::move(output)),
         x_memory_(test_case.input(0)->bytes),
         y_memory_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))),
+        threads_(threads),
         session_(runtime.api.ReleaseSession),
         x_(runtime.api.ReleaseValue),
         y_(runtime.api.ReleaseValue),
@@ -87,7 +88,12 @@ class RepeatedSession final : public RepeatedRun {
 
   [[nodiscard]] std::optional<std::string> create(const std::string& model) {
     const Tensor& x = *case_.input(0);
+    const auto set_threads = [&](int count) {
+      return failure(runtime_.api, runtime_.api.SetIntraOpNumThreads(runtime_.options.get(), count));
+    };
+    if (auto failed = set_threads(threads_)) return failed;
     if (auto failed = create_session(runtime_, model, session_)) return failed;
+    if (auto failed = set_threads(1)) return failed;  // as every other session has it
     if (auto failed = over(runtime_, x.type, x.shape, x_memory_.bytes(), x_)) return failed;
     return over(runtime_, output_.type, output_.shape, y_memory_.bytes(), y_);
   }
@@ -104,7 +110,8 @@ class RepeatedSession final : public RepeatedRun {
     output_.bytes.assign(y_memory_.bytes().begin(), y_memory_.bytes().end());
     return outcome::Produced{output_};
   }
-  [[nodiscard]] RunSetting setting() const override { return {}; }
+  // The library's layout is ONNX's.
+  [[nodiscard]] RunSetting setting() const override { return {Layout::channels_first, threads_}; }
 
  private:
   const Runtime& runtime_;
@@ -112,6 +119,7 @@ class RepeatedSession final : public RepeatedRun {
   Tensor output_;
   AlignedBytes x_memory_;
   AlignedBytes y_memory_;
+  int threads_;
   Owned<OrtSession> session_;
   Owned<OrtValue> x_;
   Owned<OrtValue> y_;
@@ -147,7 +155,7 @@ class OnnxRuntime final : public Backend {
   }
 
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
-                                                                    const RunSetting& /*wanted*/) override {
+                                                                    const RunSetting& wanted) override {
     const Classification classification = classify(test_case);
     const std::vector<std::size_t> fed = data_inputs(test_case);
     // What has no output to lay out beforehand is run as any case.
@@ -155,8 +163,8 @@ class OnnxRuntime final : public Backend {
     const auto model = case_to_fed_model(test_case, fed);
     if (!model) return refused_as<RepeatedPreparation>(test_case, model.error().text());
     const Lowered& lowered = *classification.lowered;
-    auto session = std::make_unique<RepeatedSession>(*runtime_, test_case,
-                                                     Tensor{lowered.output_type(), lowered.output_shape(), {}});
+    auto session = std::make_unique<RepeatedSession>(
+        *runtime_, test_case, Tensor{lowered.output_type(), lowered.output_shape(), {}}, wanted.threads);
     if (auto message = session->create(*model)) return refused_as<RepeatedPreparation>(test_case, *message);
     return session;
   }
