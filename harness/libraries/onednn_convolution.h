@@ -1,0 +1,64 @@
+// oneDNN's convolution primitive with its weights packed, on memory of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <dnnl.hpp>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/tensor.h"
+#include "reference/convolution/accumulate.h"
+
+namespace qconform::libraries::dnn {
+
+/// What the primitive needs to know, from either operator.
+struct Convolution {
+  const reference::ConvolutionOperands& operands;
+  ElementType output_type;
+  std::vector<float> scales;  ///< x_scale * w_scale / y_scale: one, or one for each channel; empty for ConvInteger
+  std::int32_t output_zero_point = 0;
+};
+
+/// The library chooses the layouts of x and y, unless channels come last: then it takes them where they are.
+class PackedConvolution {
+ public:
+  /// `engine` and `stream` outlive it. Throws dnnl::error for what the library does not take.
+  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node, const Tensor& x,
+                    const Tensor& w, const RunSetting& setting);
+
+  /// From x() to y(), in the layout asked for. Throws dnnl::error.
+  void run();
+
+  [[nodiscard]] const RunSetting& setting() const { return setting_; }
+  [[nodiscard]] std::span<std::byte> x() const { return bytes_of(x_given_); }
+  [[nodiscard]] std::span<std::byte> y() const { return bytes_of(y_given_); }
+  [[nodiscard]] std::vector<std::int64_t> y_shape() const { return y_plain_.dims(); }
+
+ private:
+  static std::span<std::byte> bytes_of(const dnnl::memory& memory);
+  [[nodiscard]] dnnl::memory zero_point(std::int32_t value) const;
+  void pack(const dnnl::memory::desc& plain, const Tensor& w);
+  void place_tensors();
+
+  const dnnl::engine& engine_;
+  dnnl::stream& stream_;
+  RunSetting setting_;
+  dnnl::memory::desc x_plain_;
+  dnnl::memory::desc y_plain_;
+  dnnl::convolution_forward::primitive_desc chosen_;
+  dnnl::convolution_forward convolution_;
+  dnnl::memory w_;
+  dnnl::memory bias_;
+  dnnl::memory x_zero_point_;
+  dnnl::memory y_zero_point_;
+  dnnl::memory x_given_, x_used_;
+  dnnl::memory y_given_, y_used_;
+  dnnl::reorder reorder_x_;
+  dnnl::reorder reorder_y_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+}  // namespace qconform::libraries::dnn
