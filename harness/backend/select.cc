@@ -53,14 +53,6 @@ Result<std::unique_ptr<Backend>> open_library(const Library& library, std::strin
   return library.open(variant, std::string(name));
 }
 
-std::vector<std::string> available_names() {
-  std::vector<std::string> names = kernels_where(true);
-  for (const Library& library : offered_libraries()) {
-    if (library.state().absent.empty()) names.emplace_back(library.name);
-  }
-  return names;
-}
-
 bool is_third_party(std::string_view name) {
   const std::string_view library_name = name.substr(0, name.find('@'));
   const auto offered = offered_libraries();
@@ -93,13 +85,20 @@ Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfil
   }
   return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, plugin:PATH.so, "
                                        "process:COMMAND and defect:ID",
-                                       name, fmt::join(available_names(), ", ")));
+                                       name, fmt::join(default_backends(), ", ")));
 }
 
 }  // namespace
 
 std::vector<std::string> available_kernels() {
   return kernels_where(true);
+}
+std::vector<std::string> default_backends() {
+  std::vector<std::string> names = kernels_where(true);
+  for (const Library& library : offered_libraries()) {
+    if (library.state().absent.empty()) names.emplace_back(library.name);
+  }
+  return names;
 }
 std::vector<std::string> unavailable_kernels() {
   return kernels_where(false);

@@ -37,6 +37,8 @@ struct IsolationPolicy {
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
+/// What is judged where nobody says: those, and the offered libraries that are here.
+[[nodiscard]] std::vector<std::string> default_backends();
 /// Compiled in, but this CPU lacks the instructions.
 [[nodiscard]] std::vector<std::string> unavailable_kernels();
 

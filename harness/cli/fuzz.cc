@@ -11,6 +11,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/waivers.h"
 #include "harness/run/campaign.h"
 #include "harness/shrink/findings.h"
 #include "harness/source/fuzz.h"
@@ -25,6 +26,7 @@ struct FuzzOptions {
   std::optional<std::uint64_t> seed;
   PolicyOptions policy;
   IsolationOptions isolation;
+  WaiverOptions waivers;
   std::string out = "build/reports/fuzz";
   bool shrink = true;
   bool json = false;
@@ -70,16 +72,15 @@ Report begin_report(const FuzzOptions& options) {
 }
 
 Result<void> run_blocks(const FuzzOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
-                        const Policy& policy, std::optional<std::chrono::duration<double>> limit, Report& report) {
+                        CampaignOptions campaign, std::optional<std::chrono::duration<double>> limit, Report& report) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   std::vector<std::unique_ptr<CaseSource>> sources;
   sources.push_back(std::make_unique<FuzzSource>(*options.seed, options.cases));
   const Interruption interruption;
   ProgressLine line(ProgressLine::Elsewhere::a_line_each_minute);
-  const CampaignOptions campaign{.policy = policy,
-                                 .progress = [&](const Progress& progress) { line.update(progress); },
-                                 .stop = [&] { return interrupted || (limit && Clock::now() - start >= *limit); }};
+  campaign.progress = [&](const Progress& progress) { line.update(progress); };
+  campaign.stop = [&] { return interrupted || (limit && Clock::now() - start >= *limit); };
   return run_campaign(sources, backends, campaign, report);
 }
 
@@ -88,6 +89,8 @@ Result<int> fuzz(FuzzOptions options) {
   if (!policy) return tl::unexpected(policy.error());
   const auto isolation = chosen_isolation(options.isolation);
   if (!isolation) return tl::unexpected(isolation.error());
+  const auto waivers = chosen_waivers(options.waivers, "");
+  if (!waivers) return tl::unexpected(waivers.error());
   std::optional<std::chrono::duration<double>> limit;
   if (!options.duration.empty()) {
     const auto parsed = parse_duration("--for", options.duration);
@@ -101,7 +104,10 @@ Result<int> fuzz(FuzzOptions options) {
 
   Report report = begin_report(options);
   print_headline(report, options.json);
-  if (auto ran = run_blocks(options, *backends, *policy, limit, report); !ran) return tl::unexpected(ran.error());
+  WaiverDraft draft;
+  const CampaignOptions campaign{.policy = *policy, .waivers = *waivers ? &**waivers : nullptr, .draft = &draft};
+  if (auto ran = run_blocks(options, *backends, campaign, limit, report); !ran) return tl::unexpected(ran.error());
+  if (auto written = write_draft(options.waivers, draft); !written) return tl::unexpected(written.error());
   if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
   return deliver(options.out, *policy, options.json, report);
 }
@@ -116,7 +122,7 @@ void add_fuzz(CLI::App& app, Action& action) {
       "example: qconform fuzz --backend avx2 --for 10m\n"
       "Without --for and --cases it runs until it is interrupted (Ctrl-C), and then writes its report.\n"
       "Case i of a seed is the same in every run: --seed S --cases N repeats a campaign.\n"
-      "Exit code: 0 every backend conforms, 1 one does not, 2 wrong use.");
+      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use.");
   command->add_option("--backend", options->backends,
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
   command->add_option("--for", options->duration, "How long: 90s, 10m, 8h");
@@ -124,6 +130,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "Seed of the cases (default: drawn, and printed)");
   add_policy_options(*command, options->policy);
   add_isolation_options(*command, options->isolation);
+  add_waiver_options(*command, options->waivers, "none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");

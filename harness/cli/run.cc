@@ -6,6 +6,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/waivers.h"
 #include "harness/run/campaign.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/shrink/findings.h"
@@ -20,6 +21,7 @@ struct RunOptions {
   SuiteOptions suite;
   PolicyOptions policy;
   IsolationOptions isolation;
+  WaiverOptions waivers;
   std::string out = "build/reports/run";
   bool shrink = true;
   bool json = false;
@@ -48,12 +50,22 @@ Report begin_report(const RunOptions& options) {
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
+// Libraries that nobody asked for are judged and told of, but a discrepancy in someone's oneDNN is no reason
+// for the run to fail.
+void leave_to_kernels(Report& report) {
+  for (BackendResult& backend : report.backends) backend.decides = backend.info.kind != "library";
+}
+
 Result<int> run(RunOptions options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
   const auto isolation = chosen_isolation(options.isolation);
   if (!isolation) return tl::unexpected(isolation.error());
-  if (options.backends.empty()) options.backends = backend::available_kernels();
+  // The waivers that come with qconform belong to the libraries that come in unasked.
+  const bool is_default = options.backends.empty();
+  const auto waivers = chosen_waivers(options.waivers, is_default ? waivers_file() : "");
+  if (!waivers) return tl::unexpected(waivers.error());
+  if (is_default) options.backends = backend::default_backends();
   auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile), *isolation);
   if (!backends) return tl::unexpected(backends.error());
   auto suites = open_suites(options);
@@ -61,14 +73,20 @@ Result<int> run(RunOptions options) {
 
   Report report = begin_report(options);
   print_headline(report, options.json);
+  WaiverDraft draft;
   {
     ProgressLine line;
-    const CampaignOptions campaign{
-        .policy = *policy, .progress = [&](const Progress& progress) { line.update(progress); }, .stop = {}};
+    const CampaignOptions campaign{.policy = *policy,
+                                   .progress = [&](const Progress& progress) { line.update(progress); },
+                                   .stop = {},
+                                   .waivers = *waivers ? &**waivers : nullptr,
+                                   .draft = &draft};
     auto ran = run_campaign(suites->judged, *backends, campaign, report);
     if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
     if (!ran) return tl::unexpected(ran.error());
   }
+  if (is_default) leave_to_kernels(report);
+  if (auto written = write_draft(options.waivers, draft); !written) return tl::unexpected(written.error());
   if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
   return deliver(options.out, *policy, options.json, report);
 }
@@ -80,9 +98,11 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Judge backends on suites of cases and write a report");
   command->footer(
       "example: qconform run --backend avx2 --suite random --cases 100000 --seed 7\n"
-      "Exit code: 0 every backend conforms, 1 one does not, 2 wrong use or a file that cannot be read.");
+      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use or a file that cannot "
+      "be read.");
   command->add_option("--backend", options->backends,
-                      "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
+                      "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU, and every "
+                      "third-party library that is here, which then does not decide the exit code)");
   command->add_option("--suite", options->suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
   command->add_option(
@@ -91,6 +111,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_isolation_options(*command, options->isolation);
+  add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");

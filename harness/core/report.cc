@@ -15,6 +15,12 @@ std::uint64_t BackendResult::count(VerdictKind kind) const {
   return sum;
 }
 
+std::uint64_t BackendResult::waived(VerdictKind kind) const {
+  std::uint64_t sum = 0;
+  for (const auto& [name, result] : operators) sum += result.waived[static_cast<std::size_t>(kind)];
+  return sum;
+}
+
 std::uint64_t BackendResult::cases() const {
   std::uint64_t sum = 0;
   for (const auto& [name, result] : operators) sum += result.cases();
@@ -22,8 +28,9 @@ std::uint64_t BackendResult::cases() const {
 }
 
 bool BackendResult::conforms() const {
-  for (int kind = 0; kind < kVerdictKinds; ++kind) {
-    if (is_failure(static_cast<VerdictKind>(kind)) && count(static_cast<VerdictKind>(kind)) > 0) return false;
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (is_failure(kind) && count(kind) > waived(kind)) return false;
   }
   if (failed_bases > 0) return false;
   for (const RelationResult& relation : relations) {
@@ -48,8 +55,8 @@ void BackendResult::note_worst(const std::string& case_id, const ElementReport& 
 }
 
 bool Report::conforms() const {
-  return !backends.empty() &&
-         std::all_of(backends.begin(), backends.end(), [](const BackendResult& b) { return b.conforms(); });
+  return !backends.empty() && std::all_of(backends.begin(), backends.end(),
+                                          [](const BackendResult& b) { return !b.decides || b.conforms(); });
 }
 
 }  // namespace qconform

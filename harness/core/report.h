@@ -31,6 +31,7 @@ using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
 /// Verdicts of one backend on one operator.
 struct OperatorResult {
   VerdictCounts verdicts{};
+  VerdictCounts waived{};  ///< those among them that a waiver covers
   std::uint64_t elements = 0;
   std::uint64_t wrong_elements = 0;
   TierTally tiers;  ///< QLinearConv only
@@ -64,6 +65,7 @@ struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
 
   BackendInfo info{};
+  bool decides = true;  ///< whether the run's conclusion depends on it; a library that nobody named is only told of
   double seconds = 0;
   std::vector<WorstElement> worst{};                  ///< the most distant wrong elements, at most one of each case
   std::map<std::string, OperatorResult> operators{};  ///< by op_type
@@ -71,8 +73,10 @@ struct BackendResult {
   std::uint64_t failed_bases = 0;                     ///< base cases of relations that failed by themselves
 
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const;
+  /// Verdicts of the kind that a waiver covers.
+  [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
-  /// Something was computed, whatever was asked for, and nothing failed.
+  /// Something was computed, whatever was asked for, and nothing failed that is not waived.
   [[nodiscard]] bool conforms() const;
   [[nodiscard]] TierTally tiers() const;
   /// Keeps `element` if it is among the most distant.
@@ -89,6 +93,13 @@ struct Shrinking {
   std::string original_file;  ///< where that was written, relative to the report; may be empty
 };
 
+/// The waiver that covers a finding (harness/run/waivers.h).
+struct WaivedBy {
+  std::string id;
+  std::string reason;
+  std::string reference;
+};
+
 /// A failure with what is needed to see it again.
 struct Finding {
   std::string id;  ///< "F1"
@@ -98,6 +109,7 @@ struct Finding {
   std::uint64_t cases = 1;  ///< failing cases that this finding stands for
   Verdict verdict;          ///< of the case shown
   Case example;             ///< the smallest of them seen, or smaller still: shrunk
+  std::optional<WaivedBy> waiver;
   std::optional<Shrinking> shrinking;
   std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
   std::string case_file;      ///< where the example was written, relative to the report; may be empty
@@ -143,7 +155,7 @@ struct Report {
   std::vector<Finding> findings;
   StageTimes times;
 
-  /// Every backend ran at least one case, and none failed.
+  /// Every backend that decides ran at least one case, and none of them failed but where that is waived.
   [[nodiscard]] bool conforms() const;
 };
 

@@ -80,7 +80,7 @@ class Campaign {
       stopwatch_.lap(seconds);
       result.seconds += seconds;
       report_.times.backend += seconds;
-      record(test_case, judge(expected, outcome), result);
+      record(test_case, outcome, judge(expected, outcome), result);
     }
     stopwatch_.lap(report_.times.judge);
   }
@@ -102,7 +102,7 @@ class Campaign {
     }
   }
 
-  void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
+  void record(const Case& test_case, const Outcome& outcome, const Verdict& verdict, BackendResult& result) {
     OperatorResult& counts = result.operators[test_case.op_type];
     ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
     counts.elements += verdict.elements;
@@ -111,9 +111,20 @@ class Campaign {
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
     if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
-    if (!is_failure(verdict.kind)) return;
+    if (is_failure(verdict.kind)) record_failure(test_case, outcome, verdict, result);
+  }
+
+  void record_failure(const Case& test_case, const Outcome& outcome, const Verdict& verdict, BackendResult& result) {
+    const Waiver* waiver = options_.waivers == nullptr
+                               ? nullptr
+                               : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
+    findings_.add(result.info.name, test_case, verdict, {}, waiver);
+    if (waiver != nullptr) {
+      ++result.operators[test_case.op_type].waived[static_cast<std::size_t>(verdict.kind)];
+      return;
+    }
     ++failures_;
-    findings_.add(result.info.name, test_case, verdict);
+    if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;

@@ -10,6 +10,7 @@
 #include "harness/core/case_source.h"
 #include "harness/core/profile.h"
 #include "harness/core/report.h"
+#include "harness/run/waivers.h"
 
 namespace qconform {
 
@@ -25,6 +26,8 @@ struct CampaignOptions {
   Policy policy;
   std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
   std::function<bool()> stop = {};                     ///< asked before every case whether to end; may be empty
+  const Waivers* waivers = nullptr;                    ///< what may fail; null: nothing
+  WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of

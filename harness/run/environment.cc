@@ -1,5 +1,8 @@
 #include "harness/run/environment.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -24,7 +27,34 @@ std::string cpu_name(const std::string& machine) {
   return machine;
 }
 
+#if defined(__x86_64__)
+std::string level_of_x86() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return "x86-64";
+  const bool avx2 = (ebx >> 5 & 1) != 0;
+  const bool avx512bw = (ebx >> 30 & 1) != 0;
+  const bool avx512vnni = (ecx >> 11 & 1) != 0;
+  const bool amx_int8 = (edx >> 25 & 1) != 0;
+  if (amx_int8) return "amx";
+  if (avx512bw) return avx512vnni ? "avx512vnni" : "avx512";
+  __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx);
+  const bool avxvnni = (eax >> 4 & 1) != 0;
+  return avx2 ? (avxvnni ? "avxvnni" : "avx2") : "x86-64";
+}
+#endif
+
 }  // namespace
+
+std::string cpu_level() {
+#if defined(__x86_64__)
+  return level_of_x86();
+#else
+  return "arm64";
+#endif
+}
 
 Environment current_environment() {
   Environment environment;

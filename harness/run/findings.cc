@@ -22,8 +22,8 @@ std::string subject_of(const Case& test_case) {
 }  // namespace
 
 void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-                   const std::vector<Case>& related) {
-  const Key key{backend, subject_of(test_case), verdict.kind, verdict.rule};
+                   const std::vector<Case>& related, const Waiver* waiver) {
+  const Key key{backend, subject_of(test_case), verdict.kind, verdict.rule, waiver == nullptr ? "" : waiver->id};
   const auto [at, is_new] = positions_.try_emplace(key, findings_.size());
   if (is_new) {
     Finding finding;
@@ -34,6 +34,7 @@ void Findings::add(const std::string& backend, const Case& test_case, const Verd
     finding.verdict = verdict;
     finding.example = test_case;
     finding.related = related;
+    if (waiver != nullptr) finding.waiver = WaivedBy{waiver->id, waiver->reason, waiver->reference};
     findings_.push_back(std::move(finding));
     return;
   }

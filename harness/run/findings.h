@@ -7,21 +7,23 @@
 #include <vector>
 
 #include "harness/core/report.h"
+#include "harness/run/waivers.h"
 
 namespace qconform {
 
-/// Groups failures by backend, operator, kind and rule, those of a model by its node too; keeps the smallest
-/// case of each group.
+/// Groups failures by backend, operator, kind, rule and waiver, those of a model by its node too; keeps the
+/// smallest case of each group.
 class Findings {
  public:
-  /// `related`: the cases whose answers contradict this one's, where the verdict is that.
+  /// `related`: the cases whose answers contradict this one's, where the verdict is that. `waiver`: the
+  /// one that covers the failure, or null.
   void add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-           const std::vector<Case>& related = {});
+           const std::vector<Case>& related = {}, const Waiver* waiver = nullptr);
   /// In the order in which they were first met, numbered "F1", "F2", ...
   [[nodiscard]] std::vector<Finding> take();
 
  private:
-  using Key = std::tuple<std::string, std::string, VerdictKind, std::string>;
+  using Key = std::tuple<std::string, std::string, VerdictKind, std::string, std::string>;
   std::map<Key, std::size_t> positions_;
   std::vector<Finding> findings_;
 };

@@ -26,6 +26,8 @@ void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>
                                       [&](const auto& candidate) { return candidate->info().name == finding.backend; });
     // A contradiction between several cases is not one case's failure.
     if (finding.kind == VerdictKind::inconsistent) continue;
+    // What is known has its small case already.
+    if (finding.waiver) continue;
     if (backend == backends.end() || left <= 0) continue;
     Limits each = limits.each;
     each.seconds = std::min(each.seconds, left);

@@ -18,7 +18,7 @@ struct FindingLimits {
 
 /// Replaces the example of each finding by the smallest case that fails in the same way, and its
 /// verdict by that case's; what it was stays in Finding::shrinking. The backend is the one of that
-/// name; findings of others are left alone.
+/// name; findings of others, and waived ones, are left alone.
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
                      const FindingLimits& limits = {});
 

@@ -65,6 +65,16 @@ Json hazards_json(const HazardCoverage& coverage) {
   return list;
 }
 
+// Only the kinds that were waived.
+Json waived_json(const VerdictCounts& counts) {
+  Json result = Json::object();
+  for (int kind = 0; kind < kVerdictKinds; ++kind) {
+    const std::uint64_t count = counts[static_cast<std::size_t>(kind)];
+    if (count > 0) result[std::string(name_of(static_cast<VerdictKind>(kind)))] = count;
+  }
+  return result;
+}
+
 // Only the kinds that occurred; pass always, so that its absence is never read as success.
 Json verdicts_json(const VerdictCounts& counts) {
   Json result = Json::object();
@@ -91,6 +101,7 @@ Json tiers_json(const TierTally& tally) {
 Json operator_json(const OperatorResult& result) {
   return {{"cases", result.cases()},
           {"verdicts", verdicts_json(result.verdicts)},
+          {"waived", waived_json(result.waived)},
           {"elements", result.elements},
           {"wrong_elements", result.wrong_elements},
           {"tiers", tiers_json(result.tiers)},
@@ -133,9 +144,10 @@ Json backend_json(const BackendResult& backend) {
     entry.update(element_json(element));
     worst.push_back(std::move(entry));
   }
-  return {{"name", backend.info.name},  {"version", backend.info.version},     {"kind", backend.info.kind},
-          {"seconds", backend.seconds}, {"conforms", backend.conforms()},      {"operators", std::move(operators)},
-          {"worst", std::move(worst)},  {"relations", relations_json(backend)}};
+  return {
+      {"name", backend.info.name},         {"version", backend.info.version}, {"kind", backend.info.kind},
+      {"seconds", backend.seconds},        {"conforms", backend.conforms()},  {"decides", backend.decides},
+      {"operators", std::move(operators)}, {"worst", std::move(worst)},       {"relations", relations_json(backend)}};
 }
 
 Json shrinking_json(const Shrinking& shrinking) {
@@ -174,6 +186,9 @@ Json finding_json(const Finding& finding) {
   if (!finding.verdict.log.empty()) result["log"] = finding.verdict.log;
   if (!finding.verdict.rule.empty()) result["rule"] = finding.verdict.rule;
   if (finding.verdict.worst) result["worst"] = element_json(*finding.verdict.worst);
+  if (const auto& waiver = finding.waiver) {
+    result["waiver"] = {{"id", waiver->id}, {"reason", waiver->reason}, {"reference", waiver->reference}};
+  }
   if (finding.shrinking) result["shrinking"] = shrinking_json(*finding.shrinking);
   return result;
 }

@@ -91,8 +91,10 @@ std::string tier_text(const TierTally& tally, const Painter& paint) {
   return fmt::format("   tier {} ({})", name, counts);
 }
 
-// " (all elements are alike 64, nearly all elements saturate 11)"
+// " (all elements are alike 64, nearly all elements saturate 11)", " (61 waived)"
 std::string reasons_text(VerdictKind kind, const OperatorResult& result) {
+  const std::uint64_t waived = result.waived[static_cast<std::size_t>(kind)];
+  if (waived > 0) return " (" + with_thousands(waived) + " waived)";
   if (kind == VerdictKind::mistrusted) return " (" + listed(result.mistrusted_reasons, true) + ")";
   if (kind == VerdictKind::unsupported) return " (" + listed(result.unsupported_reasons, true) + ")";
   return "";
@@ -198,6 +200,36 @@ std::string finding_lines(const Finding& finding, const Painter& paint) {
   return text;
 }
 
+// What a waiver covers, one line each: there is nothing to find out.
+std::string waived_lines(const Report& report) {
+  std::string text;
+  for (const Finding& finding : report.findings) {
+    if (!finding.waiver) continue;
+    text += fmt::format("  {} {}   {} on {}   {}   {}: {} ({})\n", finding.id, name_of(finding.kind), finding.op_type,
+                        finding.backend, plural(finding.cases, "case"), finding.waiver->id, finding.waiver->reason,
+                        finding.waiver->reference);
+  }
+  return text.empty() ? text : "\nwaived, known discrepancies\n" + text;
+}
+
+// Where one of several backends fails, those that do not are told too.
+std::string conclusion(const Report& report, const Painter& paint) {
+  std::vector<std::string> good;
+  std::vector<std::string> bad;
+  std::vector<std::string> told;
+  for (const BackendResult& backend : report.backends) {
+    (backend.conforms() ? good : backend.decides ? bad : told).push_back(backend.info.name);
+  }
+  std::string text;
+  if (!good.empty()) text += fmt::format("{}: {}\n", paint.good("conforms"), fmt::join(good, ", "));
+  if (!bad.empty()) text += fmt::format("{}: {}\n", paint.bad("does not conform"), fmt::join(bad, ", "));
+  if (!told.empty()) {
+    text += fmt::format("{}: {}, not named with --backend and not counted\n", paint.aside("does not conform"),
+                        fmt::join(told, ", "));
+  }
+  return text;
+}
+
 std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
@@ -252,13 +284,21 @@ std::string summary(const Report& report, bool colour) {
   }
   text += hazard_lines(report.hazards, paint);
   text += stage_line(report);
+  std::string findings;
+  std::size_t count = 0;
+  for (const Finding& finding : report.findings) {
+    if (finding.waiver) continue;
+    ++count;
+    findings += finding_lines(finding, paint);
+  }
+  text += waived_lines(report);
   if (report.findings.empty()) {
     text += report.conforms() ? paint.good("conforms") + ": no finding\n" : paint.bad("does not conform") + "\n";
     return text;
   }
-  text += "\n" + plural(report.findings.size(), "finding") + "\n";
-  for (const Finding& finding : report.findings) text += finding_lines(finding, paint);
-  return text;
+  text +=
+      "\n" + plural(count, "finding") + (count == report.findings.size() ? "" : " beyond the waived") + "\n" + findings;
+  return text + "\n" + conclusion(report, paint);
 }
 
 }  // namespace qconform::report

@@ -1,0 +1,28 @@
+#include "harness/cli/waivers.h"
+
+#include "harness/core/file.h"
+
+namespace qconform::cli {
+
+void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::string& default_text) {
+  command.add_option("--waivers", options.file,
+                     "File of known discrepancies, which do not make the run fail, or none (default: " + default_text +
+                         "; docs/formats.md)");
+  command.add_option("--draft-waivers", options.draft,
+                     "File to write waivers to for what the run finds, without the reasons that they need");
+}
+
+Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options, const std::filesystem::path& otherwise) {
+  const std::filesystem::path file = options.file.empty() ? otherwise : std::filesystem::path(options.file);
+  if (file.empty() || file == "none") return std::nullopt;
+  auto waivers = Waivers::load(file);
+  if (!waivers) return tl::unexpected(waivers.error().in("--waivers"));
+  return std::move(*waivers);
+}
+
+Result<void> write_draft(const WaiverOptions& options, const WaiverDraft& draft) {
+  if (options.draft.empty()) return {};
+  return write_file(options.draft, draft.text());
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,119 @@
+// Known discrepancies of backends: what a run may find without failing.
+//
+// A waiver never covers a defect that nobody has seen: it names backend and version, and its signature is
+// either the cases with the very answers that were seen, or what the backend computes in place of the
+// right answer, which must account for every wrong element bit for bit. Another wrong answer to the same
+// case is a finding. docs/formats.md describes the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+#include "harness/core/outcome.h"
+#include "harness/core/profile.h"
+#include "harness/core/verdict.h"
+#include "harness/diagnose/defect.h"
+
+namespace qconform {
+
+/// A fingerprint of an answer: type, shape and elements.
+[[nodiscard]] std::uint64_t digest_of(const Tensor& tensor);
+
+/// "1.9.2" < "1.10"; parts between other characters than letters and digits are compared as numbers
+/// where both are, else as text. Negative, zero or positive.
+[[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
+
+/// A case by what it computes, and what the backend answered.
+struct WaivedCase {
+  std::string id;                       ///< for the reader
+  std::uint64_t digest = 0;             ///< digest_of the case
+  std::optional<std::uint64_t> answer;  ///< digest_of the tensor; absent where there was none, or
+                                        ///< where it is another one in each run
+};
+
+/// One part of a case that a backend takes to be another than stated.
+struct Replacement {
+  std::string name;                    ///< of an attribute, or of an input by ONNX's name
+  std::optional<std::size_t> input;    ///< its position; nullopt for an attribute
+  std::optional<std::int64_t> filled;  ///< of an input: all elements have this value; absent: the first's
+  std::optional<std::string> text;     ///< of an attribute that is there: its value; absent: there is none
+};
+
+struct Waiver {
+  std::string id;
+  std::vector<std::string> backends;  ///< names as on the command line, with what is behind an @
+  std::string first_version;          ///< both ends are included: an open end would cover releases
+  std::string last_version;           ///< that nobody has looked at
+  std::string op_type;
+  VerdictKind verdict = VerdictKind::wrong;
+  // The signature: either cases, or one or both of the others.
+  std::vector<WaivedCase> cases;
+  std::vector<Replacement> instead;     ///< the case that the backend computes instead
+  std::vector<diagnose::Model> models;  ///< defects of the computation, each with each arithmetic
+  std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
+  std::vector<std::string> cpus;        ///< cpu_level()s where it must be met (libraries_test); empty: everywhere
+  std::string reason;
+  std::string reference;               ///< where the discrepancy is described
+  std::optional<std::string> expires;  ///< "2027-01-31": the last day, UTC
+};
+
+/// A library whose discrepancies are recorded in full: what the corpus shows there is waived, and
+/// nothing else.
+struct RecordedLibrary {
+  std::string backend;
+  std::string version;
+  std::string cpu;  ///< cpu_level()
+};
+
+class Waivers {
+ public:
+  /// Reads strictly; an error's field is the JSON path. `today` is "2026-11-30".
+  [[nodiscard]] static Result<Waivers> parse(std::string_view text, std::string today);
+  /// The same from a file, today.
+  [[nodiscard]] static Result<Waivers> load(const std::filesystem::path& file);
+
+  /// The first waiver that covers a failing verdict, or null.
+  [[nodiscard]] const Waiver* covering(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
+                                       const Verdict& verdict, const Policy& policy) const;
+  /// Those of a backend at its version that have not expired.
+  [[nodiscard]] std::vector<const Waiver*> of(const BackendInfo& backend) const;
+
+  [[nodiscard]] const std::vector<RecordedLibrary>& recorded() const { return recorded_; }
+
+ private:
+  [[nodiscard]] bool applies(const Waiver& waiver, const BackendInfo& backend) const;
+
+  std::vector<Waiver> waivers_;
+  std::vector<RecordedLibrary> recorded_;
+  std::string today_;
+};
+
+/// A file of waivers for what was seen, with the answers pinned and no reasons: reading it fails until
+/// someone has written why.
+class WaiverDraft {
+ public:
+  void add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome, const Verdict& verdict);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Entry {
+    BackendInfo backend;
+    std::string op_type;
+    VerdictKind verdict;
+    std::vector<WaivedCase> cases;
+  };
+  std::vector<Entry> entries_;
+};
+
+/// The waivers that come with qconform, beside the corpus.
+[[nodiscard]] std::filesystem::path waivers_file();
+
+}  // namespace qconform
