@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/diagnose/audit_json.h"
 #include "harness/source/select.h"
 #include "reports/render/terminal.h"
 
@@ -23,6 +23,7 @@ struct AuditCommand {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
+  std::string baseline;
   bool json = false;
 };
 
@@ -94,12 +95,6 @@ std::string milliseconds(double seconds) {
   return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
 }
 
-std::string why_it_survives(const Mutant& mutant) {
-  if (mutant.cases == 0) return "no case of the operator";
-  if (mutant.differed == 0) return fmt::format("needs {}", mutant.defect->trigger);
-  return fmt::format("differs on {} cases, where its answers are admissible", report::with_thousands(mutant.differed));
-}
-
 // A weak suite has dozens: the table shows which, and --json why.
 constexpr std::size_t kListedSurvivors = 12;
 
@@ -108,7 +103,7 @@ void print_survivors(const Audit& audit) {
   for (const Mutant& mutant : audit.mutants) {
     if (mutant.defect->admitted.contains(mutant.op) || mutant.fate() == Fate::killed) continue;
     if (++survivors > kListedSurvivors) continue;
-    fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, name_of(mutant.op), why_it_survives(mutant));
+    fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, name_of(mutant.op), audit.survival(mutant).reason);
   }
   if (survivors > kListedSurvivors)
     fmt::print("  and {} more survive (--json says why)\n", survivors - kListedSurvivors);
@@ -126,34 +121,32 @@ void print_score(const Audit& audit) {
   print_survivors(audit);
 }
 
-nlohmann::ordered_json to_json(const Audit& audit) {
-  nlohmann::ordered_json mutants = nlohmann::ordered_json::array();
-  for (const Mutant& mutant : audit.mutants) {
-    nlohmann::ordered_json entry{{"defect", mutant.defect->id},    {"operator", name_of(mutant.op)},
-                                 {"fate", name_of(mutant.fate())}, {"cases", mutant.cases},
-                                 {"differed", mutant.differed},    {"killed", mutant.killed}};
-    if (mutant.first) {
-      entry["first"] = {{"at", mutant.first->at}, {"case", mutant.first->case_id}, {"seconds", mutant.first->seconds}};
-    }
-    mutants.push_back(std::move(entry));
+void print_lost(const std::vector<diagnose::KilledMutant>& lost, const std::string& baseline) {
+  for (const diagnose::KilledMutant& mutant : lost) {
+    fmt::print(stderr, "lost: {} in {}, which {} killed in {}\n", mutant.defect, mutant.op_type, mutant.suite,
+               baseline);
   }
-  return {{"suite", audit.suite},         {"cases", audit.cases},     {"not_modelled", audit.not_modelled},
-          {"killable", audit.killable()}, {"killed", audit.killed()}, {"mutants", std::move(mutants)}};
 }
 
 Result<int> run_audit(const AuditCommand& options) {
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
+  Result<std::vector<diagnose::KilledMutant>> baseline;
+  if (!options.baseline.empty()) baseline = diagnose::load_baseline(options.baseline);
+  if (!baseline) return tl::unexpected(baseline.error().in("--baseline"));
   const auto audits = run_audits(options, *policy);
   if (!audits) return tl::unexpected(audits.error());
   if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const Audit& audit : *audits) all.push_back(to_json(audit));
-    fmt::print("{}\n", nlohmann::ordered_json{{"seed", options.suite.seed}, {"audits", std::move(all)}}.dump(2));
+    fmt::print("{}", diagnose::audits_json(*audits, options.suite.seed));
   } else {
     fmt::print("seed {}   profile {}\n", options.suite.seed, options.policy.profile);
     print_table(*audits);
     for (const Audit& audit : *audits) print_score(audit);
+  }
+  if (!options.baseline.empty()) {
+    const auto lost = diagnose::lost_kills(*baseline, *audits);
+    print_lost(lost, options.baseline);
+    return lost.empty() ? kConforms : kDoesNotConform;
   }
   const bool all_killed = std::all_of(audits->begin(), audits->end(),
                                       [](const Audit& audit) { return audit.killed() == audit.killable(); });
@@ -168,12 +161,14 @@ void add_audit(CLI::App& app, Action& action) {
   command->footer(
       "example: qconform audit --suite conformance --suite onnx:/usr/share/libonnx-testdata/data/node\n"
       "Every defect model is run on every case of its operator and judged: `qconform list defects` explains them.\n"
-      "Exit code: 0 every suite kills every mutant that is not admitted, 1 a mutant survives, 2 wrong use.");
+      "Exit code: 0 every suite kills every mutant that is not admitted, 1 a mutant survives, 2 wrong use. With\n"
+      "--baseline: 0 what was killed in it is killed still, 1 not so.");
   command->add_option("--suite", options->suites, "Suite to measure, may be repeated: one column each")
       ->capture_default_str();
   command->add_option("--cases", options->suite.cases, "Number of cases of suites that draw them");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
+  command->add_option("--baseline", options->baseline, "Earlier output of --json: what it kills must be killed still");
   command->add_flag("--json", options->json, "Print the audit as JSON");
   when_chosen(*command, action, std::move(options), &run_audit);
 }

@@ -35,6 +35,7 @@ void add_fuzz(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_shrink(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
+void add_identify(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);

@@ -10,6 +10,7 @@
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
 #include "harness/diagnose/defect.h"
+#include "harness/diagnose/identify_ways.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
 #include "harness/relations/relation.h"
@@ -62,6 +63,17 @@ std::vector<Row> profile_rows() {
   std::vector<Row> rows;
   for (const ProfileInfo& info : profiles())
     rows.push_back({std::string(info.name), "", std::string(info.description)});
+  return rows;
+}
+
+std::vector<Row> way_rows() {
+  std::vector<Row> rows;
+  for (const diagnose::Aspect& aspect : diagnose::aspects()) {
+    for (const diagnose::Way& way : aspect.ways) {
+      const std::string model = way.defect.empty() ? "" : fmt::format(" (defect model {})", way.defect);
+      rows.push_back({fmt::format("{} {} {}", name_of(aspect.op), aspect.id, way.id), "", way.formula + model});
+    }
+  }
   return rows;
 }
 
@@ -235,11 +247,13 @@ void add_list(CLI::App& app, Action& action) {
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Which right answer can be asked for", profile_rows},
+      {"ways", "How backends are known to compute: what identify tells apart", way_rows},
       {"operators", "Operators and their versions", operator_rows},
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
   };
   CLI::App* command = app.add_subcommand(
-      "list", "Say what there is: backends, kernels, suites, sweep, profiles, operators, hazards, defects, relations");
+      "list",
+      "Say what there is: backends, kernels, suites, sweep, profiles, ways, operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   for (const Topic& topic : kTopics) {

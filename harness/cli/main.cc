@@ -34,6 +34,7 @@ int run_command(int argc, char** argv) {
   add_replay(app, action);
   add_shrink(app, action);
   add_audit(app, action);
+  add_identify(app, action);
   add_export(app, action);
   add_capture(app, action);
   add_bench(app, action);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "harness/core/pinned_profile.h"
 #include "reference/numerics/admissible.h"
 #include "reference/numerics/requantize.h"
 
@@ -27,6 +29,8 @@ enum class Profile : std::uint8_t {
 struct Policy {
   Profile profile = Profile::conformance;
   OverflowPolicy overflow = OverflowPolicy::wrap;  ///< rule C17, ConvInteger
+  /// A profile from a file: what it pins goes before what `profile` admits. Null without one.
+  std::shared_ptr<const PinnedProfile> pinned = {};
 };
 
 struct ProfileInfo {

@@ -1,7 +1,7 @@
 #include "harness/diagnose/audit.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "harness/diagnose/modelled_case.h"
 #include "harness/judge/judge.h"
@@ -9,10 +9,14 @@
 namespace qconform::diagnose {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Processor time: what else the machine does has no part in it.
+struct Clock {
+  using time_point = std::clock_t;
+  static time_point now() { return std::clock(); }
+};
 
 double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return static_cast<double>(Clock::now() - start) / CLOCKS_PER_SEC;
 }
 
 // A mutant's model under each arithmetic that a case's profile may pin.
@@ -71,6 +75,10 @@ class Auditor {
       return;
     }
     assess(test_case, expected);
+    for (const HazardInfo& info : hazards()) {
+      audit_.hazards[static_cast<std::size_t>(modelled->op())].add(
+          info.hazard, static_cast<std::int64_t>(expected.hazards[info.hazard]));
+    }
     shared_seconds_ += seconds_since(start);
     const RoundingProfile arithmetic = arithmetic_of(expected.policy.profile);
     const Tensor& right = expected.pinned ? *expected.pinned : *expected.output;

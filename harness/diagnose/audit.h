@@ -1,6 +1,7 @@
 // How much a suite detects: every defect model as a mutant, judged on every case.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "harness/core/case_source.h"
 #include "harness/core/profile.h"
 #include "harness/diagnose/defect.h"
+#include "harness/hazards/hazard.h"
 
 namespace qconform::diagnose {
 
@@ -28,7 +30,7 @@ enum class Fate : std::uint8_t {
 struct Detection {
   std::uint64_t at = 0;  ///< the case's number in the suite, from 1
   std::string case_id;
-  double seconds = 0;  ///< what drawing, reference, mutant and judge had taken until then
+  double seconds = 0;  ///< processor time of drawing, reference, mutant and judge until then
 };
 
 struct Mutant {
@@ -42,6 +44,16 @@ struct Mutant {
   [[nodiscard]] Fate fate() const;
 };
 
+/// The hazards that let the defect show in the operator: any one of them. Empty for a defect that ordinary
+/// cases show, or that needs a parameter which is no hazard.
+[[nodiscard]] std::vector<Hazard> hazards_behind(const Defect& defect, Op op);
+
+/// Why a mutant survives.
+struct Survival {
+  std::string reason;             ///< one line
+  std::vector<Hazard> unreached;  ///< of those behind it, what no case of the suite reaches
+};
+
 /// The audit of one suite.
 struct Audit {
   std::string suite;
@@ -49,7 +61,14 @@ struct Audit {
   /// Cases of no use here: out of contract, or with any value right.
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
+  /// What the cases of each operator reach, by its position in kAllOps.
+  std::array<HazardCounts, std::size(kAllOps)> hazards;
 
+  [[nodiscard]] std::uint64_t reached(Op op, Hazard hazard) const {
+    return hazards[static_cast<std::size_t>(op)][hazard];
+  }
+  /// Of a mutant that is not killed.
+  [[nodiscard]] Survival survival(const Mutant& mutant) const;
   [[nodiscard]] std::uint64_t count(Fate fate) const;
   /// Mutants that a suite could kill: all but those that the default profile admits in their operator.
   [[nodiscard]] std::uint64_t killable() const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/diagnose/audit_json.h"
 #include "harness/source/select.h"
 
 namespace qconform::diagnose {
@@ -54,6 +55,44 @@ TEST(Audit, WhatTheProfileAdmitsIsNoFailureUntilItIsPinned) {
   const Audit lenient = audit_of("corpus");
   EXPECT_GT(mutant(lenient, "scale-double", Op::qlinear_conv).differed, 0U);
   EXPECT_EQ(mutant(lenient, "scale-double", Op::qlinear_conv).killed, 0U);
+}
+
+// Why a mutant survives is said in hazards: those that no case reaches.
+TEST(Audit, ASurvivorNamesTheHazardThatWasNotReached) {
+  const Audit random = audit_of("random", 60);
+  const Survival ties = random.survival(mutant(random, "half-away", Op::qlinear_conv));
+  EXPECT_EQ(ties.unreached, (std::vector{Hazard::tie_positive, Hazard::tie_negative}));
+  EXPECT_EQ(ties.reason, "never reached: positive ties, negative ties");
+  EXPECT_EQ(random.reached(Op::qlinear_conv, Hazard::tie_positive), 0U);
+  EXPECT_GT(random.reached(Op::qlinear_conv, Hazard::clamp_high), 0U);
+  const Audit none = audit_of("random", 0);
+  EXPECT_EQ(none.survival(none.mutants.front()).reason, "no case of the operator");
+}
+
+// Each hazard behind a defect is one of the operator, and every defect that shows in ordinary cases has none.
+TEST(Audit, AKilledMutantsHazardIsReached) {
+  const Audit corpus = audit_of("corpus");
+  for (const Mutant& m : corpus.mutants) {
+    const std::vector<Hazard> behind = hazards_behind(*m.defect, m.op);
+    if (behind.empty() || m.fate() != Fate::killed) continue;
+    std::uint64_t reached = 0;
+    for (const Hazard hazard : behind) reached += corpus.reached(m.op, hazard);
+    EXPECT_GT(reached, 0U) << m.defect->id << " in " << name_of(m.op);
+  }
+}
+
+TEST(AuditBaseline, ASurvivorThatWasKilledOnceIsNamed) {
+  const std::vector<Audit> before{audit_of("random", 60)};
+  const auto baseline = read_baseline_json(audits_json(before, 1));
+  ASSERT_TRUE(baseline.has_value()) << baseline.error().text();
+  EXPECT_EQ(baseline->size(), before[0].count(Fate::killed));
+  EXPECT_TRUE(lost_kills(*baseline, before).empty());
+  const std::vector<Audit> after{audit_of("random", 3)};
+  const auto lost = lost_kills(*baseline, after);
+  EXPECT_EQ(lost.size(), before[0].count(Fate::killed) - after[0].count(Fate::killed));
+  EXPECT_FALSE(lost.empty());
+  EXPECT_EQ(lost_kills(*baseline, {}), *baseline) << "a suite that is gone kills nothing";
+  EXPECT_FALSE(read_baseline_json("{}").has_value());
 }
 
 TEST(Audit, CasesOutOfContractAreNotModelled) {

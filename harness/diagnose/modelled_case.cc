@@ -86,14 +86,17 @@ std::unique_ptr<ModelledCase> ModelledCase::prepare(const Case& test_case, const
 }
 
 std::optional<Tensor> ModelledCase::run(const Model& model) const {
-  const Stages stages = model.stages(op_);
+  return run(model.stages(op_));
+}
+
+std::optional<Tensor> ModelledCase::run(const Stages& stages) const {
   return std::visit(Run(case_, lowered_, stages), node_);
 }
 
 std::optional<Tensor> ModelledCase::run(const Defect& defect) const {
   Stages stages = reference_stages(reference::RoundingProfile::correctly_rounded);
   if (defect.operators.contains(op_)) defect.replace(stages);
-  return std::visit(Run(case_, lowered_, stages), node_);
+  return run(stages);
 }
 
 }  // namespace qconform::diagnose

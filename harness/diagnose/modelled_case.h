@@ -29,6 +29,7 @@ class ModelledCase {
   /// What the model computes. Its shape may differ from the right one. Nothing when the model's geometry
   /// has no output, because its window does not fit.
   [[nodiscard]] std::optional<Tensor> run(const Model& model) const;
+  [[nodiscard]] std::optional<Tensor> run(const Stages& stages) const;
   /// The model of this one defect.
   [[nodiscard]] std::optional<Tensor> run(const Defect& defect) const;
 

@@ -37,8 +37,9 @@ Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exac
     for (std::int64_t i = 0; i < elements; ++i) {
       const bool is_exact = raw(got, i) == raw(exact, i);
       if (is_exact) ++as_exact;
-      const bool right = is_exact ? pinned == nullptr || raw(*pinned, i) == raw(got, i)
-                                  : examine(lowered, got, i, policy, result.tiers);
+      const bool is_pinned = pinned == nullptr || raw(*pinned, i) == raw(got, i);
+      bool right = is_exact ? is_pinned : examine(lowered, got, i, policy, result.tiers);
+      if (policy.pinned && pinned != nullptr) right = is_pinned;
       if (right) continue;
       ++result.wrong;
       const double off = distance(got, pinned == nullptr ? exact : *pinned, i);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/diagnose/identify_profile.h"
 #include "harness/judge/compare.h"
 #include "harness/judge/trust.h"
 #include "harness/operators/element_text.h"
@@ -45,13 +46,16 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
     return verdict;
   }
   const Lowered& lowered = *expected.classification.lowered;
+  const bool is_from_file = expected.policy.pinned != nullptr;
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
-  verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
-                                .got = element_text(got, comparison.worst),
-                                .admissible = lowered.admissible_text(comparison.worst, expected.policy),
-                                .exact = lowered.exact_value(comparison.worst),
-                                .distance = comparison.worst_distance};
+  verdict.worst =
+      ElementReport{.index = index_of(comparison.worst, got.shape),
+                    .got = element_text(got, comparison.worst),
+                    .admissible = is_from_file ? "{" + element_text(*expected.pinned, comparison.worst) + "}"
+                                               : lowered.admissible_text(comparison.worst, expected.policy),
+                    .exact = lowered.exact_value(comparison.worst),
+                    .distance = comparison.worst_distance};
   verdict.detail = fmt::format("{} of {} elements wrong", comparison.wrong, verdict.elements);
   return verdict;
 }
@@ -158,6 +162,21 @@ Expected expect_form(const Case& test_case, const Policy& policy) {
   return expected;
 }
 
+namespace {
+
+// A profile from a file says what is right, where it speaks of the case.
+void pin(const Case& test_case, Expected& expected) {
+  if (!expected.policy.pinned) return;
+  auto output = diagnose::pinned_output(test_case, expected.classification, *expected.policy.pinned);
+  if (output) {
+    expected.pinned = std::move(output);
+  } else {
+    expected.policy.pinned = nullptr;
+  }
+}
+
+}  // namespace
+
 Expected expect(const Case& test_case, const Policy& policy) {
   Expected expected;
   expected.policy = policy_for(test_case, policy);
@@ -168,6 +187,7 @@ Expected expect(const Case& test_case, const Policy& policy) {
   if (!tier_of(expected.policy.profile)) {
     expected.pinned = classification.lowered->evaluate(arithmetic_of(expected.policy.profile));
   }
+  pin(test_case, expected);
   return expected;
 }
 

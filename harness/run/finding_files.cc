@@ -47,7 +47,9 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
 std::string replay_line(const fs::path& case_file, const std::string& backend, const Policy& policy) {
   const Policy usual;
   return fmt::format("qconform replay {} --backend {}{}{}", shell_word(case_file.string()), shell_word(backend),
-                     policy.profile == usual.profile ? "" : fmt::format(" --profile {}", name_of(policy.profile)),
+                     policy.pinned                     ? " --profile " + shell_word(policy.pinned->file)
+                     : policy.profile == usual.profile ? ""
+                                                       : fmt::format(" --profile {}", name_of(policy.profile)),
                      policy.overflow == usual.overflow ? "" : " --overflow permissive");
 }
 

@@ -13,6 +13,7 @@
 #include "harness/source/corpus.h"
 #include "harness/source/directed/directed.h"
 #include "harness/source/directml.h"
+#include "harness/source/fuzz.h"
 #include "harness/source/onnx_folder.h"
 #include "harness/source/onnx_model.h"
 #include "harness/source/random.h"
@@ -30,6 +31,7 @@ constexpr std::array kSuites{
     SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
+    SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
     SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
@@ -127,6 +129,10 @@ Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "directed") {
     return one<DirectedSource>(
         std::make_unique<DirectedSource>(options.seed, options.cases.value_or(DirectedSource::kDefaultCases)));
+  }
+  if (name == "fuzz") {
+    return one<FuzzSource>(
+        std::make_unique<FuzzSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
   }
   if (name == "random") {
     return one<RandomSource>(

@@ -105,8 +105,7 @@ void retouch_data(Rng& rng, Draft& draft, Hazard hazard) {
 
 // Whether rounding the bias to put it on a tie would take away what the case is about.
 bool needs_odd_bits(Hazard hazard) {
-  return hazard == Hazard::bias_beyond_float || hazard == Hazard::sum_beyond_float ||
-         hazard == Hazard::float_accumulation || hazard == Hazard::int32_wrap;
+  return hazard == Hazard::bias_beyond_float || hazard == Hazard::sum_beyond_float || hazard == Hazard::int32_wrap;
 }
 
 void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
@@ -116,6 +115,7 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
     case Hazard::tie_odd_zero_point: return make_exact_ties(rng, draft);
     case Hazard::near_tie_above:
     case Hazard::near_tie_below: return solve_near_tie(rng, draft);
+    case Hazard::float_accumulation: return solve_beside_tie(rng, draft);
     case Hazard::edge_below: return put_at_edge(rng, draft, false, 1);
     case Hazard::edge_low: return put_at_edge(rng, draft, false, 0);
     case Hazard::edge_high: return put_at_edge(rng, draft, true, 0);

@@ -170,6 +170,12 @@ void solve_near_tie(Rng& rng, Draft& draft) {
   centre(rng, draft, spread);
 }
 
+void solve_beside_tie(Rng& rng, Draft& draft) {
+  solve_near_tie(rng, draft);
+  const std::int64_t steps = rng.between(8, 128);
+  draft.set_y_scale(neighbour(draft.y_scale(), rng.chance(1, 2) ? steps : -steps));
+}
+
 void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond) {
   fit_output(rng, draft, static_cast<int>(rng.between(60, 200)));
   const Sums sums = draft.sums();

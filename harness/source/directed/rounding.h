@@ -17,6 +17,10 @@ void make_exact_ties(Rng& rng, Draft& draft);
 /// further; under scales by channel, one element of every channel. x_scale stays.
 void solve_near_tie(Rng& rng, Draft& draft);
 
+/// A y_scale that puts one element beside a tie: farther from it than roundings between a sum and the
+/// output take it, but not than the errors of a sum formed in float32, which grow with every product.
+void solve_beside_tie(Rng& rng, Draft& draft);
+
 /// The zero point that puts the lowest (or highest) rounded value `beyond` steps outside of the
 /// output range: 0 is its end. Fits the output first.
 void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond);

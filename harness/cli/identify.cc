@@ -1,0 +1,163 @@
+#include "harness/diagnose/identify.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <set>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/isolation.h"
+#include "harness/cli/output.h"
+#include "harness/cli/policy.h"
+#include "harness/core/file.h"
+#include "harness/diagnose/identify_json.h"
+#include "harness/diagnose/identify_profile.h"
+#include "harness/json/case_json.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::cli {
+namespace {
+
+using diagnose::Answer;
+using diagnose::Candidate;
+
+struct IdentifyCommand {
+  std::string backend;
+  std::uint64_t seed = 1;
+  PolicyOptions policy;
+  IsolationOptions isolation;
+  std::string output;
+  std::string cases;
+  bool json = false;
+};
+
+// "ort-f32, half-even"
+std::string ways_text(const Candidate& candidate) {
+  std::string text;
+  for (const diagnose::Way* const way : candidate.ways) text += (text.empty() ? "" : ", ") + way->id;
+  return text;
+}
+
+std::string counted(std::uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", report::with_thousands(count), what, count == 1 ? "" : "s");
+}
+
+void print_ways(const Answer& answer, const Candidate& candidate) {
+  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
+    const diagnose::Way& way = *candidate.ways[a];
+    fmt::print("  {:<17} {}: {}{}\n", answer.aspects[a]->id, way.id, way.formula,
+               way.defect.empty() ? "" : fmt::format(" (defect model {})", way.defect));
+  }
+}
+
+void print_evidence(const Answer& answer, const Candidate& candidate) {
+  fmt::print("{:<20}{} of {}, in {}, speak for it\n", "", report::with_thousands(candidate.confirmed_elements),
+             counted(answer.elements, "element"), counted(candidate.confirmed_cases, "case"));
+  if (const Candidate* const rival = answer.nearest_rival()) {
+    const std::size_t eliminated = answer.candidates.size() - answer.survivors().size();
+    fmt::print("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"), ways_text(*rival),
+               counted(rival->refuted_elements, "element"));
+  }
+}
+
+void print_answer(const Answer& answer) {
+  if (answer.by_types) fmt::print("  for {}\n", diagnose::types_text(answer.forms.front()));
+  if (!answer.narrowed.empty()) fmt::print("  {}\n", answer.narrowed);
+  const auto survivors = answer.survivors();
+  if (answer.forms.empty()) {
+    for (const diagnose::Aspect* const aspect : answer.aspects) {
+      fmt::print("  {:<17} not asked: {}\n", aspect->id, answer.declined);
+    }
+  } else if (survivors.empty()) {
+    for (const diagnose::Aspect* const aspect : answer.aspects) {
+      fmt::print("  {:<17} none of the {} known ways\n", aspect->id, aspect->ways.size());
+    }
+    const Candidate& rival = *answer.nearest_rival();
+    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", ways_text(rival),
+               counted(rival.refuted_elements, "element"), counted(answer.elements, "element"));
+  } else if (survivors.size() > 1 && survivors.size() == answer.candidates.size()) {
+    fmt::print("  {:<17} not to be seen: no case tells the {} ways apart\n", answer.aspects.front()->id,
+               survivors.size());
+  } else {
+    print_ways(answer, *survivors.front());
+    print_evidence(answer, *survivors.front());
+    for (std::size_t i = 1; i < survivors.size(); ++i) {
+      fmt::print("{:<20}no case tells it from {}\n", "", ways_text(*survivors[i]));
+    }
+  }
+}
+
+void print_identification(const diagnose::Identification& found) {
+  fmt::print("{} {}   seed {}   {}\n", found.backend.name, found.backend.version, found.seed,
+             counted(found.cases, "case"));
+  std::optional<diagnose::Op> op;
+  for (const Answer& answer : found.answers) {
+    if (answer.op != op) fmt::print("{}\n", name_of(answer.op));
+    op = answer.op;
+    print_answer(answer);
+  }
+}
+
+Result<void> write_refuting_cases(const std::string& file, const diagnose::Identification& found) {
+  std::vector<Case> cases;
+  std::set<std::string> known;
+  for (const Answer& answer : found.answers) {
+    for (const Candidate& candidate : answer.candidates) {
+      if (!candidate.refutation || !known.insert(candidate.refutation->test_case.id).second) continue;
+      cases.push_back(candidate.refutation->test_case);
+    }
+  }
+  return save_cases(file, cases);
+}
+
+Result<int> run_identify(const IdentifyCommand& options) {
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
+  auto backend = backend::select(options.backend, arithmetic_of(policy->profile), *isolation);
+  if (!backend) return tl::unexpected(backend.error());
+  diagnose::Identification found;
+  {
+    ProgressLine line;
+    const auto progress = [&](std::uint64_t cases) { line.update({"identify", cases, std::nullopt, 0}); };
+    found = diagnose::identify(**backend, {.seed = options.seed, .progress = progress});
+  }
+  if (!options.output.empty()) {
+    const std::string profile = diagnose::pinned_profile_json(diagnose::pinned_profile(found));
+    if (auto written = write_file(options.output, profile); !written) return tl::unexpected(written.error());
+  }
+  if (!options.cases.empty()) {
+    if (auto written = write_refuting_cases(options.cases, found); !written) return tl::unexpected(written.error());
+  }
+  if (options.json) {
+    fmt::print("{}", diagnose::identification_json(found));
+  } else {
+    print_identification(found);
+  }
+  return kConforms;
+}
+
+}  // namespace
+
+void add_identify(CLI::App& app, Action& action) {
+  auto options = std::make_shared<IdentifyCommand>();
+  CLI::App* command = app.add_subcommand("identify", "Find out which of the known arithmetics a backend uses");
+  command->footer(
+      "example: qconform identify --backend onnxruntime -o ort.json\n"
+      "         qconform run --backend onnxruntime --profile ort.json\n"
+      "Every known way of computing is a candidate; cases made for candidates to disagree on eliminate all\n"
+      "but those that the backend's outputs agree with. docs/identify.md explains the answer.\n"
+      "Exit code: 0 whatever was found, 2 wrong use.");
+  command->add_option("--backend", options->backend, "Backend")->required();
+  command->add_option("--seed", options->seed, "Seed of the cases")->capture_default_str();
+  command->add_option("-o,--output", options->output, "File for what was found, as a profile for --profile");
+  command->add_option("--cases", options->cases, "File for the cases that eliminated candidates");
+  add_policy_options(*command, options->policy);
+  add_isolation_options(*command, options->isolation);
+  command->add_flag("--json", options->json, "Print the identification as JSON, with every candidate");
+  when_chosen(*command, action, std::move(options), run_identify);
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,81 @@
+"""Checks what `identify` and `audit` write against the JSON Schemas, and that it is read again.
+
+usage: check_documents.py SCHEMA_FOLDER QCONFORM [EMULATOR...]
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    sys.exit("Python's jsonschema (4.0 or later) is missing: install the package python3-jsonschema")
+
+
+class Checks:
+    def __init__(self, schemas, command, folder):
+        self.schemas = pathlib.Path(schemas)
+        self.command = command
+        self.folder = pathlib.Path(folder)
+        self.problems = []
+
+    def run(self, arguments, expected):
+        """The output of a run, which must end with this exit code."""
+        done = subprocess.run(self.command + arguments, capture_output=True, text=True, check=False)
+        if done.returncode != expected:
+            self.problems.append(f"{' '.join(arguments)}: exit code {done.returncode}, expected {expected}\n{done.stderr}")
+        return done.stdout + done.stderr
+
+    def validate(self, schema, text, broken):
+        """The document is right; without the member `broken` it is not."""
+        rules = json.loads((self.schemas / schema).read_text(encoding="utf-8"))
+        Draft202012Validator.check_schema(rules)
+        validator = Draft202012Validator(rules)
+        document = json.loads(text)
+        self.problems += [f"{schema}: {e.json_path}: {e.message}" for e in validator.iter_errors(document)]
+        document.pop(broken)
+        if validator.is_valid(document):
+            self.problems.append(f"{schema}: accepts a document without {broken}")
+        return json.loads(text)
+
+    def profile(self):
+        file = self.folder / "profile.json"
+        found = self.run(["identify", "--backend", "defect:half-up", "--json", "-o", str(file)], 0)
+        self.validate("identification-1.schema.json", found, "answers")
+        self.validate("profile-1.schema.json", file.read_text(encoding="utf-8"), "pins")
+        run = ["run", "--suite", "directed", "--cases", "150", "--no-shrink", "--out", str(self.folder)]
+        self.run(run + ["--backend", "defect:half-up", "--profile", str(file)], 0)
+        told = self.run(run + ["--backend", "scalar", "--profile", str(file)], 1)
+        if f"--profile {file}" not in told:
+            self.problems.append("the replay line of a finding does not name the profile")
+        self.run(["replay", str(self.folder / "F1.json"), "--backend", "scalar", "--profile", str(file)], 1)
+        file.write_text('{"format": "qconform-profile"}', encoding="utf-8")
+        if "version" not in self.run(run + ["--backend", "scalar", "--profile", str(file)], 2):
+            self.problems.append("the error of a broken profile does not name what is missing")
+
+    def baseline(self):
+        file = self.folder / "audit.json"
+        audit = ["audit", "--suite", "random", "--cases"]
+        file.write_text(self.run(audit + ["40", "--json"], 1), encoding="utf-8")
+        self.validate("audit-1.schema.json", file.read_text(encoding="utf-8"), "audits")
+        self.run(audit + ["40", "--baseline", str(file)], 0)
+        if "lost: " not in self.run(audit + ["2", "--baseline", str(file)], 1):
+            self.problems.append("a lost mutant is not named")
+
+
+def main(schemas, qconform, emulator):
+    with tempfile.TemporaryDirectory() as folder:
+        checks = Checks(schemas, emulator + [qconform], folder)
+        checks.profile()
+        checks.baseline()
+    print("\n".join(checks.problems + [f"{len(checks.problems)} problems"]))
+    return 1 if checks.problems else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
