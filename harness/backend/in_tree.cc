@@ -60,7 +60,7 @@ std::string no_kernel(const char* kernels, const Case& test_case, const Lowered&
 class InTree final : public Backend {
  public:
   InTree(const reference::KernelSet& kernels, RoundingProfile profile, std::string name)
-      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree"} {}
+      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree", true} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 

@@ -132,7 +132,7 @@ class Plugin final : public Backend {
  public:
   Plugin(const qc_backend& functions, const std::string& path) : functions_(functions) {
     const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };
-    info_ = {"plugin:" + path, (text(functions.name) + " " + text(functions.version)), "plugin"};
+    info_ = {"plugin:" + path, (text(functions.name) + " " + text(functions.version)), "plugin", true};
   }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "harness/backend/defect.h"
+#include "harness/backend/emulator.h"
 #include "harness/backend/in_tree.h"
 #include "harness/backend/library.h"
 #include "harness/backend/plugin.h"
 #include "harness/backend/process.h"
+#include "harness/backend/threads_check.h"
 #include "reference/kernels.h"
 
 namespace qconform::backend {
@@ -88,7 +90,46 @@ Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfil
                                        name, fmt::join(default_backends(), ", ")));
 }
 
+Error one_thread_only(std::string_view name) {
+  return {"--threads-check", fmt::format("{} runs one case from one thread at a time", name), {}};
+}
+
+Result<std::unique_ptr<Backend>> open_checked(std::string_view name, RoundingProfile arithmetic, int threads) {
+  auto backend = open_here(name, arithmetic);
+  if (!backend || threads == 0) return backend;
+  if (!(*backend)->info().concurrent) return tl::unexpected(one_thread_only(name));
+  return threads_checked(std::move(*backend), threads);
+}
+
+std::string_view profile_name(RoundingProfile arithmetic) {
+  const auto all = profiles();
+  const auto pins = [&](const ProfileInfo& info) {
+    return pinned_arithmetic(info.name) && arithmetic_of(info.profile) == arithmetic;
+  };
+  return std::find_if(all.begin(), all.end(), pins)->name;
+}
+
+Result<std::unique_ptr<Backend>> open_emulated(std::string_view name, const std::string& plain, const std::string& cpu,
+                                               RoundingProfile arithmetic, const IsolationPolicy& isolation) {
+  auto command = emulated_program(cpu, isolation.arm64_program);
+  if (!command) return tl::unexpected(command.error());
+  command->insert(command->end(), {"worker", "--backend", plain, "--profile", std::string(profile_name(arithmetic)),
+                                   "--threads", std::to_string(isolation.threads)});
+  Isolation limits = isolation.limits;
+  limits.timeout *= kEmulationSlowdown;
+  return isolate_program(std::move(*command), std::string(name), limits);
+}
+
 }  // namespace
+
+std::vector<std::string> on_cpus(const std::vector<std::string>& backends, const std::vector<std::string>& cpus) {
+  if (cpus.empty()) return backends;
+  std::vector<std::string> names;
+  for (const std::string& name : backends) {
+    for (const std::string& cpu : cpus) names.push_back(cpu == "native" ? name : fmt::format("{}[{}]", name, cpu));
+  }
+  return names;
+}
 
 std::vector<std::string> available_kernels() {
   return kernels_where(true);
@@ -108,11 +149,20 @@ Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile a
                                         const IsolationPolicy& isolation) {
   using Which = IsolationPolicy::Which;
   // A process of its own whatever the policy says.
-  if (name.starts_with(kProcessPrefix)) return open_process(name.substr(kProcessPrefix.size()), isolation.limits);
+  if (name.starts_with(kProcessPrefix)) {
+    if (isolation.threads != 0) return tl::unexpected(one_thread_only(name));
+    return open_process(name.substr(kProcessPrefix.size()), isolation.limits);
+  }
+  if (const auto emulated = split_cpu(name)) {
+    return open_emulated(name, emulated->first, emulated->second, arithmetic, isolation);
+  }
   const bool in_worker =
       isolation.which == Which::all || (isolation.which == Which::third_party && is_third_party(name));
-  if (!in_worker) return open_here(name, arithmetic);
-  return isolate([name = std::string(name), arithmetic]() { return open_here(name, arithmetic); }, isolation.limits);
+  if (!in_worker) return open_checked(name, arithmetic, isolation.threads);
+  const auto open = [name = std::string(name), arithmetic, threads = isolation.threads]() {
+    return open_checked(name, arithmetic, threads);
+  };
+  return isolate(open, isolation.limits);
 }
 
 Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,

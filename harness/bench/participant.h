@@ -16,6 +16,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
+#include "harness/isolate/worker_channel.h"
 #include "harness/isolate/worker_process.h"
 
 namespace qconform::bench {

@@ -40,5 +40,6 @@ void add_export(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_worker(CLI::App& app, Action& action);
 
 }  // namespace qconform::cli

@@ -99,6 +99,7 @@ Result<int> fuzz(FuzzOptions options) {
   }
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
+  options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
   auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile), *isolation);
   if (!backends) return tl::unexpected(backends.error());
 
@@ -129,6 +130,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--cases", options->cases, "How many cases");
   command->add_option("--seed", options->seed, "Seed of the cases (default: drawn, and printed)");
   add_policy_options(*command, options->policy);
+  add_cpu_option(*command, options->isolation);
   add_isolation_options(*command, options->isolation);
   add_waiver_options(*command, options->waivers, "none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")

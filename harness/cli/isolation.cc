@@ -4,7 +4,18 @@
 
 #include <cmath>
 
+#include "harness/backend/threads_check.h"
+
 namespace qconform::cli {
+
+void add_cpu_option(CLI::App& command, IsolationOptions& options) {
+  command
+      .add_option(
+          "--cpu", options.cpus,
+          "Processors, by commas: native, or models that qemu-x86_64 or qemu-aarch64 emulates; each backend runs "
+          "on each, and is named BACKEND[CPU] there (docs/other-cpus.md)")
+      ->delimiter(',');
+}
 
 void add_isolation_options(CLI::App& command, IsolationOptions& options) {
   command
@@ -15,6 +26,15 @@ void add_isolation_options(CLI::App& command, IsolationOptions& options) {
       ->capture_default_str();
   command.add_option("--memory-limit", options.memory, "MiB that a worker may take beside the loaded backend")
       ->capture_default_str();
+  command
+      .add_option("--guard", options.guard,
+                  "Runs of a case in a worker: sampled (a second one for a share of the cases and for those that fail) "
+                  "or full (always two)")
+      ->capture_default_str();
+  command.add_option("--arm64-program", options.arm64_program,
+                     "qconform built for arm64, for its processors (default: build/arm64-qemu/bin/qconform)");
+  command.add_flag("--threads-check{4}", options.threads,
+                   "Run each prepared case from this many threads at once too (4) and compare the outputs");
 }
 
 Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& options) {
@@ -35,7 +55,17 @@ Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& option
   if (options.memory < 1 || options.memory > kLargest) {
     return fail("--memory-limit", fmt::format("expected 1 to {} MiB, got {}", kLargest, options.memory));
   }
-  policy.limits = {options.timeout, options.memory << 20};
+  const bool full = options.guard == "full";
+  if (!full && options.guard != "sampled") {
+    return fail("--guard", fmt::format("expected sampled or full, got \"{}\"", options.guard));
+  }
+  if (options.threads != 0 && (options.threads < 2 || options.threads > backend::kMostThreads)) {
+    return fail("--threads-check",
+                fmt::format("expected 2 to {} threads, got {}", backend::kMostThreads, options.threads));
+  }
+  policy.limits = {options.timeout, options.memory << 20, full ? Isolation::Guard::full : Isolation::Guard::sampled};
+  policy.threads = options.threads;
+  policy.arm64_program = options.arm64_program;
   return policy;
 }
 

@@ -50,6 +50,7 @@ std::vector<Row> backend_rows() {
                   "a program that reads cases and writes answers; with {} in it, run on a "
                   "folder for each case (docs/adding-a-backend.md)"});
   rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)"});
+  rows.push_back({"BACKEND[CPU]", "", "one of these on a processor that is emulated (docs/other-cpus.md)"});
   return rows;
 }
 

@@ -39,6 +39,7 @@ int run_command(int argc, char** argv) {
   add_capture(app, action);
   add_bench(app, action);
   add_list(app, action);
+  add_worker(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

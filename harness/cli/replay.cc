@@ -58,7 +58,7 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
   if (!subject) return tl::unexpected(subject.error());
   std::vector<report::Replayed> results;
   bool holds = true;
-  for (const std::string& name : options.backends) {
+  for (const std::string& name : backend::on_cpus(options.backends, options.isolation.cpus)) {
     auto backend = backend::select(name, arithmetic_of(policy.profile), isolation);
     if (!backend) return tl::unexpected(backend.error());
     GuardedOutput output;
@@ -97,7 +97,7 @@ Result<int> replay(const ReplayOptions& options) {
   assess(*test_case, expected);
   std::vector<report::Replayed> results;
   bool conforms = true;
-  for (const std::string& name : options.backends) {
+  for (const std::string& name : backend::on_cpus(options.backends, options.isolation.cpus)) {
     auto backend = backend::select(name, arithmetic_of(policy->profile), *isolation);
     if (!backend) return tl::unexpected(backend.error());
     GuardedOutput output;
@@ -127,6 +127,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
+  add_cpu_option(*command, options->isolation);
   add_isolation_options(*command, options->isolation);
   command->add_option("--relation", options->relation,
                       "Check this relation on the case instead (see: qconform list relations)");

@@ -66,6 +66,7 @@ Result<int> run(RunOptions options) {
   const auto waivers = chosen_waivers(options.waivers, is_default ? waivers_file() : "");
   if (!waivers) return tl::unexpected(waivers.error());
   if (is_default) options.backends = backend::default_backends();
+  options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
   auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile), *isolation);
   if (!backends) return tl::unexpected(backends.error());
   auto suites = open_suites(options);
@@ -110,6 +111,7 @@ void add_run(CLI::App& app, Action& action) {
       "Number of cases of each generated suite (default: 10000 of random and relations, 4000 of directed)");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
+  add_cpu_option(*command, options->isolation);
   add_isolation_options(*command, options->isolation);
   add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")

@@ -41,6 +41,8 @@ struct BackendInfo {
   std::string name;     ///< as on the command line: "avx2", "plugin:libmine.so"
   std::string version;  ///< of the implementation; in-tree kernels have qconform's
   std::string kind;     ///< "in-tree", "plugin", "library", ...
+  /// Whether one prepared case may be run from several threads at once.
+  bool concurrent = false;
 };
 
 /// The bytes of a case's inputs by position, where guards around them notice a stray access; the
@@ -51,10 +53,18 @@ using InputMemory = std::vector<std::span<std::byte>>;
 class Worker {
  public:
   virtual ~Worker() = default;
-  /// Begins a case and returns at once. Every start is followed by one finish.
+  /// How many cases may be under way: started and not finished.
+  [[nodiscard]] virtual std::size_t depth() const { return 1; }
+  /// Begins a case and returns at once; the case stays as it is until it is finished. Every start is
+  /// followed by one finish.
   virtual void start(const Case& test_case) = 0;
-  /// Waits for what becomes of the case that was started.
+  /// Waits for what becomes of the oldest case under way.
   [[nodiscard]] virtual Outcome finish() = 0;
+  /// Runs a case alone and looks as closely as it can. Others may be under way.
+  [[nodiscard]] virtual Outcome examine(const Case& test_case) {
+    start(test_case);
+    return finish();
+  }
 };
 
 /// What prepare comes to: ready to run, or a clean refusal.

@@ -59,6 +59,10 @@ struct LeftUnwritten {
 struct Nondeterministic {
   std::string detail;
 };
+/// A run beside others gave another output than a run alone.
+struct ThreadDependent {
+  std::string detail;
+};
 struct ChangedInput {
   std::string tensor;
   std::int64_t byte = 0;  ///< the first that changed
@@ -68,8 +72,9 @@ struct ChangedFloatMode {
   std::string detail;
 };
 
-using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
-                         ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode>;
+using Any =
+    std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
+                 ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode, ThreadDependent>;
 
 }  // namespace outcome
 

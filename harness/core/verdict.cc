@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",          "m
                                                              "timed-out",     "out-of-bounds",      "unwritten",
                                                              "unsupported",   "inconsistent",       "exited",
                                                              "out-of-memory", "read-out-of-bounds", "nondeterministic",
-                                                             "changed-input", "changed-float-mode"};
+                                                             "changed-input", "changed-float-mode", "thread-dependent"};
 
 }  // namespace
 

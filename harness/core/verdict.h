@@ -32,9 +32,10 @@ enum class VerdictKind : std::uint8_t {
   nondeterministic,    ///< two runs of the case, two outputs
   changed_input,
   changed_float_mode,  ///< left other rounding or flushing modes behind
+  thread_dependent,    ///< runs at once in several threads, other outputs than of one alone
 };
 
-inline constexpr int kVerdictKinds = 17;
+inline constexpr int kVerdictKinds = 18;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstring>
 #include <new>
 
@@ -14,8 +14,6 @@ namespace {
 constexpr std::size_t kGuardBytes = std::size_t{256} << 10;
 constexpr std::size_t kSmallestCapacity = std::size_t{64} << 10;
 constexpr std::size_t kPageMultiple = kSmallestCapacity;  // no system has larger pages
-/// Wide enough for the widest stray vector store of a kernel that is off by one tile.
-constexpr std::size_t kCanaryBytes = 512;
 constexpr std::byte kCanary{0xA5};
 
 }  // namespace
@@ -47,20 +45,27 @@ void GuardedMemory::reserve(std::size_t bytes) {
 }
 
 std::span<std::byte> GuardedMemory::place(std::size_t size, Against against) {
-  reserve(size + kCanaryBytes);
+  reserve(size + canary_);
   std::byte* const start = mapping_ + kGuardBytes;
   against_ = against;
   size_ = size;
   data_ = against == Against::start ? start : start + capacity_ - size;
-  std::byte* const canary = against == Against::start ? data_ + size : data_ - kCanaryBytes;
-  std::memset(canary, std::to_integer<int>(kCanary), kCanaryBytes);
+  std::byte* const canary = against == Against::start ? data_ + size : data_ - canary_;
+  std::memset(canary, std::to_integer<int>(kCanary), canary_);
   return {data_, size_};
 }
 
 std::optional<Stray> GuardedMemory::damage() const {
   if (data_ == nullptr) return std::nullopt;
   const bool after = against_ == Against::start;
-  for (std::size_t i = 1; i <= kCanaryBytes; ++i) {
+  static const auto kIntact = [] {
+    std::array<std::byte, kLargestCanary> intact{};
+    intact.fill(kCanary);
+    return intact;
+  }();
+  const std::byte* const canary = after ? data_ + size_ : data_ - canary_;
+  if (std::memcmp(canary, kIntact.data(), canary_) == 0) return std::nullopt;
+  for (std::size_t i = 1; i <= canary_; ++i) {
     if ((after ? data_[size_ + i - 1] : *(data_ - i)) != kCanary) {
       return Stray{after ? Side::after : Side::before, static_cast<std::int64_t>(i)};
     }

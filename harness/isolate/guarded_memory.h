@@ -24,8 +24,10 @@ struct Stray {
 class GuardedMemory {
  public:
   enum class Against : std::uint8_t { end, start };
+  static constexpr std::size_t kLargestCanary = 512;
 
-  GuardedMemory() = default;
+  /// `canary`: bytes on the side without a guard; up to kLargestCanary.
+  explicit GuardedMemory(std::size_t canary) : canary_(canary) {}
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
   ~GuardedMemory();
@@ -44,6 +46,7 @@ class GuardedMemory {
   void reserve(std::size_t bytes);
   void unmap();
 
+  std::size_t canary_;
   std::byte* mapping_ = nullptr;  ///< guard, `capacity_` bytes, guard
   std::size_t capacity_ = 0;
   std::byte* data_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
@@ -11,16 +13,28 @@
 namespace qconform {
 
 struct Isolation {
+  enum class Guard : std::uint8_t {
+    sampled,  ///< one run of a case, two of a share of them and of those that fail
+    full,     ///< always two
+  };
   double timeout = 10;                             ///< seconds for one case
   std::int64_t memory = std::int64_t{2048} << 20;  ///< bytes beyond what the loaded backend has
+  Guard guard = Guard::sampled;
 };
 
 /// A backend that lives in a process forked from this one, which is replaced when it ends. A crash, an
 /// exit, a hang or an allocation beyond the limit is the outcome of the case that was under way, and of
-/// no other. Cases run in guarded memory (guarded_run.h); what the backend prints is the outcome's log.
+/// no other: those behind it are run again. Cases run in guarded memory (guarded_run.h); what the backend
+/// prints is the outcome's log.
 ///
 /// `open` is called in the worker, again in each one that replaces it. Errors: what it returns, and that
 /// the worker ended or hung in it.
 [[nodiscard]] Result<std::unique_ptr<Backend>> isolate(OpenBackend open, const Isolation& isolation);
+
+/// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
+/// command `worker` (under an emulator, say), and gets the shared memory and the log as further arguments.
+/// `name` is what the backend is called here.
+[[nodiscard]] Result<std::unique_ptr<Backend>> isolate_program(std::vector<std::string> command, std::string name,
+                                                               const Isolation& isolation);
 
 }  // namespace qconform

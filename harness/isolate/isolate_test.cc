@@ -8,14 +8,15 @@
 #include <chrono>
 #include <filesystem>
 #include <ostream>
+#include <tuple>
 
 #include "harness/backend/select.h"
-#include "harness/core/case_builder.h"
 #include "harness/core/file.h"
 #include "harness/isolate/message.h"
 #include "harness/judge/judge.h"
 #include "harness/run/campaign.h"
 #include "harness/source/random.h"
+#include "harness/tests/rows.h"
 
 namespace qconform {
 namespace {
@@ -25,56 +26,29 @@ constexpr bool kEmulated = true;
 #else
 constexpr bool kEmulated = false;
 #endif
-// A worker is then a process of the emulator: memory, signals and a second fork are the emulator's.
-constexpr const char* kWhyNotEmulated = "not run under an emulator: workers that die are not told apart there";
+// The emulator keeps a record of every page that a worker shares, and copies it to each new one: they take seconds to
+// start and to end, and one that exits runs into the time limit of its case. other_cpus_test has workers under an
+// emulator without that.
+constexpr const char* kWhyNotEmulated = "not run when qconform itself is emulated: its workers end too slowly";
 
 using ::testing::HasSubstr;
+using testing::report_of;
+using testing::Rows;
 
 constexpr double kTimeout = 3;
 constexpr std::int64_t kMemory = std::int64_t{128} << 20;
-
-// Rows of 3 to 40 elements; the one of 13 is where the hostile libraries go wrong.
-class Rows final : public CaseSource {
- public:
-  static constexpr std::int64_t kFirst = 3;
-  static constexpr std::int64_t kLast = 40;
-
-  [[nodiscard]] static Case row(std::int64_t columns) {
-    std::vector<std::int64_t> x;
-    for (std::int64_t i = 0; i < columns; ++i) x.push_back((11 + 37 * i) % 256);
-    return ConvIntegerBuilder()
-        .id("row-" + std::to_string(columns))
-        .x(make::uint8({1, 1, columns}, x))
-        .w(make::int8({1, 1, 3}, {-7, 101, 5}))
-        .build();
-  }
-  [[nodiscard]] std::string name() const override { return "rows"; }
-  [[nodiscard]] Result<std::optional<Case>> next() override {
-    if (columns_ > kLast) return std::nullopt;
-    return row(columns_++);
-  }
-
- private:
-  std::int64_t columns_ = kFirst;
-};
 
 std::string library(const std::string& name) {
   return QCONFORM_PLUGINS "/" + name + ".so";
 }
 
-Result<std::unique_ptr<Backend>> open_isolated(const std::string& backend) {
-  return backend::select(backend, RoundingProfile::correctly_rounded,
-                         {.which = backend::IsolationPolicy::Which::all, .limits = {kTimeout, kMemory}});
-}
+using Guard = Isolation::Guard;
 
-Report run(CaseSource* source, std::unique_ptr<Backend> backend) {
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.emplace_back(source);
-  std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(std::move(backend));
-  Report report;
-  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
-  return report;
+Result<std::unique_ptr<Backend>> open_isolated(const std::string& backend, Guard guard = Guard::sampled,
+                                               int threads = 0) {
+  return backend::select(
+      backend, RoundingProfile::correctly_rounded,
+      {.which = backend::IsolationPolicy::Which::all, .limits = {kTimeout, kMemory, guard}, .threads = threads});
 }
 
 struct Hostile {
@@ -88,44 +62,80 @@ void PrintTo(const Hostile& hostile, std::ostream* out) {
   *out << hostile.library;
 }
 
-class HostileLibrary : public ::testing::TestWithParam<Hostile> {};
+class HostileLibrary : public ::testing::TestWithParam<std::tuple<Hostile, Guard>> {};
 
 TEST_P(HostileLibrary, IsToldAsWhatItIsAtTheCaseThatItWas) {
   if (kEmulated) GTEST_SKIP() << kWhyNotEmulated;
+  const auto& [hostile, guard] = GetParam();
   const auto start = std::chrono::steady_clock::now();
-  auto backend = open_isolated("plugin:" + library(GetParam().library));
+  auto backend = open_isolated("plugin:" + library(hostile.library), guard);
   ASSERT_TRUE(backend) << backend.error().text();
-  const Report report = run(new Rows, std::move(*backend));
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const BackendResult& result = report.backends[0];
   EXPECT_EQ(result.cases(), static_cast<std::uint64_t>(Rows::kLast - Rows::kFirst + 1)) << "nothing is lost";
-  EXPECT_EQ(result.count(GetParam().kind), 1U);
+  EXPECT_EQ(result.count(hostile.kind), 1U);
   EXPECT_EQ(result.count(VerdictKind::pass) + result.count(VerdictKind::mistrusted), result.cases() - 1)
       << "the other cases' results are what they are alone";
   ASSERT_EQ(report.findings.size(), 1U);
   const Finding& finding = report.findings[0];
-  EXPECT_EQ(name_of(finding.kind), name_of(GetParam().kind)) << finding.verdict.detail;
+  EXPECT_EQ(name_of(finding.kind), name_of(hostile.kind)) << finding.verdict.detail;
   EXPECT_EQ(finding.example.id, "row-13");
-  EXPECT_THAT(finding.verdict.detail, HasSubstr(GetParam().detail));
-  EXPECT_THAT(finding.verdict.log, HasSubstr(GetParam().log));
+  EXPECT_THAT(finding.verdict.detail, HasSubstr(hostile.detail));
+  EXPECT_THAT(finding.verdict.log, HasSubstr(hostile.log));
   EXPECT_LT(seconds, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, HostileLibrary,
-    ::testing::Values(Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to write to address 64"},
-                      Hostile{"loops", VerdictKind::timed_out, "no answer within 3 s", ""},
-                      Hostile{"exits", VerdictKind::exited, "status 3", ""},
-                      Hostile{"devours", VerdictKind::out_of_memory, "more than 128 MiB", ""},
-                      Hostile{"reads_past", VerdictKind::read_out_of_bounds, "read 1 byte past w", ""},
-                      Hostile{"writes_before", VerdictKind::out_of_bounds, "wrote 1 byte before the output", ""},
-                      Hostile{"unwritten", VerdictKind::unwritten,
-                              "4 bytes of the output not written, first of element 10", ""},
-                      Hostile{"changes_input", VerdictKind::changed_input, "changed its input x at byte 0", ""},
-                      Hostile{"random_answers", VerdictKind::nondeterministic, "element 0 differs", ""},
-                      Hostile{"flushes", VerdictKind::changed_float_mode, "flush-to-zero", ""}),
-    [](const auto& test) { return std::string(test.param.library); });
+    ::testing::Combine(
+        ::testing::Values(Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to write to address 64"},
+                          Hostile{"loops", VerdictKind::timed_out, "no answer within 3 s", ""},
+                          Hostile{"exits", VerdictKind::exited, "status 3", ""},
+                          Hostile{"devours", VerdictKind::out_of_memory, "more than 128 MiB", ""},
+                          Hostile{"reads_past", VerdictKind::read_out_of_bounds, "read 1 byte past w", ""},
+                          Hostile{"writes_before", VerdictKind::out_of_bounds, "wrote 1 byte before the output", ""},
+                          Hostile{"unwritten", VerdictKind::unwritten,
+                                  "4 bytes of the output not written, first of element 10", ""},
+                          Hostile{"changes_input", VerdictKind::changed_input, "changed its input x at byte 0", ""},
+                          Hostile{"random_answers", VerdictKind::nondeterministic, "element 0 differs", ""},
+                          Hostile{"flushes", VerdictKind::changed_float_mode, "flush-to-zero", ""}),
+        ::testing::Values(Guard::sampled, Guard::full)),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).library) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
+    });
+
+// Rows of 13 in its scratch memory are right as long as nobody else computes one.
+TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
+  const std::string name = "plugin:" + library("static_scratch");
+  auto alone = open_isolated(name);
+  ASSERT_TRUE(alone) << alone.error().text();
+  EXPECT_TRUE(report_of(std::make_unique<Rows>(), std::move(*alone)).conforms());
+
+  auto checked = open_isolated(name, Guard::sampled, 4);
+  ASSERT_TRUE(checked) << checked.error().text();
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::thread_dependent), 1U);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].example.id, "row-13");
+  EXPECT_THAT(report.findings[0].verdict.detail, HasSubstr("of 4 threads at once, thread "));
+}
+
+TEST(ThreadsCheck, KernelsWithoutSharedMemoryConform) {
+  for (const auto which : {backend::IsolationPolicy::Which::all, backend::IsolationPolicy::Which::none}) {
+    auto backend =
+        backend::select("scalar", RoundingProfile::correctly_rounded, {.which = which, .limits = {}, .threads = 3});
+    ASSERT_TRUE(backend) << backend.error().text();
+    EXPECT_TRUE(report_of(std::make_unique<RandomSource>(5, 60), std::move(*backend)).conforms());
+  }
+}
+
+TEST(ThreadsCheck, ABackendForOneThreadIsAnError) {
+  const auto opened = open_isolated("defect:pads-order", Guard::sampled, 4);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().text(), HasSubstr("runs one case from one thread at a time"));
+}
 
 TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
   auto here = backend::select("scalar", RoundingProfile::correctly_rounded);
@@ -156,7 +166,7 @@ TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
 TEST(Plugin, TheExampleConforms) {
   auto backend = open_isolated("plugin:" + library("dequantize"));
   ASSERT_TRUE(backend) << backend.error().text();
-  const Report report = run(new RandomSource(3, 600), std::move(*backend));
+  const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
   EXPECT_TRUE(report.conforms());
   EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
 }
@@ -175,26 +185,28 @@ TEST(Isolate, ABackendThatEndsWhileItIsOpenedIsAnError) {
 }
 
 TEST(Message, CasesAndOutcomesComeBackAsTheyWere) {
+  Case back;
   for (std::uint64_t index = 0; index < 200; ++index) {
     const Case test_case = random_case(11, index);
     std::vector<std::byte> bytes(encoded_size(test_case));
     encode(test_case, bytes);
-    const auto back = decode_case(bytes);
-    ASSERT_TRUE(back);
-    EXPECT_EQ(digest_of(*back), digest_of(test_case));
-    EXPECT_EQ(back->inputs, test_case.inputs);
-    EXPECT_EQ(back->attributes, test_case.attributes);
+    // Into the memory of the case before.
+    ASSERT_TRUE(decode_case(bytes, back));
+    EXPECT_EQ(digest_of(back), digest_of(test_case));
+    EXPECT_EQ(back.inputs, test_case.inputs);
+    EXPECT_EQ(back.attributes, test_case.attributes);
     // Cut short, it is none; that is noticed without reading beyond the end.
     for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 64); ++size) {
-      EXPECT_FALSE(decode_case(std::span(bytes).first(size)));
+      Case cut;
+      EXPECT_FALSE(decode_case(std::span(bytes).first(size), cut));
     }
   }
   const Outcome outcome = outcome::ReadOutOfBounds{"w", outcome::WroteOutOfBounds::Side::before, 7, true};
   std::vector<std::byte> bytes(encoded_size(outcome));
   encode(outcome, bytes);
-  const auto back = decode_outcome(bytes);
-  ASSERT_TRUE(back);
-  const auto* read = std::get_if<outcome::ReadOutOfBounds>(&*back);
+  const auto outcome_back = decode_outcome(bytes);
+  ASSERT_TRUE(outcome_back);
+  const auto* read = std::get_if<outcome::ReadOutOfBounds>(&*outcome_back);
   ASSERT_NE(read, nullptr);
   EXPECT_EQ(read->tensor, "w");
   EXPECT_EQ(read->offset, 7);

@@ -96,8 +96,9 @@ void walk_variant(Pass& pass, Variant& variant, Each each) {
   auto index = static_cast<std::uint8_t>(variant.index());
   walk(pass, index);
   if constexpr (Pass::kReads) {
+    // One that holds the right alternative already keeps its memory.
     const auto make = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-      return ((kIndex == index ? (variant.template emplace<kIndex>(), true) : false) || ...);
+      return ((kIndex == index && (variant.index() == index || (variant.template emplace<kIndex>(), true))) || ...);
     };
     if (!make(std::make_index_sequence<std::variant_size_v<Variant>>())) return pass.damage();
   }
@@ -120,9 +121,10 @@ void walk(Pass& pass, Subject& test_case) {
   for (auto& input : test_case.inputs) {
     bool given = input.has_value();
     walk(pass, given);
-    if (!given) continue;
-    if constexpr (Pass::kReads) input.emplace();
-    walk(pass, *input);
+    if constexpr (Pass::kReads) {
+      if (given != input.has_value()) given ? void(input.emplace()) : input.reset();
+    }
+    if (given) walk(pass, *input);
   }
 }
 
@@ -132,6 +134,7 @@ void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.name);
   walk(pass, hello.info.version);
   walk(pass, hello.info.kind);
+  walk(pass, hello.info.concurrent);
   walk(pass, hello.error);
 }
 
@@ -176,6 +179,7 @@ template <typename Pass, typename Subject>
 requires std::is_same_v<std::remove_const_t<Subject>, Outcome>
 void walk(Pass& pass, Subject& outcome) {
   using Any = std::conditional_t<std::is_const_v<Subject>, const outcome::Any, outcome::Any>;
+  walk(pass, outcome.log);
   walk_variant(pass, static_cast<Any&>(outcome), OutcomeMembers<Pass>{pass});
 }
 
@@ -193,11 +197,16 @@ void write(const T& value, std::span<std::byte> memory) {
 }
 
 template <typename T>
-std::optional<T> read(std::span<const std::byte> memory) {
+bool read(std::span<const std::byte> memory, T& value) {
   Reader reader(memory);
-  T value;
   walk(reader, value);
-  if (!reader.is_complete()) return std::nullopt;
+  return reader.is_complete();
+}
+
+template <typename T>
+std::optional<T> read_new(std::span<const std::byte> memory) {
+  T value;
+  if (!read(memory, value)) return std::nullopt;
   return value;
 }
 
@@ -221,14 +230,14 @@ void encode(const Outcome& outcome, std::span<std::byte> memory) {
 void encode(const Hello& hello, std::span<std::byte> memory) {
   write(hello, memory);
 }
-std::optional<Case> decode_case(std::span<const std::byte> memory) {
-  return read<Case>(memory);
+bool decode_case(std::span<const std::byte> memory, Case& test_case) {
+  return read(memory, test_case);
 }
 std::optional<Outcome> decode_outcome(std::span<const std::byte> memory) {
-  return read<Outcome>(memory);
+  return read_new<Outcome>(memory);
 }
 std::optional<Hello> decode_hello(std::span<const std::byte> memory) {
-  return read<Hello>(memory);
+  return read_new<Hello>(memory);
 }
 
 }  // namespace qconform

@@ -1,13 +1,12 @@
 #include "harness/isolate/worker_channel.h"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <climits>
 #include <new>
+
+#include "harness/isolate/futex.h"
 
 namespace qconform {
 namespace {
@@ -15,10 +14,6 @@ namespace {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
 constexpr std::size_t kGrowth = std::size_t{1} << 20;
-
-long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
-  return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
-}
 
 }  // namespace
 
@@ -61,7 +56,7 @@ void SharedBlock::make_read_only() {
 
 void ring(std::atomic<std::uint32_t>& bell) {
   bell.fetch_add(1, std::memory_order_release);
-  (void)futex(bell, FUTEX_WAKE, INT_MAX, nullptr);
+  wake_all(bell);
 }
 
 bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::chrono::nanoseconds patience) {
@@ -70,9 +65,7 @@ bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, s
   while (bell.load(std::memory_order_acquire) == seen) {
     const auto left = patience - (Clock::now() - start);
     if (left <= std::chrono::nanoseconds::zero()) return false;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-    const timespec timeout{seconds.count(), static_cast<long>((left - seconds).count())};
-    (void)futex(bell, FUTEX_WAIT, seen, &timeout);
+    sleep_while(bell, seen, left);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// The memory that qconform shares with one worker, and the doorbells in it.
+// Memory that two processes share for one request and one answer at a time, and the doorbells in it.
 #pragma once
 
 #include <sys/types.h>
@@ -36,27 +36,12 @@ class SharedBlock {
   std::size_t size_ = 0;
 };
 
-/// What a worker's signal handler could still write down.
-struct LastWords {
-  std::atomic<int> signal = 0;
-  std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
-  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or kOutput
-  std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
-  std::atomic<bool> before = false;
-  std::atomic<bool> wrote = false;
-  std::atomic<std::uintptr_t> address = 0;
-
-  static constexpr int kNoSlot = -1;
-  static constexpr int kOutput = -2;
-};
-
 /// One request and one answer at a time.
 struct Doorbells {
   std::atomic<std::uint32_t> requests = 0;
   std::atomic<std::uint32_t> answers = 0;
   std::atomic<std::uint64_t> request_bytes = 0;
   std::atomic<std::uint64_t> answer_bytes = 0;
-  LastWords last_words;
 };
 
 /// Counts `bell` up and wakes who waits for it.

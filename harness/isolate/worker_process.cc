@@ -7,11 +7,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include "harness/core/address_space.h"
 #include "harness/isolate/guarded_run.h"
@@ -22,7 +24,7 @@ namespace {
 
 // What the signal handler needs. One worker per process.
 struct State {
-  WorkerChannel* channel = nullptr;
+  CaseChannel* channel = nullptr;
   GuardedRun* guarded = nullptr;
   std::int64_t address_space = 0;  ///< limit in bytes, 0 for none
   std::int64_t spare = 0;          ///< with less than this left, an allocation has failed
@@ -45,7 +47,7 @@ std::int64_t address_space_in_use() {
 
 void note_memory() {
   if (state.address_space > 0 && state.address_space - address_space_in_use() < state.spare) {
-    state.channel->bells->last_words.out_of_memory = true;
+    state.channel->last_words().out_of_memory = true;
   }
 }
 
@@ -60,7 +62,7 @@ bool is_write([[maybe_unused]] const void* context, bool otherwise) {
 }
 
 void on_signal(int number, siginfo_t* info, void* context) {
-  LastWords& words = state.channel->bells->last_words;
+  LastWords& words = state.channel->last_words();
   if (number == SIGSEGV || number == SIGBUS) {
     words.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     state.guarded->locate(info->si_addr, words);
@@ -68,6 +70,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   }
   note_memory();
   words.signal = number;
+  state.channel->say_end();
   _exit(128 + number);
 }
 
@@ -97,10 +100,13 @@ void limit_resources(std::int64_t memory) {
   const rlimit none{0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
   std::set_new_handler([]() {
-    state.channel->bells->last_words.out_of_memory = true;
+    state.channel->last_words().out_of_memory = true;
     throw std::bad_alloc();
   });
-  (void)std::atexit(note_memory);
+  (void)std::atexit([]() {
+    note_memory();
+    state.channel->say_end();
+  });
   if (!kCanLimitAddressSpace || memory <= 0) return;
   state.address_space = address_space_in_use() + memory;
   state.spare = memory / 8;
@@ -109,42 +115,88 @@ void limit_resources(std::int64_t memory) {
 }
 
 template <typename T>
-void answer(WorkerChannel& channel, const T& value) {
+std::size_t put(const T& value, std::span<std::byte> memory) {
   const std::size_t size = encoded_size(value);
-  const std::span<std::byte> memory = channel.answer.reserve(size);
-  if (memory.size() == size) encode(value, memory);
-  channel.bells->answer_bytes = memory.size();
-  ring(channel.bells->answers);
+  if (size > memory.size()) return 0;
+  encode(value, memory);
+  return size;
 }
 
-Outcome run_request(GuardedRun& guarded, Backend& backend, std::span<const std::byte> request, std::int64_t limit) {
-  try {
-    const auto test_case = decode_case(request);
-    if (!test_case) return outcome::Crashed{0, "the request was damaged"};
-    return guarded(backend, *test_case);
-  } catch (const std::bad_alloc&) {
-    return outcome::OutOfMemory{limit};
+// A request after the other, in memory that is kept from one to the next.
+class Desk {
+ public:
+  Desk(CaseChannel& channel, Backend& backend, GuardedRun& guarded, int log, std::int64_t memory_limit)
+      : channel_(channel), backend_(backend), guarded_(guarded), log_(log), memory_limit_(memory_limit) {}
+
+  // False where the process must not go on.
+  bool serve(std::uint32_t number) {
+    const CaseChannel::Request request = channel_.take(number);
+    channel_.last_words().out_of_memory = false;
+    Outcome outcome = answer(request);
+    outcome.log = take_log(log_);
+    std::size_t size = put(outcome, channel_.answer_memory(number));
+    if (size == 0) {
+      size = put(Outcome(outcome::Unsupported{"the output is larger than what a worker gives"}),
+                 channel_.answer_memory(number));
+    }
+    channel_.put(number, size);
+    return leaves_process_sound(outcome);
   }
-}
+
+ private:
+  Outcome answer(const CaseChannel::Request& request) {
+    try {
+      if (!decode_case(request.bytes, case_)) return outcome::Crashed{0, "the request was damaged"};
+      return guarded_(backend_, case_, request.closely);
+    } catch (const std::bad_alloc&) {
+      return outcome::OutOfMemory{memory_limit_};
+    }
+  }
+
+  CaseChannel& channel_;
+  Backend& backend_;
+  GuardedRun& guarded_;
+  int log_;
+  std::int64_t memory_limit_;
+  Case case_;
+};
 
 }  // namespace
 
-void run_worker(const OpenBackend& open, WorkerChannel& channel, int log, std::int64_t memory_limit) {
+bool leaves_process_sound(const Outcome& outcome) {
+  return !std::holds_alternative<outcome::WroteOutOfBounds>(outcome) &&
+         !std::holds_alternative<outcome::ReadOutOfBounds>(outcome) &&
+         !std::holds_alternative<outcome::Crashed>(outcome) && !std::holds_alternative<outcome::OutOfMemory>(outcome);
+}
+
+std::string take_log(int log) {
+  const off_t size = lseek(log, 0, SEEK_END);
+  if (size <= 0) return {};
+  const off_t begin = std::max<off_t>(0, size - kLogShown);
+  std::string text(static_cast<std::size_t>(size - begin), '\0');
+  const ssize_t read = pread(log, text.data(), text.size(), begin);
+  text.resize(read < 0 ? 0 : static_cast<std::size_t>(read));
+  (void)ftruncate(log, 0);
+  return text;
+}
+
+void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int64_t memory_limit) {
   GuardedRun guarded;
   state = {&channel, &guarded, 0, 0};
-  channel.request.make_read_only();
+  channel.make_requests_read_only();
   redirect_output(log);
   catch_signals();
   auto backend = open();
-  answer(channel, backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()});
+  channel.put_hello(
+      put(backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()}, channel.answer_memory(0)));
+  if (!backend) _exit(0);
+  (void)take_log(log);
   limit_resources(memory_limit);
   catch_signals();  // a library may have put its own handlers there
-  Doorbells& bells = *channel.bells;
-  for (std::uint32_t seen = 0;; ++seen) {
-    while (!wait_for_ring(bells.requests, seen, std::chrono::hours(1))) {
-    }
-    answer(channel, run_request(guarded, **backend, channel.request.view(bells.request_bytes), memory_limit));
+  Desk desk(channel, **backend, guarded, log, memory_limit);
+  for (std::uint32_t number = 0; desk.serve(number); ++number) {
   }
+  _exit(0);
 }
 
 }  // namespace qconform

@@ -124,6 +124,9 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::ChangedFloatMode& change) const {
     return failure(VerdictKind::changed_float_mode, change.detail);
   }
+  Verdict operator()(const outcome::ThreadDependent& difference) const {
+    return failure(VerdictKind::thread_dependent, difference.detail);
+  }
   Verdict operator()(const outcome::LeftUnwritten& unwritten) const {
     return failure(VerdictKind::unwritten, unwritten.detail);
   }

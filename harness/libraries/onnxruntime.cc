@@ -183,7 +183,8 @@ Result<std::unique_ptr<Backend>> open(std::string_view variant, std::string name
   if (auto message = runtime->start(variant == "opt" ? ORT_ENABLE_ALL : ORT_DISABLE_ALL)) {
     return fail("--backend", "ONNX Runtime does not start: " + *message);
   }
-  return std::make_unique<OnnxRuntime>(std::move(runtime), BackendInfo{std::move(name), loaded().version, "library"});
+  return std::make_unique<OnnxRuntime>(std::move(runtime),
+                                       BackendInfo{std::move(name), loaded().version, "library", true});
 }
 
 }  // namespace

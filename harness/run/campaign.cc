@@ -1,6 +1,9 @@
 #include "harness/run/campaign.h"
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
+#include <utility>
 
 #include "harness/judge/judge.h"
 #include "harness/run/execute.h"
@@ -8,6 +11,9 @@
 
 namespace qconform {
 namespace {
+
+// Cases wait for their workers; their inputs take no more than this, beside one case's.
+constexpr std::size_t kPendingBytes = std::size_t{64} << 20;
 
 // Adds the time since the last lap to one stage or another.
 class Stopwatch {
@@ -35,54 +41,114 @@ std::string type_mix(const Case& test_case, const Expected& expected) {
 class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
-      : backends_(backends), options_(options), report_(report) {
-    for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
+      : backends_(backends), options_(options), report_(report), started_(backends.size()) {
+    for (const auto& backend : backends_) {
+      report_.backends.push_back({.info = backend->info()});
+      if (const Worker* worker = backend->worker()) depth_ = std::max(depth_, worker->depth());
+    }
   }
 
   Result<void> run(CaseSource& source) {
-    SuiteResult suite;
-    suite.name = source.name();
+    suite_ = {};
+    suite_.name = source.name();
+    Result<void> result;
     while (!options_.stop || !options_.stop()) {
       auto next = source.next();
-      if (!next) return tl::unexpected(next.error());
-      if (!*next) break;
-      suite.digest += digest_of(**next);
+      if (!next) result = tl::unexpected(next.error());
+      if (!next || !*next) break;
+      suite_.digest += digest_of(**next);
       stopwatch_.lap(report_.times.generate);
-      run_case(**next, suite);
-      if (options_.progress) options_.progress({suite.name, suite.cases, source.size(), failures_});
+      begin_case(std::move(**next));
+      while (is_full()) finish_case(source.size());
     }
-    suite.skipped = source.skipped();
-    suite.coverage = source.coverage();
-    report_.suites.push_back(std::move(suite));
+    while (!pending_.empty()) finish_case(source.size());
+    if (!result) return result;
+    suite_.skipped = source.skipped();
+    suite_.coverage = source.coverage();
+    report_.suites.push_back(std::move(suite_));
     return {};
   }
 
   void finish() { report_.findings = findings_.take(); }
 
  private:
-  void run_case(const Case& test_case, SuiteResult& suite) {
-    // Workers compute while this process works out what is right.
-    for (const auto& backend : backends_) {
-      if (Worker* worker = backend->worker()) worker->start(test_case);
-    }
-    Expected expected = expect(test_case, options_.policy);
+  struct Pending {
+    Case test_case;
+    Expected expected;
+    std::size_t bytes = 0;
+  };
+
+  // Workers compute while this process works out what is right, for this case and for those behind it.
+  void begin_case(Case test_case) {
+    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), {}, 0});
+    for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
+    pending_bytes_ += pending.bytes;
+    start_workers();
+    pending.expected = expect(pending.test_case, options_.policy);
     stopwatch_.lap(report_.times.reference);
-    assess(test_case, expected);
-    count(test_case, expected, suite);
+    assess(pending.test_case, pending.expected);
+    stopwatch_.lap(report_.times.survey);
+  }
+
+  [[nodiscard]] bool is_full() const { return pending_.size() >= depth_ || pending_bytes_ > kPendingBytes; }
+
+  // Each worker gets of the cases that are pending as many as it takes.
+  void start_workers() {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      Worker* worker = backends_[i]->worker();
+      if (worker == nullptr) continue;
+      for (; started_[i] < std::min(worker->depth(), pending_.size()); ++started_[i]) {
+        worker->start(pending_[started_[i]].test_case);
+      }
+    }
+  }
+
+  // Judges the oldest case.
+  void finish_case(std::optional<std::uint64_t> of) {
+    const Pending& pending = pending_.front();
+    const auto& [test_case, expected, bytes] = pending;
+    count(test_case, expected, suite_);
     if (expected.output) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
     stopwatch_.lap(report_.times.survey);
-    for (std::size_t i = 0; i < backends_.size(); ++i) {
-      BackendResult& result = report_.backends[i];
-      stopwatch_.lap(report_.times.judge);
-      double seconds = 0;
-      Worker* worker = backends_[i]->worker();
-      const Outcome outcome = worker == nullptr ? execute(*backends_[i], test_case, output_) : worker->finish();
-      stopwatch_.lap(seconds);
-      result.seconds += seconds;
-      report_.times.backend += seconds;
-      record(test_case, outcome, judge(expected, outcome), result);
-    }
+    for (std::size_t i = 0; i < backends_.size(); ++i) run_backend(i, test_case, expected);
+    pending_bytes_ -= bytes;
+    pending_.pop_front();
+    start_workers();
     stopwatch_.lap(report_.times.judge);
+    if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_});
+  }
+
+  void run_backend(std::size_t number, const Case& test_case, const Expected& expected) {
+    BackendResult& result = report_.backends[number];
+    Worker* worker = backends_[number]->worker();
+    stopwatch_.lap(report_.times.judge);
+    Outcome outcome = worker == nullptr ? execute(*backends_[number], test_case, output_) : worker->finish();
+    if (worker != nullptr) --started_[number];
+    result.seconds += note_backend_time();
+    Verdict verdict = judge(expected, outcome);
+    if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
+      stopwatch_.lap(report_.times.judge);
+      outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
+      verdict = judge(expected, outcome);
+      result.seconds += note_backend_time();
+    }
+    record(test_case, outcome, verdict, result);
+  }
+
+  // What a closer look makes of an output that is not right: it may not have been written, or not be the same
+  // each time.
+  static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
+    Outcome outcome = worker.examine(test_case);
+    const auto* again = std::get_if<outcome::Produced>(&outcome);
+    if (again == nullptr || again->output == first.output) return outcome;
+    return outcome::Nondeterministic{"another output when it was run again"};
+  }
+
+  double note_backend_time() {
+    double seconds = 0;
+    stopwatch_.lap(seconds);
+    report_.times.backend += seconds;
+    return seconds;
   }
 
   static void count(const Case& test_case, const Expected& expected, SuiteResult& suite) {
@@ -130,6 +196,11 @@ class Campaign {
   std::vector<std::unique_ptr<Backend>>& backends_;
   const CampaignOptions& options_;
   Report& report_;
+  SuiteResult suite_;
+  std::deque<Pending> pending_;       ///< begun and not judged
+  std::size_t pending_bytes_ = 0;     ///< of their inputs
+  std::size_t depth_ = 1;             ///< how many there may be
+  std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
   Stopwatch stopwatch_;
   GuardedOutput output_;
   Findings findings_;

@@ -23,6 +23,7 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
   finding.model_file = finding.id + ".onnx";
   finding.test_folder = finding.id;
   finding.replay = replay_line(folder / finding.case_file, finding.backend, policy);
+  if (finding.kind == VerdictKind::thread_dependent) finding.replay += " --threads-check";
   if (finding.kind == VerdictKind::inconsistent) {
     finding.related_file = finding.id + "-related.json";
     if (auto saved = save_cases(folder / finding.related_file, finding.related); !saved) return saved;

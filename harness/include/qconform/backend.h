@@ -9,7 +9,8 @@
  * or write outside its tensors) is found and told as the result of the case that it did it in.
  *
  * Everything that is passed in is valid during the call only, unless a line below says otherwise.
- * Every function is called from one thread at a time. */
+ * Every function is called from one thread at a time; under --threads-check, run() is called from several at
+ * once with the same node and `prepared`, and has to give the same bytes in each. */
 #ifndef QCONFORM_BACKEND_H
 #define QCONFORM_BACKEND_H
 

@@ -1,0 +1,30 @@
+// Other processors by qemu's user-mode emulators: which model runs how.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/error.h"
+
+namespace qconform::backend {
+
+/// How much longer an emulated worker may take for a case, and to open its backend.
+inline constexpr double kEmulationSlowdown = 30;
+
+/// "onednn@avx2[Haswell]" in two: the backend and the processor. Nothing where no processor is named.
+/// Commands of process: are what they are.
+[[nodiscard]] std::optional<std::pair<std::string, std::string>> split_cpu(std::string_view name);
+
+/// The command that runs qconform on processor `cpu`, to which qconform's own arguments are added. `cpu`: a
+/// model that `qemu-x86_64 -cpu help` lists, for the program that is running; or one of `qemu-aarch64 -cpu help`,
+/// for an arm64 build of qconform: `arm64_program`, or build/arm64-qemu/bin/qconform beside this build where that
+/// is empty. A model of both, "max", needs a prefix: "x86_64:max", "aarch64:max".
+///
+/// Errors: no such model, no emulator, no program.
+[[nodiscard]] Result<std::vector<std::string>> emulated_program(const std::string& cpu,
+                                                                const std::string& arm64_program);
+
+}  // namespace qconform::backend

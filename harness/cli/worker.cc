@@ -1,0 +1,45 @@
+#include <memory>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/policy.h"
+#include "harness/isolate/worker_process.h"
+
+namespace qconform::cli {
+namespace {
+
+struct WorkerOptions {
+  std::string backend;
+  PolicyOptions policy;
+  int threads = 0;
+  int channel = -1;
+  int log = -1;
+};
+
+Result<int> work(const WorkerOptions& options) {
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  CaseChannel channel = CaseChannel::of_file(options.channel);
+  const auto open = [&] {
+    return backend::select(options.backend, arithmetic_of(policy->profile),
+                           {.which = backend::IsolationPolicy::Which::none, .limits = {}, .threads = options.threads});
+  };
+  // An emulator heeds no limit on addresses: who started this process watches its memory.
+  run_worker(open, channel, options.log, 0);
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, Action& action) {
+  auto options = std::make_shared<WorkerOptions>();
+  CLI::App* command = app.add_subcommand("worker", "Serve qconform as a worker process; not to be called by hand");
+  command->group("");  // hidden
+  command->add_option("--backend", options->backend, "Backend to open")->required();
+  command->add_option("--channel", options->channel, "File descriptor of the shared memory")->required();
+  command->add_option("--log", options->log, "File descriptor for what the backend prints")->required();
+  command->add_option("--threads", options->threads, "Threads that run each case at once");
+  add_policy_options(*command, options->policy);
+  when_chosen(*command, action, options, work);
+}
+
+}  // namespace qconform::cli

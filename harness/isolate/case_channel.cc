@@ -1,0 +1,182 @@
+#include "harness/isolate/case_channel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "harness/isolate/futex.h"
+
+namespace qconform {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+
+constexpr std::size_t kLargeMessage = std::size_t{1} << 20;
+constexpr std::uint32_t kBatch = CaseChannel::kSlots / 2;
+
+// Whether a count that wraps around has come as far as another.
+bool reached(std::uint32_t count, std::uint32_t other) {
+  return static_cast<std::int32_t>(count - other) >= 0;
+}
+
+}  // namespace
+
+CaseChannel::CaseChannel(std::size_t slot_bytes) : file_(memfd_create("qconform", MFD_CLOEXEC)) {
+  static_assert(sizeof(Control) <= kControlBytes);
+  if (file_ < 0) throw std::bad_alloc();
+  const std::size_t bytes = kControlBytes + 2 * kSlots * slot_bytes;
+  if (ftruncate(file_, static_cast<off_t>(bytes)) != 0) {
+    (void)close(file_);
+    throw std::bad_alloc();
+  }
+  map(bytes);
+  control_ = new (control_) Control();
+  control_->layout = kLayout;
+  control_->slot_bytes = slot_bytes_ = slot_bytes;
+}
+
+CaseChannel::CaseChannel(int file, Inherited /*tag*/) : file_(file) {
+  struct stat status {};
+  if (fstat(file_, &status) != 0 || status.st_size <= static_cast<off_t>(kControlBytes)) {
+    throw std::runtime_error("--channel: no shared memory of qconform");
+  }
+  map(static_cast<std::size_t>(status.st_size));
+  slot_bytes_ = control_->slot_bytes;
+  if (control_->layout != kLayout || kControlBytes + 2 * kSlots * slot_bytes_ != mapped_) {
+    throw std::runtime_error("this qconform and the one that started it were built from different sources");
+  }
+}
+
+CaseChannel::~CaseChannel() {
+  (void)munmap(control_, mapped_);
+  (void)close(file_);
+}
+
+void CaseChannel::map(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  if (memory == MAP_FAILED) {
+    (void)close(file_);
+    throw std::bad_alloc();
+  }
+  control_ = static_cast<Control*>(memory);
+  mapped_ = bytes;
+}
+
+std::span<std::byte> CaseChannel::slot(std::uint32_t number, std::size_t which) const {
+  auto* const first = reinterpret_cast<std::byte*>(control_) + kControlBytes;
+  return {first + (which * kSlots + number % kSlots) * slot_bytes_, slot_bytes_};
+}
+
+void CaseChannel::post(std::uint32_t number, std::size_t bytes, bool closely) {
+  message(number).request_bytes = bytes;
+  message(number).closely = closely;
+  control_->posted = number + 1;
+  if ((number + 1) % kBatch == 0) wake_worker();
+}
+
+void CaseChannel::wake_worker() {
+  if (control_->worker_sleeps) wake_all(control_->posted);
+}
+
+bool CaseChannel::wait_for_count(std::uint32_t count, std::uint32_t enough, std::chrono::nanoseconds patience) {
+  if (reached(control_->answered.load(std::memory_order_acquire), count)) return true;
+  wake_worker();
+  const auto deadline = Clock::now() + patience;
+  control_->awaited = enough;
+  control_->asker_sleeps = true;
+  bool is_there = false;
+  for (;;) {
+    const std::uint32_t seen = control_->answered;
+    is_there = reached(seen, count);
+    const auto left = deadline - Clock::now();
+    if (is_there || left <= std::chrono::nanoseconds::zero()) break;
+    if (control_->worker_ends) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      break;
+    }
+    sleep_while(control_->answered, seen, left);
+  }
+  control_->asker_sleeps = false;
+  return is_there;
+}
+
+bool CaseChannel::wait_for_answer(std::uint32_t number, std::uint32_t posted, std::chrono::nanoseconds patience) {
+  // The answer to request 0 makes the count 2.
+  const std::uint32_t due = std::min(posted - number, kBatch);
+  return wait_for_count(number + 2, number + 1 + due, patience);
+}
+
+bool CaseChannel::wait_for_hello(std::chrono::nanoseconds patience) {
+  return wait_for_count(1, 1, patience);
+}
+
+std::span<const std::byte> CaseChannel::answer(std::uint32_t number) {
+  const std::size_t bytes = message(number).answer_bytes;
+  return slot(number, 1).first(std::min(bytes, slot_bytes_));
+}
+
+void CaseChannel::release(std::uint32_t number) {
+  const auto give_back = [&](std::size_t which, std::size_t bytes) {
+    if (bytes < kLargeMessage) return;
+    const std::size_t offset = kControlBytes + (which * kSlots + number % kSlots) * slot_bytes_;
+    (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(std::min(bytes, slot_bytes_)));
+  };
+  give_back(0, message(number).request_bytes);
+  give_back(1, message(number).answer_bytes);
+}
+
+bool CaseChannel::is_under_way(std::uint32_t number, Clock::time_point& since) const {
+  if (control_->begun != number + 1) return false;
+  since = Clock::time_point(std::chrono::nanoseconds(control_->begun_at));
+  return true;
+}
+
+void CaseChannel::make_requests_read_only() {
+  (void)mprotect(slot(0, 0).data(), kSlots * slot_bytes_, PROT_READ);
+}
+
+CaseChannel::Request CaseChannel::take(std::uint32_t number) {
+  while (control_->posted.load(std::memory_order_acquire) == number) {
+    control_->worker_sleeps = true;
+    // The other side stores `posted` before it looks whether anybody sleeps; here it is the reverse.
+    if (control_->posted == number) sleep_while(control_->posted, number, std::chrono::hours(1));
+    control_->worker_sleeps = false;
+  }
+  control_->begun_at = std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+  control_->begun = number + 1;
+  const std::size_t bytes = message(number).request_bytes;
+  return {slot(number, 0).first(std::min(bytes, slot_bytes_)), message(number).closely};
+}
+
+void CaseChannel::count_answer(std::uint32_t count) {
+  control_->answered = count;
+  if (control_->asker_sleeps && reached(count, control_->awaited)) {
+    wake_all(control_->answered);
+  }
+}
+
+void CaseChannel::put(std::uint32_t number, std::size_t bytes) {
+  message(number).answer_bytes = bytes;
+  count_answer(number + 2);
+}
+
+void CaseChannel::put_hello(std::size_t bytes) {
+  message(0).answer_bytes = bytes;
+  count_answer(1);
+}
+
+void CaseChannel::say_end() {
+  control_->worker_ends = true;
+  wake_all(control_->answered);
+}
+
+}  // namespace qconform

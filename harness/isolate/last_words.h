@@ -1,0 +1,23 @@
+// What a process that dies over a case leaves behind in shared memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace qconform {
+
+/// What a worker's signal handler could still write down.
+struct LastWords {
+  std::atomic<int> signal = 0;
+  std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
+  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or kOutput
+  std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
+  std::atomic<bool> before = false;
+  std::atomic<bool> wrote = false;
+  std::atomic<std::uintptr_t> address = 0;
+
+  static constexpr int kNoSlot = -1;
+  static constexpr int kOutput = -2;
+};
+
+}  // namespace qconform

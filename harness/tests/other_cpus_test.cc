@@ -1,0 +1,112 @@
+// Backends on processors that an emulator plays (docs/other-cpus.md): from the command line to the verdict.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ostream>
+#include <string>
+
+#include "harness/run/case_files.h"
+#include "harness/tests/program.h"
+#include "harness/tests/rows.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+ProgramResult qconform(const std::string& arguments, const std::string& environment = {}) {
+  return run_program(QCONFORM_PROGRAM, arguments, environment);
+}
+
+bool has_emulator() {
+  return std::system("command -v qemu-x86_64 >/dev/null 2>&1") == 0;
+}
+
+#define NEEDS_EMULATOR() \
+  if (!has_emulator()) GTEST_SKIP() << "qemu-x86_64 is not installed"
+
+TEST(OtherCpus, EachIsAColumnAndConforms) {
+  NEEDS_EMULATOR();
+  const TemporaryFolder folder;
+  const auto result =
+      qconform("run --backend scalar --backend avx2 --cpu native,Haswell --suite random --cases 60 --out " +
+               folder.path().string());
+  if (result.output.find("avx2 does not run on this CPU") != std::string::npos) GTEST_SKIP() << result.output;
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("scalar[Haswell]"), HasSubstr("avx2[Haswell]"), HasSubstr("conforms")));
+}
+
+TEST(OtherCpus, AKernelSetThatTheProcessorLacksIsAnError) {
+  NEEDS_EMULATOR();
+  const auto result = qconform("run --backend avx2 --cpu Nehalem --suite random --cases 1");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("avx2[Nehalem]"), HasSubstr("does not run on this CPU")));
+}
+
+TEST(OtherCpus, ModelsThatNobodyKnowsAreErrors) {
+  NEEDS_EMULATOR();
+  const auto misspelt = qconform("run --backend scalar --cpu Haswel --suite random --cases 1");
+  EXPECT_EQ(misspelt.exit_code, 2);
+  EXPECT_THAT(misspelt.output, AllOf(HasSubstr("no processor \"Haswel\""), HasSubstr("is it Haswell")));
+  const auto prefixed = qconform("run --backend scalar --cpu x86_64:cortex-a72 --suite random --cases 1");
+  EXPECT_EQ(prefixed.exit_code, 2);
+  EXPECT_THAT(prefixed.output, HasSubstr("no processor \"x86_64:cortex-a72\""));
+}
+
+TEST(OtherCpus, WithoutAnEmulatorTheyAreErrors) {
+  const auto result = qconform("run --backend scalar --cpu Haswell --suite random --cases 1", "PATH=/nonexistent");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("neither is installed"), HasSubstr("qemu-user")));
+}
+
+TEST(OtherCpus, AnArm64ProgramThatIsNoneIsAnError) {
+  NEEDS_EMULATOR();
+  const auto result =
+      qconform("run --backend scalar --cpu cortex-a72 --suite random --cases 1 --arm64-program /nonexistent");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("/nonexistent is no program"));
+}
+
+struct Hostile {
+  const char* library;
+  const char* verdict;
+  const char* options;
+};
+
+void PrintTo(const Hostile& hostile, std::ostream* out) {
+  *out << hostile.library;
+}
+
+class HostileOnAnotherCpu : public ::testing::TestWithParam<Hostile> {};
+
+TEST_P(HostileOnAnotherCpu, IsToldAsWhatItIs) {
+  NEEDS_EMULATOR();
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "row.json";
+  const std::string backend = std::string(" --backend plugin:" QCONFORM_PLUGINS "/") + GetParam().library +
+                              ".so[Haswell] " + GetParam().options;
+  ASSERT_TRUE(write_case(Rows::row(Rows::kHostile), CaseForm::json, file));
+  const auto hostile = qconform("replay " + file.string() + backend);
+  EXPECT_EQ(hostile.exit_code, 1) << hostile.output;
+  EXPECT_THAT(hostile.output, HasSubstr(GetParam().verdict));
+  ASSERT_TRUE(write_case(Rows::row(Rows::kHostile + 1), CaseForm::json, file));
+  const auto harmless = qconform("replay " + file.string() + backend);
+  EXPECT_EQ(harmless.exit_code, 0) << harmless.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostileOnAnotherCpu,
+                         ::testing::Values(Hostile{"segfaults", "crashed: signal 11", ""},
+                                           Hostile{"exits", "exited: ", ""},
+                                           Hostile{"loops", "timed-out", "--timeout 0.1"},
+                                           Hostile{"devours", "out-of-memory", "--memory-limit 128"},
+                                           Hostile{"reads_past", "read 1 byte past w", ""},
+                                           Hostile{"writes_before", "wrote 1 byte before the output", ""},
+                                           Hostile{"unwritten", "4 bytes of the output not written", ""},
+                                           Hostile{"flushes", "flush-to-zero", ""}),
+                         [](const auto& test) { return std::string(test.param.library); });
+
+}  // namespace
+}  // namespace qconform::testing
