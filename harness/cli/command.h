@@ -36,6 +36,7 @@ void add_replay(CLI::App& app, Action& action);
 void add_shrink(CLI::App& app, Action& action);
 void add_audit(CLI::App& app, Action& action);
 void add_identify(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);

@@ -12,6 +12,7 @@
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/waivers.h"
+#include "harness/diagnose/campaign_diagnosis.h"
 #include "harness/run/campaign.h"
 #include "harness/shrink/findings.h"
 #include "harness/source/fuzz.h"
@@ -28,6 +29,7 @@ struct FuzzOptions {
   IsolationOptions isolation;
   WaiverOptions waivers;
   std::string out = "build/reports/fuzz";
+  bool explain = true;
   bool shrink = true;
   bool json = false;
 };
@@ -79,6 +81,8 @@ Result<void> run_blocks(const FuzzOptions& options, std::vector<std::unique_ptr<
   sources.push_back(std::make_unique<FuzzSource>(*options.seed, options.cases));
   const Interruption interruption;
   ProgressLine line(ProgressLine::Elsewhere::a_line_each_minute);
+  diagnose::CampaignDiagnosis diagnosis(backends, campaign.policy);
+  if (options.explain) campaign.diagnoser = &diagnosis;
   campaign.progress = [&](const Progress& progress) { line.update(progress); };
   campaign.stop = [&] { return interrupted || (limit && Clock::now() - start >= *limit); };
   return run_campaign(sources, backends, campaign, report);
@@ -135,6 +139,8 @@ void add_fuzz(CLI::App& app, Action& action) {
   add_waiver_options(*command, options->waivers, "none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
+  command->add_flag("--no-explain{false}", options->explain,
+                    "Group failures by verdict and rule alone, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
   command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
   when_chosen(*command, action, std::move(options), &fuzz);

@@ -33,6 +33,7 @@ int run_command(int argc, char** argv) {
   add_fuzz(app, action);
   add_replay(app, action);
   add_shrink(app, action);
+  add_explain(app, action);
   add_audit(app, action);
   add_identify(app, action);
   add_export(app, action);

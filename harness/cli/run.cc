@@ -7,6 +7,7 @@
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/waivers.h"
+#include "harness/diagnose/campaign_diagnosis.h"
 #include "harness/run/campaign.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/shrink/findings.h"
@@ -23,6 +24,7 @@ struct RunOptions {
   IsolationOptions isolation;
   WaiverOptions waivers;
   std::string out = "build/reports/run";
+  bool explain = true;
   bool shrink = true;
   bool json = false;
 };
@@ -77,11 +79,13 @@ Result<int> run(RunOptions options) {
   WaiverDraft draft;
   {
     ProgressLine line;
+    diagnose::CampaignDiagnosis diagnosis(*backends, *policy);
     const CampaignOptions campaign{.policy = *policy,
                                    .progress = [&](const Progress& progress) { line.update(progress); },
                                    .stop = {},
                                    .waivers = *waivers ? &**waivers : nullptr,
-                                   .draft = &draft};
+                                   .draft = &draft,
+                                   .diagnoser = options.explain ? &diagnosis : nullptr};
     auto ran = run_campaign(suites->judged, *backends, campaign, report);
     if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
     if (!ran) return tl::unexpected(ran.error());
@@ -116,6 +120,8 @@ void add_run(CLI::App& app, Action& action) {
   add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
+  command->add_flag("--no-explain{false}", options->explain,
+                    "Group failures by verdict and rule alone, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
   command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
   when_chosen(*command, action, std::move(options), &run);

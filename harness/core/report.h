@@ -23,6 +23,7 @@ struct StageTimes {
   double survey = 0;  ///< ties, hazards reached, outputs that prove nothing: whatever the backend
   double backend = 0;
   double judge = 0;
+  double diagnose = 0;  ///< failures, and what tells them from passing cases
   double total = 0;
 };
 
@@ -100,16 +101,45 @@ struct WaivedBy {
   std::string reference;
 };
 
+/// A defect model that explains a failure.
+struct DiagnosedDefect {
+  std::string id;           ///< "pad-raw-zero"
+  std::string description;  ///< what it computes
+  std::string rule;         ///< that it breaks
+  std::string stages;       ///< of docs/defect-models.md: where to look
+  std::string evidence;     ///< public reports; may be empty
+};
+
+/// Why cases fail: docs/explain.md.
+struct Diagnosis {
+  std::string status;                    ///< "explained", "ambiguous", "partial" or "unexplained"
+  std::vector<DiagnosedDefect> defects;  ///< of the best explanation; of the nearest model where partial
+  std::string arithmetic;                ///< of QLinearConv's scaled value under it
+  std::uint64_t examined = 0;            ///< failing cases whose whole output was compared with the explanation, or
+                                         ///< whose wrong elements were located
+  std::uint64_t trial_cases = 0;         ///< cases made to test explanations, the first failing one included
+  std::uint64_t trial_failing = 0;       ///< of these
+  std::uint64_t trial_reproduced = 0;    ///< of these, by the best explanation
+  std::string where;                     ///< the wrong elements, for the reader
+  std::vector<std::string> when;         ///< features that all failing cases have, and few passing ones
+  std::uint64_t failing = 0;             ///< cases that `when` was learnt from
+  std::uint64_t passing = 0;             ///< likewise
+  std::uint64_t passing_inside = 0;      ///< passing cases that have these features all the same
+};
+
 /// A failure with what is needed to see it again.
 struct Finding {
   std::string id;  ///< "F1"
   std::string backend;
   VerdictKind kind = VerdictKind::wrong;
   std::string op_type;
+  std::string signature;    ///< what is wrong, the same from run to run: "pad-raw-zero", "unexplained:border",
+                            ///< "out-of-bounds", "not-rejected:C8"
   std::uint64_t cases = 1;  ///< failing cases that this finding stands for
   Verdict verdict;          ///< of the case shown
   Case example;             ///< the smallest of them seen, or smaller still: shrunk
   std::optional<WaivedBy> waiver;
+  std::optional<Diagnosis> diagnosis;
   std::optional<Shrinking> shrinking;
   std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
   std::string case_file;      ///< where the example was written, relative to the report; may be empty

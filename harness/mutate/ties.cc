@@ -73,13 +73,16 @@ bool solve_exactly(Case& test_case, Rng& rng) {
   const std::int64_t w_exponent = rng.between(-10, 3);
   const std::int64_t odd = 2 * rng.between(-130, 130) + 1;
   const std::int64_t beside = rng.chance(1, 4) ? rng.between(-1, 1) : 0;
-  const double wanted = static_cast<double>(odd) * power(zeros) + static_cast<double>(beside);
+  // Half of the multipliers are no power of two: fixed-point ones cannot hold them.
+  static constexpr std::int64_t kFactors[] = {1, 1, 1, 3, 5, 7};
+  const auto factor = static_cast<double>(rng.pick(kFactors));
+  const double wanted = static_cast<double>(odd) * factor * power(zeros) + static_cast<double>(beside);
   store_number(*input_named(test_case, "B"), channel_of(*sums, index),
                wanted - static_cast<double>(integer_at(*sums, index)));
   store_number(*input_named(test_case, "x_scale"), 0, power(x_exponent));
   Tensor& w_scale = *input_named(test_case, "w_scale");
   for (std::int64_t i = 0; i < w_scale.elements(); ++i) store_number(w_scale, i, power(w_exponent));
-  store_number(*input_named(test_case, "y_scale"), 0, power(x_exponent + w_exponent + zeros + 1));
+  store_number(*input_named(test_case, "y_scale"), 0, factor * power(x_exponent + w_exponent + zeros + 1));
   return true;
 }
 

@@ -69,7 +69,17 @@ class Campaign {
     return {};
   }
 
-  void finish() { report_.findings = findings_.take(); }
+  void finish() {
+    report_.findings = findings_.take();
+    if (options_.diagnoser == nullptr) return;
+    for (Finding& finding : report_.findings) {
+      const auto backend = std::find_if(backends_.begin(), backends_.end(), [&](const auto& candidate) {
+        return candidate->info().name == finding.backend;
+      });
+      const auto position = static_cast<std::size_t>(backend - backends_.begin());
+      finding.diagnosis = options_.diagnoser->diagnosis(position, finding.op_type, finding.signature);
+    }
+  }
 
  private:
   struct Pending {
@@ -132,7 +142,10 @@ class Campaign {
       verdict = judge(expected, outcome);
       result.seconds += note_backend_time();
     }
-    record(test_case, outcome, verdict, result);
+    record(test_case, verdict, result);
+    stopwatch_.lap(report_.times.judge);
+    conclude(number, test_case, expected, outcome, verdict);
+    stopwatch_.lap(report_.times.diagnose);
   }
 
   // What a closer look makes of an output that is not right: it may not have been written, or not be the same
@@ -168,7 +181,7 @@ class Campaign {
     }
   }
 
-  void record(const Case& test_case, const Outcome& outcome, const Verdict& verdict, BackendResult& result) {
+  void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
     OperatorResult& counts = result.operators[test_case.op_type];
     ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
     counts.elements += verdict.elements;
@@ -177,20 +190,35 @@ class Campaign {
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
     if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
-    if (is_failure(verdict.kind)) record_failure(test_case, outcome, verdict, result);
   }
 
-  void record_failure(const Case& test_case, const Outcome& outcome, const Verdict& verdict, BackendResult& result) {
+  // What a verdict adds to the findings, or to what is known of the cases that pass.
+  void conclude(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
+                const Verdict& verdict) {
+    Diagnoser* diagnoser = options_.diagnoser;
+    if (is_failure(verdict.kind)) {
+      record_failure(backend, test_case, expected, outcome, verdict);
+    } else if (diagnoser != nullptr && verdict.kind != VerdictKind::unsupported) {
+      diagnoser->passed(backend, test_case, expected);
+    }
+  }
+
+  void record_failure(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
+                      const Verdict& verdict) {
+    BackendResult& result = report_.backends[backend];
     const Waiver* waiver = options_.waivers == nullptr
                                ? nullptr
                                : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
-    findings_.add(result.info.name, test_case, verdict, {}, waiver);
     if (waiver != nullptr) {
+      findings_.add(result.info.name, test_case, verdict, {}, waiver);
       ++result.operators[test_case.op_type].waived[static_cast<std::size_t>(verdict.kind)];
       return;
     }
     ++failures_;
     if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
+    std::string signature =
+        options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
+    findings_.add(result.info.name, test_case, verdict, {}, nullptr, std::move(signature));
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;

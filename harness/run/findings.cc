@@ -22,29 +22,28 @@ std::string subject_of(const Case& test_case) {
 }  // namespace
 
 void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-                   const std::vector<Case>& related, const Waiver* waiver) {
-  const Key key{backend, subject_of(test_case), verdict.kind, verdict.rule, waiver == nullptr ? "" : waiver->id};
+                   const std::vector<Case>& related, const Waiver* waiver, std::string signature) {
+  if (signature.empty()) {
+    signature = std::string(name_of(verdict.kind)) + (verdict.rule.empty() ? "" : ":" + verdict.rule);
+  }
+  const Key key{backend, subject_of(test_case), signature, waiver == nullptr ? "" : waiver->id};
   const auto [at, is_new] = positions_.try_emplace(key, findings_.size());
   if (is_new) {
     Finding finding;
     finding.id = "F" + std::to_string(findings_.size() + 1);
     finding.backend = backend;
-    finding.kind = verdict.kind;
     finding.op_type = test_case.op_type;
-    finding.verdict = verdict;
-    finding.example = test_case;
-    finding.related = related;
     if (waiver != nullptr) finding.waiver = WaivedBy{waiver->id, waiver->reason, waiver->reference};
+    finding.signature = std::move(signature);
     findings_.push_back(std::move(finding));
-    return;
   }
   Finding& finding = findings_[at->second];
-  ++finding.cases;
-  if (size_of(test_case) < size_of(finding.example)) {
-    finding.verdict = verdict;
-    finding.example = test_case;
-    finding.related = related;
-  }
+  finding.cases += is_new ? 0 : 1;
+  if (!is_new && size_of(test_case) >= size_of(finding.example)) return;
+  finding.kind = verdict.kind;
+  finding.verdict = verdict;
+  finding.example = test_case;
+  finding.related = related;
 }
 
 std::vector<Finding> Findings::take() {

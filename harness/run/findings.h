@@ -11,19 +11,19 @@
 
 namespace qconform {
 
-/// Groups failures by backend, operator, kind, rule and waiver, those of a model by its node too; keeps the
+/// Groups failures by backend, operator, signature and waiver, those of a model by its node too; keeps the
 /// smallest case of each group.
 class Findings {
  public:
   /// `related`: the cases whose answers contradict this one's, where the verdict is that. `waiver`: the
-  /// one that covers the failure, or null.
+  /// one that covers the failure, or null. Without a signature, that is the verdict's kind and rule.
   void add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-           const std::vector<Case>& related = {}, const Waiver* waiver = nullptr);
+           const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
   /// In the order in which they were first met, numbered "F1", "F2", ...
   [[nodiscard]] std::vector<Finding> take();
 
  private:
-  using Key = std::tuple<std::string, std::string, VerdictKind, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<Key, std::size_t> positions_;
   std::vector<Finding> findings_;
 };

@@ -196,6 +196,23 @@ TEST(Shrink, WritesTheSmallestCaseAndExitsOne) {
   EXPECT_FALSE(std::filesystem::exists(at("none.json")));
 }
 
+// The planted kernels are kernels, not models.
+TEST(Explain, NamesWhatIsWrongWithAKernel) {
+  const TemporaryFolder folder;
+  const auto at = [&](const std::string& name) { return folder.path() / name; };
+  ASSERT_EQ(planted("run --suite random --cases 300 --backend pad-raw-zero --out " + at("").string()).exit_code, 1);
+  const std::string explain = "explain " + at("F1.json").string() + " --backend ";
+  const auto result = planted(explain + "pad-raw-zero");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("explained: pad-raw-zero\n"), HasSubstr("rule       C1"),
+                                   HasSubstr("when         padded, x_zero_point != 0")));
+  EXPECT_THAT(planted(explain + "pad-raw-zero --json").output,
+              AllOf(HasSubstr("\"status\": \"explained\""), HasSubstr("\"signature\": \"pad-raw-zero\"")));
+  const auto passing = planted(explain + "scalar");
+  EXPECT_EQ(passing.exit_code, 0);
+  EXPECT_THAT(passing.output, HasSubstr("nothing to explain"));
+}
+
 struct Misuse {
   const char* arguments;
   const char* says;
@@ -242,7 +259,9 @@ INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
         Misuse{"", "subcommand"},
-        Misuse{"walk", "no command \"walk\"; there are run, fuzz, replay, shrink, audit, export, capture, bench, list"},
+        Misuse{"walk",
+               "no command \"walk\"; there are run, fuzz, replay, shrink, explain, audit, identify, export, capture, "
+               "bench, list"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
@@ -278,7 +297,7 @@ TEST(WrongUse, DamagedCaseFileIsExplained) {
 TEST(Help, EveryCommandHasAnExample) {
   EXPECT_EQ(qconform("--help").exit_code, 0);
   EXPECT_THAT(qconform("--version").output, HasSubstr("qconform 0."));
-  for (const char* command : {"run", "replay", "shrink", "export", "bench", "list"}) {
+  for (const char* command : {"run", "replay", "shrink", "explain", "export", "bench", "list"}) {
     const auto result = qconform(std::string(command) + " --help");
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_THAT(result.output, HasSubstr("example: qconform"));

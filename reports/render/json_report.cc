@@ -162,11 +162,37 @@ Json shrinking_json(const Shrinking& shrinking) {
   return result;
 }
 
+Json diagnosis_json(const Diagnosis& diagnosis) {
+  Json defects = Json::array();
+  for (const DiagnosedDefect& defect : diagnosis.defects) {
+    defects.push_back({{"id", defect.id},
+                       {"description", defect.description},
+                       {"rule", defect.rule},
+                       {"stages", defect.stages},
+                       {"evidence", defect.evidence}});
+  }
+  return {{"status", diagnosis.status},
+          {"defects", std::move(defects)},
+          {"arithmetic", diagnosis.arithmetic},
+          {"examined", diagnosis.examined},
+          {"trial",
+           {{"cases", diagnosis.trial_cases},
+            {"failing", diagnosis.trial_failing},
+            {"reproduced", diagnosis.trial_reproduced}}},
+          {"where", diagnosis.where},
+          {"region",
+           {{"conditions", diagnosis.when},
+            {"failing", diagnosis.failing},
+            {"passing", diagnosis.passing},
+            {"passing_inside", diagnosis.passing_inside}}}};
+}
+
 Json finding_json(const Finding& finding) {
   Json result{{"id", finding.id},
               {"backend", finding.backend},
               {"operator", finding.op_type},
               {"verdict", name_of(finding.kind)},
+              {"signature", finding.signature},
               {"cases", finding.cases},
               {"detail", finding.verdict.detail},
               {"elements", finding.verdict.elements},
@@ -189,6 +215,7 @@ Json finding_json(const Finding& finding) {
   if (const auto& waiver = finding.waiver) {
     result["waiver"] = {{"id", waiver->id}, {"reason", waiver->reason}, {"reference", waiver->reference}};
   }
+  if (finding.diagnosis) result["diagnosis"] = diagnosis_json(*finding.diagnosis);
   if (finding.shrinking) result["shrinking"] = shrinking_json(*finding.shrinking);
   return result;
 }
@@ -221,6 +248,7 @@ std::string to_json(const Report& report) {
                     {"survey", report.times.survey},
                     {"backend", report.times.backend},
                     {"judge", report.times.judge},
+                    {"diagnose", report.times.diagnose},
                     {"total", report.times.total}}}};
   // Names that are not UTF-8 (from file names, say) are replaced rather than refused.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -182,14 +182,65 @@ std::string last_line(std::string_view log) {
   return std::string(log.substr(begin == std::string_view::npos ? 0 : begin + 1, end - (begin + 1) + 1));
 }
 
+std::string labelled(std::string_view label, const std::string& value) {
+  return fmt::format("    {:<9} {}\n", label, value);
+}
+
+// "explained: a padded tap is raw 0, not the zero point; with it 304 of 304 trial cases come out alike".
+std::string diagnosis_lines(const Diagnosis& diagnosis) {
+  std::string why = diagnosis.status;
+  std::string known;
+  std::string look_at;
+  for (const DiagnosedDefect& defect : diagnosis.defects) {
+    why += (why == diagnosis.status ? ": " : "; and ") + defect.description;
+    if (!defect.evidence.empty()) known += (known.empty() ? "" : ", ") + defect.evidence;
+    look_at += (look_at.empty() ? "" : ", ") + defect.stages;
+  }
+  std::string text = labelled("why", why);
+  if (!diagnosis.defects.empty()) {
+    text += labelled("support",
+                     fmt::format("reproduces {} of {} made to test it, {} of them failing",
+                                 with_thousands(diagnosis.trial_reproduced), plural(diagnosis.trial_cases, "case"),
+                                 with_thousands(diagnosis.trial_failing)));
+  }
+  if (!diagnosis.when.empty()) {
+    text += labelled("when", fmt::format("{}   ({} failing, {} of {} passing cases)", fmt::join(diagnosis.when, ", "),
+                                         with_thousands(diagnosis.failing), with_thousands(diagnosis.passing_inside),
+                                         with_thousands(diagnosis.passing)));
+  }
+  text += labelled("where", diagnosis.where);
+  if (!look_at.empty()) text += labelled("look at", look_at);
+  if (!known.empty()) text += labelled("known", known);
+  return text;
+}
+
+// What a finding is about: "pad-raw-zero (C1)", or the verdict where no diagnosis says more.
+std::string subject_of(const Finding& finding) {
+  std::string rules;
+  if (finding.diagnosis) {
+    for (const DiagnosedDefect& defect : finding.diagnosis->defects) {
+      rules += (rules.empty() ? "" : ", ") + defect.rule;
+    }
+  } else {
+    rules = finding.verdict.rule;
+  }
+  const std::string name = finding.diagnosis ? ", " + finding.signature : "";
+  return name + (rules.empty() ? "" : " (" + rules + ")");
+}
+
+// "39 cases", "4,000 cases, 1,187 of them examined"
+std::string cases_text(const Finding& finding) {
+  const std::string all = plural(finding.cases, "case");
+  if (!finding.diagnosis || finding.diagnosis->examined == finding.cases) return all;
+  return fmt::format("{}, {} of them examined", all, with_thousands(finding.diagnosis->examined));
+}
+
 std::string finding_lines(const Finding& finding, const Painter& paint) {
-  const std::string rule = finding.verdict.rule.empty() ? "" : " (" + finding.verdict.rule + ")";
   std::string text =
-      fmt::format("  {} {}{}   {} on {}   {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))), rule,
-                  finding.op_type, finding.backend, plural(finding.cases, "case"));
-  const auto line = [&](const char* label, const std::string& value) {
-    text += fmt::format("    {:<9} {}\n", label, value);
-  };
+      fmt::format("  {} {}{}   {} on {}   {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))),
+                  subject_of(finding), finding.op_type, finding.backend, cases_text(finding));
+  const auto line = [&](const char* label, const std::string& value) { text += labelled(label, value); };
+  if (finding.diagnosis) text += diagnosis_lines(*finding.diagnosis);
   const auto& worst = finding.verdict.worst;
   line("smallest", summary_of(finding.example) + (worst ? "; " + element_text(*worst) : ""));
   line("what", finding.verdict.detail);
@@ -237,6 +288,7 @@ std::string stage_line(const Report& report) {
   std::string text =
       fmt::format("stages: generate {}, reference {}, survey {}, backends {}, judge {}", duration(times.generate),
                   duration(times.reference), duration(times.survey), duration(times.backend), duration(times.judge));
+  if (times.diagnose >= 0.1) text += fmt::format(", diagnose {}", duration(times.diagnose));
   if (times.total > 1) {
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);
     text += fmt::format("   {} cases/s", with_thousands(rate));

@@ -1,0 +1,81 @@
+#include "harness/diagnose/explain.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "harness/backend/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/isolation.h"
+#include "harness/cli/policy.h"
+#include "harness/judge/judge.h"
+#include "harness/mutate/case_mutator.h"
+#include "harness/shrink/shrink.h"
+#include "harness/source/select.h"
+#include "reports/render/explanation.h"
+
+namespace qconform::cli {
+namespace {
+
+struct ExplainCommand {
+  std::string file;
+  std::string backend;
+  PolicyOptions policy;
+  IsolationOptions isolation;
+  diagnose::ExplainOptions explain;
+  bool json = false;
+};
+
+// Of the case that is shown.
+constexpr std::uint64_t kShrinkingRuns = 2000;
+constexpr double kShrinkingSeconds = 2;
+
+Result<int> run_explain(ExplainCommand options) {
+  const auto policy = chosen_policy(options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
+  const auto test_case = load_single_case(options.file);
+  if (!test_case) return tl::unexpected(test_case.error());
+  auto backend = backend::select(options.backend, arithmetic_of(policy->profile), *isolation);
+  if (!backend) return tl::unexpected(backend.error());
+
+  const shrink::Runner runner = shrink::in_process(**backend);
+  const Outcome outcome = runner(*test_case);
+  report::Explained result{*test_case, options.backend, judge(expect(*test_case, *policy), outcome), {}, {}, {}};
+  auto observation = diagnose::Observation::of(*test_case, outcome, *policy);
+  if (observation != nullptr && observation->is_failure()) {
+    shrink::Result shrunk = shrink::shrink(*test_case, runner, *policy, {kShrinkingRuns, kShrinkingSeconds, {}});
+    if (!is_small(*test_case, classify(*test_case))) options.explain.neighbours.push_back(shrunk.smallest);
+    result.explanation = diagnose::explain(std::move(observation), runner, *policy, options.explain);
+    result.smallest = std::move(shrunk.smallest);
+    result.smallest_verdict = std::move(shrunk.verdict);
+  }
+  fmt::print("{}", options.json ? report::to_json(result) : report::text_of(result));
+  return is_failure(result.verdict.kind) ? kDoesNotConform : kConforms;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ExplainCommand>();
+  CLI::App* command = app.add_subcommand("explain", "Say why a backend is wrong on a case, and how sure that is");
+  command->footer(
+      "example: qconform explain build/reports/run/F1.json --backend plugin:build/libmykernel.so\n"
+      "The backend is run on further cases, made to tell the explanations apart: docs/explain.md.\n"
+      "Exit code: 0 the case does not fail, 1 it fails, explained or not, 2 wrong use or a file that cannot be read.");
+  command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
+  command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
+  command->add_option("--max-cases", options->explain.cases, "Most cases to generate")->capture_default_str();
+  command->add_option("--max-seconds", options->explain.seconds, "Most seconds, roughly")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
+  add_policy_options(*command, options->policy);
+  add_isolation_options(*command, options->isolation);
+  command->add_flag("--json", options->json, "Print the explanation as JSON");
+  when_chosen(*command, action, std::move(options), &run_explain);
+}
+
+}  // namespace qconform::cli

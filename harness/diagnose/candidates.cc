@@ -1,0 +1,132 @@
+#include "harness/diagnose/candidates.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+
+std::string_view name_of_arithmetic(RoundingProfile profile) {
+  switch (profile) {
+    case RoundingProfile::correctly_rounded: return "correctly-rounded";
+    case RoundingProfile::ort_f32: return "ort-f32";
+    case RoundingProfile::onnx_reference: break;
+  }
+  return "onnx-reference";
+}
+
+// Where products of scales over- or underflow, one arithmetic's answer can be far from another's.
+bool is_beyond_domain(const Observation& observation) {
+  const NodeDescription node = observation.modelled().lowered().description();
+  const auto* quantized = std::get_if<const QLinearConv*>(&node);
+  if (quantized == nullptr) return false;
+  const std::size_t channels = (*quantized)->w_scale.size();
+  for (std::size_t m = 0; m < channels; ++m) {
+    if (!reference::within_domain((*quantized)->requantization(m))) return true;
+  }
+  return false;
+}
+
+bool has_arithmetic_of_its_own(const Candidate& candidate) {
+  return std::any_of(candidate.defects.begin(), candidate.defects.end(), [](const Defect* defect) {
+    const std::vector<std::string_view> stages = stages_of(*defect);
+    return std::find(stages.begin(), stages.end(), "product") != stages.end();
+  });
+}
+
+}  // namespace
+
+std::vector<Arithmetic> arithmetics(Op op, const Policy& policy) {
+  const RoundingProfile own = arithmetic_of(policy.profile);
+  std::vector<Arithmetic> all{{std::string(name_of_arithmetic(own)), Model(own)}};
+  if (op != Op::qlinear_conv || !tier_of(policy.profile) || policy.profile == Profile::correctly_rounded) return all;
+  for (const auto& expression : reference::float_expressions()) {
+    all.push_back({std::string(expression.name), Model(expression)});
+  }
+  all.push_back({"onnx-reference", Model(RoundingProfile::onnx_reference)});
+  return all;
+}
+
+std::string Candidate::name() const {
+  std::string text;
+  for (const Defect* defect : defects) text += (text.empty() ? "" : "+") + std::string(defect->id);
+  return text;
+}
+
+Model CandidateTest::model_of(const Candidate& candidate, std::size_t arithmetic) const {
+  Model model = arithmetics_[arithmetic].model;
+  for (const Defect* defect : candidate.defects) static_cast<void>(model.add(*defect));
+  return model;
+}
+
+std::optional<std::uint64_t> CandidateTest::legal_under(const Candidate& candidate, std::size_t arithmetic,
+                                                        std::span<const Observation* const> evidence,
+                                                        std::uint64_t at_most) const {
+  const Model model = model_of(candidate, arithmetic);
+  std::uint64_t legal = 0;
+  for (const Observation* observation : evidence) {
+    const Match found = match(*observation, observation->modelled().run(model));
+    legal += found.legal;
+    if (!found.holds || legal > at_most) return std::nullopt;
+  }
+  return legal;
+}
+
+// First the policy's own arithmetic. The others come into question only where it is off by a step.
+bool CandidateTest::fits(Candidate& candidate, std::span<const Observation* const> evidence) const {
+  const Model model = model_of(candidate, candidate.arithmetic);
+  const std::size_t choices = has_arithmetic_of_its_own(candidate) ? 1 : arithmetics_.size();
+  bool is_exact = true;
+  for (const Observation* observation : evidence) {
+    const Match found = match(*observation, observation->modelled().run(model));
+    if (found.is_exact()) continue;
+    const bool may_be_arithmetic = choices > 1 && (found.is_near || is_beyond_domain(*observation));
+    if (!found.holds && !may_be_arithmetic) return false;
+    is_exact = false;
+    if (!found.holds) break;
+  }
+  if (is_exact) {
+    candidate.legal = 0;
+    return true;
+  }
+  for (const std::uint64_t at_most : {std::uint64_t{0}, kAny}) {
+    for (std::size_t a = 0; a < choices; ++a) {
+      const auto legal = legal_under(candidate, a, evidence, at_most);
+      if (!legal) continue;
+      candidate.arithmetic = a;
+      candidate.legal = *legal;
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Candidate> single_candidates(std::span<const Defect* const> defects) {
+  std::vector<Candidate> all;
+  for (const Defect* defect : defects) all.push_back({{defect}});
+  return all;
+}
+
+std::vector<Candidate> pair_candidates(std::span<const Defect* const> defects) {
+  std::vector<Candidate> all;
+  for (std::size_t i = 0; i < defects.size(); ++i) {
+    for (std::size_t j = i + 1; j < defects.size(); ++j) {
+      if (pair_of(*defects[i], *defects[j])) all.push_back({{defects[i], defects[j]}});
+    }
+  }
+  return all;
+}
+
+std::vector<const Observation*> in_testing_order(const Evidence& evidence) {
+  std::vector<const Observation*> ordered;
+  for (const auto& observation : evidence) ordered.push_back(observation.get());
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Observation* a, const Observation* b) {
+    return std::tuple(!a->is_failure(), a->work()) < std::tuple(!b->is_failure(), b->work());
+  });
+  return ordered;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,56 @@
+// How often explain() names a defect that was planted, and what it says of one that nobody modelled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/diagnose/explain.h"
+
+namespace qconform::diagnose {
+
+/// A backend with known defects, in one operator.
+struct Plant {
+  Op op = Op::qlinear_conv;
+  std::vector<const Defect*> defects;
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] Model model() const;
+  [[nodiscard]] Runner runner() const;
+};
+
+/// Each defect in each operator in which the default profile does not admit it.
+[[nodiscard]] std::vector<Plant> single_plants();
+/// A random pair that combines, in an operator of both in which not both are admitted.
+[[nodiscard]] Plant random_pair(std::uint64_t seed, std::uint64_t index);
+
+/// How an answer stands to what was planted.
+enum class Grade : std::uint8_t {
+  named,       ///< explained, by these defects
+  equivalent,  ///< explained, by a model that computes the same on every case tried
+  incomplete,  ///< explained by some of them, and the planted set is listed as not excluded
+  ambiguous,   ///< the planted set is one of several candidates
+  partial,     ///< a near set, marked so
+  unexplained,
+  wrong,  ///< explained by something else
+};
+[[nodiscard]] std::string_view name_of(Grade grade);
+
+struct Trial {
+  Plant plant;
+  std::optional<Explanation> explanation;  ///< absent when no case was found that fails
+  Grade grade = Grade::unexplained;
+};
+
+struct TrialOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t search = 600000;     ///< cases to look for a failing one in
+  std::uint64_t comparisons = 4000;  ///< cases on which models are compared that have different names
+  bool hold_out = false;             ///< explain without the planted defects among the models
+};
+
+/// Looks for a case on which the plant fails, as fuzzing does, and explains it.
+[[nodiscard]] Trial try_to_explain(const Plant& plant, const TrialOptions& options);
+
+}  // namespace qconform::diagnose

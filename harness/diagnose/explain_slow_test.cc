@@ -1,0 +1,57 @@
+// What docs/explain.md promises, on every defect, a hundred pairs, and every defect held out.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "harness/diagnose/explain_power.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::diagnose {
+namespace {
+
+using Grades = std::map<Grade, int>;
+
+Grades grades_of(const std::vector<Plant>& plants, const TrialOptions& options) {
+  Grades grades;
+  for (const Plant& plant : plants) {
+    const Trial trial = try_to_explain(plant, options);
+    if (!trial.explanation) continue;  // no case shows it
+    ++grades[trial.grade];
+    EXPECT_NE(trial.grade, Grade::wrong) << plant.name() << ": " << trial.explanation->signature();
+  }
+  for (const auto& [grade, count] : grades) std::cout << name_of(grade) << " " << count << "\n";
+  return grades;
+}
+
+int total(const Grades& grades) {
+  int sum = 0;
+  for (const auto& [grade, count] : grades) sum += count;
+  return sum;
+}
+
+TEST(ExplainPower, NamesSingleDefects) {
+  Grades grades = grades_of(single_plants(), {});
+  ASSERT_GT(total(grades), 80);
+  EXPECT_GE(grades[Grade::named] * 100, 95 * total(grades));
+}
+
+TEST(ExplainPower, NamesPairs) {
+  std::vector<Plant> plants;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(100)); ++i) {
+    plants.push_back(random_pair(1, i));
+  }
+  Grades grades = grades_of(plants, {});
+  EXPECT_GE((grades[Grade::named] + grades[Grade::equivalent]) * 100, 80 * total(grades));
+}
+
+TEST(ExplainPower, IsNeverCertainOfADefectThatIsNotModelled) {
+  TrialOptions options;
+  options.hold_out = true;
+  Grades grades = grades_of(single_plants(), options);
+  EXPECT_EQ(grades[Grade::partial] + grades[Grade::unexplained], total(grades));
+}
+
+}  // namespace
+}  // namespace qconform::diagnose

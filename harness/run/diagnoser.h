@@ -1,0 +1,37 @@
+// Who says why a failing case of a campaign fails, so that findings are grouped by what is wrong.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/core/outcome.h"
+#include "harness/core/report.h"
+#include "harness/core/verdict.h"
+#include "harness/judge/judge.h"
+
+namespace qconform {
+
+/// A campaign tells it of every verdict, in the order of its cases. harness/diagnose implements it.
+class Diagnoser {
+ public:
+  Diagnoser() = default;
+  Diagnoser(const Diagnoser&) = delete;
+  Diagnoser& operator=(const Diagnoser&) = delete;
+  virtual ~Diagnoser() = default;
+
+  /// A case that the backend at that position of the campaign's list passed.
+  virtual void passed(std::size_t backend, const Case& test_case, const Expected& expected) = 0;
+
+  /// One that it failed. The signature of what is wrong, which groups findings; empty where the outcome has
+  /// no values to diagnose. May run further cases on the backend (execute()).
+  [[nodiscard]] virtual std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
+                                           const Outcome& outcome, const Verdict& verdict) = 0;
+
+  /// What is known of the failures with that signature, at the end.
+  [[nodiscard]] virtual std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
+                                                           const std::string& signature) const = 0;
+};
+
+}  // namespace qconform

@@ -1,0 +1,195 @@
+#include "reports/render/explanation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/operators/case_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+using diagnose::Candidate;
+using diagnose::Defect;
+using diagnose::ErrorDistribution;
+using diagnose::Explanation;
+using diagnose::Pattern;
+using diagnose::Status;
+using diagnose::Support;
+using Json = nlohmann::ordered_json;
+
+std::string line(std::string_view label, const std::string& value) {
+  return value.empty() ? "" : fmt::format("  {:<12} {}\n", label, value);
+}
+
+std::string stages_text(const Defect& defect) {
+  return fmt::format("{}", fmt::join(diagnose::stages_of(defect), ", "));
+}
+
+std::string defect_lines(const Defect& defect) {
+  return line(defect.id, std::string(defect.description)) + line("  rule", std::string(defect.rule)) +
+         line("  shows on", std::string(defect.trigger)) + line("  look at", stages_text(defect)) +
+         line("  known from", std::string(defect.evidence));
+}
+
+std::string names(const std::vector<Candidate>& candidates, const char* separator) {
+  std::vector<std::string> all;
+  for (const Candidate& candidate : candidates) all.push_back(candidate.name());
+  return fmt::format("{}", fmt::join(all, separator));
+}
+
+std::string support_text(const Support& support) {
+  return fmt::format(
+      "reproduces {} of {} cases ({} failing), {} of {} wrong elements; contradicted in {} of {} elements",
+      with_thousands(support.reproduced_cases), with_thousands(support.cases), with_thousands(support.failing),
+      with_thousands(support.explained), with_thousands(support.wrong),
+      with_thousands(support.broken + support.wrong - support.explained), with_thousands(support.elements));
+}
+
+std::string pattern_text(const Pattern& pattern) {
+  if (pattern.elements == 0) return std::string(pattern.description);
+  return fmt::format("{}: {} wrong elements of {} there; {} in all", pattern.description, with_thousands(pattern.wrong),
+                     with_thousands(pattern.there), with_thousands(pattern.elements));
+}
+
+std::string errors_text(const ErrorDistribution& errors) {
+  if (errors.wrong == 0) return "";
+  return fmt::format("off by {} to {}; {} too low, {} too high, {} by 1", errors.lowest, errors.highest,
+                     with_thousands(errors.too_low), with_thousands(errors.too_high), with_thousands(errors.by_one));
+}
+
+std::string region_text(const diagnose::Region& region) {
+  if (region.conditions.empty()) return "";
+  return fmt::format("{}   (all {} failing cases, {} of {} passing)", region.text(), with_thousands(region.failing),
+                     with_thousands(region.passing_inside), with_thousands(region.passing));
+}
+
+std::string verdict_line(const Explanation& e) {
+  switch (e.status) {
+    case Status::explained: return fmt::format("explained: {}\n", e.candidates.front().name());
+    case Status::ambiguous:
+      return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
+    case Status::partial:
+      return fmt::format(
+          "partial: nearest is {}, which {}\n", e.candidates.front().name(),
+          e.support.reproduces_case ? "reproduces this case, but not everything" : "does not reproduce this case");
+    case Status::unexplained: break;
+  }
+  return "unexplained: no model, and no two of them, come near\n";
+}
+
+std::string explanation_lines(const Explanation& e) {
+  std::string text = verdict_line(e);
+  for (const Candidate& candidate : e.candidates) {
+    for (const Defect* defect : candidate.defects) text += defect_lines(*defect);
+  }
+  if (!e.candidates.empty()) text += line("support", support_text(e.support));
+  if (e.support.legal > 0) {
+    text += line(
+        "", fmt::format("{} legal elements come from an arithmetic without a name", with_thousands(e.support.legal)));
+  }
+  if (e.op == diagnose::Op::qlinear_conv) text += line("arithmetic", e.arithmetic);
+  text += line("not excluded", names(e.not_excluded, ", "));
+  text += line("when", region_text(e.region));
+  text += line("where", pattern_text(e.pattern));
+  if (e.pattern_of_case.id != e.pattern.id) text += line("in this case", pattern_text(e.pattern_of_case));
+  return text + line("how much", errors_text(e.errors)) +
+         line("looked at", fmt::format("{} in {}", plural(e.support.cases, "case"), duration(e.seconds)));
+}
+
+Json candidate_json(const Candidate& candidate) {
+  Json defects = Json::array();
+  for (const Defect* defect : candidate.defects) {
+    defects.push_back({{"id", defect->id},
+                       {"description", defect->description},
+                       {"rule", defect->rule},
+                       {"trigger", defect->trigger},
+                       {"stages", diagnose::stages_of(*defect)},
+                       {"evidence", defect->evidence}});
+  }
+  return defects;
+}
+
+Json candidates_json(const std::vector<Candidate>& candidates) {
+  Json list = Json::array();
+  for (const Candidate& candidate : candidates) list.push_back(candidate_json(candidate));
+  return list;
+}
+
+Json pattern_json(const Pattern& pattern) {
+  return {{"id", pattern.id},
+          {"description", pattern.description},
+          {"wrong", pattern.wrong},
+          {"there", pattern.there},
+          {"elements", pattern.elements}};
+}
+
+Json support_json(const Support& support) {
+  return {{"cases", support.cases},
+          {"failing", support.failing},
+          {"elements", support.elements},
+          {"wrong", support.wrong},
+          {"reproduced_cases", support.reproduced_cases},
+          {"explained", support.explained},
+          {"broken", support.broken},
+          {"legal", support.legal},
+          {"reproduces_case", support.reproduces_case}};
+}
+
+// Distances to a NaN or an infinity are none.
+Json number_json(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+void add_explanation(Json& json, const Explanation& e) {
+  json["status"] = name_of(e.status);
+  json["signature"] = e.signature();
+  json["candidates"] = candidates_json(e.candidates);
+  json["arithmetic"] = e.arithmetic;
+  json["not_excluded"] = candidates_json(e.not_excluded);
+  json["support"] = support_json(e.support);
+  json["pattern"] = pattern_json(e.pattern);
+  json["pattern_of_case"] = pattern_json(e.pattern_of_case);
+  json["errors"] = {{"wrong", e.errors.wrong},
+                    {"lowest", number_json(e.errors.lowest)},
+                    {"highest", number_json(e.errors.highest)},
+                    {"too_low", e.errors.too_low},
+                    {"too_high", e.errors.too_high},
+                    {"by_one", e.errors.by_one}};
+  json["region"] = {{"conditions", e.region.conditions},
+                    {"failing", e.region.failing},
+                    {"passing", e.region.passing},
+                    {"passing_inside", e.region.passing_inside}};
+  json["seconds"] = e.seconds;
+}
+
+}  // namespace
+
+std::string text_of(const Explained& explained) {
+  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.op_type,
+                                 explained.backend, name_of(explained.verdict.kind),
+                                 explained.verdict.detail.empty() ? "" : ", ", explained.verdict.detail);
+  if (!explained.explanation) return text + "nothing to explain: no output with a wrong value or shape\n";
+  text += explanation_lines(*explained.explanation);
+  if (explained.smallest) {
+    const auto& worst = explained.smallest_verdict.worst;
+    text += line("smallest", summary_of(*explained.smallest) + (worst ? "; " + element_text(*worst) : ""));
+  }
+  return text;
+}
+
+std::string to_json(const Explained& explained) {
+  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.op_type},
+            {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
+            {"detail", explained.verdict.detail}, {"status", nullptr}};
+  if (explained.explanation) add_explanation(json, *explained.explanation);
+  if (explained.smallest) {
+    json["smallest"] = {{"summary", summary_of(*explained.smallest)}, {"detail", explained.smallest_verdict.detail}};
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qconform::report

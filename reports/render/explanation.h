@@ -1,0 +1,30 @@
+// An explanation for the terminal and as JSON.
+#pragma once
+
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/core/verdict.h"
+#include "harness/diagnose/explain.h"
+
+namespace qconform::report {
+
+/// One case on one backend, with why it failed.
+struct Explained {
+  const Case& test_case;
+  std::string backend;
+  Verdict verdict;
+  /// Absent where there is nothing to explain: the case does not fail, or by no output's values.
+  std::optional<diagnose::Explanation> explanation;
+  std::optional<Case> smallest;  ///< that fails in the same way, where one was looked for
+  Verdict smallest_verdict;
+};
+
+/// The status with the defect, its rule, what it is known from, where to look, and what supports it.
+[[nodiscard]] std::string text_of(const Explained& explained);
+
+/// {"case", "backend", "verdict", "detail", "status", "signature", "candidates", "support", "pattern",
+/// "errors", "region", "smallest", ...}, for `qconform explain --json`: docs/explain.md.
+[[nodiscard]] std::string to_json(const Explained& explained);
+
+}  // namespace qconform::report
