@@ -19,6 +19,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
   std::string known;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == argv[1]) return error.what();
+    if (command->get_group().empty()) continue;  // hidden
     known += (known.empty() ? "" : ", ") + command->get_name();
   }
   return fmt::format("no command \"{}\"; there are {}", argv[1], known);

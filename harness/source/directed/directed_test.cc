@@ -16,7 +16,7 @@ namespace qconform {
 namespace {
 
 // Written down once, like that of the random suite: a change belongs into the change log.
-constexpr std::uint64_t kDigestOfSeed1 = 7662995904286034321U;
+constexpr std::uint64_t kDigestOfSeed1 = 13343688860736732539U;
 
 TEST(DirectedSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
   std::uint64_t digest = 0;
