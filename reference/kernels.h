@@ -26,6 +26,10 @@ class PreparedNode {
   /// x and y have exactly the sizes of the described tensors and may have any alignment; nothing
   /// outside them is read or written.
   virtual void run(std::span<const std::byte> x, std::span<std::byte> y) const = 0;
+
+  /// The same on at most `threads` threads, of which the caller is one. The result does not depend
+  /// on their number; nodes that cannot divide their work use one.
+  virtual void run_on(int /*threads*/, std::span<const std::byte> x, std::span<std::byte> y) const { run(x, y); }
 };
 
 /// One implementation of all operators. quantize_linear and dequantize_linear return null for element
@@ -39,6 +43,10 @@ struct KernelSet {
   std::unique_ptr<PreparedNode> (*conv_integer)(const ConvInteger&, std::span<const std::byte> w);
   std::unique_ptr<PreparedNode> (*quantize_linear)(const QuantizeLinear&);
   std::unique_ptr<PreparedNode> (*dequantize_linear)(const DequantizeLinear&);
+  /// QLinearConv with x and y channels last, [batch, spatial..., channels]; w as ever. Null: the set
+  /// has none.
+  std::unique_ptr<PreparedNode> (*qlinear_conv_channels_last)(const QLinearConv&, RoundingProfile,
+                                                              std::span<const std::byte> w) = nullptr;
 };
 
 /// Every set compiled into this build, the scalar reference first; from kernels.inc.

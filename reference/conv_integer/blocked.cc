@@ -1,32 +1,32 @@
 #include "reference/conv_integer/blocked.h"
 
-#include <cstring>
-
 #include "reference/convolution/blocked.h"
+#include "reference/convolution/tile_output.h"
 
 namespace qconform::reference {
 namespace {
 
-class CopyingWriter final : public RowWriter {
+class CopyingWriter final : public TileWriter {
  public:
-  explicit CopyingWriter(std::byte* y) : y_(y) {}
+  CopyingWriter(const OutputPlacement& place, std::byte* y) : place_(place), y_(y) {}
 
-  void write(std::size_t /*channel*/, const std::int32_t* sums, int count, std::int64_t element) const override {
-    constexpr std::size_t kSize = sizeof(std::int32_t);
-    std::memcpy(y_ + static_cast<std::size_t>(element) * kSize, sums, static_cast<std::size_t>(count) * kSize);
-  }
+  void write(const SumsTile& tile) const override { store_sums(tile, place_, y_); }
 
  private:
+  OutputPlacement place_;
   std::byte* y_;
 };
 
 class BlockedConvInteger final : public PreparedNode {
  public:
-  BlockedConvInteger(const ConvInteger& node, std::span<const std::byte> w, const ConvolutionLeaves& convolution)
-      : convolution_(node.operands, w, convolution) {}
+  BlockedConvInteger(const ConvInteger& node, ImageLayout layout, std::span<const std::byte> w,
+                     const ConvolutionLeaves& convolution)
+      : convolution_(node.operands, layout, w, convolution) {}
 
-  void run(std::span<const std::byte> x, std::span<std::byte> y) const override {
-    convolution_.run(x.data(), CopyingWriter(y.data()));
+  void run(std::span<const std::byte> x, std::span<std::byte> y) const override { run_on(1, x, y); }
+
+  void run_on(int threads, std::span<const std::byte> x, std::span<std::byte> y) const override {
+    convolution_.run(x, CopyingWriter(convolution_.output(), y.data()), threads);
   }
 
  private:
@@ -35,9 +35,10 @@ class BlockedConvInteger final : public PreparedNode {
 
 }  // namespace
 
-std::unique_ptr<PreparedNode> prepare_blocked_conv_integer(const ConvInteger& node, std::span<const std::byte> w,
+std::unique_ptr<PreparedNode> prepare_blocked_conv_integer(const ConvInteger& node, ImageLayout layout,
+                                                           std::span<const std::byte> w,
                                                            const ConvolutionLeaves& convolution) {
-  return std::make_unique<BlockedConvInteger>(node, w, convolution);
+  return std::make_unique<BlockedConvInteger>(node, layout, w, convolution);
 }
 
 }  // namespace qconform::reference

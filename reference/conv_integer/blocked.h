@@ -5,13 +5,14 @@
 #include <memory>
 #include <span>
 
+#include "reference/convolution/layout.h"
 #include "reference/convolution/leaves.h"
 #include "reference/kernels.h"
 
 namespace qconform::reference {
 
-/// The leaves must outlive the node.
-[[nodiscard]] std::unique_ptr<PreparedNode> prepare_blocked_conv_integer(const ConvInteger& node,
+/// The leaves must outlive the node. `layout` is that of x and y; w is always as ONNX has it.
+[[nodiscard]] std::unique_ptr<PreparedNode> prepare_blocked_conv_integer(const ConvInteger& node, ImageLayout layout,
                                                                          std::span<const std::byte> w,
                                                                          const ConvolutionLeaves& convolution);
 

@@ -1,138 +1,136 @@
 #include "reference/convolution/blocked.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+#include <vector>
 
-#include "reference/convolution/tile_gather.h"
+#include "reference/convolution/band_tiles.h"
+#include "reference/convolution/gathered.h"
 
 namespace qconform::reference {
 namespace {
 
-// Output channels that share one gathered tile. Bounds the sums to what a second-level cache holds.
-constexpr std::int64_t kBlockChannels = 256;
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+constexpr std::int64_t kMaxBandBytes = std::int64_t{1} << 24;  // wider windows are gathered
 
 }  // namespace
 
-// Working memory of one run.
-struct BlockedConvolution::Tile {
-  alignas(64) std::uint8_t rows[kTileDepth * kTilePositions];
-  alignas(64) std::int16_t panels[kTileDepth * kTilePositions];
-  alignas(64) std::int32_t sums[kBlockChannels * kTilePositions];
-};
-
-// What is computed from one selection of the gather: some channels of one group of one image.
-struct BlockedConvolution::Block {
-  TileGather& gather;
-  int positions;
-  std::int64_t first_channel;
-  std::int64_t channels;
-};
-
-BlockedConvolution::BlockedConvolution(const ConvolutionOperands& operands, std::span<const std::byte> w,
-                                       const ConvolutionLeaves& leaves)
-    : operands_(operands), leaves_(leaves), padded_depth_(round_up(operands.geometry.depth(), leaves.depth_unit)) {
-  pack_weights(w);
-}
-
-void BlockedConvolution::pack_weights(std::span<const std::byte> w) {
-  const ConvolutionGeometry& g = operands_.geometry;
-  if (g.output_channels == 0 || padded_depth_ == 0) return;
-  w_.resize(static_cast<std::size_t>(g.output_channels * padded_depth_), 0);
-  const std::int64_t group_channels = g.group_output_channels();
-  for (std::int64_t group = 0; group < g.group; ++group) {
-    for (std::int64_t m = 0; m < group_channels; m += leaves_.channel_tile) {
-      const std::int64_t channels = std::min<std::int64_t>(leaves_.channel_tile, group_channels - m);
-      pack_channels(w, group * group_channels + m, channels);
-    }
+BlockedConvolution::BlockedConvolution(const ConvolutionOperands& operands, ImageLayout layout,
+                                       std::span<const std::byte> w, const ConvolutionLeaves& leaves)
+    : operands_(operands), layout_(layout), leaves_(leaves) {
+  const bool depthwise = is_depthwise(operands_.geometry) && leaves.multiply_depthwise != nullptr;
+  lowering_ = lower(operands_.geometry, leaves, depthwise, kMaxBandBytes);
+  if (depthwise && lowering_) {
+    depthwise_.emplace(operands_, w, leaves);
+  } else {
+    weights_.emplace(operands_, w, leaves, lowering_ ? lowering_->runs() : 1);
   }
 }
 
-void BlockedConvolution::pack_channels(std::span<const std::byte> w, std::int64_t first_channel,
-                                       std::int64_t channels) {
+OutputPlacement BlockedConvolution::output() const {
+  return {.channels = operands_.geometry.output_channels,
+          .positions = operands_.geometry.output_positions(),
+          .layout = layout_};
+}
+
+void BlockedConvolution::run(std::span<const std::byte> x, const TileWriter& writer, int threads) const {
   const ConvolutionGeometry& g = operands_.geometry;
-  const std::int64_t input_channels = g.group_input_channels();
-  const std::int64_t taps = g.kernel_taps();
-  const std::int64_t unit = leaves_.depth_unit;
-  std::int16_t* const panel = w_.data() + first_channel * padded_depth_;
-  for (std::int64_t m = 0; m < channels; ++m) {
-    const std::int32_t zero_point = operands_.w_zero_point[static_cast<std::size_t>(first_channel + m)];
-    const std::byte* const channel = w.data() + (first_channel + m) * g.depth();
-    for (std::int64_t depth = 0; depth < g.depth(); ++depth) {
-      const std::byte weight = channel[depth % input_channels * taps + depth / input_channels];
-      panel[(depth / unit * channels + m) * unit + depth % unit] =
-          static_cast<std::int16_t>(load8(operands_.w_type, weight) - zero_point);
-    }
+  if (g.batch == 0 || g.output_channels == 0 || g.output_positions() == 0) return;
+  threads = std::max(1, threads);
+  if (depthwise_) {
+    run_depthwise({operands_, layout_, leaves_, *lowering_, *depthwise_}, x, writer, threads);
+  } else if (lowering_) {
+    run_bands(x, writer, threads);
+  } else {
+    run_gathered({operands_, layout_, leaves_, *weights_}, x, writer, threads);
   }
 }
 
-void BlockedConvolution::run(const std::byte* x, const RowWriter& writer) const {
-  const ConvolutionGeometry& g = operands_.geometry;
-  const std::int64_t positions = g.output_positions();
-  const std::int64_t group_channels = g.group_output_channels();
-  const std::int64_t group_size = g.group_input_channels() * g.input_positions();
-  if (g.batch == 0 || group_channels == 0 || positions == 0) return;
-  // Uninitialized: small nodes touch little of it.
-  const std::unique_ptr<Tile> tile(new Tile);
-  TileGather gather(g, std::to_integer<std::uint8_t>(store8(operands_.x_zero_point)));
-  for (std::int64_t first = 0; first < positions; first += kTilePositions) {
-    const auto count = static_cast<int>(std::min<std::int64_t>(kTilePositions, positions - first));
-    gather.select(first, count);
-    for (std::int64_t n = 0; n < g.batch; ++n) {
-      for (std::int64_t channel = 0; channel < g.output_channels;) {
-        const std::int64_t group = channel / group_channels;
-        const std::int64_t channels = std::min(kBlockChannels, (group + 1) * group_channels - channel);
-        const Block block{.gather = gather, .positions = count, .first_channel = channel, .channels = channels};
-        run_channels(x + (n * g.group + group) * group_size, block, *tile);
-        for (std::int64_t m = 0; m < channels; ++m) {
-          writer.write(static_cast<std::size_t>(channel + m), tile->sums + m * kTilePositions, count,
-                       (n * g.output_channels + channel + m) * positions + first);
-        }
-        channel += channels;
+// One band at a time, by one thread.
+class BlockedConvolution::BandRun {
+ public:
+  BandRun(const BlockedConvolution& convolution, std::int64_t largest)
+      : leaves_(convolution.leaves_),
+        weights_(*convolution.weights_),
+        groups_(convolution.operands_.geometry.group),
+        tiles_(convolution.operands_, *convolution.lowering_, convolution.leaves_, convolution.layout_, largest) {}
+
+  // Part `part` of `parts` of the panels.
+  void run(std::span<const std::byte> x, std::int64_t image, const BandRange& range, std::int64_t part,
+           std::int64_t parts, const TileWriter& writer) {
+    tiles_.load(x, image, range);
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      const std::span<const WeightPanel> panels = weights_.panels(group);
+      const auto count = static_cast<std::int64_t>(panels.size());
+      const std::int64_t begin = count * part / parts;
+      const std::int64_t end = count * (part + 1) / parts;
+      if (begin == end) continue;
+      tiles_.locate_runs(group, run_offsets_);
+      if (weights_.needs_x_sums()) sum_rows();
+      for (std::int64_t i = begin; i < end; ++i) run_panel(panels[static_cast<std::size_t>(i)], writer);
+    }
+  }
+
+ private:
+  // The product of the tile that begins at `first` with a panel of `vectors`.
+  [[nodiscard]] PanelProduct product(std::int64_t first, const std::byte* w, const std::int32_t* start, int vectors) {
+    return {.rows = tiles_.rows().data() + first,
+            .run_offsets = run_offsets_.data(),
+            .runs = weights_.runs(),
+            .run_bytes = weights_.run_elements() * leaves_.x_bytes,
+            .w = w,
+            .start = start,
+            .start_stride = 0,
+            .sums = sums_,
+            .sums_stride = std::int64_t{vectors} * leaves_.lanes,
+            .positions = tiles_.tile_size(first),
+            .vectors = vectors};
+  }
+
+  // sum x' of all positions, for zero points of w.
+  void sum_rows() {
+    static constexpr std::int32_t kZeros[kPanelChannels] = {};
+    x_sums_.clear();
+    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
+      const PanelProduct p = product(first, weights_.ones(), kZeros, 1);
+      leaves_.multiply(&p);
+      for (int i = 0; i < p.positions; ++i) x_sums_.push_back(sums_[i * p.sums_stride]);
+    }
+  }
+
+  void run_panel(const WeightPanel& panel, const TileWriter& writer) {
+    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
+      const PanelProduct p = product(first, weights_.data(panel), weights_.start(panel), panel.vectors);
+      leaves_.multiply(&p);
+      if (weights_.needs_x_sums()) {
+        leaves_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
+                                  weights_.zero_points(panel));
       }
+      writer.write({.sums = sums_,
+                    .stride = p.sums_stride,
+                    .positions = p.positions,
+                    .channels = panel.channels,
+                    .first_channel = panel.first_channel,
+                    .first_lane = panel.first_lane,
+                    .first_position = tiles_.first_position() + first,
+                    .image = tiles_.image()});
     }
   }
-}
 
-// All sums of one block into tile.sums, kTilePositions apart.
-void BlockedConvolution::run_channels(const std::byte* x, const Block& block, Tile& tile) const {
-  for (std::int64_t m = 0; m < block.channels; ++m) {
-    const std::int32_t bias =
-        operands_.bias.empty() ? 0 : operands_.bias[static_cast<std::size_t>(block.first_channel + m)];
-    std::fill_n(tile.sums + m * kTilePositions, kTilePositions, bias);
-  }
-  const bool is_signed = operands_.x_type == Integer8::int8;
-  const auto flip = static_cast<std::uint8_t>(is_signed ? 0x80 : 0);
-  const auto offset = static_cast<std::int16_t>(operands_.x_zero_point + (is_signed ? 128 : 0));
-  const std::int64_t depth = operands_.geometry.depth();
-  for (std::int64_t begin = 0; begin < depth; begin += kTileDepth) {
-    const auto rows = static_cast<int>(std::min<std::int64_t>(kTileDepth, depth - begin));
-    const int units = (rows + leaves_.depth_unit - 1) / leaves_.depth_unit;
-    block.gather.gather(x, begin, begin + rows, tile.rows);
-    // Rows that complete the last unit meet weights of zero, so they need values, but no certain ones.
-    std::memset(tile.rows + rows * kTilePositions, 0,
-                static_cast<std::size_t>((units * leaves_.depth_unit - rows) * kTilePositions));
-    for (int p = 0; p < block.positions; p += leaves_.position_tile) {
-      leaves_.pack(tile.rows + p, units, flip, offset, tile.panels + p * units * leaves_.depth_unit);
-    }
-    sum_tile(block, begin, units, tile);
-  }
-}
+  const ConvolutionLeaves& leaves_;
+  const PackedWeights& weights_;
+  std::int64_t groups_;
+  BandTiles tiles_;
+  std::vector<std::int64_t> run_offsets_;
+  std::vector<std::int32_t> x_sums_;
+  alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
+};
 
-// Panels outside, channels inside: a panel of x stays in the first-level cache while w streams by.
-void BlockedConvolution::sum_tile(const Block& block, std::int64_t depth_begin, int units, Tile& tile) const {
-  for (int p = 0; p < block.positions; p += leaves_.position_tile) {
-    const std::int16_t* const panel = tile.panels + p * units * leaves_.depth_unit;
-    for (std::int64_t m = 0; m < block.channels; m += leaves_.channel_tile) {
-      const std::int64_t channels = std::min<std::int64_t>(leaves_.channel_tile, block.channels - m);
-      const std::int16_t* const w = w_.data() + (block.first_channel + m) * padded_depth_ + depth_begin * channels;
-      leaves_.multiply(w, panel, units, static_cast<int>(channels), tile.sums + m * kTilePositions + p, kTilePositions);
-    }
-  }
+void BlockedConvolution::run_bands(std::span<const std::byte> x, const TileWriter& writer, int threads) const {
+  const std::int64_t images = operands_.geometry.batch;
+  const auto panels = static_cast<std::int64_t>(weights_->panels(0).size());
+  const BandWork work = divide_work(*lowering_, leaves_, images, threads, panels);
+  for_each_band(
+      work, images, threads, [&] { return std::make_unique<BandRun>(*this, work.largest); }, x, writer);
 }
 
 }  // namespace qconform::reference

@@ -1,38 +1,85 @@
-// The leaf routines of a blocked convolution: all that one instruction set contributes.
+// The leaf routines of a convolution: all that one instruction set contributes.
 //
-// The driver (blocked.h) is compiled for any processor of the architecture. It walks over tiles,
-// gathers their input bytes and hands them to these routines. Plain functions on raw memory: see
+// The driver (blocked.h) is compiled for any processor of the architecture. It lays out x and w,
+// walks over tiles and hands them to these routines. Plain functions on raw memory: see
 // docs/kernels.md for why an ISA file holds nothing else.
+//
+// Vectors run along output channels. A row of packed x holds the inputs of one output position,
+// channels last; a panel of packed w holds the weights of some vectors of output channels:
+//
+//   row    x [runs][run_elements]                       runs lie at given distances
+//   panel  w [runs][run_elements / group][channels][group]
+//
+// Two forms of packed values, by x_bytes. A byte of x is first made unsigned: int8 is flipped by
+// 0x80, its zero point shifted by 128.
+//   1: x is uint8 as it is, w is int8 (uint8 less 128). Zero points enter by sums: packed_weights.h.
+//   2: x and w are int16, less their zero points, in [-255, 255].
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace qconform::reference {
 
-/// Output positions gathered at a time; a multiple of every position_tile. 64, so that one word
-/// has a bit for each.
+/// Most output positions of one tile; one word has a bit for each.
 inline constexpr int kTilePositions = 64;
 
-/// Products summed at a time; a multiple of every depth_unit.
-inline constexpr int kTileDepth = 512;
+/// Most channels of one panel; one word has a bit for each.
+inline constexpr int kPanelChannels = 64;
 
-/// Depth (the products of one output element) is handled in units of depth_unit. A panel of x is
-/// int16 [units][position_tile][depth_unit], a panel of w is int16 [units][channels][depth_unit]:
-/// values less their zero points, in [-255, 255]. What the last unit lacks has weight zero.
+/// What lies behind a row of packed x is read up to here, and multiplied by weights of zero.
+inline constexpr std::int64_t kRowSlack = 64;
+
+/// sums[p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.
+struct PanelProduct {
+  const std::byte* const* rows;     ///< for each position: where its runs are counted from
+  const std::int64_t* run_offsets;  ///< bytes from there to each run
+  std::int64_t runs;
+  std::int64_t run_bytes;  ///< of x; a whole number of units
+  const std::byte* w;
+  const std::int32_t* start;
+  std::int64_t start_stride;  ///< elements from position to position; 0: the same for all of them
+  std::int32_t* sums;
+  std::int64_t sums_stride;
+  int positions;  ///< in [1, kTilePositions]
+  int vectors;    ///< channels / lanes, in [1, max_vectors]
+};
+
+/// sums[p][m] = start[m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a block of
+/// depthwise_channels channels. The weights are [groups][lane][group], where the lane of channel
+/// 4 * (V * i + j) + k is lanes * j + 4 * i + k, V = depthwise_channels / lanes: the order that
+/// interleaving the taps within 128 bits gives.
+struct DepthwiseProduct {
+  const std::byte* const* rows;     ///< for each position: where its taps are counted from
+  std::int64_t channel_offset;      ///< bytes from there to the block's first channel
+  const std::int64_t* tap_offsets;  ///< [groups][group]: bytes to each tap
+  int groups;
+  const std::byte* w;
+  const std::int32_t* start;  ///< by channel
+  std::int32_t* sums;         ///< [positions][depthwise_channels]
+  int positions;              ///< in [1, kTilePositions]
+};
+
 struct ConvolutionLeaves {
-  int channel_tile;   ///< most output channels of one multiply
-  int position_tile;  ///< output positions of one multiply
-  int depth_unit;
+  int x_bytes;      ///< of an element of packed x: 1 or 2, see above
+  int group;        ///< consecutive elements of depth that one lane takes at a time
+  int unit;         ///< runs have a multiple of this many elements; a multiple of group
+  int lanes;        ///< output channels of one vector
+  int max_vectors;  ///< of one panel; lanes * max_vectors <= kPanelChannels
 
-  /// One panel of x from gathered bytes. Row d (of units * depth_unit) is at rows + d *
-  /// kTilePositions and holds position_tile bytes. An element is (byte ^ flip) - offset with the
-  /// byte taken as unsigned: flip is 0x80 and offset zero_point + 128 for int8.
-  void (*pack)(const std::uint8_t* rows, int units, std::uint8_t flip, std::int16_t offset, std::int16_t* panel);
+  void (*multiply)(const PanelProduct* product);
 
-  /// sums[m * sums_stride + p] += sum over depth of w[m] * x[p], modulo 2^32, for every m <
-  /// channels <= channel_tile and p < position_tile.
-  void (*multiply)(const std::int16_t* w, const std::int16_t* x, int units, int channels, std::int32_t* sums,
-                   std::int64_t sums_stride);
+  /// x_bytes 2: out[i] = (bytes[i] ^ flip) - offset, the byte taken as unsigned. Both may be
+  /// accessed up to the next multiple of 16 elements. Else null.
+  void (*widen)(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std::int16_t offset,
+                std::int16_t* out);
+
+  /// x_bytes 1: sums[p][m] -= x_sums[p] * w_zero_points[m], modulo 2^32. Else null.
+  void (*subtract_products)(std::int32_t* sums, std::int64_t sums_stride, int positions, int vectors,
+                            const std::int32_t* x_sums, const std::int32_t* w_zero_points);
+
+  int depthwise_channels;  ///< of one block; at most kPanelChannels
+  void (*multiply_depthwise)(const DepthwiseProduct* product);
 };
 
 }  // namespace qconform::reference

@@ -2,75 +2,74 @@
 // pair sum of VPMADDWD fits its 32-bit lane. Nothing saturates; lanes add modulo 2^32 (rule C17).
 #include <immintrin.h>
 
-#include "reference/convolution/leaves.h"
+#include "reference/convolution/depthwise_product.h"
 
 namespace qconform::reference {
 namespace {
 
-constexpr int kChannels = 4;    // of one tile: 4 x 2 accumulators leave registers for x and w
-constexpr int kPositions = 16;  // two vectors of eight positions
-constexpr int kUnit = 2;        // the pair that VPMADDWD sums
+struct Avx2 {
+  using Vector = __m256i;
+  using Weights = Vector;
+  static constexpr int kLanes = 8;
+  // 12 sums; the weights, an x and a product take the other registers.
+  static constexpr int kRows[] = {0, 12, 6};
 
-void pack(const std::uint8_t* rows, int units, std::uint8_t flip, std::int16_t offset, std::int16_t* panel) {
+  static Vector load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+  static void store(void* to, Vector value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
+  static Weights weights(const std::byte* from) { return load(from); }
+  static Vector broadcast(const std::byte* from) {
+    std::int32_t bits;
+    __builtin_memcpy(&bits, from, sizeof bits);
+    return _mm256_set1_epi32(bits);
+  }
+  static Vector multiply_add(Vector sums, Vector x, Vector w) {
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(x, w));
+  }
+
+  static constexpr int kTaps = 2;
+  static constexpr int kBlockVectors = 2;
+  static Vector zero() { return _mm256_setzero_si256(); }
+  static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
+  static void interleave(const std::byte* const* taps, Vector* out) {
+    out[0] = _mm256_unpacklo_epi16(load(taps[0]), load(taps[1]));
+    out[1] = _mm256_unpackhi_epi16(load(taps[0]), load(taps[1]));
+  }
+  static void separate(Vector* v) {
+    const Vector low = _mm256_permute2x128_si256(v[0], v[1], 0x20);
+    v[1] = _mm256_permute2x128_si256(v[0], v[1], 0x31);
+    v[0] = low;
+  }
+};
+
+void multiply(const PanelProduct* product) {
+  multiply_panel<Avx2, 2>(product);
+}
+
+void multiply_depthwise(const DepthwiseProduct* product) {
+  multiply_depthwise_block<Avx2>(product);
+}
+
+void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std::int16_t offset, std::int16_t* out) {
   const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
   const __m256i offsets = _mm256_set1_epi16(offset);
-  for (int unit = 0; unit < units; ++unit, rows += kUnit * kTilePositions, panel += kPositions * kUnit) {
-    const __m128i even = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(rows)), flips);
-    const __m128i odd = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + kTilePositions)), flips);
-    const __m256i low = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(even, odd));
-    const __m256i high = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(even, odd));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(panel), _mm256_sub_epi16(low, offsets));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(panel + 16), _mm256_sub_epi16(high, offsets));
-  }
-}
-
-// One pair of weights in every lane.
-__m256i broadcast_pair(const std::int16_t* pair) {
-  std::int32_t bits;
-  __builtin_memcpy(&bits, pair, sizeof bits);
-  return _mm256_set1_epi32(bits);
-}
-
-void add_to(std::int32_t* sums, __m256i value) {
-  auto* const at = reinterpret_cast<__m256i*>(sums);
-  _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), value));
-}
-
-template <int channels>
-void multiply_tile(const std::int16_t* w, const std::int16_t* x, int units, std::int32_t* sums,
-                   std::int64_t sums_stride) {
-  __m256i low[channels];
-  __m256i high[channels];
-  for (int m = 0; m < channels; ++m) low[m] = high[m] = _mm256_setzero_si256();
-#pragma GCC unroll 2  // GCC copies every accumulator once per iteration
-  for (int unit = 0; unit < units; ++unit, x += kPositions * kUnit, w += channels * kUnit) {
-    const __m256i x_low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
-    const __m256i x_high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + 16));
-    for (int m = 0; m < channels; ++m) {
-      const __m256i weights = broadcast_pair(w + m * kUnit);
-      low[m] = _mm256_add_epi32(low[m], _mm256_madd_epi16(x_low, weights));
-      high[m] = _mm256_add_epi32(high[m], _mm256_madd_epi16(x_high, weights));
-    }
-  }
-  for (int m = 0; m < channels; ++m, sums += sums_stride) {
-    add_to(sums, low[m]);
-    add_to(sums + 8, high[m]);
-  }
-}
-
-void multiply(const std::int16_t* w, const std::int16_t* x, int units, int channels, std::int32_t* sums,
-              std::int64_t sums_stride) {
-  switch (channels) {
-    case 1: multiply_tile<1>(w, x, units, sums, sums_stride); break;
-    case 2: multiply_tile<2>(w, x, units, sums, sums_stride); break;
-    case 3: multiply_tile<3>(w, x, units, sums, sums_stride); break;
-    default: multiply_tile<kChannels>(w, x, units, sums, sums_stride); break;
+  for (std::int64_t i = 0; i < count; i += 16) {
+    const __m128i values = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i)), flips);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_sub_epi16(_mm256_cvtepu8_epi16(values), offsets));
   }
 }
 
 }  // namespace
 
 extern const ConvolutionLeaves convolution_leaves_avx2;
-const ConvolutionLeaves convolution_leaves_avx2 = {kChannels, kPositions, kUnit, pack, multiply};
+const ConvolutionLeaves convolution_leaves_avx2 = {.x_bytes = 2,
+                                                   .group = 2,
+                                                   .unit = 2,
+                                                   .lanes = 8,
+                                                   .max_vectors = 2,
+                                                   .multiply = multiply,
+                                                   .widen = widen,
+                                                   .subtract_products = nullptr,
+                                                   .depthwise_channels = 16,
+                                                   .multiply_depthwise = multiply_depthwise};
 
 }  // namespace qconform::reference

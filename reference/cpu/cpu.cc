@@ -14,6 +14,12 @@ bool has_avx2() {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") != 0;
 }
+bool has_avx512vnni() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx512vnni") != 0;
+}
 bool has_neon() {
   return false;
 }
@@ -23,6 +29,9 @@ bool has_neon() {
 bool has_avx2() {
   return false;
 }
+bool has_avx512vnni() {
+  return false;
+}
 bool has_neon() {
   return (getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0;
 }
@@ -30,6 +39,9 @@ bool has_neon() {
 #else
 
 bool has_avx2() {
+  return false;
+}
+bool has_avx512vnni() {
   return false;
 }
 bool has_neon() {

@@ -14,6 +14,14 @@
 // arbitrary values, and every exact tie. If sx*sw/sy is itself a number of at most 21 significant
 // bits, which holds for powers of two, then c and p (32 + 21 bits) are exact and nothing is in doubt.
 //
+// Before that, vectors of channels try float32, at a third of the cost:
+//   c' = RN32(c), p' = RN32(RN32(A)*c'): three more roundings, each with a relative error of at most
+//   2^-24 (2^-23 under a directed mode), so |p' - v| <= |v| * 3.01 * 2^-23 < 2^-12 for |v| <= 2^9.
+// p' is clamped to the output's range, which is integral. Then |p' - rne(p')| < 1/2 - 2^-12 implies
+// that v rounds and saturates to the same value; other vectors, one in 130 of arbitrary values, take
+// the double path. c' must lie within [2^-100, 2^60], or nothing is certain. If c is a power of two of at least
+// 2^-15, then p' is exact for |A| <= 2^24, and larger A saturate: nothing is in doubt.
+//
 // The float profiles are sequences of IEEE operations; kernels perform the same ones, never in doubt.
 #pragma once
 
@@ -25,9 +33,11 @@ namespace qconform::reference {
 
 /// One output channel's parameters in the form that vector code takes. Plain data.
 struct FastRequantization {
-  double multiplier;       ///< correctly_rounded: c above
-  double doubt;            ///< correctly_rounded: p is in doubt when |p - rne(p)| >= doubt
-  float float_multiplier;  ///< ort_f32 and onnx_reference: c of those profiles
+  double multiplier;        ///< correctly_rounded: c above
+  double doubt;             ///< correctly_rounded: p is in doubt when |p - rne(p)| >= doubt
+  float narrow_multiplier;  ///< correctly_rounded: c' above
+  float narrow_doubt;       ///< correctly_rounded: p' is in doubt when |p' - rne(p')| >= narrow_doubt
+  float float_multiplier;   ///< ort_f32 and onnx_reference: c of those profiles
   std::int32_t zero_point;
   std::int32_t lo;  ///< of the output's range
   std::int32_t hi;
@@ -43,9 +53,28 @@ inline constexpr double kRequantizationBound = 1024;
 using RequantizeRow = std::uint64_t (*)(const std::int32_t* sums, int count, const FastRequantization* channel,
                                         std::uint8_t* y);
 
+/// The parameters of consecutive output channels, an array each. Plain data.
+struct RequantizeChannels {
+  const float* multiplier;  ///< correctly_rounded: c'; of the other profiles their c
+  const float* doubt;       ///< correctly_rounded: p' is in doubt when |p' - rne(p')| >= doubt
+  const double* exact_multiplier;
+  const double* exact_doubt;
+  std::int32_t zero_point;
+  std::int32_t lo;
+  std::int32_t hi;
+};
+
+/// Requantizes sums [positions][sums_stride] of `channels` channels, a multiple of the leaves' lanes
+/// and at most 64, into bytes [positions][y_stride]. Bit m of doubtful[p] is set when y[p][m] must
+/// be replaced. Returns whether any is.
+using RequantizeTile = bool (*)(const std::int32_t* sums, std::int64_t sums_stride, int positions, int channels,
+                                const RequantizeChannels* parameters, std::uint8_t* y, std::int64_t y_stride,
+                                std::uint64_t* doubtful);
+
 /// One instruction set's requantization, indexed by RoundingProfile.
 struct RequantizeLeaves {
   RequantizeRow row[3];
+  RequantizeTile tile[3];  ///< null where the set has none: sums are then transposed and taken as rows
 };
 
 }  // namespace qconform::reference

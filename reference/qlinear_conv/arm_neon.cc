@@ -95,6 +95,6 @@ std::uint64_t onnx_reference(const std::int32_t* sums, int count, const FastRequ
 }  // namespace
 
 extern const RequantizeLeaves requantize_leaves_neon;
-const RequantizeLeaves requantize_leaves_neon = {{correctly_rounded, ort_f32, onnx_reference}};
+const RequantizeLeaves requantize_leaves_neon = {.row = {correctly_rounded, ort_f32, onnx_reference}, .tile = {}};
 
 }  // namespace qconform::reference

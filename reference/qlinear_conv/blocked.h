@@ -5,15 +5,16 @@
 #include <memory>
 #include <span>
 
+#include "reference/convolution/layout.h"
 #include "reference/convolution/leaves.h"
 #include "reference/kernels.h"
 #include "reference/numerics/requantize_fast.h"
 
 namespace qconform::reference {
 
-/// The leaves must outlive the node.
+/// The leaves must outlive the node. `layout` is that of x and y; w is always as ONNX has it.
 [[nodiscard]] std::unique_ptr<PreparedNode> prepare_blocked_qlinear_conv(const QLinearConv& node,
-                                                                         RoundingProfile profile,
+                                                                         RoundingProfile profile, ImageLayout layout,
                                                                          std::span<const std::byte> w,
                                                                          const ConvolutionLeaves& convolution,
                                                                          const RequantizeLeaves& requantize);

@@ -1,0 +1,47 @@
+#include "reference/convolution/band_tiles.h"
+
+namespace qconform::reference {
+namespace {
+
+constexpr std::int64_t kBandBytes = std::int64_t{1} << 18;  // a part of a second-level cache
+
+}  // namespace
+
+void BandTiles::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
+  const ConvolutionGeometry& g = operands_.geometry;
+  image_ = image;
+  first_position_ = range.row_begin * lowering_.columns.output + range.column_begin;
+  band_.load(x, image * g.input_channels * g.input_positions(), range);
+  rows_.clear();
+  const std::int64_t row_stride = Lowering::stored_stride(lowering_.rows);
+  const std::int64_t column_stride = Lowering::stored_stride(lowering_.columns);
+  for (std::int64_t row = 0; row < range.row_end - range.row_begin; ++row) {
+    for (std::int64_t column = 0; column < range.column_end - range.column_begin; ++column) {
+      rows_.push_back(band_.pixel(row * row_stride, column * column_stride));
+    }
+  }
+}
+
+void BandTiles::locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const {
+  offsets.clear();
+  const std::int64_t taps = lowering_.whole_rows ? 1 : lowering_.columns.kernel;
+  const std::int64_t tap_bytes = lowering_.columns.dilation * lowering_.pixel_pitch * leaves_.x_bytes;
+  const std::int64_t group_bytes = group * lowering_.group_pitch * leaves_.x_bytes;
+  for (std::int64_t row = 0; row < lowering_.rows.kernel; ++row) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      offsets.push_back(row * lowering_.rows.dilation * band_.row_bytes() + tap * tap_bytes + group_bytes);
+    }
+  }
+}
+
+BandWork divide_work(const Lowering& lowering, const ConvolutionLeaves& leaves, std::int64_t images, int threads,
+                     std::int64_t divisible) {
+  const std::int64_t least = (threads + images - 1) / images;
+  BandWork work{.bands = divide_into_bands(lowering, leaves.x_bytes, kBandBytes, least)};
+  for (const BandRange& band : work.bands) work.largest = std::max(work.largest, band_elements(lowering, band));
+  const auto count = static_cast<std::int64_t>(work.bands.size());
+  work.parts = std::clamp<std::int64_t>((least + count - 1) / count, 1, std::max<std::int64_t>(1, divisible));
+  return work;
+}
+
+}  // namespace qconform::reference

@@ -1,0 +1,62 @@
+// Convolutions with one input and one output channel in each group: no panel of weights is shared by
+// channels, so every channel is a lane of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reference/convolution/accumulate.h"
+#include "reference/convolution/aligned_memory.h"
+#include "reference/convolution/layout.h"
+#include "reference/convolution/leaves.h"
+#include "reference/convolution/lowering.h"
+#include "reference/convolution/packed_weights.h"
+#include "reference/convolution/tile_writer.h"
+
+namespace qconform::reference {
+
+[[nodiscard]] bool is_depthwise(const ConvolutionGeometry& geometry);
+
+/// Weights by blocks of channels. The zero points of w are subtracted before packing. Where that leaves a
+/// weight outside int8 and x has bytes, every tap is listed twice or three times and the weight is the sum
+/// of its parts, so that no sum of x is needed.
+class DepthwiseWeights {
+ public:
+  DepthwiseWeights(const ConvolutionOperands& operands, std::span<const std::byte> w, const ConvolutionLeaves& leaves);
+
+  [[nodiscard]] std::span<const WeightPanel> panels() const { return panels_; }
+  [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
+  [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
+  /// Tap groups of one output element, and the taps that they list (those beyond the last have weight 0).
+  [[nodiscard]] int groups() const { return groups_; }
+  [[nodiscard]] std::int64_t tap(std::int64_t listed) const { return listed % taps_; }
+
+ private:
+  void pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
+                    std::span<const std::byte> w);
+
+  const ConvolutionLeaves& leaves_;
+  std::int64_t taps_;
+  std::int64_t parts_;  // of a weight
+  int groups_;
+  std::vector<WeightPanel> panels_;
+  AlignedMemory memory_;
+  std::vector<std::int32_t> start_;
+};
+
+/// What a depthwise convolution is made of.
+struct DepthwiseConvolution {
+  const ConvolutionOperands& operands;
+  ImageLayout layout;
+  const ConvolutionLeaves& leaves;
+  const Lowering& lowering;
+  const DepthwiseWeights& weights;
+};
+
+/// Hands every sum to `writer` exactly once, from at most `threads` threads.
+void run_depthwise(const DepthwiseConvolution& convolution, std::span<const std::byte> x, const TileWriter& writer,
+                   int threads);
+
+}  // namespace qconform::reference

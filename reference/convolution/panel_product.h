@@ -1,0 +1,99 @@
+// The inner loop of a convolution, for the ISA files alone: they give it the vectors and the
+// instructions of one instruction set.
+//
+// Everything here has internal linkage, so that each ISA file gets its own copy (docs/kernels.md).
+// Isa has:
+//   Vector, kLanes   32-bit sums
+//   kRows[v]         positions at a time in a panel of v vectors: as many as the registers hold
+//   load, store      a Vector of sums
+//   weights(w)       four bytes of depth for each channel of a vector
+//   broadcast(x)     four bytes of depth for all channels
+//   multiply_add(sums, inputs, weights)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "reference/convolution/leaves.h"
+
+namespace qconform::reference {
+namespace {
+
+// Four bytes of x meet the same four bytes' worth of depth of every channel of the panel.
+constexpr std::int64_t kStepBytes = 4;
+
+// The sums of R positions and V vectors of channels stay in registers over the whole depth.
+template <typename Isa, int V, int R>
+void multiply_rows(const PanelProduct* c, const std::byte* const* rows, const std::int32_t* start, std::int32_t* sums) {
+  using Vector = typename Isa::Vector;
+  Vector acc[R][V];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] = Isa::load(start + r * c->start_stride + v * Isa::kLanes);
+  }
+  const std::byte* w = c->w;
+  const std::int64_t run_bytes = c->run_bytes;
+  for (std::int64_t run = 0; run < c->runs; ++run) {
+    const std::byte* x[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) x[r] = rows[r] + c->run_offsets[run];
+    for (std::int64_t at = 0; at < run_bytes; at += kStepBytes) {
+      typename Isa::Weights weights[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) weights[v] = Isa::weights(w + v * Isa::kLanes * kStepBytes);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const auto inputs = Isa::broadcast(x[r] + at);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) acc[r][v] = Isa::multiply_add(acc[r][v], inputs, weights[v]);
+      }
+      w += V * Isa::kLanes * kStepBytes;
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) Isa::store(sums + r * c->sums_stride + v * Isa::kLanes, acc[r][v]);
+  }
+}
+
+// R down to 1.
+template <typename Isa, int V, int R>
+void multiply_count(const PanelProduct* c, int count, const std::byte* const* rows, const std::int32_t* start,
+                    std::int32_t* sums) {
+  if constexpr (R > 1) {
+    if (count < R) {
+      multiply_count<Isa, V, R - 1>(c, count, rows, start, sums);
+      return;
+    }
+  }
+  multiply_rows<Isa, V, R>(c, rows, start, sums);
+}
+
+// Pieces of nearly the same size: a short one would cost as much time for its weights.
+template <typename Isa, int V>
+void multiply_vectors(const PanelProduct* c) {
+  constexpr int kRows = Isa::kRows[V];
+  const int pieces = (c->positions + kRows - 1) / kRows;
+  for (int i = 0, first = 0; i < pieces; ++i) {
+    const int end = c->positions * (i + 1) / pieces;
+    multiply_count<Isa, V, kRows>(c, end - first, c->rows + first, c->start + first * c->start_stride,
+                                  c->sums + first * c->sums_stride);
+    first = end;
+  }
+}
+
+template <typename Isa, int V>
+void multiply_panel(const PanelProduct* c) {
+  if constexpr (V > 1) {
+    if (c->vectors < V) {
+      multiply_panel<Isa, V - 1>(c);
+      return;
+    }
+  }
+  multiply_vectors<Isa, V>(c);
+}
+
+}  // namespace
+}  // namespace qconform::reference

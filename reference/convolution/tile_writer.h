@@ -1,0 +1,46 @@
+// What the convolution driver hands finished sums to.
+#pragma once
+
+#include <cstdint>
+
+#include "reference/convolution/layout.h"
+
+namespace qconform::reference {
+
+/// Sums of consecutive output positions of one image, for the channels of one panel.
+struct SumsTile {
+  const std::int32_t* sums;  ///< [positions][stride], modulo 2^32, bias included
+  std::int64_t stride;
+  int positions;                ///< in [1, kTilePositions]
+  int channels;                 ///< in [1, kPanelChannels]; sums has whole vectors of them
+  std::int64_t first_channel;   ///< of the output
+  std::int64_t first_lane;      ///< see WeightPanel
+  std::int64_t first_position;  ///< of the image
+  std::int64_t image;
+};
+
+class TileWriter {
+ public:
+  TileWriter() = default;
+  TileWriter(const TileWriter&) = delete;
+  TileWriter& operator=(const TileWriter&) = delete;
+  virtual ~TileWriter() = default;
+
+  /// Called from several threads at once, for different elements of y.
+  virtual void write(const SumsTile& tile) const = 0;
+};
+
+/// Elements of y: where an image's channel and position lie.
+struct OutputPlacement {
+  std::int64_t channels;
+  std::int64_t positions;
+  ImageLayout layout;
+
+  [[nodiscard]] std::int64_t channel_stride() const { return layout == ImageLayout::channels_first ? positions : 1; }
+  [[nodiscard]] std::int64_t position_stride() const { return layout == ImageLayout::channels_first ? 1 : channels; }
+  [[nodiscard]] std::int64_t index(std::int64_t image, std::int64_t channel, std::int64_t position) const {
+    return image * channels * positions + channel * channel_stride() + position * position_stride();
+  }
+};
+
+}  // namespace qconform::reference

@@ -1,0 +1,97 @@
+#include "reference/qlinear_conv/requantizing_writer.h"
+
+#include <bit>
+
+#include "reference/convolution/leaves.h"
+#include "reference/convolution/tile_output.h"
+
+namespace qconform::reference {
+
+PreparedRequantization::PreparedRequantization(const QLinearConv& node, RoundingProfile profile,
+                                               const RequantizeLeaves& leaves)
+    : profile_(profile),
+      row_(leaves.row[static_cast<std::size_t>(profile)]),
+      tile_(leaves.tile[static_cast<std::size_t>(profile)]) {
+  const auto channels = static_cast<std::size_t>(node.operands.geometry.output_channels);
+  for (std::size_t m = 0; m < channels; ++m) {
+    exact_.push_back(node.requantization(m));
+    fast_.push_back(fast_requantization(exact_.back()));
+  }
+}
+
+void PreparedRequantization::assign_lane(std::int64_t lane, std::int64_t channel) {
+  const auto at = static_cast<std::size_t>(lane);
+  // Leaves take whole vectors, so that the arrays reach beyond the last lane in use.
+  const std::size_t size = at + kPanelChannels;
+  if (multiplier_.size() < size) {
+    multiplier_.resize(size);
+    doubt_.resize(size, 1);
+    exact_multiplier_.resize(size);
+    exact_doubt_.resize(size, 1);
+  }
+  const FastRequantization& fast = fast_[static_cast<std::size_t>(channel)];
+  multiplier_[at] = profile_ == RoundingProfile::correctly_rounded ? fast.narrow_multiplier : fast.float_multiplier;
+  doubt_[at] = fast.narrow_doubt;
+  exact_multiplier_[at] = fast.multiplier;
+  exact_doubt_[at] = fast.doubt;
+}
+
+std::uint8_t PreparedRequantization::exactly(std::int64_t channel, std::int32_t sum) const {
+  return std::to_integer<std::uint8_t>(store8(requantize(profile_, sum, exact_[static_cast<std::size_t>(channel)])));
+}
+
+void PreparedRequantization::tile(const SumsTile& t, int lanes, std::uint8_t* y, std::int64_t y_stride) const {
+  if (tile_ == nullptr) {
+    tile_by_rows(t, y, y_stride);
+    return;
+  }
+  const FastRequantization& any = fast_.front();
+  const RequantizeChannels parameters{.multiplier = multiplier_.data() + t.first_lane,
+                                      .doubt = doubt_.data() + t.first_lane,
+                                      .exact_multiplier = exact_multiplier_.data() + t.first_lane,
+                                      .exact_doubt = exact_doubt_.data() + t.first_lane,
+                                      .zero_point = any.zero_point,
+                                      .lo = any.lo,
+                                      .hi = any.hi};
+  std::uint64_t doubtful[kTilePositions];
+  const int channels = (t.channels + lanes - 1) / lanes * lanes;
+  if (!tile_(t.sums, t.stride, t.positions, channels, &parameters, y, y_stride, doubtful)) return;
+  for (int p = 0; p < t.positions; ++p) {
+    for (std::uint64_t rest = doubtful[p]; rest != 0; rest &= rest - 1) {
+      const int m = std::countr_zero(rest);
+      if (m < t.channels) y[p * y_stride + m] = exactly(t.first_channel + m, t.sums[p * t.stride + m]);
+    }
+  }
+}
+
+void PreparedRequantization::tile_by_rows(const SumsTile& t, std::uint8_t* y, std::int64_t y_stride) const {
+  for (int m = 0; m < t.channels; ++m) {
+    std::int32_t sums[kTilePositions] = {};
+    std::uint8_t bytes[kTilePositions];
+    for (int p = 0; p < t.positions; ++p) sums[p] = t.sums[p * t.stride + m];
+    row(t.first_channel + m, sums, t.positions, bytes);
+    for (int p = 0; p < t.positions; ++p) y[p * y_stride + m] = bytes[p];
+  }
+}
+
+void PreparedRequantization::row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const {
+  std::uint64_t doubtful = row_(sums, (count + 7) / 8 * 8, &fast_[static_cast<std::size_t>(channel)], y);
+  for (; doubtful != 0; doubtful &= doubtful - 1) {
+    const int i = std::countr_zero(doubtful);
+    y[i] = exactly(channel, sums[i]);
+  }
+}
+
+void RequantizingWriter::write(const SumsTile& tile) const {
+  const bool whole_vectors = tile.channels % lanes_ == 0;
+  if (place_.layout == ImageLayout::channels_last && whole_vectors) {
+    std::byte* const y = y_ + place_.index(tile.image, tile.first_channel, tile.first_position);
+    requantization_.tile(tile, lanes_, reinterpret_cast<std::uint8_t*>(y), place_.position_stride());
+    return;
+  }
+  alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
+  requantization_.tile(tile, lanes_, bytes, kPanelChannels);
+  store_tile(tile, bytes, kPanelChannels, place_, y_);
+}
+
+}  // namespace qconform::reference

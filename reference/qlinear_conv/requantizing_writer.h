@@ -1,0 +1,60 @@
+// QLinearConv's output: sums requantized by the vector routines of one instruction set, elements in
+// doubt by the reference's integer arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reference/convolution/tile_writer.h"
+#include "reference/numerics/requantize_fast.h"
+#include "reference/qlinear_conv/qlinear_conv.h"
+
+namespace qconform::reference {
+
+/// The parameters of a node's output channels.
+class PreparedRequantization {
+ public:
+  /// `leaves` must outlive this.
+  PreparedRequantization(const QLinearConv& node, RoundingProfile profile, const RequantizeLeaves& leaves);
+
+  /// Lets lane `lane` have the parameters of `channel`. Lanes without a channel get any.
+  void assign_lane(std::int64_t lane, std::int64_t channel);
+
+  /// Bytes [positions][y_stride] of a tile, whole vectors of channels (`lanes` each).
+  void tile(const SumsTile& tile, int lanes, std::uint8_t* y, std::int64_t y_stride) const;
+
+  /// Bytes of `count` sums of one channel. Both may be accessed up to the next multiple of 16.
+  void row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const;
+
+ private:
+  void tile_by_rows(const SumsTile& tile, std::uint8_t* y, std::int64_t y_stride) const;
+  [[nodiscard]] std::uint8_t exactly(std::int64_t channel, std::int32_t sum) const;
+
+  RoundingProfile profile_;
+  RequantizeRow row_;
+  RequantizeTile tile_;
+  std::vector<Requantization> exact_;     // by channel
+  std::vector<FastRequantization> fast_;  // by channel
+  std::vector<float> multiplier_;         // by lane, as the rest
+  std::vector<float> doubt_;
+  std::vector<double> exact_multiplier_;
+  std::vector<double> exact_doubt_;
+};
+
+class RequantizingWriter final : public TileWriter {
+ public:
+  RequantizingWriter(const PreparedRequantization& requantization, int lanes, const OutputPlacement& place,
+                     std::byte* y)
+      : requantization_(requantization), lanes_(lanes), place_(place), y_(y) {}
+
+  void write(const SumsTile& tile) const override;
+
+ private:
+  const PreparedRequantization& requantization_;
+  int lanes_;
+  OutputPlacement place_;
+  std::byte* y_;
+};
+
+}  // namespace qconform::reference
