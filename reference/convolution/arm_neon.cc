@@ -12,7 +12,7 @@ struct Neon {
   using Weights = int16x4x2_t;  // of four channels: the first of each pair, the second of each
   static constexpr int kLanes = 4;
   // At most 20 sums, with the weights and an x in 32 registers.
-  static constexpr int kRows[] = {0, 8, 8, 6, 5};
+  static constexpr int kRows[5] = {0, 8, 8, 6, 5};
 
   static Vector load(const std::int32_t* from) { return vld1q_s32(from); }
   static void store(std::int32_t* to, Vector value) { vst1q_s32(to, value); }
@@ -52,6 +52,8 @@ const ConvolutionLeaves convolution_leaves_neon = {.x_bytes = 2,
                                                    .widen = widen,
                                                    .subtract_products = nullptr,
                                                    .depthwise_channels = 0,
-                                                   .multiply_depthwise = nullptr};
+                                                   .multiply_depthwise = nullptr,
+                                                   .to_channels_last = nullptr,
+                                                   .to_channels_first = nullptr};
 
 }  // namespace qconform::reference

@@ -9,7 +9,8 @@
 namespace qconform::reference {
 namespace {
 
-constexpr int kBlock = 16;  // pixels and channels that are transposed at a time
+constexpr int kBlock = 16;           // pixels and channels that are transposed at a time
+constexpr std::int64_t kPiece = 64;  // pixels of a row for which all channels are transposed
 
 void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) {
   if (flip == 0) {
@@ -33,16 +34,12 @@ ByteVector load_up_to_16(std::span<const std::byte> x, std::int64_t from, int co
 
 }  // namespace
 
-Band::Band(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionLeaves& leaves,
-           ImageLayout layout, std::int64_t largest)
-    : operands_(operands),
-      lowering_(lowering),
-      leaves_(leaves),
-      layout_(layout),
-      pixel_bytes_(lowering.pixel_pitch * leaves.x_bytes),
-      memory_(static_cast<std::size_t>(largest * leaves.x_bytes + 2 * kRowSlack)),
-      line_(leaves.x_bytes == 1 ? 0 : static_cast<std::size_t>(largest + kRowSlack)) {
-  std::memset(memory_.data() + largest * leaves.x_bytes, 0, 2 * kRowSlack);
+void Band::reserve(std::int64_t elements) {
+  const auto bytes = static_cast<std::size_t>(elements * leaves_.x_bytes + 2 * kRowSlack);
+  if (memory_.size() >= bytes) return;
+  memory_ = AlignedMemory(bytes);
+  std::memset(memory_.data(), 0, bytes);
+  if (leaves_.x_bytes > 1) line_ = AlignedMemory(static_cast<std::size_t>(elements + kRowSlack));
 }
 
 Band::Inside Band::inside_columns(const BandRange& range) const {
@@ -56,6 +53,7 @@ Band::Inside Band::inside_columns(const BandRange& range) const {
 
 void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
   const SpatialAxis& rows = lowering_.rows;
+  reserve(band_elements(lowering_, range));
   columns_ = Lowering::stored(lowering_.columns, range.column_end - range.column_begin);
   const Inside inside = inside_columns(range);
   const std::int64_t step = rows.kernel == 1 ? rows.stride : 1;
@@ -112,7 +110,7 @@ void Band::copy_channels_last(const std::byte* row, const Inside& inside, std::b
   }
 }
 
-// Where channels lie without gaps, blocks of pixels are written from left to right, in each the
+// Where channels lie without gaps, pieces of a row are written from left to right, in each the
 // channels from the last to the first: the surplus of every block is overwritten by its neighbours.
 void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t row, const Inside& inside,
                                std::byte* to) const {
@@ -121,37 +119,42 @@ void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t row, c
   const std::int64_t ranges = has_gaps ? l.groups : 1;
   const std::int64_t channels = l.groups * l.group_channels / ranges;
   const std::int64_t plane = l.rows.input * l.columns.input;
-  for (std::int64_t j = inside.begin; j < inside.end; j += kBlock) {
-    const auto count = static_cast<int>(std::min<std::int64_t>(kBlock, inside.end - j));
+  const bool vectorized = inside.step == 1 && leaves_.to_channels_last != nullptr;
+  const std::int64_t piece = vectorized ? kPiece : kBlock;
+  for (std::int64_t j = inside.begin; j < inside.end; j += piece) {
     const std::int64_t column = inside.from + (j - inside.begin) * inside.step;
     for (std::int64_t range = 0; range < ranges; ++range) {
       for (std::int64_t c = (channels - 1) / kBlock * kBlock; c >= 0; c -= kBlock) {
-        const auto block = static_cast<int>(std::min<std::int64_t>(kBlock, channels - c));
-        transpose_block({.x = x,
-                         .from = row + (range * channels + c) * plane + column,
-                         .step = inside.step,
-                         .channels = block,
-                         .pixels = count,
-                         .stored_channels = has_gaps ? block : kBlock},
-                        to + j * l.pixel_pitch + range * l.group_pitch + c);
+        const auto count = static_cast<int>(std::min<std::int64_t>(kBlock, channels - c));
+        const std::int64_t from = row + (range * channels + c) * plane + column;
+        const ChannelBlock block{.from = x.data() + from,
+                                 .from_stride = plane,
+                                 .to = to + j * l.pixel_pitch + range * l.group_pitch + c,
+                                 .to_stride = l.pixel_pitch,
+                                 .channels = count,
+                                 .pixels = static_cast<int>(std::min(piece, inside.end - j)),
+                                 .stored_channels = has_gaps ? count : kBlock,
+                                 .flip = x_flip(operands_)};
+        vectorized ? leaves_.to_channels_last(&block) : transpose_block(block, x, inside.step);
       }
     }
   }
 }
 
-void Band::transpose_block(const Block& b, std::byte* to) const {
-  const std::int64_t plane = lowering_.rows.input * lowering_.columns.input;
-  const ByteVector flip = ByteVector{} + x_flip(operands_);
+// At most 16 pixels, `step` bytes apart. Reads nothing outside x.
+void Band::transpose_block(const ChannelBlock& b, std::span<const std::byte> x, std::int64_t step) {
+  const ByteVector flip = ByteVector{} + b.flip;
+  const std::int64_t from = b.from - x.data();
   ByteVector block[kBlock];
   for (int c = 0; c < kBlock; ++c) {
-    block[c] = c < b.channels ? load_up_to_16(b.x, b.from + c * plane, b.pixels, b.step) ^ flip : ByteVector{};
+    block[c] = c < b.channels ? load_up_to_16(x, from + c * b.from_stride, b.pixels, step) ^ flip : ByteVector{};
   }
   transpose_16x16(block);
-  for (int i = 0; i < b.pixels; ++i, to += lowering_.pixel_pitch) {
+  for (int i = 0; i < b.pixels; ++i) {
     if (b.stored_channels == kBlock) {
-      store_bytes(to, block[i]);
+      store_bytes(b.to + i * b.to_stride, block[i]);
     } else {
-      std::memcpy(to, &block[i], static_cast<std::size_t>(b.stored_channels));
+      std::memcpy(b.to + i * b.to_stride, &block[i], static_cast<std::size_t>(b.stored_channels));
     }
   }
 }

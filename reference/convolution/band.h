@@ -15,9 +15,14 @@ namespace qconform::reference {
 
 class Band {
  public:
-  /// The arguments must outlive this. `largest` has the most elements of all ranges to come.
+  /// The arguments must outlive this.
   Band(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionLeaves& leaves,
-       ImageLayout layout, std::int64_t largest);
+       ImageLayout layout)
+      : operands_(operands),
+        lowering_(lowering),
+        leaves_(leaves),
+        layout_(layout),
+        pixel_bytes_(lowering.pixel_pitch * leaves.x_bytes) {}
 
   /// Packs the input under the windows of `range` from one image. Reads nothing outside x, in which
   /// the image begins at `image`.
@@ -39,22 +44,13 @@ class Band {
     std::int64_t step;  // input columns from one stored column to the next
   };
 
-  // Up to 16 pixels of up to 16 channels, the first byte at `from`.
-  struct Block {
-    std::span<const std::byte> x;
-    std::int64_t from;
-    std::int64_t step;  // from pixel to pixel
-    int channels;
-    int pixels;
-    int stored_channels;  // as many, or 16 where what follows is written later
-  };
-
+  void reserve(std::int64_t elements);
   [[nodiscard]] Inside inside_columns(const BandRange& range) const;
   void load_row(std::span<const std::byte> x, std::int64_t image, std::int64_t row, const Inside& inside,
                 std::byte* to);
   void copy_channels_last(const std::byte* row, const Inside& inside, std::byte* to) const;
   void copy_channels_first(std::span<const std::byte> x, std::int64_t row, const Inside& inside, std::byte* to) const;
-  void transpose_block(const Block& block, std::byte* to) const;
+  static void transpose_block(const ChannelBlock& block, std::span<const std::byte> x, std::int64_t step);
 
   const ConvolutionOperands& operands_;
   const Lowering& lowering_;
@@ -62,8 +58,8 @@ class Band {
   ImageLayout layout_;
   std::int64_t pixel_bytes_;
   std::int64_t columns_ = 0;  // stored, of the range loaded last
-  AlignedMemory memory_;
-  AlignedMemory line_;  // one row of bytes before they are widened
+  AlignedMemory memory_;      // grows with the largest range
+  AlignedMemory line_;        // one row of bytes before they are widened
 };
 
 }  // namespace qconform::reference

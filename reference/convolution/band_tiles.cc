@@ -38,7 +38,6 @@ BandWork divide_work(const Lowering& lowering, const ConvolutionLeaves& leaves, 
                      std::int64_t divisible) {
   const std::int64_t least = (threads + images - 1) / images;
   BandWork work{.bands = divide_into_bands(lowering, leaves.x_bytes, kBandBytes, least)};
-  for (const BandRange& band : work.bands) work.largest = std::max(work.largest, band_elements(lowering, band));
   const auto count = static_cast<std::int64_t>(work.bands.size());
   work.parts = std::clamp<std::int64_t>((least + count - 1) / count, 1, std::max<std::int64_t>(1, divisible));
   return work;

@@ -16,8 +16,8 @@ class BandTiles {
  public:
   /// The arguments must outlive this.
   BandTiles(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionLeaves& leaves,
-            ImageLayout layout, std::int64_t largest)
-      : operands_(operands), lowering_(lowering), leaves_(leaves), band_(operands, lowering, leaves, layout, largest) {}
+            ImageLayout layout)
+      : operands_(operands), lowering_(lowering), leaves_(leaves), band_(operands, lowering, leaves, layout) {}
 
   /// Packs the band of image number `image`.
   void load(std::span<const std::byte> x, std::int64_t image, const BandRange& range);
@@ -52,8 +52,7 @@ class BandTiles {
 /// What one convolution runs over: bands of all images, and the parts in which each band is computed.
 struct BandWork {
   std::vector<BandRange> bands;
-  std::int64_t largest = 0;  ///< elements of the largest band
-  std::int64_t parts = 1;    ///< more than one where bands and images are fewer than threads
+  std::int64_t parts = 1;  ///< more than one where bands and images are fewer than threads
 };
 
 /// `divisible` is the most parts that a band can have.

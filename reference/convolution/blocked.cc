@@ -1,136 +1,38 @@
 #include "reference/convolution/blocked.h"
 
 #include <algorithm>
-#include <memory>
-#include <vector>
-
-#include "reference/convolution/band_tiles.h"
-#include "reference/convolution/gathered.h"
+#include <optional>
 
 namespace qconform::reference {
 namespace {
 
 constexpr std::int64_t kMaxBandBytes = std::int64_t{1} << 24;  // wider windows are gathered
 
+std::unique_ptr<ConvolutionPath> make_path(const ConvolutionSetup& setup, std::span<const std::byte> w) {
+  const ConvolutionGeometry& g = setup.operands.geometry;
+  const bool depthwise = g.group > 1 && g.group_input_channels() == 1 && g.group_output_channels() == 1 &&
+                         setup.leaves.multiply_depthwise != nullptr;
+  const std::optional<Lowering> lowering = lower(g, setup.leaves, depthwise, kMaxBandBytes);
+  if (!lowering) return make_gathered_path(setup, w);
+  return depthwise ? make_depthwise_path(setup, *lowering, w) : make_banded_path(setup, *lowering, w);
+}
+
 }  // namespace
 
 BlockedConvolution::BlockedConvolution(const ConvolutionOperands& operands, ImageLayout layout,
                                        std::span<const std::byte> w, const ConvolutionLeaves& leaves)
-    : operands_(operands), layout_(layout), leaves_(leaves) {
-  const bool depthwise = is_depthwise(operands_.geometry) && leaves.multiply_depthwise != nullptr;
-  lowering_ = lower(operands_.geometry, leaves, depthwise, kMaxBandBytes);
-  if (depthwise && lowering_) {
-    depthwise_.emplace(operands_, w, leaves);
-  } else {
-    weights_.emplace(operands_, w, leaves, lowering_ ? lowering_->runs() : 1);
-  }
-}
+    : setup_{operands, layout, leaves}, path_(make_path(setup_, w)) {}
 
 OutputPlacement BlockedConvolution::output() const {
-  return {.channels = operands_.geometry.output_channels,
-          .positions = operands_.geometry.output_positions(),
-          .layout = layout_};
+  return {.channels = setup_.operands.geometry.output_channels,
+          .positions = setup_.operands.geometry.output_positions(),
+          .layout = setup_.layout};
 }
 
 void BlockedConvolution::run(std::span<const std::byte> x, const TileWriter& writer, int threads) const {
-  const ConvolutionGeometry& g = operands_.geometry;
+  const ConvolutionGeometry& g = setup_.operands.geometry;
   if (g.batch == 0 || g.output_channels == 0 || g.output_positions() == 0) return;
-  threads = std::max(1, threads);
-  if (depthwise_) {
-    run_depthwise({operands_, layout_, leaves_, *lowering_, *depthwise_}, x, writer, threads);
-  } else if (lowering_) {
-    run_bands(x, writer, threads);
-  } else {
-    run_gathered({operands_, layout_, leaves_, *weights_}, x, writer, threads);
-  }
-}
-
-// One band at a time, by one thread.
-class BlockedConvolution::BandRun {
- public:
-  BandRun(const BlockedConvolution& convolution, std::int64_t largest)
-      : leaves_(convolution.leaves_),
-        weights_(*convolution.weights_),
-        groups_(convolution.operands_.geometry.group),
-        tiles_(convolution.operands_, *convolution.lowering_, convolution.leaves_, convolution.layout_, largest) {}
-
-  // Part `part` of `parts` of the panels.
-  void run(std::span<const std::byte> x, std::int64_t image, const BandRange& range, std::int64_t part,
-           std::int64_t parts, const TileWriter& writer) {
-    tiles_.load(x, image, range);
-    for (std::int64_t group = 0; group < groups_; ++group) {
-      const std::span<const WeightPanel> panels = weights_.panels(group);
-      const auto count = static_cast<std::int64_t>(panels.size());
-      const std::int64_t begin = count * part / parts;
-      const std::int64_t end = count * (part + 1) / parts;
-      if (begin == end) continue;
-      tiles_.locate_runs(group, run_offsets_);
-      if (weights_.needs_x_sums()) sum_rows();
-      for (std::int64_t i = begin; i < end; ++i) run_panel(panels[static_cast<std::size_t>(i)], writer);
-    }
-  }
-
- private:
-  // The product of the tile that begins at `first` with a panel of `vectors`.
-  [[nodiscard]] PanelProduct product(std::int64_t first, const std::byte* w, const std::int32_t* start, int vectors) {
-    return {.rows = tiles_.rows().data() + first,
-            .run_offsets = run_offsets_.data(),
-            .runs = weights_.runs(),
-            .run_bytes = weights_.run_elements() * leaves_.x_bytes,
-            .w = w,
-            .start = start,
-            .start_stride = 0,
-            .sums = sums_,
-            .sums_stride = std::int64_t{vectors} * leaves_.lanes,
-            .positions = tiles_.tile_size(first),
-            .vectors = vectors};
-  }
-
-  // sum x' of all positions, for zero points of w.
-  void sum_rows() {
-    static constexpr std::int32_t kZeros[kPanelChannels] = {};
-    x_sums_.clear();
-    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
-      const PanelProduct p = product(first, weights_.ones(), kZeros, 1);
-      leaves_.multiply(&p);
-      for (int i = 0; i < p.positions; ++i) x_sums_.push_back(sums_[i * p.sums_stride]);
-    }
-  }
-
-  void run_panel(const WeightPanel& panel, const TileWriter& writer) {
-    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
-      const PanelProduct p = product(first, weights_.data(panel), weights_.start(panel), panel.vectors);
-      leaves_.multiply(&p);
-      if (weights_.needs_x_sums()) {
-        leaves_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
-                                  weights_.zero_points(panel));
-      }
-      writer.write({.sums = sums_,
-                    .stride = p.sums_stride,
-                    .positions = p.positions,
-                    .channels = panel.channels,
-                    .first_channel = panel.first_channel,
-                    .first_lane = panel.first_lane,
-                    .first_position = tiles_.first_position() + first,
-                    .image = tiles_.image()});
-    }
-  }
-
-  const ConvolutionLeaves& leaves_;
-  const PackedWeights& weights_;
-  std::int64_t groups_;
-  BandTiles tiles_;
-  std::vector<std::int64_t> run_offsets_;
-  std::vector<std::int32_t> x_sums_;
-  alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
-};
-
-void BlockedConvolution::run_bands(std::span<const std::byte> x, const TileWriter& writer, int threads) const {
-  const std::int64_t images = operands_.geometry.batch;
-  const auto panels = static_cast<std::int64_t>(weights_->panels(0).size());
-  const BandWork work = divide_work(*lowering_, leaves_, images, threads, panels);
-  for_each_band(
-      work, images, threads, [&] { return std::make_unique<BandRun>(*this, work.largest); }, x, writer);
+  path_->run(x, writer, std::max(1, threads));
 }
 
 }  // namespace qconform::reference

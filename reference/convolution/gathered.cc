@@ -1,13 +1,13 @@
-#include "reference/convolution/gathered.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "reference/convolution/path.h"
 #include "reference/convolution/tile_gather.h"
 #include "reference/convolution/transpose.h"
 #include "reference/cpu/parallel.h"
+#include "reference/cpu/pool.h"
 
 namespace qconform::reference {
 namespace {
@@ -19,23 +19,23 @@ constexpr std::int64_t kPitch = kDepth + kRowSlack;
 // One tile at a time, by one thread.
 class GatherRun {
  public:
-  GatherRun(const GatheredConvolution& convolution, std::span<const std::byte> x)
-      : c_(convolution),
-        x_(x),
-        gather_(c_.operands.geometry, std::to_integer<std::uint8_t>(store8(c_.operands.x_zero_point))) {
-    for (int p = 0; p < kTilePositions; ++p) rows_[p] = packed_ + p * kPitch * c_.leaves.x_bytes;
-    std::memset(packed_, 0, sizeof packed_);
+  GatherRun(const ConvolutionSetup& setup, const PackedWeights& weights)
+      : operands_(setup.operands),
+        leaves_(setup.leaves),
+        weights_(weights),
+        gather_(operands_.geometry, std::to_integer<std::uint8_t>(store8(operands_.x_zero_point))) {
+    for (int p = 0; p < kTilePositions; ++p) rows_[p] = packed_ + p * kPitch * leaves_.x_bytes;
   }
 
   // Output positions [first, first + count) of all images and channels.
-  void run(std::int64_t first, int count, const TileWriter& writer) {
-    const ConvolutionGeometry& g = c_.operands.geometry;
+  void run(std::span<const std::byte> x_bytes, std::int64_t first, int count, const TileWriter& writer) {
+    const ConvolutionGeometry& g = operands_.geometry;
     const std::int64_t group_size = g.group_input_channels() * g.input_positions();
     gather_.select(first, count);
     for (std::int64_t image = 0; image < g.batch; ++image) {
       for (std::int64_t group = 0; group < g.group; ++group) {
-        const std::byte* const x = x_.data() + (image * g.group + group) * group_size;
-        std::span<const WeightPanel> panels = c_.weights.panels(group);
+        const std::byte* const x = x_bytes.data() + (image * g.group + group) * group_size;
+        std::span<const WeightPanel> panels = weights_.panels(group);
         while (!panels.empty()) {
           const std::span<const WeightPanel> now = panels.first(std::min<std::size_t>(kPanels, panels.size()));
           panels = panels.subspan(now.size());
@@ -48,26 +48,26 @@ class GatherRun {
 
  private:
   void multiply(const std::byte* x, std::span<const WeightPanel> panels, int count) {
-    const std::int64_t depth = c_.operands.geometry.depth();
+    const std::int64_t depth = operands_.geometry.depth();
     std::int64_t begin = 0;
     do {  // once at least: the sums have to begin
       const std::int64_t rows = std::min(kDepth, depth - begin);
-      const std::int64_t padded = (rows + c_.leaves.unit - 1) / c_.leaves.unit * c_.leaves.unit;
+      const std::int64_t padded = (rows + leaves_.unit - 1) / leaves_.unit * leaves_.unit;
       gather_.gather(x, begin, begin + rows, gathered_);
       pack(rows, count);
       for (std::size_t i = 0; i < panels.size(); ++i) {
         const WeightPanel& panel = panels[i];
-        add_product(c_.weights.data(panel), c_.weights.start(panel), panel.vectors, sums_[i], begin, padded, count);
+        add_product(weights_.data(panel), weights_.start(panel), panel.vectors, sums_[i], begin, padded, count);
       }
-      if (c_.weights.needs_x_sums()) add_product(c_.weights.ones(), kZeros, 1, ones_sums_, begin, padded, count);
+      if (weights_.needs_x_sums()) add_product(weights_.ones(), kZeros, 1, ones_sums_, begin, padded, count);
       begin += kDepth;
     } while (begin < depth);
   }
 
   // From [depth][position] to rows of positions. What completes a unit meets weights of zero.
   void pack(std::int64_t depth, int count) {
-    const bool is_byte = c_.leaves.x_bytes == 1;
-    const std::uint8_t flip = x_flip(c_.operands);
+    const bool is_byte = leaves_.x_bytes == 1;
+    const std::uint8_t flip = x_flip(operands_);
     for (int p = 0; p < count; p += 16) {
       for (std::int64_t d = 0; d < depth; d += 16) {
         ByteVector block[16];
@@ -77,38 +77,38 @@ class GatherRun {
       }
     }
     if (is_byte) return;
-    const auto zero_point = static_cast<std::int16_t>(x_zero_point_byte(c_.operands));
+    const auto zero_point = static_cast<std::int16_t>(x_zero_point_byte(operands_));
     for (int p = 0; p < count; ++p) {
-      c_.leaves.widen(reinterpret_cast<const std::uint8_t*>(bytes_ + p * kPitch), depth, 0, zero_point,
-                      reinterpret_cast<std::int16_t*>(packed_ + p * kPitch * 2));
+      leaves_.widen(reinterpret_cast<const std::uint8_t*>(bytes_ + p * kPitch), depth, 0, zero_point,
+                    reinterpret_cast<std::int16_t*>(packed_ + p * kPitch * 2));
     }
   }
 
   void add_product(const std::byte* w, const std::int32_t* start, int vectors, std::int32_t* sums, std::int64_t begin,
                    std::int64_t depth, int count) {
     static constexpr std::int64_t kNoOffset = 0;
-    const std::int64_t lanes = std::int64_t{vectors} * c_.leaves.lanes;
+    const std::int64_t lanes = std::int64_t{vectors} * leaves_.lanes;
     const PanelProduct p{.rows = rows_,
                          .run_offsets = &kNoOffset,
                          .runs = 1,
-                         .run_bytes = depth * c_.leaves.x_bytes,
-                         .w = w + begin * lanes * c_.leaves.x_bytes,
+                         .run_bytes = depth * leaves_.x_bytes,
+                         .w = w + begin * lanes * leaves_.x_bytes,
                          .start = begin == 0 ? start : sums,
                          .start_stride = begin == 0 ? 0 : lanes,
                          .sums = sums,
                          .sums_stride = lanes,
                          .positions = count,
                          .vectors = vectors};
-    c_.leaves.multiply(&p);
+    leaves_.multiply(&p);
   }
 
   void finish(const WeightPanel& panel, int index, std::int64_t first, int count, std::int64_t image,
               const TileWriter& writer) {
-    const std::int64_t lanes = std::int64_t{panel.vectors} * c_.leaves.lanes;
-    if (c_.weights.needs_x_sums()) {
+    const std::int64_t lanes = std::int64_t{panel.vectors} * leaves_.lanes;
+    if (weights_.needs_x_sums()) {
       std::int32_t x_sums[kTilePositions];
-      for (int p = 0; p < count; ++p) x_sums[p] = ones_sums_[p * c_.leaves.lanes];
-      c_.leaves.subtract_products(sums_[index], lanes, count, panel.vectors, x_sums, c_.weights.zero_points(panel));
+      for (int p = 0; p < count; ++p) x_sums[p] = ones_sums_[p * leaves_.lanes];
+      leaves_.subtract_products(sums_[index], lanes, count, panel.vectors, x_sums, weights_.zero_points(panel));
     }
     writer.write({.sums = sums_[index],
                   .stride = lanes,
@@ -122,8 +122,9 @@ class GatherRun {
 
   static constexpr std::int32_t kZeros[kPanelChannels] = {};
 
-  const GatheredConvolution& c_;
-  std::span<const std::byte> x_;
+  const ConvolutionOperands& operands_;
+  const ConvolutionLeaves& leaves_;
+  const PackedWeights& weights_;
   TileGather gather_;
   const std::byte* rows_[kTilePositions];
   alignas(64) std::uint8_t gathered_[kDepth * kTilePositions];
@@ -148,23 +149,39 @@ std::vector<std::byte> channels_first(const ConvolutionGeometry& g, std::span<co
   return result;
 }
 
+class GatheredPath final : public ConvolutionPath {
+ public:
+  GatheredPath(const ConvolutionSetup& setup, std::span<const std::byte> w)
+      : setup_(setup), weights_(setup.operands, w, setup.leaves, 1) {}
+
+  void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const override {
+    const ConvolutionGeometry& g = setup_.operands.geometry;
+    std::vector<std::byte> copy;
+    if (setup_.layout == ImageLayout::channels_last) {
+      copy = channels_first(g, x);
+      x = copy;
+    }
+    const std::int64_t positions = g.output_positions();
+    parallel((positions + kTilePositions - 1) / kTilePositions, threads,
+             [this] { return runs_.borrow([this] { return std::make_unique<GatherRun>(setup_, weights_); }); },
+             [&](auto& run, std::int64_t tile) {
+               const std::int64_t first = tile * kTilePositions;
+               run->run(x, first, static_cast<int>(std::min<std::int64_t>(kTilePositions, positions - first)), writer);
+             });
+  }
+
+  [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_.panels(); }
+
+ private:
+  const ConvolutionSetup& setup_;
+  PackedWeights weights_;
+  mutable Pool<GatherRun> runs_;
+};
+
 }  // namespace
 
-void run_gathered(const GatheredConvolution& convolution, std::span<const std::byte> x, const TileWriter& writer,
-                  int threads) {
-  const ConvolutionGeometry& g = convolution.operands.geometry;
-  std::vector<std::byte> copy;
-  if (convolution.layout == ImageLayout::channels_last) {
-    copy = channels_first(g, x);
-    x = copy;
-  }
-  const std::int64_t positions = g.output_positions();
-  parallel((positions + kTilePositions - 1) / kTilePositions, threads,
-           [&] { return std::make_unique<GatherRun>(convolution, x); },
-           [&](std::unique_ptr<GatherRun>& run, std::int64_t tile) {
-             const std::int64_t first = tile * kTilePositions;
-             run->run(first, static_cast<int>(std::min<std::int64_t>(kTilePositions, positions - first)), writer);
-           });
+std::unique_ptr<ConvolutionPath> make_gathered_path(const ConvolutionSetup& setup, std::span<const std::byte> w) {
+  return std::make_unique<GatheredPath>(setup, w);
 }
 
 }  // namespace qconform::reference

@@ -60,6 +60,18 @@ struct DepthwiseProduct {
   int positions;              ///< in [1, kTilePositions]
 };
 
+/// Bytes of up to 16 channels of consecutive pixels, on their way from one layout to the other.
+struct ChannelBlock {
+  const std::byte* from;
+  std::int64_t from_stride;  ///< bytes from channel to channel, or from pixel to pixel
+  std::byte* to;
+  std::int64_t to_stride;
+  int channels;
+  int pixels;
+  int stored_channels;  ///< to_channels_last: of each pixel, those beyond `channels` with any value; pixels in order
+  std::uint8_t flip;    ///< to_channels_last: XORed to every byte
+};
+
 struct ConvolutionLeaves {
   int x_bytes;      ///< of an element of packed x: 1 or 2, see above
   int group;        ///< consecutive elements of depth that one lane takes at a time
@@ -80,6 +92,11 @@ struct ConvolutionLeaves {
 
   int depthwise_channels;  ///< of one block; at most kPanelChannels
   void (*multiply_depthwise)(const DepthwiseProduct* product);
+
+  /// Null where the set has none. to_channels_first takes at most kTilePositions pixels and may read
+  /// as many, and 16 channels of each.
+  void (*to_channels_last)(const ChannelBlock* block);
+  void (*to_channels_first)(const ChannelBlock* block);
 };
 
 }  // namespace qconform::reference

@@ -12,36 +12,42 @@ namespace {
 constexpr int kBlock = 16;
 
 // Channels become rows of y.
-void store_block(const std::uint8_t* tile, std::int64_t tile_stride, int positions, int channels, std::byte* y,
-                 std::int64_t y_stride) {
-  ByteVector block[kBlock];
-  for (int p = 0; p < kBlock; ++p) block[p] = load_bytes(tile + p * tile_stride);
-  transpose_16x16(block);
-  for (int m = 0; m < channels; ++m) {
-    if (positions == kBlock) {
-      store_bytes(y + m * y_stride, block[m]);
-    } else {
-      std::memcpy(y + m * y_stride, &block[m], static_cast<std::size_t>(positions));
+void to_channels_first(const ChannelBlock& b) {
+  for (int p = 0; p < b.pixels; p += kBlock) {
+    ByteVector block[kBlock];
+    for (int i = 0; i < kBlock; ++i) block[i] = load_bytes(b.from + (p + i) * b.from_stride);
+    transpose_16x16(block);
+    for (int m = 0; m < b.channels; ++m) {
+      if (b.pixels - p >= kBlock) {
+        store_bytes(b.to + m * b.to_stride + p, block[m]);
+      } else {
+        std::memcpy(b.to + m * b.to_stride + p, &block[m], static_cast<std::size_t>(b.pixels - p));
+      }
     }
   }
 }
 
 }  // namespace
 
-void store_tile(const SumsTile& at, const std::uint8_t* tile, std::int64_t tile_stride, const OutputPlacement& y_place,
-                std::byte* y) {
+void store_tile(const SumsTile& at, const std::uint8_t* tile, const OutputPlacement& y_place,
+                const ConvolutionLeaves& leaves, std::byte* y) {
   y += y_place.index(at.image, at.first_channel, at.first_position);
   if (y_place.layout == ImageLayout::channels_last) {
     for (int p = 0; p < at.positions; ++p) {
-      std::memcpy(y + p * y_place.position_stride(), tile + p * tile_stride, static_cast<std::size_t>(at.channels));
+      std::memcpy(y + p * y_place.position_stride(), tile + p * kPanelChannels, static_cast<std::size_t>(at.channels));
     }
     return;
   }
   for (int m = 0; m < at.channels; m += kBlock) {
-    for (int p = 0; p < at.positions; p += kBlock) {
-      store_block(tile + p * tile_stride + m, tile_stride, std::min(kBlock, at.positions - p),
-                  std::min(kBlock, at.channels - m), y + m * y_place.channel_stride() + p, y_place.channel_stride());
-    }
+    const ChannelBlock block{.from = reinterpret_cast<const std::byte*>(tile) + m,
+                             .from_stride = kPanelChannels,
+                             .to = y + m * y_place.channel_stride(),
+                             .to_stride = y_place.channel_stride(),
+                             .channels = std::min(kBlock, at.channels - m),
+                             .pixels = at.positions,
+                             .stored_channels = kBlock,
+                             .flip = 0};
+    leaves.to_channels_first != nullptr ? leaves.to_channels_first(&block) : to_channels_first(block);
   }
 }
 

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "reference/convolution/leaves.h"
 #include "reference/convolution/tile_writer.h"
 
 namespace qconform::reference {
 
-/// Bytes from `tile` [positions][tile_stride] to y. The tile may be read up to the next multiple of
-/// 16 positions, and of 16 channels.
-void store_tile(const SumsTile& at, const std::uint8_t* tile, std::int64_t tile_stride, const OutputPlacement& y_place,
-                std::byte* y);
+/// Bytes from `tile` [kTilePositions][kPanelChannels] to y. All of the tile may be read.
+void store_tile(const SumsTile& at, const std::uint8_t* tile, const OutputPlacement& y_place,
+                const ConvolutionLeaves& leaves, std::byte* y);
 
 /// Sums as they are, 4 bytes each.
 void store_sums(const SumsTile& tile, const OutputPlacement& y_place, std::byte* y);

@@ -12,7 +12,7 @@ struct Avx2 {
   using Weights = Vector;
   static constexpr int kLanes = 8;
   // 12 sums; the weights, an x and a product take the other registers.
-  static constexpr int kRows[] = {0, 12, 6};
+  static constexpr int kRows[3] = {0, 12, 6};
 
   static Vector load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
   static void store(void* to, Vector value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
@@ -70,6 +70,8 @@ const ConvolutionLeaves convolution_leaves_avx2 = {.x_bytes = 2,
                                                    .widen = widen,
                                                    .subtract_products = nullptr,
                                                    .depthwise_channels = 16,
-                                                   .multiply_depthwise = multiply_depthwise};
+                                                   .multiply_depthwise = multiply_depthwise,
+                                                   .to_channels_last = nullptr,
+                                                   .to_channels_first = nullptr};
 
 }  // namespace qconform::reference

@@ -71,10 +71,10 @@ using RequantizeTile = bool (*)(const std::int32_t* sums, std::int64_t sums_stri
                                 const RequantizeChannels* parameters, std::uint8_t* y, std::int64_t y_stride,
                                 std::uint64_t* doubtful);
 
-/// One instruction set's requantization, indexed by RoundingProfile.
+/// One instruction set's requantization, indexed by RoundingProfile: by tiles or by rows, the other null.
 struct RequantizeLeaves {
   RequantizeRow row[3];
-  RequantizeTile tile[3];  ///< null where the set has none: sums are then transposed and taken as rows
+  RequantizeTile tile[3];
 };
 
 }  // namespace qconform::reference

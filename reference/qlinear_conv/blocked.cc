@@ -12,7 +12,7 @@ class BlockedQLinearConv final : public PreparedNode {
                      const ConvolutionLeaves& convolution, const RequantizeLeaves& requantize)
       : convolution_(node.operands, layout, w, convolution),
         requantization_(node, profile, requantize),
-        lanes_(convolution.lanes) {
+        leaves_(convolution) {
     for (const WeightPanel& panel : convolution_.panels()) {
       for (int m = 0; m < panel.channels; ++m) {
         requantization_.assign_lane(panel.first_lane + m, panel.first_channel + m);
@@ -23,13 +23,13 @@ class BlockedQLinearConv final : public PreparedNode {
   void run(std::span<const std::byte> x, std::span<std::byte> y) const override { run_on(1, x, y); }
 
   void run_on(int threads, std::span<const std::byte> x, std::span<std::byte> y) const override {
-    convolution_.run(x, RequantizingWriter(requantization_, lanes_, convolution_.output(), y.data()), threads);
+    convolution_.run(x, RequantizingWriter(requantization_, leaves_, convolution_.output(), y.data()), threads);
   }
 
  private:
   BlockedConvolution convolution_;
   PreparedRequantization requantization_;
-  int lanes_;
+  const ConvolutionLeaves& leaves_;
 };
 
 }  // namespace

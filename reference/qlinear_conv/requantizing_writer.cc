@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "reference/convolution/leaves.h"
 #include "reference/convolution/tile_output.h"
 
 namespace qconform::reference {
@@ -83,15 +82,15 @@ void PreparedRequantization::row(std::int64_t channel, const std::int32_t* sums,
 }
 
 void RequantizingWriter::write(const SumsTile& tile) const {
-  const bool whole_vectors = tile.channels % lanes_ == 0;
+  const bool whole_vectors = tile.channels % leaves_.lanes == 0;
   if (place_.layout == ImageLayout::channels_last && whole_vectors) {
     std::byte* const y = y_ + place_.index(tile.image, tile.first_channel, tile.first_position);
-    requantization_.tile(tile, lanes_, reinterpret_cast<std::uint8_t*>(y), place_.position_stride());
+    requantization_.tile(tile, leaves_.lanes, reinterpret_cast<std::uint8_t*>(y), place_.position_stride());
     return;
   }
   alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
-  requantization_.tile(tile, lanes_, bytes, kPanelChannels);
-  store_tile(tile, bytes, kPanelChannels, place_, y_);
+  requantization_.tile(tile, leaves_.lanes, bytes, kPanelChannels);
+  store_tile(tile, bytes, place_, leaves_, y_);
 }
 
 }  // namespace qconform::reference

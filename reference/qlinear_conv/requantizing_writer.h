@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference/convolution/leaves.h"
 #include "reference/convolution/tile_writer.h"
 #include "reference/numerics/requantize_fast.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
@@ -44,15 +45,16 @@ class PreparedRequantization {
 
 class RequantizingWriter final : public TileWriter {
  public:
-  RequantizingWriter(const PreparedRequantization& requantization, int lanes, const OutputPlacement& place,
-                     std::byte* y)
-      : requantization_(requantization), lanes_(lanes), place_(place), y_(y) {}
+  /// The arguments must outlive this. `leaves` is what the sums come from.
+  RequantizingWriter(const PreparedRequantization& requantization, const ConvolutionLeaves& leaves,
+                     const OutputPlacement& place, std::byte* y)
+      : requantization_(requantization), leaves_(leaves), place_(place), y_(y) {}
 
   void write(const SumsTile& tile) const override;
 
  private:
   const PreparedRequantization& requantization_;
-  int lanes_;
+  const ConvolutionLeaves& leaves_;
   OutputPlacement place_;
   std::byte* y_;
 };

@@ -68,7 +68,6 @@ __m256 scale_and_clamp(__m256i sums, const Eight& e, const Range& r) {
 }
 
 struct CorrectlyRounded {
-  static float multiplier(const FastRequantization* c) { return c->narrow_multiplier; }
   static __m256i apply(__m256i sums, const Eight& e, const Range& r, std::uint32_t* doubtful) {
     const __m256 clamped = scale_and_clamp(sums, e, r);
     const __m256 rounded = _mm256_round_ps(clamped, kNearestEven);
@@ -82,7 +81,6 @@ struct CorrectlyRounded {
 };
 
 struct OrtF32 {
-  static float multiplier(const FastRequantization* c) { return c->float_multiplier; }
   static __m256i apply(__m256i sums, const Eight& e, const Range& r, std::uint32_t* /*doubtful*/) {
     const __m256 rounded = _mm256_round_ps(scale_and_clamp(sums, e, r), kNearestEven);
     return _mm256_add_epi32(_mm256_cvttps_epi32(rounded), r.zero_point);
@@ -90,7 +88,6 @@ struct OrtF32 {
 };
 
 struct OnnxReference {
-  static float multiplier(const FastRequantization* c) { return c->float_multiplier; }
   static __m128i half(__m256i sums, const Eight& e, const Range& r, int half) {
     const __m128 multiplier = half == 0 ? _mm256_castps256_ps128(e.multiplier) : _mm256_extractf128_ps(e.multiplier, 1);
     const __m256d scaled = _mm256_mul_pd(_mm256_cvtepi32_pd(half_of(sums, half)), _mm256_cvtps_pd(multiplier));
@@ -138,28 +135,10 @@ bool tile(const std::int32_t* sums, std::int64_t sums_stride, int positions, int
   return any != 0;
 }
 
-template <typename Profile>
-std::uint64_t row(const std::int32_t* sums, int count, const FastRequantization* c, std::uint8_t* y) {
-  const Range range = range_of(c->zero_point, c->lo, c->hi);
-  const __m256d multiplier = _mm256_set1_pd(c->multiplier);
-  const __m256d doubt = _mm256_set1_pd(c->doubt);
-  const Eight eight{.multiplier = _mm256_set1_ps(Profile::multiplier(c)),
-                    .doubt = _mm256_set1_ps(c->narrow_doubt),
-                    .exact_multiplier = {multiplier, multiplier},
-                    .exact_doubt = {doubt, doubt}};
-  std::uint64_t doubtful = 0;
-  for (int i = 0; i < count; i += kLanes) {
-    std::uint32_t bits = 0;
-    store_bytes(y + i, Profile::apply(load_sums(sums + i), eight, range, &bits));
-    doubtful |= static_cast<std::uint64_t>(bits) << i;
-  }
-  return doubtful;
-}
-
 }  // namespace
 
 extern const RequantizeLeaves requantize_leaves_avx2;
-const RequantizeLeaves requantize_leaves_avx2 = {.row = {row<CorrectlyRounded>, row<OrtF32>, row<OnnxReference>},
+const RequantizeLeaves requantize_leaves_avx2 = {.row = {},
                                                  .tile = {tile<CorrectlyRounded>, tile<OrtF32>, tile<OnnxReference>}};
 
 }  // namespace qconform::reference

@@ -1,5 +1,5 @@
-// Convolutions with one input and one output channel in each group: no panel of weights is shared by
-// channels, so every channel is a lane of its own.
+// The weights of a depthwise convolution as leaf routines take them: no weight is shared by channels, so
+// every channel is a lane of its own.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,10 @@
 
 #include "reference/convolution/accumulate.h"
 #include "reference/convolution/aligned_memory.h"
-#include "reference/convolution/layout.h"
 #include "reference/convolution/leaves.h"
-#include "reference/convolution/lowering.h"
 #include "reference/convolution/packed_weights.h"
-#include "reference/convolution/tile_writer.h"
 
 namespace qconform::reference {
-
-[[nodiscard]] bool is_depthwise(const ConvolutionGeometry& geometry);
 
 /// Weights by blocks of channels. The zero points of w are subtracted before packing. Where that leaves a
 /// weight outside int8 and x has bytes, every tap is listed twice or three times and the weight is the sum
@@ -45,18 +40,5 @@ class DepthwiseWeights {
   AlignedMemory memory_;
   std::vector<std::int32_t> start_;
 };
-
-/// What a depthwise convolution is made of.
-struct DepthwiseConvolution {
-  const ConvolutionOperands& operands;
-  ImageLayout layout;
-  const ConvolutionLeaves& leaves;
-  const Lowering& lowering;
-  const DepthwiseWeights& weights;
-};
-
-/// Hands every sum to `writer` exactly once, from at most `threads` threads.
-void run_depthwise(const DepthwiseConvolution& convolution, std::span<const std::byte> x, const TileWriter& writer,
-                   int threads);
 
 }  // namespace qconform::reference

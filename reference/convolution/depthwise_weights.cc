@@ -1,0 +1,88 @@
+#include "reference/convolution/depthwise_weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "reference/numerics/saturate.h"
+
+namespace qconform::reference {
+namespace {
+
+constexpr IntegerRange kByte{-128, 127};
+
+std::int32_t weight_of(const ConvolutionOperands& o, std::span<const std::byte> w, std::int64_t channel,
+                       std::int64_t tap) {
+  const std::int64_t at = channel * o.geometry.kernel_taps() + tap;
+  return load8(o.w_type, w[static_cast<std::size_t>(at)]) - o.w_zero_point[static_cast<std::size_t>(channel)];
+}
+
+// int8 values that sum to the largest weight.
+std::int64_t parts_of_weights(const ConvolutionOperands& o, std::span<const std::byte> w) {
+  std::int64_t parts = 1;
+  for (std::int64_t channel = 0; channel < o.geometry.output_channels; ++channel) {
+    for (std::int64_t tap = 0; tap < o.geometry.kernel_taps(); ++tap) {
+      const std::int32_t weight = weight_of(o, w, channel, tap);
+      const std::int32_t needed = weight < 0 ? (-weight + 127) / 128 : (weight + 126) / 127;
+      parts = std::max<std::int64_t>(parts, needed);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
+                                   const ConvolutionLeaves& leaves)
+    : leaves_(leaves),
+      taps_(operands.geometry.kernel_taps()),
+      parts_(leaves.x_bytes == 1 ? parts_of_weights(operands, w) : 1),
+      groups_(static_cast<int>((taps_ * parts_ + leaves.group - 1) / leaves.group)) {
+  const std::int64_t block = leaves.depthwise_channels;
+  const std::int64_t channels = operands.geometry.output_channels;
+  const std::int64_t block_bytes = block * groups_ * leaves.group * leaves.x_bytes;
+  for (std::int64_t first = 0; first < channels; first += block) {
+    const std::int64_t count = std::min(block, channels - first);
+    panels_.push_back({.first_channel = first,
+                       .channels = static_cast<int>(count),
+                       .vectors = static_cast<int>((count + leaves.lanes - 1) / leaves.lanes),
+                       .first_lane = first,
+                       .offset = first / block * block_bytes});
+  }
+  start_.assign(panels_.size() * static_cast<std::size_t>(block), 0);
+  memory_ = AlignedMemory(panels_.size() * static_cast<std::size_t>(block_bytes));
+  std::memset(memory_.data(), 0, memory_.size());
+  for (const WeightPanel& panel : panels_) {
+    for (int i = 0; i < panel.channels; ++i) pack_channel(operands, panel, i, w);
+  }
+}
+
+void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
+                                    std::span<const std::byte> w) {
+  const std::int64_t channel = panel.first_channel + index;
+  const std::int64_t vectors = leaves_.depthwise_channels / leaves_.lanes;
+  const std::int64_t lane = leaves_.lanes * (index / 4 % vectors) + index / 4 / vectors * 4 + index % 4;
+  std::byte* const block = memory_.data() + panel.offset;
+  std::int64_t sum = 0;
+  for (std::int64_t tap = 0; tap < taps_; ++tap) {
+    std::int32_t rest = weight_of(operands, w, channel, tap);
+    sum += rest;
+    for (std::int64_t part = 0; part < parts_; ++part) {
+      const std::int64_t listed = part * taps_ + tap;
+      const std::int64_t element =
+          (listed / leaves_.group * leaves_.depthwise_channels + lane) * leaves_.group + listed % leaves_.group;
+      if (leaves_.x_bytes == 1) {
+        const std::int32_t value = saturate(rest, kByte);
+        rest -= value;
+        block[element] = static_cast<std::byte>(static_cast<std::int8_t>(value));
+      } else {
+        const auto wide = static_cast<std::int16_t>(rest);
+        std::memcpy(block + 2 * element, &wide, sizeof wide);
+      }
+    }
+  }
+  const std::int64_t bias = operands.bias.empty() ? 0 : operands.bias[static_cast<std::size_t>(channel)];
+  const std::int64_t x_zero_point = leaves_.x_bytes == 1 ? x_zero_point_byte(operands) : 0;
+  start_[static_cast<std::size_t>(panel.first_lane + index)] = wrap_to_int32(bias - x_zero_point * sum);
+}
+
+}  // namespace qconform::reference

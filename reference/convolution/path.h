@@ -1,0 +1,53 @@
+// The ways in which the convolution driver (blocked.h) computes: one of them for each layer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "reference/convolution/accumulate.h"
+#include "reference/convolution/layout.h"
+#include "reference/convolution/leaves.h"
+#include "reference/convolution/lowering.h"
+#include "reference/convolution/packed_weights.h"
+#include "reference/convolution/tile_writer.h"
+
+namespace qconform::reference {
+
+/// What every path is made of; outlives it.
+struct ConvolutionSetup {
+  ConvolutionOperands operands;
+  ImageLayout layout;
+  const ConvolutionLeaves& leaves;
+};
+
+/// A convolution with packed weights.
+class ConvolutionPath {
+ public:
+  ConvolutionPath() = default;
+  ConvolutionPath(const ConvolutionPath&) = delete;
+  ConvolutionPath& operator=(const ConvolutionPath&) = delete;
+  virtual ~ConvolutionPath() = default;
+
+  /// Hands every sum to `writer` exactly once, from at most `threads` threads, at least 1. y is not empty.
+  virtual void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const = 0;
+
+  /// Which channel each lane of the sums belongs to.
+  [[nodiscard]] virtual std::span<const WeightPanel> panels() const = 0;
+};
+
+/// Panels of weights and bands of x (lowering.h): what most layers take.
+[[nodiscard]] std::unique_ptr<ConvolutionPath> make_banded_path(const ConvolutionSetup& setup, const Lowering& lowering,
+                                                                std::span<const std::byte> w);
+
+/// One input and one output channel in each group (depthwise.cc).
+[[nodiscard]] std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup,
+                                                                   const Lowering& lowering,
+                                                                   std::span<const std::byte> w);
+
+/// The general way: gathers the input under a tile of output positions piece by piece. It takes any
+/// number of spatial dimensions and any padding, in bounded memory.
+[[nodiscard]] std::unique_ptr<ConvolutionPath> make_gathered_path(const ConvolutionSetup& setup,
+                                                                  std::span<const std::byte> w);
+
+}  // namespace qconform::reference

@@ -1,0 +1,94 @@
+// Between channels first and channels last, for the ISA files alone (see panel_product.h): the 16x16
+// transposition of transpose.h in each of the four 128-bit lanes, so 16 channels of 64 pixels at a time.
+#pragma once
+
+#include <immintrin.h>
+
+#include "reference/convolution/leaves.h"
+
+namespace qconform::reference {
+namespace {
+
+constexpr int kBlock = 16;
+constexpr int kPixels = 64;
+
+__mmask64 first_bytes(int count) {
+  return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+
+__m128i load16(const std::byte* from) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+}
+
+inline __attribute__((always_inline)) void transpose_lanes(__m512i* rows) {
+  __m512i other[kBlock];
+#pragma GCC unroll 2
+  for (int pass = 0; pass < 2; ++pass) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kBlock / 2; ++i) {
+      other[2 * i] = _mm512_unpacklo_epi8(rows[i], rows[i + 8]);
+      other[2 * i + 1] = _mm512_unpackhi_epi8(rows[i], rows[i + 8]);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kBlock / 2; ++i) {
+      rows[2 * i] = _mm512_unpacklo_epi8(other[i], other[i + 8]);
+      rows[2 * i + 1] = _mm512_unpackhi_epi8(other[i], other[i + 8]);
+    }
+  }
+}
+
+void pixels_to_channels_last(const ChannelBlock* b, int first, int pixels) {
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(b->flip));
+  const __mmask64 mask = first_bytes(pixels);
+  __m512i rows[kBlock];
+#pragma GCC unroll 16
+  for (int c = 0; c < kBlock; ++c) {
+    rows[c] =
+        c < b->channels ? _mm512_maskz_loadu_epi8(mask, b->from + c * b->from_stride + first) : _mm512_setzero_si512();
+    rows[c] = _mm512_xor_si512(rows[c], flip);
+  }
+  transpose_lanes(rows);
+  // The channels before these come next; their rows are too many for the processor to foresee.
+#pragma GCC unroll 16
+  for (int c = 0; c < kBlock; ++c) {
+    __builtin_prefetch(b->from + (c - kBlock) * b->from_stride + first);
+  }
+  alignas(64) std::byte bytes[kBlock][kPixels];
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) _mm512_store_si512(bytes[i], rows[i]);
+  // In order, because each store may reach into what follows.
+  const auto stored = static_cast<__mmask16>(first_bytes(b->stored_channels));
+  std::byte* to = b->to + first * b->to_stride;
+  for (int p = 0; p < pixels; ++p, to += b->to_stride) {
+    _mm_mask_storeu_epi8(to, stored, load16(bytes[p % kBlock] + p / kBlock * kBlock));
+  }
+}
+
+void to_channels_last(const ChannelBlock* b) {
+  for (int first = 0; first < b->pixels; first += kPixels) {
+    const int rest = b->pixels - first;
+    pixels_to_channels_last(b, first, rest < kPixels ? rest : kPixels);
+  }
+}
+
+void to_channels_first(const ChannelBlock* b) {
+  const __mmask64 mask = first_bytes(b->pixels);
+  const std::int64_t lane = kBlock * b->from_stride;
+  __m512i rows[kBlock];
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) {
+    const std::byte* const from = b->from + i * b->from_stride;
+    rows[i] = _mm512_castsi128_si512(load16(from));
+    rows[i] = _mm512_inserti32x4(rows[i], load16(from + lane), 1);
+    rows[i] = _mm512_inserti32x4(rows[i], load16(from + 2 * lane), 2);
+    rows[i] = _mm512_inserti32x4(rows[i], load16(from + 3 * lane), 3);
+  }
+  transpose_lanes(rows);
+#pragma GCC unroll 16
+  for (int c = 0; c < kBlock; ++c) {
+    if (c < b->channels) _mm512_mask_storeu_epi8(b->to + c * b->to_stride, mask, rows[c]);
+  }
+}
+
+}  // namespace
+}  // namespace qconform::reference
