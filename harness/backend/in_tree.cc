@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/core/aligned_bytes.h"
+#include "harness/core/layout.h"
 #include "harness/core/version.h"
 #include "harness/operators/operator.h"
 
@@ -24,25 +25,34 @@ class PreparedInTree final : public PreparedCase {
   std::unique_ptr<reference::PreparedNode> node_;
 };
 
-// In memory of its own, aligned as a framework's.
+// In memory of its own, aligned as a framework's. The node has the setting's layout.
 class RepeatedInTree final : public RepeatedRun {
  public:
-  RepeatedInTree(const Case& test_case, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node)
+  RepeatedInTree(const Case& test_case, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node,
+                 const RunSetting& setting)
       : output_{lowered.output_type(), lowered.output_shape(), {}},
         node_(std::move(node)),
+        setting_(setting),
         x_(test_case.input(0)->bytes),
-        y_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))) {}
+        y_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))) {
+    if (setting_.layout == Layout::channels_last) to_channels_last(*test_case.input(0), x_.bytes());
+  }
 
-  void run() override { node_->run(x_.bytes(), y_.bytes()); }
+  void run() override { node_->run_on(setting_.threads, x_.bytes(), y_.bytes()); }
   [[nodiscard]] Outcome outcome() override {
-    output_.bytes.assign(y_.bytes().begin(), y_.bytes().end());
+    if (setting_.layout == Layout::channels_last) {
+      to_channels_first(y_.bytes(), output_);
+    } else {
+      output_.bytes.assign(y_.bytes().begin(), y_.bytes().end());
+    }
     return outcome::Produced{output_};
   }
-  [[nodiscard]] RunSetting setting() const override { return {}; }
+  [[nodiscard]] RunSetting setting() const override { return setting_; }
 
  private:
   Tensor output_;
   std::unique_ptr<reference::PreparedNode> node_;
+  RunSetting setting_;
   AlignedBytes x_;
   AlignedBytes y_;
 };
@@ -65,24 +75,35 @@ class InTree final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_as<PreparedInTree, Preparation>(test_case);
+    return prepare_as<Preparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<PreparedCase> {
+      auto node = lowered.prepare(kernels_, profile_);
+      return node ? std::make_unique<PreparedInTree>(test_case, lowered, std::move(node)) : nullptr;
+    });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
-                                                                    const RunSetting& /*wanted*/) override {
-    return prepare_as<RepeatedInTree, RepeatedPreparation>(test_case);
+                                                                    const RunSetting& wanted) override {
+    return prepare_as<RepeatedPreparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<RepeatedRun> {
+      RunSetting setting = wanted;
+      auto node = setting.layout == Layout::channels_last ? lowered.prepare_channels_last(kernels_, profile_) : nullptr;
+      if (!node) {
+        setting.layout = Layout::channels_first;
+        node = lowered.prepare(kernels_, profile_);
+      }
+      return node ? std::make_unique<RepeatedInTree>(test_case, lowered, std::move(node), setting) : nullptr;
+    });
   }
 
  private:
-  template <typename Prepared, typename Either>
-  Either prepare_as(const Case& test_case) {
+  // make(lowered) is null where the set has no kernel.
+  template <typename Either, typename Make>
+  Either prepare_as(const Case& test_case, Make make) {
     const Classification classification = classify(test_case);
     if (!classification.lowered || classification.value_is_open) {
       return outcome::Rejected{classification.deciding_remark()->text()};
     }
-    const Lowered& lowered = *classification.lowered;
-    auto node = lowered.prepare(kernels_, profile_);
-    if (!node) return outcome::Unsupported{no_kernel(kernels_.name, test_case, lowered)};
-    return std::make_unique<Prepared>(test_case, lowered, std::move(node));
+    auto prepared = make(*classification.lowered);
+    if (!prepared) return outcome::Unsupported{no_kernel(kernels_.name, test_case, *classification.lowered)};
+    return prepared;
   }
 
   const reference::KernelSet& kernels_;

@@ -94,6 +94,11 @@ class Lowered {
   /// Packs the node for one in-tree kernel set; null when the set has no kernel for it.
   [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
                                                                          RoundingProfile profile) const = 0;
+  /// The same with x and y channels last; null also where there is no such form.
+  [[nodiscard]] virtual std::unique_ptr<reference::PreparedNode> prepare_channels_last(
+      const reference::KernelSet& /*kernels*/, RoundingProfile /*profile*/) const {
+    return nullptr;
+  }
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
   [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;
 };
