@@ -67,8 +67,7 @@ constexpr ConvolutionLeaves kEmulated = {.x_bytes = 1,
                                          .multiply = multiply_by_tiles<EmulatedTiles>,
                                          .widen = nullptr,
                                          .subtract_products = subtract_products,
-                                         .depthwise_channels = 0,
-                                         .multiply_depthwise = nullptr,
+                                         .depthwise = {},
                                          .to_channels_last = nullptr,
                                          .to_channels_first = nullptr};
 

@@ -51,8 +51,7 @@ const ConvolutionLeaves convolution_leaves_neon = {.x_bytes = 2,
                                                    .multiply = multiply,
                                                    .widen = widen,
                                                    .subtract_products = nullptr,
-                                                   .depthwise_channels = 0,
-                                                   .multiply_depthwise = nullptr,
+                                                   .depthwise = {},
                                                    .to_channels_last = nullptr,
                                                    .to_channels_first = nullptr};
 

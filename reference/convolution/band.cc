@@ -9,8 +9,7 @@
 namespace qconform::reference {
 namespace {
 
-constexpr int kBlock = 16;           // pixels and channels that are transposed at a time
-constexpr std::int64_t kPiece = 64;  // pixels of a row for which all channels are transposed
+constexpr int kBlock = 16;  // pixels and channels that are transposed at a time
 
 void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) {
   if (flip == 0) {
@@ -42,102 +41,110 @@ void Band::reserve(std::int64_t elements) {
   if (leaves_.x_bytes > 1) line_ = AlignedMemory(static_cast<std::size_t>(elements + kRowSlack));
 }
 
-Band::Inside Band::inside_columns(const BandRange& range) const {
-  const SpatialAxis& axis = lowering_.columns;
+Band::Inside Band::inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored) {
   const std::int64_t step = axis.kernel == 1 ? axis.stride : 1;
-  const std::int64_t first = range.column_begin * Lowering::stored_stride(axis);
-  const std::int64_t begin = std::max<std::int64_t>(0, ceil_div(axis.pad_begin, step) - first);
-  const std::int64_t end = std::min(columns_, ceil_div(axis.input + axis.pad_begin, step) - first);
-  return {.begin = begin, .end = end, .from = (first + begin) * step - axis.pad_begin, .step = step};
+  const std::int64_t first = first_output * Lowering::stored_stride(axis);
+  const std::int64_t begin = std::clamp<std::int64_t>(ceil_div(axis.pad_begin, step) - first, 0, stored);
+  const std::int64_t end = std::clamp<std::int64_t>(ceil_div(axis.input + axis.pad_begin, step) - first, begin, stored);
+  return {.stored = stored, .begin = begin, .end = end, .from = (first + begin) * step - axis.pad_begin, .step = step};
 }
 
 void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
-  const SpatialAxis& rows = lowering_.rows;
   reserve(band_elements(lowering_, range));
-  columns_ = Lowering::stored(lowering_.columns, range.column_end - range.column_begin);
-  const Inside inside = inside_columns(range);
-  const std::int64_t step = rows.kernel == 1 ? rows.stride : 1;
-  const std::int64_t first = range.row_begin * Lowering::stored_stride(rows);
-  const std::int64_t stored = Lowering::stored(rows, range.row_end - range.row_begin);
-  const std::int64_t elements = columns_ * lowering_.pixel_pitch;
-  const std::int32_t zero_point = x_zero_point_byte(operands_);
-  for (std::int64_t row = 0; row < stored; ++row) {
-    const std::int64_t from = (first + row) * step - rows.pad_begin;
-    std::byte* const to = memory_.data() + row * row_bytes();
-    if (leaves_.x_bytes == 1) {
-      load_row(x, image, from, inside, to);
+  const Inside rows =
+      inside(lowering_.rows, range.row_begin, Lowering::stored(lowering_.rows, range.row_end - range.row_begin));
+  const Inside columns = inside(lowering_.columns, range.column_begin,
+                                Lowering::stored(lowering_.columns, range.column_end - range.column_begin));
+  columns_ = columns.stored;
+  std::byte* const to = leaves_.x_bytes == 1 ? memory_.data() : line_.data();
+  if (rows.begin < rows.end && columns.begin < columns.end) {
+    if (layout_ == ImageLayout::channels_last) {
+      copy_channels_last(x, image, rows, columns, to);
     } else {
-      load_row(x, image, from, inside, line_.data());
-      leaves_.widen(reinterpret_cast<const std::uint8_t*>(line_.data()), elements, 0,
-                    static_cast<std::int16_t>(zero_point), reinterpret_cast<std::int16_t*>(to));
+      copy_channels_first(x, image, rows, columns, to);
+    }
+  }
+  fill_padding(rows, columns, to);
+  if (leaves_.x_bytes == 1) return;
+  leaves_.widen(reinterpret_cast<const std::uint8_t*>(to), rows.stored * columns.stored * lowering_.pixel_pitch, 0,
+                static_cast<std::int16_t>(x_zero_point_byte(operands_)),
+                reinterpret_cast<std::int16_t*>(memory_.data()));
+}
+
+// Comes last, because blocks of channels are written beyond their ends.
+void Band::fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const {
+  const int padding = x_zero_point_byte(operands_);
+  const std::int64_t pitch = lowering_.pixel_pitch;
+  for (std::int64_t row = 0; row < rows.stored; ++row, to += columns.stored * pitch) {
+    if (row < rows.begin || row >= rows.end || columns.begin == columns.end) {
+      std::memset(to, padding, static_cast<std::size_t>(columns.stored * pitch));
+    } else {
+      std::memset(to, padding, static_cast<std::size_t>(columns.begin * pitch));
+      std::memset(to + columns.end * pitch, padding, static_cast<std::size_t>((columns.stored - columns.end) * pitch));
     }
   }
 }
 
-// Later pixels and rows overwrite what earlier ones wrote too far.
-void Band::load_row(std::span<const std::byte> x, std::int64_t image, std::int64_t row, const Inside& inside,
-                    std::byte* to) {
-  const int padding = x_zero_point_byte(operands_);
-  const std::int64_t pitch = lowering_.pixel_pitch;
-  if (row < 0 || row >= lowering_.rows.input || inside.begin >= inside.end) {
-    std::memset(to, padding, static_cast<std::size_t>(columns_ * pitch));
-    return;
-  }
-  std::memset(to, padding, static_cast<std::size_t>(inside.begin * pitch));
-  const std::int64_t channels = lowering_.groups * lowering_.group_channels;
-  if (layout_ == ImageLayout::channels_last) {
-    copy_channels_last(x.data() + image + row * lowering_.columns.input * channels, inside, to);
-  } else {
-    copy_channels_first(x, image + row * lowering_.columns.input, inside, to);
-  }
-  std::memset(to + inside.end * pitch, padding, static_cast<std::size_t>((columns_ - inside.end) * pitch));
-}
-
-void Band::copy_channels_last(const std::byte* row, const Inside& inside, std::byte* to) const {
+void Band::copy_channels_last(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
+                              const Inside& columns, std::byte* to) const {
   const Lowering& l = lowering_;
   const std::uint8_t flip = x_flip(operands_);
   const std::int64_t channels = l.groups * l.group_channels;
-  const std::byte* from = row + inside.from * channels;
-  to += inside.begin * l.pixel_pitch;
-  if (l.pixel_pitch == channels && inside.step == 1) {
-    copy_flipped(from, (inside.end - inside.begin) * channels, flip, to);
-    return;
-  }
-  for (std::int64_t i = inside.begin; i < inside.end; ++i, from += inside.step * channels, to += l.pixel_pitch) {
-    for (std::int64_t g = 0; g < l.groups; ++g) {
-      copy_flipped(from + g * l.group_channels, l.group_channels, flip, to + g * l.group_pitch);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
+    const std::byte* from = x.data() + image + (input_row * l.columns.input + columns.from) * channels;
+    std::byte* pixel = to + (row * columns.stored + columns.begin) * l.pixel_pitch;
+    if (l.pixel_pitch == channels && columns.step == 1) {
+      copy_flipped(from, (columns.end - columns.begin) * channels, flip, pixel);
+      continue;
+    }
+    for (std::int64_t i = columns.begin; i < columns.end; ++i) {
+      for (std::int64_t g = 0; g < l.groups; ++g) {
+        copy_flipped(from + g * l.group_channels, l.group_channels, flip, pixel + g * l.group_pitch);
+      }
+      from += columns.step * channels;
+      pixel += l.pixel_pitch;
     }
   }
 }
 
-// Where channels lie without gaps, pieces of a row are written from left to right, in each the
-// channels from the last to the first: the surplus of every block is overwritten by its neighbours.
-void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t row, const Inside& inside,
-                               std::byte* to) const {
+// Sixteen channels at a time, from the last to the first, so that few planes are read at once. Where
+// channels lie without gaps, the surplus of every block is overwritten by its right neighbours.
+void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
+                               const Inside& columns, std::byte* to) const {
   const Lowering& l = lowering_;
   const bool has_gaps = l.group_pitch != l.group_channels;
   const std::int64_t ranges = has_gaps ? l.groups : 1;
   const std::int64_t channels = l.groups * l.group_channels / ranges;
   const std::int64_t plane = l.rows.input * l.columns.input;
-  const bool vectorized = inside.step == 1 && leaves_.to_channels_last != nullptr;
-  const std::int64_t piece = vectorized ? kPiece : kBlock;
-  for (std::int64_t j = inside.begin; j < inside.end; j += piece) {
-    const std::int64_t column = inside.from + (j - inside.begin) * inside.step;
-    for (std::int64_t range = 0; range < ranges; ++range) {
-      for (std::int64_t c = (channels - 1) / kBlock * kBlock; c >= 0; c -= kBlock) {
-        const auto count = static_cast<int>(std::min<std::int64_t>(kBlock, channels - c));
-        const std::int64_t from = row + (range * channels + c) * plane + column;
-        const ChannelBlock block{.from = x.data() + from,
-                                 .from_stride = plane,
-                                 .to = to + j * l.pixel_pitch + range * l.group_pitch + c,
-                                 .to_stride = l.pixel_pitch,
-                                 .channels = count,
-                                 .pixels = static_cast<int>(std::min(piece, inside.end - j)),
-                                 .stored_channels = has_gaps ? count : kBlock,
-                                 .flip = x_flip(operands_)};
-        vectorized ? leaves_.to_channels_last(&block) : transpose_block(block, x, inside.step);
-      }
+  for (std::int64_t range = 0; range < ranges; ++range) {
+    for (std::int64_t c = (channels - 1) / kBlock * kBlock; c >= 0; c -= kBlock) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(kBlock, channels - c));
+      const ChannelBlock block{.from = x.data() + image + (range * channels + c) * plane,
+                               .from_stride = plane,
+                               .to = to + range * l.group_pitch + c,
+                               .to_stride = l.pixel_pitch,
+                               .channels = count,
+                               .pixels = 0,
+                               .stored_channels = has_gaps ? count : kBlock,
+                               .flip = x_flip(operands_)};
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) copy_row(x, block, row, rows, columns);
     }
+  }
+}
+
+void Band::copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,
+                    const Inside& columns) const {
+  const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
+  const bool vectorized = columns.step == 1 && leaves_.to_channels_last != nullptr;
+  const std::int64_t piece = vectorized ? columns.end - columns.begin : kBlock;
+  for (std::int64_t j = columns.begin; j < columns.end; j += piece) {
+    const std::int64_t column = columns.from + (j - columns.begin) * columns.step;
+    ChannelBlock block = image;
+    block.from += input_row * lowering_.columns.input + column;
+    block.to += (row * columns.stored + j) * lowering_.pixel_pitch;
+    block.pixels = static_cast<int>(std::min(piece, columns.end - j));
+    vectorized ? leaves_.to_channels_last(&block) : transpose_block(block, x, columns.step);
   }
 }
 

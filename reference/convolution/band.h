@@ -28,28 +28,31 @@ class Band {
   /// the image begins at `image`.
   void load(std::span<const std::byte> x, std::int64_t image, const BandRange& range);
 
-  /// A stored pixel, counted from the band's first.
-  [[nodiscard]] const std::byte* pixel(std::int64_t row, std::int64_t column) const {
-    return memory_.data() + (row * columns_ + column) * pixel_bytes_;
-  }
+  /// The first pixel of a stored row.
+  [[nodiscard]] const std::byte* row(std::int64_t row) const { return memory_.data() + row * row_bytes(); }
+  [[nodiscard]] std::int64_t pixel_bytes() const { return pixel_bytes_; }
   /// Bytes from a pixel to the one below it.
   [[nodiscard]] std::int64_t row_bytes() const { return columns_ * pixel_bytes_; }
 
  private:
-  // Stored columns [begin, end) of one row that lie in the input, the first at input column `from`.
+  // Of `stored` rows or columns, [begin, end) lie in the input, the first at input row or column `from`.
   struct Inside {
+    std::int64_t stored;
     std::int64_t begin;
     std::int64_t end;
     std::int64_t from;
-    std::int64_t step;  // input columns from one stored column to the next
+    std::int64_t step;  // in the input, from one stored to the next
   };
 
   void reserve(std::int64_t elements);
-  [[nodiscard]] Inside inside_columns(const BandRange& range) const;
-  void load_row(std::span<const std::byte> x, std::int64_t image, std::int64_t row, const Inside& inside,
-                std::byte* to);
-  void copy_channels_last(const std::byte* row, const Inside& inside, std::byte* to) const;
-  void copy_channels_first(std::span<const std::byte> x, std::int64_t row, const Inside& inside, std::byte* to) const;
+  [[nodiscard]] static Inside inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored);
+  void fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const;
+  void copy_channels_last(std::span<const std::byte> x, std::int64_t image, const Inside& rows, const Inside& columns,
+                          std::byte* to) const;
+  void copy_channels_first(std::span<const std::byte> x, std::int64_t image, const Inside& rows, const Inside& columns,
+                           std::byte* to) const;
+  void copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,
+                const Inside& columns) const;
   static void transpose_block(const ChannelBlock& block, std::span<const std::byte> x, std::int64_t step);
 
   const ConvolutionOperands& operands_;

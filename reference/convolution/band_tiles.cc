@@ -12,13 +12,14 @@ void BandTiles::load(std::span<const std::byte> x, std::int64_t image, const Ban
   image_ = image;
   first_position_ = range.row_begin * lowering_.columns.output + range.column_begin;
   band_.load(x, image * g.input_channels * g.input_positions(), range);
-  rows_.clear();
+  rows_.resize(static_cast<std::size_t>(range.positions()));
   const std::int64_t row_stride = Lowering::stored_stride(lowering_.rows);
-  const std::int64_t column_stride = Lowering::stored_stride(lowering_.columns);
-  for (std::int64_t row = 0; row < range.row_end - range.row_begin; ++row) {
-    for (std::int64_t column = 0; column < range.column_end - range.column_begin; ++column) {
-      rows_.push_back(band_.pixel(row * row_stride, column * column_stride));
-    }
+  const std::int64_t pixel_bytes = band_.pixel_bytes() * Lowering::stored_stride(lowering_.columns);
+  const std::int64_t columns = range.column_end - range.column_begin;
+  const std::byte** row = rows_.data();
+  for (std::int64_t i = 0; i < range.row_end - range.row_begin; ++i, row += columns) {
+    const std::byte* const first = band_.row(i * row_stride);
+    for (std::int64_t column = 0; column < columns; ++column) row[column] = first + column * pixel_bytes;
   }
 }
 

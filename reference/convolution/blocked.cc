@@ -11,7 +11,7 @@ constexpr std::int64_t kMaxBandBytes = std::int64_t{1} << 24;  // wider windows 
 std::unique_ptr<ConvolutionPath> make_path(const ConvolutionSetup& setup, std::span<const std::byte> w) {
   const ConvolutionGeometry& g = setup.operands.geometry;
   const bool depthwise = g.group > 1 && g.group_input_channels() == 1 && g.group_output_channels() == 1 &&
-                         setup.leaves.multiply_depthwise != nullptr;
+                         setup.leaves.depthwise[0].channels > 0;
   const std::optional<Lowering> lowering = lower(g, setup.leaves, depthwise, kMaxBandBytes);
   if (!lowering) return make_gathered_path(setup, w);
   return depthwise ? make_depthwise_path(setup, *lowering, w) : make_banded_path(setup, *lowering, w);

@@ -34,6 +34,7 @@ class DepthwiseRun {
 
  private:
   void run_panel(const WeightPanel& panel, const TileWriter& writer) {
+    const DepthwiseBlock& block = weights_.block(panel);
     for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
       const DepthwiseProduct product{.rows = tiles_.rows().data() + first,
                                      .channel_offset = panel.first_channel * leaves_.x_bytes,
@@ -43,9 +44,9 @@ class DepthwiseRun {
                                      .start = weights_.start(panel),
                                      .sums = sums_,
                                      .positions = tiles_.tile_size(first)};
-      leaves_.multiply_depthwise(&product);
+      block.multiply(&product);
       writer.write({.sums = sums_,
-                    .stride = leaves_.depthwise_channels,
+                    .stride = block.channels,
                     .positions = product.positions,
                     .channels = panel.channels,
                     .first_channel = panel.first_channel,

@@ -37,19 +37,20 @@ DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::spa
       taps_(operands.geometry.kernel_taps()),
       parts_(leaves.x_bytes == 1 ? parts_of_weights(operands, w) : 1),
       groups_(static_cast<int>((taps_ * parts_ + leaves.group - 1) / leaves.group)) {
-  const std::int64_t block = leaves.depthwise_channels;
   const std::int64_t channels = operands.geometry.output_channels;
-  const std::int64_t block_bytes = block * groups_ * leaves.group * leaves.x_bytes;
-  for (std::int64_t first = 0; first < channels; first += block) {
-    const std::int64_t count = std::min(block, channels - first);
+  const std::int64_t channel_bytes = std::int64_t{groups_} * leaves.group * leaves.x_bytes;
+  const std::int64_t step = leaves.depthwise[0].channels;
+  for (std::int64_t first = 0; first < channels; first += step) {
+    const auto count = static_cast<int>(std::min(step, channels - first));
     panels_.push_back({.first_channel = first,
-                       .channels = static_cast<int>(count),
-                       .vectors = static_cast<int>((count + leaves.lanes - 1) / leaves.lanes),
+                       .channels = count,
+                       .vectors = (count + leaves.lanes - 1) / leaves.lanes,
                        .first_lane = first,
-                       .offset = first / block * block_bytes});
+                       .offset = first * channel_bytes});
   }
-  start_.assign(panels_.size() * static_cast<std::size_t>(block), 0);
-  memory_ = AlignedMemory(panels_.size() * static_cast<std::size_t>(block_bytes));
+  const std::size_t lanes = panels_.size() * static_cast<std::size_t>(step);
+  start_.assign(lanes, 0);
+  memory_ = AlignedMemory(lanes * static_cast<std::size_t>(channel_bytes));
   std::memset(memory_.data(), 0, memory_.size());
   for (const WeightPanel& panel : panels_) {
     for (int i = 0; i < panel.channels; ++i) pack_channel(operands, panel, i, w);
@@ -59,9 +60,10 @@ DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::spa
 void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
                                     std::span<const std::byte> w) {
   const std::int64_t channel = panel.first_channel + index;
-  const std::int64_t vectors = leaves_.depthwise_channels / leaves_.lanes;
-  const std::int64_t lane = leaves_.lanes * (index / 4 % vectors) + index / 4 / vectors * 4 + index % 4;
-  std::byte* const block = memory_.data() + panel.offset;
+  const DepthwiseBlock& kind = block(panel);
+  const int vectors = kind.channels / kind.lanes;
+  const std::int64_t lane = kind.lanes * (index / 4 % vectors) + index / 4 / vectors * 4 + index % 4;
+  std::byte* const to = memory_.data() + panel.offset;
   std::int64_t sum = 0;
   for (std::int64_t tap = 0; tap < taps_; ++tap) {
     std::int32_t rest = weight_of(operands, w, channel, tap);
@@ -69,14 +71,14 @@ void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const W
     for (std::int64_t part = 0; part < parts_; ++part) {
       const std::int64_t listed = part * taps_ + tap;
       const std::int64_t element =
-          (listed / leaves_.group * leaves_.depthwise_channels + lane) * leaves_.group + listed % leaves_.group;
+          (listed / leaves_.group * kind.channels + lane) * leaves_.group + listed % leaves_.group;
       if (leaves_.x_bytes == 1) {
         const std::int32_t value = saturate(rest, kByte);
         rest -= value;
-        block[element] = static_cast<std::byte>(static_cast<std::int8_t>(value));
+        to[element] = static_cast<std::byte>(static_cast<std::int8_t>(value));
       } else {
         const auto wide = static_cast<std::int16_t>(rest);
-        std::memcpy(block + 2 * element, &wide, sizeof wide);
+        std::memcpy(to + 2 * element, &wide, sizeof wide);
       }
     }
   }

@@ -22,6 +22,10 @@ class DepthwiseWeights {
   DepthwiseWeights(const ConvolutionOperands& operands, std::span<const std::byte> w, const ConvolutionLeaves& leaves);
 
   [[nodiscard]] std::span<const WeightPanel> panels() const { return panels_; }
+  [[nodiscard]] const DepthwiseBlock& block(const WeightPanel& panel) const {
+    const DepthwiseBlock& narrow = leaves_.depthwise[1];
+    return panel.channels <= narrow.channels ? narrow : leaves_.depthwise[0];
+  }
   [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
   [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
   /// Tap groups of one output element, and the taps that they list (those beyond the last have weight 0).

@@ -46,9 +46,8 @@ struct PanelProduct {
 };
 
 /// sums[p][m] = start[m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a block of
-/// depthwise_channels channels. The weights are [groups][lane][group], where the lane of channel
-/// 4 * (V * i + j) + k is lanes * j + 4 * i + k, V = depthwise_channels / lanes: the order that
-/// interleaving the taps within 128 bits gives.
+/// channels. The weights are [groups][lane][group], where the lane of channel 4 * (V * i + j) + k is
+/// lanes * j + 4 * i + k, V = channels / lanes: the order that interleaving the taps within 128 bits gives.
 struct DepthwiseProduct {
   const std::byte* const* rows;     ///< for each position: where its taps are counted from
   std::int64_t channel_offset;      ///< bytes from there to the block's first channel
@@ -56,8 +55,14 @@ struct DepthwiseProduct {
   int groups;
   const std::byte* w;
   const std::int32_t* start;  ///< by channel
-  std::int32_t* sums;         ///< [positions][depthwise_channels]
+  std::int32_t* sums;         ///< [positions][channels]
   int positions;              ///< in [1, kTilePositions]
+};
+
+struct DepthwiseBlock {
+  int channels = 0;  ///< at most kPanelChannels
+  int lanes = 0;     ///< of the vectors of sums
+  void (*multiply)(const DepthwiseProduct* product) = nullptr;
 };
 
 /// Bytes of up to 16 channels of consecutive pixels, on their way from one layout to the other.
@@ -90,8 +95,8 @@ struct ConvolutionLeaves {
   void (*subtract_products)(std::int32_t* sums, std::int64_t sums_stride, int positions, int vectors,
                             const std::int32_t* x_sums, const std::int32_t* w_zero_points);
 
-  int depthwise_channels;  ///< of one block; at most kPanelChannels
-  void (*multiply_depthwise)(const DepthwiseProduct* product);
+  /// The wider block first, the other for what remains; unused ones have no channels.
+  DepthwiseBlock depthwise[2];
 
   /// Null where the set has none. to_channels_first takes at most kTilePositions pixels and may read
   /// as many, and 16 channels of each.

@@ -27,10 +27,19 @@ template <typename Isa, int V, int R>
 void multiply_rows(const PanelProduct* c, const std::byte* const* rows, const std::int32_t* start, std::int32_t* sums) {
   using Vector = typename Isa::Vector;
   Vector acc[R][V];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[r][v] = Isa::load(start + r * c->start_stride + v * Isa::kLanes);
+  for (int v = 0; v < V; ++v) acc[0][v] = Isa::load(start + v * Isa::kLanes);
+#pragma GCC unroll 16
+  for (int r = 1; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[r][v] = acc[0][v];
+  }
+  if (c->start_stride != 0) {
+#pragma GCC unroll 16
+    for (int r = 1; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[r][v] = Isa::load(start + r * c->start_stride + v * Isa::kLanes);
+    }
   }
   const std::byte* w = c->w;
   const std::int64_t run_bytes = c->run_bytes;

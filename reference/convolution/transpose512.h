@@ -16,6 +16,10 @@ __mmask64 first_bytes(int count) {
   return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
 }
 
+void store16(std::byte* to, __m128i value) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
+}
+
 __m128i load16(const std::byte* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
@@ -48,19 +52,18 @@ void pixels_to_channels_last(const ChannelBlock* b, int first, int pixels) {
     rows[c] = _mm512_xor_si512(rows[c], flip);
   }
   transpose_lanes(rows);
-  // The channels before these come next; their rows are too many for the processor to foresee.
-#pragma GCC unroll 16
-  for (int c = 0; c < kBlock; ++c) {
-    __builtin_prefetch(b->from + (c - kBlock) * b->from_stride + first);
-  }
   alignas(64) std::byte bytes[kBlock][kPixels];
 #pragma GCC unroll 16
   for (int i = 0; i < kBlock; ++i) _mm512_store_si512(bytes[i], rows[i]);
   // In order, because each store may reach into what follows.
-  const auto stored = static_cast<__mmask16>(first_bytes(b->stored_channels));
   std::byte* to = b->to + first * b->to_stride;
-  for (int p = 0; p < pixels; ++p, to += b->to_stride) {
-    _mm_mask_storeu_epi8(to, stored, load16(bytes[p % kBlock] + p / kBlock * kBlock));
+  if (b->stored_channels == kBlock) {
+    for (int p = 0; p < pixels; ++p, to += b->to_stride) store16(to, load16(bytes[p % kBlock] + p / kBlock * kBlock));
+  } else {
+    const auto stored = static_cast<__mmask16>(first_bytes(b->stored_channels));
+    for (int p = 0; p < pixels; ++p, to += b->to_stride) {
+      _mm_mask_storeu_epi8(to, stored, load16(bytes[p % kBlock] + p / kBlock * kBlock));
+    }
   }
 }
 
@@ -71,8 +74,29 @@ void to_channels_last(const ChannelBlock* b) {
   }
 }
 
+// Stores under a mask take many times as long as others on some processors: only the rest gets one.
+void store_front(std::byte* to, __m512i value, int count) {
+  if (count >= 64) {
+    _mm512_storeu_si512(to, value);
+    return;
+  }
+  int done = 0;
+  if (count >= 32) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(value));
+    value = _mm512_shuffle_i32x4(value, value, 0xEE);
+    done = 32;
+  }
+  if (count - done >= 16) {
+    store16(to + done, _mm512_castsi512_si128(value));
+    value = _mm512_shuffle_i32x4(value, value, 0xE5);
+    done += 16;
+  }
+  if (count > done) {
+    _mm_mask_storeu_epi8(to + done, static_cast<__mmask16>(first_bytes(count - done)), _mm512_castsi512_si128(value));
+  }
+}
+
 void to_channels_first(const ChannelBlock* b) {
-  const __mmask64 mask = first_bytes(b->pixels);
   const std::int64_t lane = kBlock * b->from_stride;
   __m512i rows[kBlock];
 #pragma GCC unroll 16
@@ -86,7 +110,7 @@ void to_channels_first(const ChannelBlock* b) {
   transpose_lanes(rows);
 #pragma GCC unroll 16
   for (int c = 0; c < kBlock; ++c) {
-    if (c < b->channels) _mm512_mask_storeu_epi8(b->to + c * b->to_stride, mask, rows[c]);
+    if (c < b->channels) store_front(b->to + c * b->to_stride, rows[c], b->pixels);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "reference/convolution/depthwise_product.h"
+#include "reference/convolution/vnni256.h"
 
 namespace qconform::reference {
 namespace {
@@ -52,9 +53,12 @@ struct Vnni512 {
   }
 };
 
-void multiply_depthwise(const DepthwiseProduct* product) {
-  multiply_depthwise_block<Vnni512>(product);
-}
+struct Evex256Dot {
+  static __m256i apply(__m256i sums, __m256i x, __m256i w) { return _mm256_dpbusd_epi32(sums, x, w); }
+};
+
+constexpr DepthwiseBlock kDepthwise64 = {64, 16, multiply_depthwise_block<Vnni512>};
+constexpr DepthwiseBlock kDepthwise32 = {32, 8, multiply_depthwise_block<Vnni256<Evex256Dot>>};
 
 void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positions, int vectors,
                        const std::int32_t* x_sums, const std::int32_t* w_zero_points) {

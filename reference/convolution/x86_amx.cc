@@ -67,8 +67,7 @@ const ConvolutionLeaves convolution_leaves_amx = {.x_bytes = 1,
                                                   .multiply = multiply_by_tiles<AmxTiles>,
                                                   .widen = nullptr,
                                                   .subtract_products = subtract_products,
-                                                  .depthwise_channels = 64,
-                                                  .multiply_depthwise = multiply_depthwise,
+                                                  .depthwise = {kDepthwise64, kDepthwise32},
                                                   .to_channels_last = to_channels_last,
                                                   .to_channels_first = to_channels_first};
 

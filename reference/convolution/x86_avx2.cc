@@ -45,10 +45,6 @@ void multiply(const PanelProduct* product) {
   multiply_panel<Avx2, 2>(product);
 }
 
-void multiply_depthwise(const DepthwiseProduct* product) {
-  multiply_depthwise_block<Avx2>(product);
-}
-
 void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std::int16_t offset, std::int16_t* out) {
   const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
   const __m256i offsets = _mm256_set1_epi16(offset);
@@ -69,8 +65,7 @@ const ConvolutionLeaves convolution_leaves_avx2 = {.x_bytes = 2,
                                                    .multiply = multiply,
                                                    .widen = widen,
                                                    .subtract_products = nullptr,
-                                                   .depthwise_channels = 16,
-                                                   .multiply_depthwise = multiply_depthwise,
+                                                   .depthwise = {{16, 8, multiply_depthwise_block<Avx2>}, {}},
                                                    .to_channels_last = nullptr,
                                                    .to_channels_first = nullptr};
 

@@ -1,6 +1,6 @@
 // The code of x86_avxvnni.cc in EVEX encoding, for processors that have AVX-512 VNNI and not AVX-VNNI:
 // so the 256-bit kernels can be run and timed there too.
-#include "reference/convolution/vnni256.h"
+#include "reference/convolution/vnni256_leaves.h"
 
 namespace qconform::reference {
 namespace {

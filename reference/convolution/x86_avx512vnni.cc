@@ -21,8 +21,7 @@ const ConvolutionLeaves convolution_leaves_avx512vnni = {.x_bytes = 1,
                                                          .multiply = multiply,
                                                          .widen = nullptr,
                                                          .subtract_products = subtract_products,
-                                                         .depthwise_channels = 64,
-                                                         .multiply_depthwise = multiply_depthwise,
+                                                         .depthwise = {kDepthwise64, kDepthwise32},
                                                          .to_channels_last = to_channels_last,
                                                          .to_channels_first = to_channels_first};
 

@@ -1,6 +1,6 @@
 // VPDPBUSD on 256 bits in VEX encoding (AVX-VNNI): four products of uint8 and int8, added to a 32-bit
 // lane modulo 2^32 (rule C17).
-#include "reference/convolution/vnni256.h"
+#include "reference/convolution/vnni256_leaves.h"
 
 namespace qconform::reference {
 namespace {

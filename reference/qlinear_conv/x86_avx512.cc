@@ -140,8 +140,11 @@ __m512i narrow(const __m512i* values, const Range& r) {
 
 template <int vectors>
 void store(std::uint8_t* y, std::int64_t y_stride, int positions, __m512i bytes) {
-  if constexpr (vectors >= 3) {
-    _mm512_mask_storeu_epi8(y, vectors == 4 ? ~__mmask64{0} : 0xFFFFFFFFFFFF, bytes);
+  if constexpr (vectors == 4) {
+    _mm512_storeu_si512(y, bytes);
+  } else if constexpr (vectors == 3) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(bytes));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + 32), _mm512_extracti32x4_epi32(bytes, 2));
   } else if constexpr (vectors == 2) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(bytes));
     if (positions > 1) {
