@@ -49,13 +49,30 @@ Band::Inside Band::inside(const SpatialAxis& axis, std::int64_t first_output, st
   return {.stored = stored, .begin = begin, .end = end, .from = (first + begin) * step - axis.pad_begin, .step = step};
 }
 
+// Whether x itself has the packed form: bytes, channels last, no padding, whole units.
+bool Band::can_stay(const Inside& rows, const Inside& columns) const {
+  const Lowering& l = lowering_;
+  const std::int64_t run = l.group_channels * (l.whole_rows ? l.columns.kernel : 1);
+  return layout_ == ImageLayout::channels_last && leaves_.x_bytes == 1 && x_flip(operands_) == 0 && l.whole_rows &&
+         run % leaves_.unit == 0 && rows.begin == 0 && rows.end == rows.stored && columns.begin == 0 &&
+         columns.end == columns.stored;
+}
+
 void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
-  reserve(band_elements(lowering_, range));
-  const Inside rows =
-      inside(lowering_.rows, range.row_begin, Lowering::stored(lowering_.rows, range.row_end - range.row_begin));
-  const Inside columns = inside(lowering_.columns, range.column_begin,
-                                Lowering::stored(lowering_.columns, range.column_end - range.column_begin));
-  columns_ = columns.stored;
+  const Lowering& l = lowering_;
+  const Inside rows = inside(l.rows, range.row_begin, Lowering::stored(l.rows, range.row_end - range.row_begin));
+  const Inside columns =
+      inside(l.columns, range.column_begin, Lowering::stored(l.columns, range.column_end - range.column_begin));
+  if (can_stay(rows, columns)) {
+    first_ = x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch;
+    pixel_bytes_ = columns.step * l.pixel_pitch;
+    row_bytes_ = rows.step * l.columns.input * l.pixel_pitch;
+    return;
+  }
+  reserve(band_elements(l, range));
+  first_ = memory_.data();
+  pixel_bytes_ = l.pixel_pitch * leaves_.x_bytes;
+  row_bytes_ = columns.stored * pixel_bytes_;
   std::byte* const to = leaves_.x_bytes == 1 ? memory_.data() : line_.data();
   if (rows.begin < rows.end && columns.begin < columns.end) {
     if (layout_ == ImageLayout::channels_last) {
@@ -66,7 +83,7 @@ void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRang
   }
   fill_padding(rows, columns, to);
   if (leaves_.x_bytes == 1) return;
-  leaves_.widen(reinterpret_cast<const std::uint8_t*>(to), rows.stored * columns.stored * lowering_.pixel_pitch, 0,
+  leaves_.widen(reinterpret_cast<const std::uint8_t*>(to), rows.stored * columns.stored * l.pixel_pitch, 0,
                 static_cast<std::int16_t>(x_zero_point_byte(operands_)),
                 reinterpret_cast<std::int16_t*>(memory_.data()));
 }

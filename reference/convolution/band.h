@@ -18,21 +18,17 @@ class Band {
   /// The arguments must outlive this.
   Band(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionLeaves& leaves,
        ImageLayout layout)
-      : operands_(operands),
-        lowering_(lowering),
-        leaves_(leaves),
-        layout_(layout),
-        pixel_bytes_(lowering.pixel_pitch * leaves.x_bytes) {}
+      : operands_(operands), lowering_(lowering), leaves_(leaves), layout_(layout) {}
 
-  /// Packs the input under the windows of `range` from one image. Reads nothing outside x, in which
-  /// the image begins at `image`.
+  /// Packs the input under the windows of `range` from one image, or finds that it can be used where it
+  /// is. Reads nothing outside x, in which the image begins at `image`.
   void load(std::span<const std::byte> x, std::int64_t image, const BandRange& range);
 
   /// The first pixel of a stored row.
-  [[nodiscard]] const std::byte* row(std::int64_t row) const { return memory_.data() + row * row_bytes(); }
+  [[nodiscard]] const std::byte* row(std::int64_t row) const { return first_ + row * row_bytes_; }
   [[nodiscard]] std::int64_t pixel_bytes() const { return pixel_bytes_; }
   /// Bytes from a pixel to the one below it.
-  [[nodiscard]] std::int64_t row_bytes() const { return columns_ * pixel_bytes_; }
+  [[nodiscard]] std::int64_t row_bytes() const { return row_bytes_; }
 
  private:
   // Of `stored` rows or columns, [begin, end) lie in the input, the first at input row or column `from`.
@@ -44,6 +40,7 @@ class Band {
     std::int64_t step;  // in the input, from one stored to the next
   };
 
+  [[nodiscard]] bool can_stay(const Inside& rows, const Inside& columns) const;
   void reserve(std::int64_t elements);
   [[nodiscard]] static Inside inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored);
   void fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const;
@@ -59,10 +56,12 @@ class Band {
   const Lowering& lowering_;
   const ConvolutionLeaves& leaves_;
   ImageLayout layout_;
-  std::int64_t pixel_bytes_;
-  std::int64_t columns_ = 0;  // stored, of the range loaded last
-  AlignedMemory memory_;      // grows with the largest range
-  AlignedMemory line_;        // one row of bytes before they are widened
+  // Of the range loaded last.
+  const std::byte* first_ = nullptr;
+  std::int64_t pixel_bytes_ = 0;
+  std::int64_t row_bytes_ = 0;
+  AlignedMemory memory_;  // grows with the largest range
+  AlignedMemory line_;    // one row of bytes before they are widened
 };
 
 }  // namespace qconform::reference

@@ -4,7 +4,6 @@
 //   interleave(const std::byte* const* taps, Vector* out)  the taps of each channel next to each other,
 //                                                   interleaved within 128 bits
 //   separate(Vector* sums)                          from the order of interleave to that of channels
-//   add(Vector, Vector)
 #pragma once
 
 #include "reference/convolution/panel_product.h"
@@ -19,7 +18,7 @@ inline void multiply_depthwise_position(const DepthwiseProduct* c, int groups, W
   constexpr int V = Isa::kBlockVectors;
   typename Isa::Vector acc[V];
 #pragma GCC unroll 4
-  for (int v = 0; v < V; ++v) acc[v] = Isa::zero();
+  for (int v = 0; v < V; ++v) acc[v] = Isa::load(c->start + v * Isa::kLanes);
 #pragma GCC unroll 5
   for (int group = 0; group < groups; ++group) {
     const std::byte* taps[Isa::kTaps];
@@ -32,9 +31,7 @@ inline void multiply_depthwise_position(const DepthwiseProduct* c, int groups, W
   }
   Isa::separate(acc);
 #pragma GCC unroll 4
-  for (int v = 0; v < V; ++v) {
-    Isa::store(sums + v * Isa::kLanes, Isa::add(acc[v], Isa::load(c->start + v * Isa::kLanes)));
-  }
+  for (int v = 0; v < V; ++v) Isa::store(sums + v * Isa::kLanes, acc[v]);
 }
 
 // 3x3 kernels keep their weights in registers where these suffice.

@@ -84,7 +84,7 @@ void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const W
   }
   const std::int64_t bias = operands.bias.empty() ? 0 : operands.bias[static_cast<std::size_t>(channel)];
   const std::int64_t x_zero_point = leaves_.x_bytes == 1 ? x_zero_point_byte(operands) : 0;
-  start_[static_cast<std::size_t>(panel.first_lane + index)] = wrap_to_int32(bias - x_zero_point * sum);
+  start_[static_cast<std::size_t>(panel.first_lane + lane)] = wrap_to_int32(bias - x_zero_point * sum);
 }
 
 }  // namespace qconform::reference

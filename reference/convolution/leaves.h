@@ -45,8 +45,8 @@ struct PanelProduct {
   int vectors;    ///< channels / lanes, in [1, max_vectors]
 };
 
-/// sums[p][m] = start[m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a block of
-/// channels. The weights are [groups][lane][group], where the lane of channel 4 * (V * i + j) + k is
+/// sums[p][m] = start[lane of m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a
+/// block of channels. The weights are [groups][lane][group], where the lane of channel 4 * (V * i + j) + k is
 /// lanes * j + 4 * i + k, V = channels / lanes: the order that interleaving the taps within 128 bits gives.
 struct DepthwiseProduct {
   const std::byte* const* rows;     ///< for each position: where its taps are counted from
@@ -54,7 +54,7 @@ struct DepthwiseProduct {
   const std::int64_t* tap_offsets;  ///< [groups][group]: bytes to each tap
   int groups;
   const std::byte* w;
-  const std::int32_t* start;  ///< by channel
+  const std::int32_t* start;  ///< by lane, as the weights
   std::int32_t* sums;         ///< [positions][channels]
   int positions;              ///< in [1, kTilePositions]
 };

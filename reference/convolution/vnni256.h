@@ -29,8 +29,6 @@ struct Vnni256 {
 
   static constexpr int kTaps = 4;
   static constexpr int kBlockVectors = 4;
-  static Vector zero() { return _mm256_setzero_si256(); }
-  static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
   static void interleave(const std::byte* const* taps, Vector* out) {
     const Vector low01 = _mm256_unpacklo_epi8(load(taps[0]), load(taps[1]));
     const Vector high01 = _mm256_unpackhi_epi8(load(taps[0]), load(taps[1]));

@@ -28,8 +28,6 @@ struct Vnni512 {
 
   static constexpr int kTaps = 4;
   static constexpr int kBlockVectors = 4;
-  static Vector zero() { return _mm512_setzero_si512(); }
-  static Vector add(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
   static void interleave(const std::byte* const* taps, Vector* out) {
     const Vector low01 = _mm512_unpacklo_epi8(load(taps[0]), load(taps[1]));
     const Vector high01 = _mm512_unpackhi_epi8(load(taps[0]), load(taps[1]));

@@ -28,8 +28,6 @@ struct Avx2 {
 
   static constexpr int kTaps = 2;
   static constexpr int kBlockVectors = 2;
-  static Vector zero() { return _mm256_setzero_si256(); }
-  static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
   static void interleave(const std::byte* const* taps, Vector* out) {
     out[0] = _mm256_unpacklo_epi16(load(taps[0]), load(taps[1]));
     out[1] = _mm256_unpackhi_epi16(load(taps[0]), load(taps[1]));

@@ -138,10 +138,17 @@ __m512i narrow(const __m512i* values, const Range& r) {
   return _mm512_permutexvar_epi32(order, bytes);
 }
 
+// A quad is this many positions of these vectors; in one of three vectors the last is there twice.
+template <int vectors>
+constexpr int kPositions = vectors >= 3 ? 1 : kQuad / vectors;
 template <int vectors>
 void store(std::uint8_t* y, std::int64_t y_stride, int positions, __m512i bytes) {
-  if constexpr (vectors == 4) {
+  if (vectors == 4 || (y_stride == vectors * kLanes && positions >= kPositions<vectors> && vectors != 3)) {
     _mm512_storeu_si512(y, bytes);
+    return;
+  }
+  if constexpr (vectors == 4) {
+    return;
   } else if constexpr (vectors == 3) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(bytes));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y + 32), _mm512_extracti32x4_epi32(bytes, 2));
@@ -160,9 +167,6 @@ void store(std::uint8_t* y, std::int64_t y_stride, int positions, __m512i bytes)
   }
 }
 
-// A quad is this many positions of these vectors; in one of three vectors the last is there twice.
-template <int vectors>
-constexpr int kPositions = vectors >= 3 ? 1 : kQuad / vectors;
 template <int vectors>
 constexpr int vector_of(int i) {
   return vectors == 3 ? (i < 3 ? i : 2) : i % vectors;
