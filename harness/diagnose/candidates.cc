@@ -30,7 +30,7 @@ bool is_beyond_domain(const Observation& observation) {
   return false;
 }
 
-bool has_arithmetic_of_its_own(const Candidate& candidate) {
+bool has_arithmetic_of_its_own(const DefectSet& candidate) {
   return std::any_of(candidate.defects.begin(), candidate.defects.end(), [](const Defect* defect) {
     const std::vector<std::string_view> stages = stages_of(*defect);
     return std::find(stages.begin(), stages.end(), "product") != stages.end();
@@ -50,19 +50,19 @@ std::vector<Arithmetic> arithmetics(Op op, const Policy& policy) {
   return all;
 }
 
-std::string Candidate::name() const {
+std::string DefectSet::name() const {
   std::string text;
   for (const Defect* defect : defects) text += (text.empty() ? "" : "+") + std::string(defect->id);
   return text;
 }
 
-Model CandidateTest::model_of(const Candidate& candidate, std::size_t arithmetic) const {
+Model CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic) const {
   Model model = arithmetics_[arithmetic].model;
   for (const Defect* defect : candidate.defects) static_cast<void>(model.add(*defect));
   return model;
 }
 
-std::optional<std::uint64_t> CandidateTest::legal_under(const Candidate& candidate, std::size_t arithmetic,
+std::optional<std::uint64_t> CandidateTest::legal_under(const DefectSet& candidate, std::size_t arithmetic,
                                                         std::span<const Observation* const> evidence,
                                                         std::uint64_t at_most) const {
   const Model model = model_of(candidate, arithmetic);
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> CandidateTest::legal_under(const Candidate& candida
 }
 
 // First the policy's own arithmetic. The others come into question only where it is off by a step.
-bool CandidateTest::fits(Candidate& candidate, std::span<const Observation* const> evidence) const {
+bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* const> evidence) const {
   const Model model = model_of(candidate, candidate.arithmetic);
   const std::size_t choices = has_arithmetic_of_its_own(candidate) ? 1 : arithmetics_.size();
   bool is_exact = true;
@@ -104,14 +104,14 @@ bool CandidateTest::fits(Candidate& candidate, std::span<const Observation* cons
   return false;
 }
 
-std::vector<Candidate> single_candidates(std::span<const Defect* const> defects) {
-  std::vector<Candidate> all;
+std::vector<DefectSet> single_candidates(std::span<const Defect* const> defects) {
+  std::vector<DefectSet> all;
   for (const Defect* defect : defects) all.push_back({{defect}});
   return all;
 }
 
-std::vector<Candidate> pair_candidates(std::span<const Defect* const> defects) {
-  std::vector<Candidate> all;
+std::vector<DefectSet> pair_candidates(std::span<const Defect* const> defects) {
+  std::vector<DefectSet> all;
   for (std::size_t i = 0; i < defects.size(); ++i) {
     for (std::size_t j = i + 1; j < defects.size(); ++j) {
       if (pair_of(*defects[i], *defects[j])) all.push_back({{defects[i], defects[j]}});

@@ -26,7 +26,7 @@ struct Arithmetic {
 [[nodiscard]] std::vector<Arithmetic> arithmetics(Op op, const Policy& policy);
 
 /// Defects that a backend may have, all at once.
-struct Candidate {
+struct DefectSet {
   std::vector<const Defect*> defects;
   std::size_t arithmetic = 0;  ///< the one under which they fit best
   /// Elements in which backend and model differ although the defects do not show there: legal values by
@@ -43,16 +43,16 @@ class CandidateTest {
   CandidateTest(Op op, const Policy& policy) : arithmetics_(arithmetics(op, policy)) {}
 
   [[nodiscard]] const std::vector<Arithmetic>& known_arithmetics() const { return arithmetics_; }
-  [[nodiscard]] Model model_of(const Candidate& candidate) const { return model_of(candidate, candidate.arithmetic); }
+  [[nodiscard]] Model model_of(const DefectSet& candidate) const { return model_of(candidate, candidate.arithmetic); }
 
   /// Whether the defects reproduce every element of every observation, under one arithmetic if there is
   /// one. Sets `arithmetic` and `legal`.
-  [[nodiscard]] bool fits(Candidate& candidate, std::span<const Observation* const> evidence) const;
+  [[nodiscard]] bool fits(DefectSet& candidate, std::span<const Observation* const> evidence) const;
 
  private:
-  [[nodiscard]] Model model_of(const Candidate& candidate, std::size_t arithmetic) const;
+  [[nodiscard]] Model model_of(const DefectSet& candidate, std::size_t arithmetic) const;
   /// The elements that are legal and not reproduced; nothing where an observation contradicts.
-  [[nodiscard]] std::optional<std::uint64_t> legal_under(const Candidate& candidate, std::size_t arithmetic,
+  [[nodiscard]] std::optional<std::uint64_t> legal_under(const DefectSet& candidate, std::size_t arithmetic,
                                                          std::span<const Observation* const> evidence,
                                                          std::uint64_t at_most) const;
 
@@ -60,9 +60,9 @@ class CandidateTest {
 };
 
 /// Each defect of the list by itself.
-[[nodiscard]] std::vector<Candidate> single_candidates(std::span<const Defect* const> defects);
+[[nodiscard]] std::vector<DefectSet> single_candidates(std::span<const Defect* const> defects);
 /// Every two of them that combine.
-[[nodiscard]] std::vector<Candidate> pair_candidates(std::span<const Defect* const> defects);
+[[nodiscard]] std::vector<DefectSet> pair_candidates(std::span<const Defect* const> defects);
 
 /// The observations, those first that contradict wrong candidates at the least expense: failures, then
 /// by their work.

@@ -122,10 +122,10 @@ class Search {
                                                     [](const auto& observation) { return observation->is_failure(); }));
   }
 
-  std::vector<Candidate> fitting(std::vector<Candidate> candidates) const {
+  std::vector<DefectSet> fitting(std::vector<DefectSet> candidates) const {
     const std::vector<const Observation*> ordered = in_testing_order(evidence_);
-    std::vector<Candidate> result;
-    for (Candidate& candidate : candidates) {
+    std::vector<DefectSet> result;
+    for (DefectSet& candidate : candidates) {
       if (test_.fits(candidate, ordered)) result.push_back(std::move(candidate));
     }
     return result;
@@ -136,8 +136,8 @@ class Search {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return false;
     std::optional<std::optional<Tensor>> first;
-    for (const std::vector<Candidate>* list : {&fitting_, &rivals_}) {
-      for (const Candidate& candidate : *list) {
+    for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
+      for (const DefectSet& candidate : *list) {
         std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
         if (first && *first != answer) return true;
         if (!first) first = std::move(answer);
@@ -146,10 +146,10 @@ class Search {
     return false;
   }
 
-  void eliminate(std::vector<Candidate>& list, const Observation& observation) {
+  void eliminate(std::vector<DefectSet>& list, const Observation& observation) {
     const Observation* const newest[] = {&observation};
     std::vector<const Observation*> ordered;
-    std::erase_if(list, [&](Candidate& candidate) {
+    std::erase_if(list, [&](DefectSet& candidate) {
       const std::uint64_t legal = candidate.legal;
       const std::size_t arithmetic = candidate.arithmetic;
       if (test_.fits(candidate, newest) && candidate.arithmetic == arithmetic && candidate.legal == 0) {
@@ -164,13 +164,13 @@ class Search {
   // At what sets apart defects that some of the candidates have and others lack; at all of their defects
   // while few cases fail.
   void aim_apart() {
-    std::vector<const Candidate*> all;
-    for (const std::vector<Candidate>* list : {&fitting_, &rivals_}) {
-      for (const Candidate& candidate : *list) all.push_back(&candidate);
+    std::vector<const DefectSet*> all;
+    for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
+      for (const DefectSet& candidate : *list) all.push_back(&candidate);
     }
     std::vector<Hazard> hazards;
     for (const Defect* defect : known_) {
-      const auto has_it = [&](const Candidate* candidate) {
+      const auto has_it = [&](const DefectSet* candidate) {
         return std::find(candidate->defects.begin(), candidate->defects.end(), defect) != candidate->defects.end();
       };
       const auto with = std::count_if(all.begin(), all.end(), has_it);
@@ -211,9 +211,9 @@ class Search {
     }
     // Those that reproduce every byte come before those that leave legal elements aside.
     std::stable_sort(fitting_.begin(), fitting_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.legal < b.legal; });
+                     [](const DefectSet& a, const DefectSet& b) { return a.legal < b.legal; });
     const bool is_exact = fitting_.front().legal == 0;
-    if (is_exact) std::erase_if(fitting_, [](const Candidate& candidate) { return candidate.legal != 0; });
+    if (is_exact) std::erase_if(fitting_, [](const DefectSet& candidate) { return candidate.legal != 0; });
     const bool is_certain = is_exact && failing() >= kFewestFailing;
     result.status = !is_certain ? Status::partial : fitting_.size() == 1 ? Status::explained : Status::ambiguous;
     result.candidates = std::move(fitting_);
@@ -222,12 +222,12 @@ class Search {
   }
 
   struct Score {
-    Candidate candidate;
+    DefectSet candidate;
     double share;
   };
 
   // Wrong elements explained less those made wrong, in parts of the wrong ones.
-  [[nodiscard]] double share_of(const Candidate& candidate, std::uint64_t wrong) const {
+  [[nodiscard]] double share_of(const DefectSet& candidate, std::uint64_t wrong) const {
     const Model model = test_.model_of(candidate);
     double gained = 0;
     for (const auto& observation : evidence_) {
@@ -238,11 +238,11 @@ class Search {
     return gained / static_cast<double>(std::max<std::uint64_t>(wrong, 1));
   }
 
-  [[nodiscard]] std::vector<Score> scored(std::vector<Candidate> candidates) const {
+  [[nodiscard]] std::vector<Score> scored(std::vector<DefectSet> candidates) const {
     std::uint64_t wrong = 0;
     for (const auto& observation : evidence_) wrong += observation->wrong_elements();
     std::vector<Score> scores;
-    for (Candidate& candidate : candidates) {
+    for (DefectSet& candidate : candidates) {
       const double share = share_of(candidate, wrong);
       scores.push_back({std::move(candidate), share});
     }
@@ -251,22 +251,22 @@ class Search {
   }
 
   // Those that reproduce every element of the case in question.
-  [[nodiscard]] std::vector<Candidate> reproducing_case(std::vector<Candidate> candidates) const {
+  [[nodiscard]] std::vector<DefectSet> reproducing_case(std::vector<DefectSet> candidates) const {
     const Observation* const first[] = {evidence_.front().get()};
-    std::erase_if(candidates, [&](Candidate& candidate) { return !test_.fits(candidate, first); });
+    std::erase_if(candidates, [&](DefectSet& candidate) { return !test_.fits(candidate, first); });
     return candidates;
   }
 
   // The best of those that explain more than they contradict.
-  [[nodiscard]] std::vector<Candidate> best_of(std::vector<Candidate> candidates) const {
+  [[nodiscard]] std::vector<DefectSet> best_of(std::vector<DefectSet> candidates) const {
     if (candidates.size() > kMostCompared) candidates.resize(kMostCompared);
     std::vector<Score> scores = scored(std::move(candidates));
     if (scores.empty() || scores.front().share <= 0) return {};
     return {std::move(scores.front().candidate)};
   }
 
-  [[nodiscard]] std::vector<Candidate> nearest() const {
-    std::vector<Candidate> single = best_of(reproducing_case(single_candidates(known_)));
+  [[nodiscard]] std::vector<DefectSet> nearest() const {
+    std::vector<DefectSet> single = best_of(reproducing_case(single_candidates(known_)));
     if (!single.empty()) return single;
     std::vector<Score> singles = scored(single_candidates(known_));
     if (singles.empty()) return {};
@@ -303,7 +303,7 @@ class Search {
   }
 
   void support(Explanation& result) const {
-    const Candidate& best = result.candidates.front();
+    const DefectSet& best = result.candidates.front();
     const Model model = test_.model_of(best);
     result.arithmetic = test_.known_arithmetics()[best.arithmetic].name;
     for (const auto& observation : evidence_) {
@@ -326,8 +326,8 @@ class Search {
   std::vector<const Defect*> known_;
   Evidence evidence_;
   std::uint64_t generated_ = 0;
-  std::vector<Candidate> fitting_;  // of the smallest size that fits at all
-  std::vector<Candidate> rivals_;   // pairs, where single defects fit
+  std::vector<DefectSet> fitting_;  // of the smallest size that fits at all
+  std::vector<DefectSet> rivals_;   // pairs, where single defects fit
 };
 
 }  // namespace
@@ -346,7 +346,7 @@ std::string Explanation::signature() const {
   if (status == Status::partial && support.reproduces_case) return "partial:" + candidates.front().name();
   if (status != Status::explained && status != Status::ambiguous) return "unexplained:" + std::string(place().id);
   std::vector<std::string> names;
-  for (const Candidate& candidate : candidates) names.push_back(candidate.name());
+  for (const DefectSet& candidate : candidates) names.push_back(candidate.name());
   std::sort(names.begin(), names.end());
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : "|") + name;

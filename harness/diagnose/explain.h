@@ -38,7 +38,7 @@ struct Support {
   std::uint64_t reproduced_cases = 0;
   std::uint64_t explained = 0;   ///< wrong elements that it reproduces
   std::uint64_t broken = 0;      ///< elements that are right or legal, where it computes something else
-  std::uint64_t legal = 0;       ///< elements that it need not reproduce: Candidate::legal
+  std::uint64_t legal = 0;       ///< elements that it need not reproduce: DefectSet::legal
   bool reproduces_case = false;  ///< the case in question, every element
 };
 
@@ -46,10 +46,10 @@ struct Explanation {
   Status status = Status::unexplained;
   Op op = Op::qlinear_conv;
   /// The best one first: one where explained, the nearest one where partial, none where unexplained.
-  std::vector<Candidate> candidates;
+  std::vector<DefectSet> candidates;
   std::string arithmetic;  ///< of QLinearConv's scaled value under the first candidate, "ort-f32"
   /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
-  std::vector<Candidate> not_excluded;
+  std::vector<DefectSet> not_excluded;
   Support support;
   Pattern pattern;           ///< of the wrong elements of all cases
   Pattern pattern_of_case;   ///< of the case in question alone

@@ -37,9 +37,9 @@ bool compute_the_same(const Model& a, const Model& b, Op op, const TrialOptions&
   return true;
 }
 
-bool lists(const std::vector<Candidate>& candidates, const Plant& plant) {
+bool lists(const std::vector<DefectSet>& candidates, const Plant& plant) {
   return std::any_of(candidates.begin(), candidates.end(),
-                     [&](const Candidate& candidate) { return candidate.defects == plant.defects; });
+                     [&](const DefectSet& candidate) { return candidate.defects == plant.defects; });
 }
 
 Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOptions& options) {

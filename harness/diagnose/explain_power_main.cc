@@ -31,7 +31,7 @@ class Measurement {
     ++grades_[trial.grade];
     seconds_.push_back(e.seconds);
     std::string rivals;
-    for (const Candidate& rival : e.not_excluded) rivals += " " + rival.name();
+    for (const DefectSet& rival : e.not_excluded) rivals += " " + rival.name();
     fmt::print(
         "{:<60} {:<11} {:5.2f} s  {} by {}; {}/{} cases, {} failing, {} of {} wrong; {}; in {}; not excluded:{}\n",
         trial.plant.name(), name_of(trial.grade), e.seconds, e.candidates.empty() ? "-" : e.candidates.front().name(),

@@ -12,8 +12,8 @@
 namespace qconform::report {
 namespace {
 
-using diagnose::Candidate;
 using diagnose::Defect;
+using diagnose::DefectSet;
 using diagnose::ErrorDistribution;
 using diagnose::Explanation;
 using diagnose::Pattern;
@@ -35,9 +35,9 @@ std::string defect_lines(const Defect& defect) {
          line("  known from", std::string(defect.evidence));
 }
 
-std::string names(const std::vector<Candidate>& candidates, const char* separator) {
+std::string names(const std::vector<DefectSet>& candidates, const char* separator) {
   std::vector<std::string> all;
-  for (const Candidate& candidate : candidates) all.push_back(candidate.name());
+  for (const DefectSet& candidate : candidates) all.push_back(candidate.name());
   return fmt::format("{}", fmt::join(all, separator));
 }
 
@@ -83,7 +83,7 @@ std::string verdict_line(const Explanation& e) {
 
 std::string explanation_lines(const Explanation& e) {
   std::string text = verdict_line(e);
-  for (const Candidate& candidate : e.candidates) {
+  for (const DefectSet& candidate : e.candidates) {
     for (const Defect* defect : candidate.defects) text += defect_lines(*defect);
   }
   if (!e.candidates.empty()) text += line("support", support_text(e.support));
@@ -100,7 +100,7 @@ std::string explanation_lines(const Explanation& e) {
          line("looked at", fmt::format("{} in {}", plural(e.support.cases, "case"), duration(e.seconds)));
 }
 
-Json candidate_json(const Candidate& candidate) {
+Json candidate_json(const DefectSet& candidate) {
   Json defects = Json::array();
   for (const Defect* defect : candidate.defects) {
     defects.push_back({{"id", defect->id},
@@ -113,9 +113,9 @@ Json candidate_json(const Candidate& candidate) {
   return defects;
 }
 
-Json candidates_json(const std::vector<Candidate>& candidates) {
+Json candidates_json(const std::vector<DefectSet>& candidates) {
   Json list = Json::array();
-  for (const Candidate& candidate : candidates) list.push_back(candidate_json(candidate));
+  for (const DefectSet& candidate : candidates) list.push_back(candidate_json(candidate));
   return list;
 }
 
