@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "harness/operators/case_text.h"
 
 namespace qconform::report {
@@ -23,26 +26,50 @@ class Painter {
   bool colour_;
 };
 
-// What was left aside, by what stands before the colon of its reason: "not quantized 811 (156 kinds)". A
-// reason that is the only one goes without its number where the total stands beside it.
-std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false) {
-  struct Group {
-    std::uint64_t count = 0;
-    std::size_t kinds = 0;
-  };
-  std::map<std::string, Group> groups;
+// Reasons are other people's sentences: what is cut off here stands in the report.
+std::string shortened(const std::string& reason) {
+  constexpr std::size_t kLongest = 60;
+  return reason.size() <= kLongest ? reason : reason.substr(0, kLongest) + "...";
+}
+
+struct ReasonGroup {
+  std::string reason;
+  std::uint64_t count = 0;
+  std::size_t kinds = 0;
+};
+
+// By what stands before the colon of a reason, the most frequent first.
+std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& counts) {
+  std::map<std::string, ReasonGroup> by_start;
   for (const auto& [reason, count] : counts) {
-    Group& group = groups[reason.substr(0, reason.find(": "))];
+    const std::string start = reason.substr(0, reason.find(": "));
+    ReasonGroup& group = by_start[start];
+    group.reason = start;
     group.count += count;
     ++group.kinds;
   }
+  std::vector<ReasonGroup> groups;
+  for (auto& [start, group] : by_start) groups.push_back(std::move(group));
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const ReasonGroup& a, const ReasonGroup& b) { return a.count > b.count; });
+  return groups;
+}
+
+// What was left aside: "not quantized 811 (156 kinds)", and the number of what is too rare to be listed. A
+// reason that is the only one goes without its number where the total stands beside it.
+std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false) {
+  constexpr std::size_t kMost = 4;
+  const std::vector<ReasonGroup> groups = grouped(counts);
   std::string text;
-  for (const auto& [reason, group] : groups) {
-    text += (text.empty() ? "" : ", ") + reason;
-    if (groups.size() > 1 || !is_total_known) text += " " + with_thousands(group.count);
-    if (group.kinds > 1) text += fmt::format(" ({} kinds)", group.kinds);
+  for (std::size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
+    text += (text.empty() ? "" : ", ") + shortened(groups[i].reason);
+    if (groups.size() > 1 || !is_total_known) text += " " + with_thousands(groups[i].count);
+    if (groups[i].kinds > 1) text += fmt::format(" ({} kinds)", groups[i].kinds);
   }
-  return text;
+  if (groups.size() <= kMost) return text;
+  std::uint64_t rest = 0;
+  for (std::size_t i = kMost; i < groups.size(); ++i) rest += groups[i].count;
+  return text + fmt::format(", {} for {} other reasons", with_thousands(rest), groups.size() - kMost);
 }
 
 // "sweep: 4,213 cases cover 182,340 of 182,340 feasible triples (strength 3)", and a line for each model.
