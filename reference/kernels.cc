@@ -3,22 +3,12 @@
 #include "reference/conv_integer/blocked.h"
 #include "reference/cpu/cpu.h"
 #include "reference/dequantize_linear/vectorized.h"
+#include "reference/kernel_tables.h"
 #include "reference/qlinear_conv/blocked.h"
 #include "reference/quantize_linear/vectorized.h"
 #include "reference/scalar_kernels.h"
 
 namespace qconform::reference {
-
-// The tables that the ISA files define.
-#define QCONFORM_REFERENCE_KERNELS(name, description)
-#define QCONFORM_KERNELS(name, description, available, convolution, elementwise) \
-  extern const ConvolutionLeaves convolution_leaves_##convolution;               \
-  extern const RequantizeLeaves requantize_leaves_##elementwise;                 \
-  extern const QuantizeLeaves quantize_leaves_##elementwise;                     \
-  extern const DequantizeLeaves dequantize_leaves_##elementwise;
-#include "reference/kernels.inc"
-#undef QCONFORM_REFERENCE_KERNELS
-#undef QCONFORM_KERNELS
 
 namespace {
 

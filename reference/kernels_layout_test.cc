@@ -13,11 +13,9 @@ namespace qconform::reference {
 namespace {
 
 using testing::GuardedMemory;
+using testing::kCapacity;
+using testing::kProfiles;
 using testing::Random;
-
-constexpr std::size_t kCapacity = std::size_t{1} << 20;
-constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
-                                         RoundingProfile::onnx_reference};
 
 // From [batch, channels, positions] to [batch, positions, channels].
 std::vector<std::byte> channels_last(const std::vector<std::byte>& from, std::int64_t channels,

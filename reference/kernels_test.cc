@@ -21,11 +21,9 @@ namespace qconform::reference {
 namespace {
 
 using testing::GuardedMemory;
+using testing::kCapacity;
+using testing::kProfiles;
 using testing::Random;
-
-constexpr std::size_t kCapacity = std::size_t{1} << 20;
-constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
-                                         RoundingProfile::onnx_reference};
 
 std::vector<std::byte> bytes_of(const void* data, std::size_t size) {
   const auto* const begin = static_cast<const std::byte*>(data);

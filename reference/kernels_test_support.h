@@ -12,6 +12,12 @@
 
 namespace qconform::reference::testing {
 
+/// Bytes of the largest tensor of a random node.
+inline constexpr std::size_t kCapacity = std::size_t{1} << 20;
+
+inline constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
+                                                RoundingProfile::onnx_reference};
+
 /// Reproducible on every machine (SplitMix64); std:: distributions are not.
 class Random {
  public:

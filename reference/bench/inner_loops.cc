@@ -8,23 +8,10 @@
 #include <vector>
 
 #include "reference/convolution/aligned_memory.h"
-#include "reference/convolution/leaves.h"
 #include "reference/cpu/cpu.h"
-#include "reference/dequantize_linear/leaves.h"
-#include "reference/numerics/requantize_fast.h"
-#include "reference/quantize_linear/leaves.h"
+#include "reference/kernel_tables.h"
 
 namespace qconform::reference {
-
-#define QCONFORM_REFERENCE_KERNELS(name, description)
-#define QCONFORM_KERNELS(name, description, available, convolution, elementwise) \
-  extern const ConvolutionLeaves convolution_leaves_##convolution;               \
-  extern const RequantizeLeaves requantize_leaves_##elementwise;                 \
-  extern const QuantizeLeaves quantize_leaves_##elementwise;                     \
-  extern const DequantizeLeaves dequantize_leaves_##elementwise;
-#include "reference/kernels.inc"
-#undef QCONFORM_REFERENCE_KERNELS
-#undef QCONFORM_KERNELS
 
 namespace {
 

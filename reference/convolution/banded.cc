@@ -1,9 +1,8 @@
 #include <memory>
 #include <vector>
 
+#include "reference/convolution/band_path.h"
 #include "reference/convolution/band_tiles.h"
-#include "reference/convolution/path.h"
-#include "reference/cpu/pool.h"
 
 namespace qconform::reference {
 namespace {
@@ -88,37 +87,13 @@ class BandRun {
   alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
 };
 
-class BandedPath final : public ConvolutionPath {
- public:
-  BandedPath(const ConvolutionSetup& setup, const Lowering& lowering, std::span<const std::byte> w)
-      : setup_(setup), lowering_(lowering), weights_(setup.operands, w, setup.leaves, lowering.runs()) {}
-
-  void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const override {
-    const std::int64_t images = setup_.operands.geometry.batch;
-    const auto panels = static_cast<std::int64_t>(weights_.panels(0).size());
-    const BandWork work = divide_work(lowering_, setup_.leaves, images, threads, panels);
-    for_each_band(
-        work, images, threads, [this] { return runs_.borrow([this] { return make_run(); }); }, x, writer);
-  }
-
-  [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_.panels(); }
-
- private:
-  [[nodiscard]] std::unique_ptr<BandRun> make_run() const {
-    return std::make_unique<BandRun>(setup_, lowering_, weights_);
-  }
-
-  const ConvolutionSetup& setup_;
-  Lowering lowering_;
-  PackedWeights weights_;
-  mutable Pool<BandRun> runs_;
-};
-
 }  // namespace
 
 std::unique_ptr<ConvolutionPath> make_banded_path(const ConvolutionSetup& setup, const Lowering& lowering,
                                                   std::span<const std::byte> w) {
-  return std::make_unique<BandedPath>(setup, lowering, w);
+  auto weights = std::make_unique<PackedWeights>(setup.operands, w, setup.leaves, lowering.runs());
+  const std::size_t panels = weights->panels(0).size();
+  return std::make_unique<BandPath<BandRun, PackedWeights>>(setup, lowering, std::move(weights), panels);
 }
 
 }  // namespace qconform::reference

@@ -1,10 +1,9 @@
 #include <memory>
 #include <vector>
 
+#include "reference/convolution/band_path.h"
 #include "reference/convolution/band_tiles.h"
 #include "reference/convolution/depthwise_weights.h"
-#include "reference/convolution/path.h"
-#include "reference/cpu/pool.h"
 
 namespace qconform::reference {
 namespace {
@@ -63,37 +62,13 @@ class DepthwiseRun {
   alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
 };
 
-class DepthwisePath final : public ConvolutionPath {
- public:
-  DepthwisePath(const ConvolutionSetup& setup, const Lowering& lowering, std::span<const std::byte> w)
-      : setup_(setup), lowering_(lowering), weights_(setup.operands, w, setup.leaves) {}
-
-  void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const override {
-    const std::int64_t images = setup_.operands.geometry.batch;
-    const auto panels = static_cast<std::int64_t>(weights_.panels().size());
-    const BandWork work = divide_work(lowering_, setup_.leaves, images, threads, panels);
-    for_each_band(
-        work, images, threads, [this] { return runs_.borrow([this] { return make_run(); }); }, x, writer);
-  }
-
-  [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_.panels(); }
-
- private:
-  [[nodiscard]] std::unique_ptr<DepthwiseRun> make_run() const {
-    return std::make_unique<DepthwiseRun>(setup_, lowering_, weights_);
-  }
-
-  const ConvolutionSetup& setup_;
-  Lowering lowering_;
-  DepthwiseWeights weights_;
-  mutable Pool<DepthwiseRun> runs_;
-};
-
 }  // namespace
 
 std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup, const Lowering& lowering,
                                                      std::span<const std::byte> w) {
-  return std::make_unique<DepthwisePath>(setup, lowering, w);
+  auto weights = std::make_unique<DepthwiseWeights>(setup.operands, w, setup.leaves);
+  const std::size_t panels = weights->panels().size();
+  return std::make_unique<BandPath<DepthwiseRun, DepthwiseWeights>>(setup, lowering, std::move(weights), panels);
 }
 
 }  // namespace qconform::reference

@@ -5,26 +5,13 @@
 #include <immintrin.h>
 
 #include "reference/convolution/depthwise_product.h"
+#include "reference/convolution/words256.h"
 
 namespace qconform::reference {
 namespace {
 
 template <typename Dot>
-struct Vnni256 {
-  using Vector = __m256i;
-  using Weights = Vector;
-  static constexpr int kLanes = 8;
-  // 12 sums, with the weights and an x in 16 registers.
-  static constexpr int kRows[3] = {0, 12, 6};
-
-  static Vector load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
-  static void store(void* to, Vector value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
-  static Weights weights(const std::byte* from) { return load(from); }
-  static Vector broadcast(const std::byte* from) {
-    std::int32_t bits;
-    __builtin_memcpy(&bits, from, sizeof bits);
-    return _mm256_set1_epi32(bits);
-  }
+struct Vnni256 : Words256 {
   static Vector multiply_add(Vector sums, Vector x, Vector w) { return Dot::apply(sums, x, w); }
 
   static constexpr int kTaps = 4;

@@ -3,25 +3,12 @@
 #include <immintrin.h>
 
 #include "reference/convolution/depthwise_product.h"
+#include "reference/convolution/words256.h"
 
 namespace qconform::reference {
 namespace {
 
-struct Avx2 {
-  using Vector = __m256i;
-  using Weights = Vector;
-  static constexpr int kLanes = 8;
-  // 12 sums; the weights, an x and a product take the other registers.
-  static constexpr int kRows[3] = {0, 12, 6};
-
-  static Vector load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
-  static void store(void* to, Vector value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
-  static Weights weights(const std::byte* from) { return load(from); }
-  static Vector broadcast(const std::byte* from) {
-    std::int32_t bits;
-    __builtin_memcpy(&bits, from, sizeof bits);
-    return _mm256_set1_epi32(bits);
-  }
+struct Avx2 : Words256 {
   static Vector multiply_add(Vector sums, Vector x, Vector w) {
     return _mm256_add_epi32(sums, _mm256_madd_epi16(x, w));
   }

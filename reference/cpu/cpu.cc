@@ -58,27 +58,6 @@ bool has_amx() {
   }();
   return available;
 }
-bool has_neon() {
-  return false;
-}
-
-#elif defined(__aarch64__)
-
-bool has_avx2() {
-  return false;
-}
-bool has_avxvnni() {
-  return false;
-}
-bool has_amx() {
-  return false;
-}
-bool has_avx512vnni() {
-  return false;
-}
-bool has_neon() {
-  return (getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0;
-}
 
 #else
 
@@ -88,16 +67,21 @@ bool has_avx2() {
 bool has_avxvnni() {
   return false;
 }
-bool has_amx() {
-  return false;
-}
 bool has_avx512vnni() {
   return false;
 }
-bool has_neon() {
+bool has_amx() {
   return false;
 }
 
 #endif
+
+bool has_neon() {
+#if defined(__aarch64__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0;
+#else
+  return false;
+#endif
+}
 
 }  // namespace qconform::reference::cpu
