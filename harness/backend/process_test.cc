@@ -22,6 +22,8 @@
 namespace qconform::backend {
 namespace {
 
+using qconform::testing::expect_hostile_row;
+using qconform::testing::Hostile;
 using qconform::testing::report_of;
 using qconform::testing::Rows;
 using qconform::testing::TemporaryFolder;
@@ -39,36 +41,15 @@ Result<std::unique_ptr<Backend>> opened(const std::string& command) {
   return backend::select("process:" + command, RoundingProfile::correctly_rounded, {.limits = {kTimeout, kMemory}});
 }
 
-struct Hostile {
-  const char* how;
-  VerdictKind kind;
-  const char* detail;
-  const char* log;
-};
-
-void PrintTo(const Hostile& hostile, std::ostream* out) {
-  *out << hostile.how;
-}
-
 // All other cases are answered rightly, those after the hostile one by another process.
 void expect_told(const Hostile& hostile, const std::string& command) {
   auto backend = opened(command);
   ASSERT_TRUE(backend) << backend.error().text();
-  const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
-  ASSERT_EQ(report.backends.size(), 1U);
-  const BackendResult& result = report.backends[0];
-  EXPECT_EQ(result.cases(), static_cast<std::uint64_t>(Rows::kLast - Rows::kFirst + 1));
-  EXPECT_EQ(result.count(VerdictKind::pass) + result.count(VerdictKind::mistrusted), result.cases() - 1);
-  ASSERT_EQ(report.findings.size(), 1U);
-  const Finding& finding = report.findings[0];
-  EXPECT_EQ(name_of(finding.kind), name_of(hostile.kind)) << finding.verdict.detail;
-  EXPECT_EQ(finding.example.id, "row-" + std::to_string(Rows::kHostile));
-  EXPECT_THAT(finding.verdict.detail, HasSubstr(hostile.detail));
-  EXPECT_THAT(finding.verdict.log, HasSubstr(hostile.log));
+  expect_hostile_row(report_of(std::make_unique<Rows>(), std::move(*backend)), hostile);
 }
 
 std::string test_name(const ::testing::TestParamInfo<Hostile>& test) {
-  std::string name = test.param.how;
+  std::string name = test.param.name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
@@ -76,7 +57,7 @@ std::string test_name(const ::testing::TestParamInfo<Hostile>& test) {
 class HostileProcess : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileProcess, IsToldAsWhatItIsAtTheCaseThatItWas) {
-  expect_told(GetParam(), child(GetParam().how));
+  expect_told(GetParam(), child(GetParam().name));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -99,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 class HostileCommand : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileCommand, IsToldAsWhatItIsAtTheCaseThatItWas) {
-  expect_told(GetParam(), child(std::string(GetParam().how) + " - {}"));
+  expect_told(GetParam(), child(std::string(GetParam().name) + " - {}"));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostileCommand,

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/bench/worker_channel.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
-#include "harness/isolate/worker_channel.h"
 #include "harness/isolate/worker_process.h"
 
 namespace qconform::bench {

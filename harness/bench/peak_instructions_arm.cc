@@ -6,6 +6,7 @@
 #include <array>
 
 #include "harness/bench/peak_instructions.h"
+#include "reference/cpu/cpu.h"
 
 namespace qconform::bench {
 namespace {
@@ -43,9 +44,6 @@ void smmla(std::uint64_t rounds) {
   QCONFORM_LOOP(rounds, QCONFORM_CHAINS(QCONFORM_SMMLA));
 }
 
-bool has_asimd() {
-  return (getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0;
-}
 bool has_dotprod() {
   return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 }
@@ -54,7 +52,7 @@ bool has_i8mm() {
 }
 
 constexpr std::array kInstructions{
-    PeakInstruction{"smlal", has_asimd, smlal, kChains * 4},
+    PeakInstruction{"smlal", reference::cpu::has_neon, smlal, kChains * 4},
     PeakInstruction{"sdot", has_dotprod, sdot, kChains * 16},
     PeakInstruction{"smmla", has_i8mm, smmla, kChains * 32},
 };

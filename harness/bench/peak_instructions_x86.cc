@@ -1,13 +1,10 @@
 #if defined(__x86_64__)
 
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstddef>
 
 #include "harness/bench/peak_instructions.h"
+#include "reference/cpu/cpu.h"
 
 namespace qconform::bench {
 namespace {
@@ -89,47 +86,15 @@ void tdpbusd(std::uint64_t rounds) {
       : "cc");
 }
 
-struct Leaf7 {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-};
-Leaf7 leaf7(unsigned subleaf) {
-  Leaf7 leaf;
-  if (__get_cpuid_count(7, subleaf, &leaf.eax, &leaf.ebx, &leaf.ecx, &leaf.edx) == 0) return {};
-  return leaf;
-}
-
-// The builtin asks CPUID and whether the operating system saves the registers.
-bool has_avx2() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") != 0;
-}
-bool has_avx512bw() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-}
-bool has_avx512vnni() {
-  return has_avx512bw() && __builtin_cpu_supports("avx512vnni") != 0;
-}
-bool has_avxvnni() {
-  return has_avx2() && (leaf7(1).eax & (1U << 4)) != 0;
-}
-// Linux grants the tile registers to a process that asks for them.
-bool has_amx_int8() {
-  constexpr unsigned kTile = 1U << 24;
-  constexpr unsigned kInt8 = 1U << 25;
-  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;
-  if ((leaf7(0).edx & kTile) == 0 || (leaf7(0).edx & kInt8) == 0) return false;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
+using namespace reference::cpu;
 
 constexpr std::array kInstructions{
     PeakInstruction{"vpmaddwd ymm", has_avx2, vpmaddwd_ymm, kChains * 16},
-    PeakInstruction{"vpmaddwd zmm", has_avx512bw, vpmaddwd_zmm, kChains * 32},
+    PeakInstruction{"vpmaddwd zmm", has_avx512vnni, vpmaddwd_zmm, kChains * 32},
     PeakInstruction{"vpdpbusd ymm (VEX)", has_avxvnni, vpdpbusd_vex, kChains * 32},
     PeakInstruction{"vpdpbusd ymm", has_avx512vnni, vpdpbusd_ymm, kChains * 32},
     PeakInstruction{"vpdpbusd zmm", has_avx512vnni, vpdpbusd_zmm, kChains * 64},
-    PeakInstruction{"tdpbusd", has_amx_int8, tdpbusd, kTiles* kTileMacs},
+    PeakInstruction{"tdpbusd", has_amx, tdpbusd, kTiles* kTileMacs},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "harness/isolate/worker_channel.h"
+#include "harness/bench/worker_channel.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 #include "harness/isolate/futex.h"
 
-namespace qconform {
+namespace qconform::bench {
 namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
@@ -80,4 +80,4 @@ WorkerChannel::~WorkerChannel() {
   (void)munmap(bells, sizeof(Doorbells));
 }
 
-}  // namespace qconform
+}  // namespace qconform::bench

@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace qconform {
+namespace qconform::bench {
 
 /// A block that grows and never moves, shared with the processes forked after it was made.
 class SharedBlock {
@@ -62,4 +62,4 @@ struct WorkerChannel {
   Doorbells* bells;  ///< in shared memory
 };
 
-}  // namespace qconform
+}  // namespace qconform::bench

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "harness/cli/output.h"
 #include "harness/core/error.h"
@@ -28,6 +30,11 @@ void when_chosen(CLI::App& command, Action& action, std::shared_ptr<Options> opt
       return code ? *code : report_fault(code.error());
     };
   });
+}
+
+/// The case that a command is about, as its one operand.
+inline void add_case_operand(CLI::App& command, std::string& file) {
+  command.add_option("case", file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
 }
 
 void add_run(CLI::App& app, Action& action);

@@ -65,7 +65,7 @@ void add_explain(CLI::App& app, Action& action) {
       "example: qconform explain build/reports/run/F1.json --backend plugin:build/libmykernel.so\n"
       "The backend is run on further cases, made to tell the explanations apart: docs/explain.md.\n"
       "Exit code: 0 the case does not fail, 1 it fails, explained or not, 2 wrong use or a file that cannot be read.");
-  command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
+  add_case_operand(*command, options->file);
   command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
   command->add_option("--max-cases", options->explain.cases, "Most cases to generate")->capture_default_str();
   command->add_option("--max-seconds", options->explain.seconds, "Most seconds, roughly")

@@ -124,7 +124,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->footer(
       "example: qconform replay build/reports/run/F1.json --backend avx2\n"
       "Exit code: 0 passes, 1 does not, 2 wrong use or a file that cannot be read.");
-  command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
+  add_case_operand(*command, options->file);
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->isolation);

@@ -128,7 +128,7 @@ void add_shrink(CLI::App& app, Action& action) {
       "example: qconform shrink build/reports/run/F1.original.json --backend avx2 -o smallest.json\n"
       "Exit code: 0 the case does not fail, so nothing is written; 1 it fails, and the smallest case found is written; "
       "2 wrong use or a file that cannot be read or written.");
-  command->add_option("case", options->file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
+  add_case_operand(*command, options->file);
   command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
   command->add_option("-o,--out", options->out,
                       "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "

@@ -169,12 +169,18 @@ Case draw_overflow(Rng& rng, const Form& form, const Rivals&) {
   return assemble(rng, form, o, output);
 }
 
-// Values between 2^31 and 2^40 of either sign.
-Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
+// Sixteen sums of eight products each, in the middle of their range.
+Operands draw_short_sums(Rng& rng, const Form& form) {
   Operands o = draw_shapes(form, 16, 8, 1);
   o.x_zero_point = form.x_zero_point ? (form.x == ElementType::int8 ? 0 : 128) : 0;
   o.x = draw_values(rng, form.x, 8, ends_of(form.x).hi, false);
   o.w = draw_values(rng, form.w, elements_of(o.w_shape), ends_of(form.w).hi, false);
+  return o;
+}
+
+// Values between 2^31 and 2^40 of either sign.
+Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
+  const Operands o = draw_short_sums(rng, form);
   Output output;
   output.bias.assign(16, 0);
   const auto exponent = static_cast<int>(rng.between(20, 27));
@@ -186,10 +192,7 @@ Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
 
 // Scales whose product, or one of which, lies below 2^-126; the outputs are ordinary.
 Case draw_subnormals(Rng& rng, const Form& form, const Rivals&) {
-  Operands o = draw_shapes(form, 16, 8, 1);
-  o.x_zero_point = form.x_zero_point ? (form.x == ElementType::int8 ? 0 : 128) : 0;
-  o.x = draw_values(rng, form.x, 8, ends_of(form.x).hi, false);
-  o.w = draw_values(rng, form.w, elements_of(o.w_shape), ends_of(form.w).hi, false);
+  const Operands o = draw_short_sums(rng, form);
   Output output;
   for (int m = 0; m < 16; ++m) output.bias.push_back(rng.between(-2000, 2000));
   switch (rng.below(3)) {

@@ -31,7 +31,9 @@ constexpr bool kEmulated = false;
 // emulator without that.
 constexpr const char* kWhyNotEmulated = "not run when qconform itself is emulated: its workers end too slowly";
 
+using testing::expect_hostile_row;
 using ::testing::HasSubstr;
+using testing::Hostile;
 using testing::report_of;
 using testing::Rows;
 
@@ -51,39 +53,18 @@ Result<std::unique_ptr<Backend>> open_isolated(const std::string& backend, Guard
       {.which = backend::IsolationPolicy::Which::all, .limits = {kTimeout, kMemory, guard}, .threads = threads});
 }
 
-struct Hostile {
-  const char* library;
-  VerdictKind kind;
-  const char* detail;
-  const char* log;
-};
-
-void PrintTo(const Hostile& hostile, std::ostream* out) {
-  *out << hostile.library;
-}
-
 class HostileLibrary : public ::testing::TestWithParam<std::tuple<Hostile, Guard>> {};
 
 TEST_P(HostileLibrary, IsToldAsWhatItIsAtTheCaseThatItWas) {
   if (kEmulated) GTEST_SKIP() << kWhyNotEmulated;
   const auto& [hostile, guard] = GetParam();
   const auto start = std::chrono::steady_clock::now();
-  auto backend = open_isolated("plugin:" + library(hostile.library), guard);
+  auto backend = open_isolated("plugin:" + library(hostile.name), guard);
   ASSERT_TRUE(backend) << backend.error().text();
   const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-  const BackendResult& result = report.backends[0];
-  EXPECT_EQ(result.cases(), static_cast<std::uint64_t>(Rows::kLast - Rows::kFirst + 1)) << "nothing is lost";
-  EXPECT_EQ(result.count(hostile.kind), 1U);
-  EXPECT_EQ(result.count(VerdictKind::pass) + result.count(VerdictKind::mistrusted), result.cases() - 1)
-      << "the other cases' results are what they are alone";
-  ASSERT_EQ(report.findings.size(), 1U);
-  const Finding& finding = report.findings[0];
-  EXPECT_EQ(name_of(finding.kind), name_of(hostile.kind)) << finding.verdict.detail;
-  EXPECT_EQ(finding.example.id, "row-13");
-  EXPECT_THAT(finding.verdict.detail, HasSubstr(hostile.detail));
-  EXPECT_THAT(finding.verdict.log, HasSubstr(hostile.log));
+  expect_hostile_row(report, hostile);
   EXPECT_LT(seconds, 20);
 }
 
@@ -103,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                           Hostile{"flushes", VerdictKind::changed_float_mode, "flush-to-zero", ""}),
         ::testing::Values(Guard::sampled, Guard::full)),
     [](const auto& test) {
-      return std::string(std::get<0>(test.param).library) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
+      return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
 
 // Rows of 13 in its scratch memory are right as long as nobody else computes one.

@@ -70,17 +70,17 @@ TEST(OtherCpus, AnArm64ProgramThatIsNoneIsAnError) {
   EXPECT_THAT(result.output, HasSubstr("/nonexistent is no program"));
 }
 
-struct Hostile {
+struct HostilePlugin {
   const char* library;
   const char* verdict;
   const char* options;
 };
 
-void PrintTo(const Hostile& hostile, std::ostream* out) {
+void PrintTo(const HostilePlugin& hostile, std::ostream* out) {
   *out << hostile.library;
 }
 
-class HostileOnAnotherCpu : public ::testing::TestWithParam<Hostile> {};
+class HostileOnAnotherCpu : public ::testing::TestWithParam<HostilePlugin> {};
 
 TEST_P(HostileOnAnotherCpu, IsToldAsWhatItIs) {
   NEEDS_EMULATOR();
@@ -98,14 +98,14 @@ TEST_P(HostileOnAnotherCpu, IsToldAsWhatItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostileOnAnotherCpu,
-                         ::testing::Values(Hostile{"segfaults", "crashed: signal 11", ""},
-                                           Hostile{"exits", "exited: ", ""},
-                                           Hostile{"loops", "timed-out", "--timeout 0.1"},
-                                           Hostile{"devours", "out-of-memory", "--memory-limit 128"},
-                                           Hostile{"reads_past", "read 1 byte past w", ""},
-                                           Hostile{"writes_before", "wrote 1 byte before the output", ""},
-                                           Hostile{"unwritten", "4 bytes of the output not written", ""},
-                                           Hostile{"flushes", "flush-to-zero", ""}),
+                         ::testing::Values(HostilePlugin{"segfaults", "crashed: signal 11", ""},
+                                           HostilePlugin{"exits", "exited: ", ""},
+                                           HostilePlugin{"loops", "timed-out", "--timeout 0.1"},
+                                           HostilePlugin{"devours", "out-of-memory", "--memory-limit 128"},
+                                           HostilePlugin{"reads_past", "read 1 byte past w", ""},
+                                           HostilePlugin{"writes_before", "wrote 1 byte before the output", ""},
+                                           HostilePlugin{"unwritten", "4 bytes of the output not written", ""},
+                                           HostilePlugin{"flushes", "flush-to-zero", ""}),
                          [](const auto& test) { return std::string(test.param.library); });
 
 }  // namespace

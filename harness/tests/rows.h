@@ -1,9 +1,13 @@
 // A short suite in which one case can be told from the others by the size of x.
 #pragma once
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +43,34 @@ class Rows final : public CaseSource {
  private:
   std::int64_t columns_ = kFirst;
 };
+
+/// How a hostile backend goes wrong, and what must be told of it.
+struct Hostile {
+  const char* name;
+  VerdictKind kind;
+  const char* detail;
+  const char* log;
+};
+
+inline void PrintTo(const Hostile& hostile, std::ostream* out) {
+  *out << hostile.name;
+}
+
+/// The case of kHostile is told as what it is; every other case counts as it does alone.
+inline void expect_hostile_row(const Report& report, const Hostile& hostile) {
+  ASSERT_EQ(report.backends.size(), 1U);
+  const BackendResult& result = report.backends[0];
+  EXPECT_EQ(result.cases(), static_cast<std::uint64_t>(Rows::kLast - Rows::kFirst + 1)) << "nothing is lost";
+  EXPECT_EQ(result.count(hostile.kind), 1U);
+  EXPECT_EQ(result.count(VerdictKind::pass) + result.count(VerdictKind::mistrusted), result.cases() - 1)
+      << "the other cases' results are what they are alone";
+  ASSERT_EQ(report.findings.size(), 1U);
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(name_of(finding.kind), name_of(hostile.kind)) << finding.verdict.detail;
+  EXPECT_EQ(finding.example.id, "row-" + std::to_string(Rows::kHostile));
+  EXPECT_THAT(finding.verdict.detail, ::testing::HasSubstr(hostile.detail));
+  EXPECT_THAT(finding.verdict.log, ::testing::HasSubstr(hostile.log));
+}
 
 /// What becomes of one backend on one source.
 [[nodiscard]] inline Report report_of(std::unique_ptr<CaseSource> source, std::unique_ptr<Backend> backend) {
