@@ -3,15 +3,11 @@
 usage: check_schema.py SCHEMA_FOLDER FOLDER
 """
 
-import copy
-import json
 import pathlib
 import sys
 
-try:
-    from jsonschema import Draft202012Validator
-except ImportError:
-    sys.exit("Python's jsonschema (4.0 or later) is missing: install the package python3-jsonschema")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
+from json_schema import Schema, read_json  # noqa: E402
 
 
 def case_files(folder, is_directml):
@@ -23,65 +19,50 @@ def case_files(folder, is_directml):
             yield path
 
 
-def altered(document, change):
-    result = copy.deepcopy(document)
-    change(result)
-    return result
+# What makes a right file of cases a wrong one.
+BROKEN_CASES = (
+    lambda d: d.update(version=2),
+    lambda d: d.update(extra=1),
+    lambda d: d["cases"][0].pop("id"),
+    lambda d: d["cases"][0].update(expectation="good"),
+    lambda d: d["cases"][0]["inputs"][0]["data"].append(256),
+    lambda d: d["cases"][0]["inputs"][0].update(fill=1),
+    lambda d: d["cases"][0]["inputs"][0].update(type="octet"),
+    lambda d: d["cases"][0].update(attributes=[{"name": "group", "int": 1, "ints": [1]}]),
+)
 
-
-def broken_cases(document):
-    """Documents that differ from a right one in one place, and are wrong."""
-    yield altered(document, lambda d: d.update(version=2))
-    yield altered(document, lambda d: d.update(extra=1))
-    yield altered(document, lambda d: d["cases"][0].pop("id"))
-    yield altered(document, lambda d: d["cases"][0].update(expectation="good"))
-    yield altered(document, lambda d: d["cases"][0]["inputs"][0]["data"].append(256))
-    yield altered(document, lambda d: d["cases"][0]["inputs"][0].update(fill=1))
-    yield altered(document, lambda d: d["cases"][0]["inputs"][0].update(type="octet"))
-    yield altered(document, lambda d: d["cases"][0].update(attributes=[{"name": "group", "int": 1, "ints": [1]}]))
-
-
-def broken_descriptions(document):
-    """The same for DirectML; the first description is a valid one."""
-    yield altered(document, lambda d: d.update(version=2))
-    yield altered(document, lambda d: d.update(format="qconform-cases"))
-    yield altered(document, lambda d: d["cases"][0].pop("BiasTensor"))
-    yield altered(document, lambda d: d["cases"][0].update(InputTensor=None))
-    yield altered(document, lambda d: d["cases"][0].update(GroupCount=-1))
-    yield altered(document, lambda d: d["cases"][0].update(expectation="good"))
-    yield altered(document, lambda d: d["cases"][0]["InputTensor"].update(DataType="FLOAT8"))
-    yield altered(document, lambda d: d["cases"][0]["InputTensor"].update(fill=1))
-    yield altered(document, lambda d: d["cases"][0]["InputTensor"].pop("data"))
-    yield altered(document, lambda d: d["cases"][0]["InputTensor"].update(Stride=[1]))
-    yield altered(document, lambda d: d["cases"].append({"id": "no-rules", "expectation": "invalid"}))
-
+# The same for DirectML, whose first description is a valid one.
+BROKEN_DESCRIPTIONS = (
+    lambda d: d.update(version=2),
+    lambda d: d.update(format="qconform-cases"),
+    lambda d: d["cases"][0].pop("BiasTensor"),
+    lambda d: d["cases"][0].update(InputTensor=None),
+    lambda d: d["cases"][0].update(GroupCount=-1),
+    lambda d: d["cases"][0].update(expectation="good"),
+    lambda d: d["cases"][0]["InputTensor"].update(DataType="FLOAT8"),
+    lambda d: d["cases"][0]["InputTensor"].update(fill=1),
+    lambda d: d["cases"][0]["InputTensor"].pop("data"),
+    lambda d: d["cases"][0]["InputTensor"].update(Stride=[1]),
+    lambda d: d["cases"].append({"id": "no-rules", "expectation": "invalid"}),
+)
 
 # The schema, the files that follow it, the file to try it on, and what it must refuse of that.
 FORMATS = (
-    ("cases-1.schema.json", False, "padding.json", broken_cases),
-    ("directml-1.schema.json", True, "arithmetic.dml.json", broken_descriptions),
+    ("cases-1.schema.json", False, "padding.json", BROKEN_CASES),
+    ("directml-1.schema.json", True, "arithmetic.dml.json", BROKEN_DESCRIPTIONS),
 )
 
 
 def check(schema_path, paths, sample, broken):
-    schema = json.loads(schema_path.read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
-    problems = 0
-    documents = {path: json.loads(path.read_text(encoding="utf-8")) for path in paths}
-    for path, document in documents.items():
-        for error in validator.iter_errors(document):
-            print(f"{path}: {error.json_path}: {error.message}")
-            problems += 1
+    schema = Schema(schema_path)
+    documents = {path: read_json(path) for path in paths}
+    problems = [problem for path, document in documents.items() for problem in schema.problems(document, path)]
     samples = [d for p, d in documents.items() if p.name == sample]
     if not samples:
         sys.exit(f"no {sample} found to try the schema on")
-    for number, document in enumerate(broken(samples[0])):
-        if validator.is_valid(document):
-            print(f"{schema_path.name} accepts broken document {number}")
-            problems += 1
-    print(f"{schema_path.name}: {len(documents)} files, {problems} problems")
-    return problems
+    problems += schema.accepted(samples[0], broken)
+    print("\n".join(problems + [f"{schema.name}: {len(documents)} files, {len(problems)} problems"]))
+    return len(problems)
 
 
 def main(schemas, folder):

@@ -3,17 +3,13 @@
 usage: check_bench.py SCHEMA QCONFORM [EMULATOR...]
 """
 
-import copy
-import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-try:
-    from jsonschema import Draft202012Validator
-except ImportError:
-    sys.exit("Python's jsonschema (4.0 or later) is missing: install the package python3-jsonschema")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
+from json_schema import Schema, read_json  # noqa: E402
 
 LAYERS = ["--layers", "3x3 8->8 @6", "--layers", "3x3/2 8 @6 depthwise", "--layers", "5 4->6 @9 dilation 2"]
 
@@ -25,24 +21,19 @@ def runs():
     yield ["--backend", "defect:pair-sat-i16", "--against", "scalar", "--types", "u8s8", *LAYERS], 1
 
 
-def broken(result):
-    """Results that differ from a right one in one place, and are wrong."""
-
-    def altered(change):
-        changed = copy.deepcopy(result)
-        change(changed)
-        return changed
-
-    yield altered(lambda r: r.update(version=2))
-    yield altered(lambda r: r.update(layout="chwn"))
-    yield altered(lambda r: r.pop("cpus"))
-    yield altered(lambda r: r["layers"][0]["timings"][0].pop("verdict"))
-    yield altered(lambda r: r["layers"][0]["timings"][0]["seconds"].update(minimum=-1))
-    yield altered(lambda r: r["layers"][0]["timings"][0]["seconds"].update(rounds=[]))
-    yield altered(lambda r: r["layers"][0]["ratios"][0].pop("counts"))
-    yield altered(lambda r: r["layers"][0].update(kind="pooling"))
-    yield altered(lambda r: r["means"][0].update(layers="some"))
-    yield altered(lambda r: r["environment"].update(user="someone"))
+# What makes a right result a wrong one.
+BROKEN = (
+    lambda r: r.update(version=2),
+    lambda r: r.update(layout="chwn"),
+    lambda r: r.pop("cpus"),
+    lambda r: r["layers"][0]["timings"][0].pop("verdict"),
+    lambda r: r["layers"][0]["timings"][0]["seconds"].update(minimum=-1),
+    lambda r: r["layers"][0]["timings"][0]["seconds"].update(rounds=[]),
+    lambda r: r["layers"][0]["ratios"][0].pop("counts"),
+    lambda r: r["layers"][0].update(kind="pooling"),
+    lambda r: r["means"][0].update(layers="some"),
+    lambda r: r["environment"].update(user="someone"),
+)
 
 
 def inconsistencies(result):
@@ -61,9 +52,7 @@ def inconsistencies(result):
 
 
 def main(schema_path, qconform, emulator):
-    schema = json.loads(pathlib.Path(schema_path).read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
+    schema = Schema(schema_path)
     problems, results = [], []
     with tempfile.TemporaryDirectory() as folder:
         for arguments, expected in runs():
@@ -73,12 +62,12 @@ def main(schema_path, qconform, emulator):
             if done.returncode != expected:
                 problems.append(f"{shown}: exit code {done.returncode}, expected {expected}\n{done.stdout}{done.stderr}")
                 continue
-            result = json.loads((pathlib.Path(folder) / "bench.json").read_text(encoding="utf-8"))
+            result = read_json(pathlib.Path(folder) / "bench.json")
             results.append(result)
-            problems += [f"{shown}: {e.json_path}: {e.message}" for e in validator.iter_errors(result)]
+            problems += schema.problems(result, shown)
             problems += [f"{shown}: {problem}" for problem in inconsistencies(result)]
     if results:
-        problems += [f"the schema accepts broken result {i}" for i, r in enumerate(broken(results[0])) if validator.is_valid(r)]
+        problems += schema.accepted(results[0], BROKEN)
     print("\n".join(problems + [f"{len(results)} results, {len(problems)} problems"]))
     return 1 if problems or not results else 0
 

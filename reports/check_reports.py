@@ -5,17 +5,13 @@ usage: check_reports.py SCHEMA QCONFORM PLANTED [EMULATOR...]
 PLANTED is the program with broken kernels in place of the real ones, whose reports hold findings.
 """
 
-import copy
-import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-try:
-    from jsonschema import Draft202012Validator
-except ImportError:
-    sys.exit("Python's jsonschema (4.0 or later) is missing: install the package python3-jsonschema")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
+from json_schema import Schema, read_json  # noqa: E402
 
 
 def runs(qconform, planted):
@@ -29,32 +25,25 @@ def runs(qconform, planted):
         yield [planted, "run", "--suite", "random", "--cases", "200", "--backend", "scalar", "--backend", kernel], 1
 
 
-def broken(report):
-    """Reports that differ from a right one in one place, and are wrong."""
-
-    def altered(change):
-        result = copy.deepcopy(report)
-        change(result)
-        return result
-
-    yield altered(lambda r: r.update(version=2))
-    yield altered(lambda r: r.pop("seed"))
-    yield altered(lambda r: r["suites"][0].update(digest="xyz"))
-    yield altered(lambda r: r["hazards"][0].pop("cases"))
-    yield altered(lambda r: r["hazards"][0].update(id="No Id"))
-    yield altered(lambda r: next(h for h in r["hazards"] if h["by"])["by"][0].update(elements=0))
-    yield altered(lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].update(fine=1))
-    yield altered(lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].pop("pass"))
-    yield altered(lambda r: r["suites"][0].pop("coverage"))
-    yield altered(lambda r: r["suites"][0]["coverage"].append({"model": "x"}))
-    yield altered(lambda r: r["seconds"].update(total=-1))
-    yield altered(lambda r: r["environment"].update(user="someone"))
+# What makes a right report a wrong one.
+BROKEN = (
+    lambda r: r.update(version=2),
+    lambda r: r.pop("seed"),
+    lambda r: r["suites"][0].update(digest="xyz"),
+    lambda r: r["hazards"][0].pop("cases"),
+    lambda r: r["hazards"][0].update(id="No Id"),
+    lambda r: next(h for h in r["hazards"] if h["by"])["by"][0].update(elements=0),
+    lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].update(fine=1),
+    lambda r: next(iter(r["backends"][0]["operators"].values()))["verdicts"].pop("pass"),
+    lambda r: r["suites"][0].pop("coverage"),
+    lambda r: r["suites"][0]["coverage"].append({"model": "x"}),
+    lambda r: r["seconds"].update(total=-1),
+    lambda r: r["environment"].update(user="someone"),
+)
 
 
 def main(schema_path, qconform, planted, emulator):
-    schema = json.loads(pathlib.Path(schema_path).read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    validator = Draft202012Validator(schema)
+    schema = Schema(schema_path)
     problems, reports = [], []
     with tempfile.TemporaryDirectory() as folder:
         for command, expected in runs(qconform, planted):
@@ -63,13 +52,13 @@ def main(schema_path, qconform, planted, emulator):
             if done.returncode != expected:
                 problems.append(f"{shown}: exit code {done.returncode}, expected {expected}\n{done.stdout}{done.stderr}")
                 continue
-            report = json.loads((pathlib.Path(folder) / "report.json").read_text(encoding="utf-8"))
+            report = read_json(pathlib.Path(folder) / "report.json")
             reports.append(report)
-            problems += [f"{shown}: {e.json_path}: {e.message}" for e in validator.iter_errors(report)]
+            problems += schema.problems(report, shown)
             if (expected == 1) != bool(report["findings"]):
                 problems.append(f"{shown}: exit code {expected} with {len(report['findings'])} findings")
     if reports:
-        problems += [f"the schema accepts broken report {i}" for i, r in enumerate(broken(reports[0])) if validator.is_valid(r)]
+        problems += schema.accepted(reports[0], BROKEN)
     print("\n".join(problems + [f"{len(reports)} reports, {len(problems)} problems"]))
     return 1 if problems or not reports else 0
 
