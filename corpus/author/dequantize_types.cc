@@ -146,6 +146,12 @@ void write_float8_at(Topic& topic, std::int64_t version, ElementType type) {
     topic.known_numbers(
         start("infinite", "infinities stay infinite", {"D1"}).x(make::integers(type, {2}, {0x7C, 0xFC})).scale(0.5F),
         {2}, {kInfinity, -kInfinity});
+    topic.open(start("infinite-subnormal-scale",
+                     "infinities, or NaN of an arithmetic that takes the scale for zero; their neighbour is a normal "
+                     "number, or zero",
+                     {"D6"})
+                   .x(make::integers(type, {3}, {0x7C, 0xFC, 0x64}))
+                   .scale(0x1p-128F));
   }
   topic.computed(start("zero-point-0", "a zero point of 0 changes nothing", {"D3"})
                      .x(numbers(type, {3}, {1, -1.5, 0.25}))

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "harness/diagnose/audit_json.h"
+#include "harness/diagnose/modelled_case.h"
+#include "harness/judge/judge.h"
+#include "harness/source/fuzz.h"
 #include "harness/source/select.h"
+#include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -55,6 +59,26 @@ TEST(Audit, WhatTheProfileAdmitsIsNoFailureUntilItIsPinned) {
   const Audit lenient = audit_of("corpus");
   EXPECT_GT(mutant(lenient, "scale-double", Op::qlinear_conv).differed, 0U);
   EXPECT_EQ(mutant(lenient, "scale-double", Op::qlinear_conv).killed, 0U);
+}
+
+// What a model computes that the default profile is said to admit, no case condemns. Seed 2 meets an infinity
+// under a subnormal scale.
+TEST(Audit, NoCaseCondemnsWhatTheProfileAdmits) {
+  std::size_t differed = 0;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(4000)); ++i) {
+    const Case test_case = fuzz_case(2, i);
+    const Expected expected = expect(test_case, {});
+    const auto modelled = ModelledCase::prepare(test_case, expected.classification);
+    if (modelled == nullptr || !expected.output) continue;
+    for (const Defect& defect : defects()) {
+      if (!defect.admitted.contains(modelled->op())) continue;
+      Tensor output = *modelled->run(defect);
+      differed += output != *expected.output ? 1 : 0;
+      const Verdict verdict = judge(expected, outcome::Produced{std::move(output)});
+      EXPECT_FALSE(is_failure(verdict.kind)) << defect.id << " on " << test_case.id << ": " << verdict.detail;
+    }
+  }
+  EXPECT_GT(differed, 20U);
 }
 
 // Why a mutant survives is said in hazards: those that no case reaches.

@@ -6,12 +6,15 @@
 namespace qconform::reference {
 namespace {
 
+bool is_subnormal(const FloatFormat& format, double scale) {
+  return std::isfinite(scale) && scale != 0 && leading_exponent(ratio_of(scale)) < format.smallest_exponent();
+}
+
 // Rule D6: an arithmetic that flushes subnormals to zero takes such a scale, or returns such a
 // product, as a zero of the same sign. A product counts before it is rounded.
 bool may_be_flushed(const FloatFormat& format, double difference, double scale) {
   if (!std::isfinite(difference) || !std::isfinite(scale) || difference == 0 || scale == 0) return false;
-  const int smallest = format.smallest_exponent();
-  return leading_exponent(ratio_of(scale)) < smallest || leading_exponent(product_of(difference, scale)) < smallest;
+  return is_subnormal(format, scale) || leading_exponent(product_of(difference, scale)) < format.smallest_exponent();
 }
 
 // The products of one difference, in every arithmetic that the rules allow.
@@ -27,6 +30,8 @@ void admit_products(const DequantizeLinear& node, double difference, double scal
     if (is_nan(format, bits)) result.admit_any_nan("D6");
     if (may_be_flushed(format, difference, scale)) result.admit(bits & format.sign_bit(), "D6");
   }
+  // An infinity times the zero that such a scale is taken for.
+  if (std::isinf(difference) && is_subnormal(format, scale)) result.admit_any_nan("D6");
 }
 
 }  // namespace

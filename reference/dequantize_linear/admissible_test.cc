@@ -220,6 +220,17 @@ TEST(AdmissibleDequantize, SubnormalsMayBeFlushed) {
   EXPECT_EQ(members(set_for(Element::uint8, 200, 0x1p-126)), std::set{bits(200 * 0x1p-126F)});
 }
 
+// An arithmetic that takes a subnormal scale as zero multiplies infinity by zero.
+TEST(AdmissibleDequantize, AnInfinityTimesAFlushedScaleIsNoNumber) {
+  constexpr std::uint64_t kE5m2Infinity = 0x7C;
+  const AdmissibleBits set = set_for(Element::float8e5m2, kE5m2Infinity, 0x1p-127);
+  EXPECT_TRUE(set.contains(bits(std::numeric_limits<float>::infinity())));
+  EXPECT_TRUE(set.contains(0x7FC00000) && set.contains(0xFFC00001));
+  EXPECT_FALSE(set.contains(bits(0.0F)));
+  EXPECT_STREQ(set.rule(), "D6");
+  EXPECT_FALSE(set_for(Element::float8e5m2, kE5m2Infinity, 0x1p-126).contains(0x7FC00000)) << "a normal scale";
+}
+
 TEST(AdmissibleDequantize, OddScalesFollowIeee) {
   EXPECT_EQ(members(set_for(Element::int8, 0xFF, kInfinity)), std::set{bits(-std::numeric_limits<float>::infinity())});
   for (const AdmissibleBits& nan : {set_for(Element::int8, 0, kInfinity), set_for(Element::int8, 1, std::nan("")),
