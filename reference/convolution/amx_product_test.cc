@@ -60,11 +60,14 @@ void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positio
 }
 
 constexpr ConvolutionLeaves kEmulated = {.x_bytes = 1,
+                                         .signed_x = false,
                                          .group = 4,
                                          .unit = 64,
                                          .lanes = 16,
                                          .max_vectors = 4,
                                          .multiply = multiply_by_tiles<EmulatedTiles>,
+                                         .multiply_requantized = {},
+                                         .takes_places = false,
                                          .widen = nullptr,
                                          .subtract_products = subtract_products,
                                          .depthwise = {},

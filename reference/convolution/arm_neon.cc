@@ -16,6 +16,7 @@ struct Neon {
 
   static Vector load(const std::int32_t* from) { return vld1q_s32(from); }
   static void store(std::int32_t* to, Vector value) { vst1q_s32(to, value); }
+  static void pin(Vector& value) { __asm__("" : "+w"(value)); }
   static Weights weights(const std::byte* from) { return vld2_s16(reinterpret_cast<const std::int16_t*>(from)); }
   static int16x4_t broadcast(const std::byte* from) {
     std::int32_t bits;
@@ -44,11 +45,14 @@ void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std
 
 extern const ConvolutionLeaves convolution_leaves_neon;
 const ConvolutionLeaves convolution_leaves_neon = {.x_bytes = 2,
+                                                   .signed_x = false,
                                                    .group = 2,
                                                    .unit = 2,
                                                    .lanes = 4,
                                                    .max_vectors = 4,
                                                    .multiply = multiply,
+                                                   .multiply_requantized = {},
+                                                   .takes_places = true,
                                                    .widen = widen,
                                                    .subtract_products = nullptr,
                                                    .depthwise = {},

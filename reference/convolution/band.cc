@@ -53,8 +53,8 @@ Band::Inside Band::inside(const SpatialAxis& axis, std::int64_t first_output, st
 bool Band::can_stay(const Inside& rows, const Inside& columns) const {
   const Lowering& l = lowering_;
   const std::int64_t run = l.group_channels * (l.whole_rows ? l.columns.kernel : 1);
-  return layout_ == ImageLayout::channels_last && leaves_.x_bytes == 1 && x_flip(operands_) == 0 && l.whole_rows &&
-         run % leaves_.unit == 0 && rows.begin == 0 && rows.end == rows.stored && columns.begin == 0 &&
+  return layout_ == ImageLayout::channels_last && leaves_.x_bytes == 1 && x_flip(operands_, leaves_) == 0 &&
+         l.whole_rows && run % leaves_.unit == 0 && rows.begin == 0 && rows.end == rows.stored && columns.begin == 0 &&
          columns.end == columns.stored;
 }
 
@@ -84,13 +84,13 @@ void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRang
   fill_padding(rows, columns, to);
   if (leaves_.x_bytes == 1) return;
   leaves_.widen(reinterpret_cast<const std::uint8_t*>(to), rows.stored * columns.stored * l.pixel_pitch, 0,
-                static_cast<std::int16_t>(x_zero_point_byte(operands_)),
+                static_cast<std::int16_t>(packed_x_zero_point(operands_, leaves_)),
                 reinterpret_cast<std::int16_t*>(memory_.data()));
 }
 
 // Comes last, because blocks of channels are written beyond their ends.
 void Band::fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const {
-  const int padding = x_zero_point_byte(operands_);
+  const int padding = packed_x_zero_point(operands_, leaves_);
   const std::int64_t pitch = lowering_.pixel_pitch;
   for (std::int64_t row = 0; row < rows.stored; ++row, to += columns.stored * pitch) {
     if (row < rows.begin || row >= rows.end || columns.begin == columns.end) {
@@ -105,7 +105,7 @@ void Band::fill_padding(const Inside& rows, const Inside& columns, std::byte* to
 void Band::copy_channels_last(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
                               const Inside& columns, std::byte* to) const {
   const Lowering& l = lowering_;
-  const std::uint8_t flip = x_flip(operands_);
+  const std::uint8_t flip = x_flip(operands_, leaves_);
   const std::int64_t channels = l.groups * l.group_channels;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
@@ -144,7 +144,7 @@ void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t image,
                                .channels = count,
                                .pixels = 0,
                                .stored_channels = has_gaps ? count : kBlock,
-                               .flip = x_flip(operands_)};
+                               .flip = x_flip(operands_, leaves_)};
       for (std::int64_t row = rows.begin; row < rows.end; ++row) copy_row(x, block, row, rows, columns);
     }
   }

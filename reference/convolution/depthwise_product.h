@@ -11,51 +11,129 @@
 namespace qconform::reference {
 namespace {
 
-// The sums of one position, `groups` groups of taps. The weights of group g are at weights(g), V vectors.
-template <typename Isa, typename Weights>
-inline void multiply_depthwise_position(const DepthwiseProduct* c, int groups, Weights weights, const std::byte* row,
-                                        std::int32_t* sums) {
-  constexpr int V = Isa::kBlockVectors;
-  typename Isa::Vector acc[V];
+// The taps of one group of the window at `row`.
+template <typename Isa>
+inline __attribute__((always_inline)) void load_group(const DepthwiseProduct* c, int group, const std::byte* row,
+                                                      typename Isa::Vector* x) {
+  const std::byte* taps[Isa::kTaps];
 #pragma GCC unroll 4
-  for (int v = 0; v < V; ++v) acc[v] = Isa::load(c->start + v * Isa::kLanes);
-#pragma GCC unroll 5
-  for (int group = 0; group < groups; ++group) {
-    const std::byte* taps[Isa::kTaps];
-#pragma GCC unroll 4
-    for (int t = 0; t < Isa::kTaps; ++t) taps[t] = row + c->tap_offsets[group * Isa::kTaps + t];
-    typename Isa::Vector x[V];
-    Isa::interleave(taps, x);
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) acc[v] = Isa::multiply_add(acc[v], x[v], weights(group, v));
-  }
-  Isa::separate(acc);
-#pragma GCC unroll 4
-  for (int v = 0; v < V; ++v) Isa::store(sums + v * Isa::kLanes, acc[v]);
+  for (int t = 0; t < Isa::kTaps; ++t) taps[t] = row + c->tap_offsets[group * Isa::kTaps + t];
+  Isa::interleave(taps, x);
 }
 
-// 3x3 kernels keep their weights in registers where these suffice.
+template <typename Isa>
+inline __attribute__((always_inline)) void add_group(typename Isa::Vector* sums, const typename Isa::Vector* x,
+                                                     const typename Isa::Vector* weights) {
+#pragma GCC unroll 4
+  for (int v = 0; v < Isa::kBlockVectors; ++v) sums[v] = Isa::multiply_add(sums[v], x[v], weights[v]);
+}
+
+template <typename Isa>
+inline __attribute__((always_inline)) void load_vectors(const void* from, typename Isa::Vector* to) {
+#pragma GCC unroll 4
+  for (int v = 0; v < Isa::kBlockVectors; ++v) {
+    to[v] = Isa::load(static_cast<const std::byte*>(from) + v * Isa::kLanes * static_cast<int>(kStepBytes));
+  }
+}
+
+// Bytes from group to group where all taps of a group have the same distance from those of the one before, as
+// columns of a kernel have; else 0.
+template <typename Isa>
+std::int64_t column_bytes(const DepthwiseProduct* c) {
+  const std::int64_t step = c->tap_offsets[Isa::kTaps] - c->tap_offsets[0];
+  for (int i = Isa::kTaps; i < c->groups * Isa::kTaps; ++i) {
+    if (c->tap_offsets[i] - c->tap_offsets[i - Isa::kTaps] != step) return 0;
+  }
+  return step;
+}
+
+// Three groups, as 3x3 kernels have: their weights stay in registers where these suffice. A window that is one or
+// two columns further than the last takes over what they share.
+template <typename Isa, typename Finish>
+void multiply_three_groups(const DepthwiseProduct* c, Finish& finish) {
+  constexpr int V = Isa::kBlockVectors;
+  constexpr int kBytes = V * Isa::kLanes * static_cast<int>(kStepBytes);
+  typename Isa::Vector w[3][V];
+#pragma GCC unroll 3
+  for (int g = 0; g < 3; ++g) load_vectors<Isa>(c->w + g * kBytes, w[g]);
+  const std::int64_t step = column_bytes<Isa>(c);
+  typename Isa::Vector x[3][V];
+  for (int p = 0; p < c->positions; ++p) {
+    const std::byte* const row = c->rows[p] + c->channel_offset;
+    const std::int64_t moved = p == 0 || step == 0 ? 0 : c->rows[p] - c->rows[p - 1];
+    if (moved != 0 && moved == step) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) x[0][v] = x[1][v];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) x[1][v] = x[2][v];
+    } else {
+      if (moved != 0 && moved == 2 * step) {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) x[0][v] = x[2][v];
+      } else {
+        load_group<Isa>(c, 0, row, x[0]);
+      }
+      load_group<Isa>(c, 1, row, x[1]);
+    }
+    load_group<Isa>(c, 2, row, x[2]);
+    typename Isa::Vector acc[V];
+    load_vectors<Isa>(c->start, acc);
+#pragma GCC unroll 3
+    for (int g = 0; g < 3; ++g) add_group<Isa>(acc, x[g], w[g]);
+    finish.finish(c, p, acc);
+  }
+}
+
+// `fixed` groups, or as many as there are where that is 0.
+template <typename Isa, int fixed, typename Finish>
+void multiply_groups(const DepthwiseProduct* c, Finish& finish) {
+  constexpr int V = Isa::kBlockVectors;
+  constexpr int kBytes = V * Isa::kLanes * static_cast<int>(kStepBytes);
+  const int groups = fixed > 0 ? fixed : c->groups;
+  for (int p = 0; p < c->positions; ++p) {
+    typename Isa::Vector acc[V];
+    load_vectors<Isa>(c->start, acc);
+#pragma GCC unroll 7
+    for (int group = 0; group < groups; ++group) {
+      typename Isa::Vector x[V];
+      typename Isa::Vector w[V];
+      load_group<Isa>(c, group, c->rows[p] + c->channel_offset, x);
+      load_vectors<Isa>(c->w + group * kBytes, w);
+      add_group<Isa>(acc, x, w);
+    }
+    finish.finish(c, p, acc);
+  }
+}
+
+// Finish takes the sums of one position out of the registers, by lane:
+//   void finish(const DepthwiseProduct* c, int position, Vector* sums)
+template <typename Isa, typename Finish>
+void multiply_depthwise_block(const DepthwiseProduct* c, Finish& finish) {
+  switch (c->groups) {
+    case 3: multiply_three_groups<Isa>(c, finish); return;
+    case 5: multiply_groups<Isa, 5>(c, finish); return;  // 3x3 by pairs
+    case 7: multiply_groups<Isa, 7>(c, finish); return;  // 5x5 by fours
+    default: multiply_groups<Isa, 0>(c, finish); return;
+  }
+}
+
+// Leaves the sums in memory, in the order of channels.
+template <typename Isa>
+struct StoredDepthwiseSums {
+  inline __attribute__((always_inline)) void finish(const DepthwiseProduct* c, int position,
+                                                    typename Isa::Vector* sums) {
+    Isa::separate(sums);
+#pragma GCC unroll 4
+    for (int v = 0; v < Isa::kBlockVectors; ++v) {
+      Isa::store(c->sums + (position * Isa::kBlockVectors + v) * Isa::kLanes, sums[v]);
+    }
+  }
+};
+
 template <typename Isa>
 void multiply_depthwise_block(const DepthwiseProduct* c) {
-  constexpr int V = Isa::kBlockVectors;
-  constexpr int kBytes = Isa::kLanes * static_cast<int>(kStepBytes);
-  constexpr int kGroups3x3 = (9 + Isa::kTaps - 1) / Isa::kTaps;
-  if (c->groups == kGroups3x3) {
-    typename Isa::Vector kept[kGroups3x3 * V];
-#pragma GCC unroll 12
-    for (int i = 0; i < kGroups3x3 * V; ++i) kept[i] = Isa::load(c->w + i * kBytes);
-    for (int p = 0; p < c->positions; ++p) {
-      multiply_depthwise_position<Isa>(
-          c, kGroups3x3, [&](int group, int v) { return kept[group * V + v]; }, c->rows[p] + c->channel_offset,
-          c->sums + p * V * Isa::kLanes);
-    }
-    return;
-  }
-  for (int p = 0; p < c->positions; ++p) {
-    multiply_depthwise_position<Isa>(
-        c, c->groups, [c](int group, int v) { return Isa::load(c->w + (group * V + v) * kBytes); },
-        c->rows[p] + c->channel_offset, c->sums + p * V * Isa::kLanes);
-  }
+  StoredDepthwiseSums<Isa> finish;
+  multiply_depthwise_block<Isa>(c, finish);
 }
 
 }  // namespace

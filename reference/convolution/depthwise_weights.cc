@@ -35,6 +35,7 @@ DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::spa
                                    const ConvolutionLeaves& leaves)
     : leaves_(leaves),
       taps_(operands.geometry.kernel_taps()),
+      columns_(operands.geometry.axes.back().kernel),
       parts_(leaves.x_bytes == 1 ? parts_of_weights(operands, w) : 1),
       groups_(static_cast<int>((taps_ * parts_ + leaves.group - 1) / leaves.group)) {
   const std::int64_t channels = operands.geometry.output_channels;
@@ -57,6 +58,20 @@ DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::spa
   }
 }
 
+bool DepthwiseWeights::by_columns() const {
+  return parts_ == 1 && columns_ == groups_ && taps_ / columns_ <= leaves_.group;
+}
+
+std::int64_t DepthwiseWeights::listed(std::int64_t tap, std::int64_t part) const {
+  return by_columns() ? tap % columns_ * leaves_.group + tap / columns_ : part * taps_ + tap;
+}
+
+std::int64_t DepthwiseWeights::tap(std::int64_t listed) const {
+  if (!by_columns()) return listed % taps_;
+  const std::int64_t row = listed % leaves_.group;
+  return (row < taps_ / columns_ ? row * columns_ : 0) + listed / leaves_.group;
+}
+
 void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
                                     std::span<const std::byte> w) {
   const std::int64_t channel = panel.first_channel + index;
@@ -69,9 +84,8 @@ void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const W
     std::int32_t rest = weight_of(operands, w, channel, tap);
     sum += rest;
     for (std::int64_t part = 0; part < parts_; ++part) {
-      const std::int64_t listed = part * taps_ + tap;
-      const std::int64_t element =
-          (listed / leaves_.group * kind.channels + lane) * leaves_.group + listed % leaves_.group;
+      const std::int64_t at = listed(tap, part);
+      const std::int64_t element = (at / leaves_.group * kind.channels + lane) * leaves_.group + at % leaves_.group;
       if (leaves_.x_bytes == 1) {
         const std::int32_t value = saturate(rest, kByte);
         rest -= value;
@@ -83,7 +97,7 @@ void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const W
     }
   }
   const std::int64_t bias = operands.bias.empty() ? 0 : operands.bias[static_cast<std::size_t>(channel)];
-  const std::int64_t x_zero_point = leaves_.x_bytes == 1 ? x_zero_point_byte(operands) : 0;
+  const std::int64_t x_zero_point = leaves_.x_bytes == 1 ? packed_x_zero_point(operands, leaves_) : 0;
   start_[static_cast<std::size_t>(panel.first_lane + lane)] = wrap_to_int32(bias - x_zero_point * sum);
 }
 

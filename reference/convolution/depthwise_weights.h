@@ -28,17 +28,22 @@ class DepthwiseWeights {
   }
   [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
   [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
-  /// Tap groups of one output element, and the taps that they list (those beyond the last have weight 0).
+  /// Tap groups of one output element, and the taps that they list (surplus ones have weight 0). A group is a
+  /// column of the kernel where that takes no more groups, so that neighbouring windows share groups.
   [[nodiscard]] int groups() const { return groups_; }
-  [[nodiscard]] std::int64_t tap(std::int64_t listed) const { return listed % taps_; }
+  [[nodiscard]] std::int64_t tap(std::int64_t listed) const;
 
  private:
   void pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
                     std::span<const std::byte> w);
+  [[nodiscard]] bool by_columns() const;
+  // Where part `part` of tap `tap` is listed.
+  [[nodiscard]] std::int64_t listed(std::int64_t tap, std::int64_t part) const;
 
   const ConvolutionLeaves& leaves_;
   std::int64_t taps_;
-  std::int64_t parts_;  // of a weight
+  std::int64_t columns_;  // of the kernel
+  std::int64_t parts_;    // of a weight
   int groups_;
   std::vector<WeightPanel> panels_;
   AlignedMemory memory_;

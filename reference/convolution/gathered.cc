@@ -67,7 +67,7 @@ class GatherRun {
   // From [depth][position] to rows of positions. What completes a unit meets weights of zero.
   void pack(std::int64_t depth, int count) {
     const bool is_byte = leaves_.x_bytes == 1;
-    const std::uint8_t flip = x_flip(operands_);
+    const std::uint8_t flip = x_flip(operands_, leaves_);
     for (int p = 0; p < count; p += 16) {
       for (std::int64_t d = 0; d < depth; d += 16) {
         ByteVector block[16];
@@ -77,7 +77,7 @@ class GatherRun {
       }
     }
     if (is_byte) return;
-    const auto zero_point = static_cast<std::int16_t>(x_zero_point_byte(operands_));
+    const auto zero_point = static_cast<std::int16_t>(packed_x_zero_point(operands_, leaves_));
     for (int p = 0; p < count; ++p) {
       leaves_.widen(reinterpret_cast<const std::uint8_t*>(bytes_ + p * kPitch), depth, 0, zero_point,
                     reinterpret_cast<std::int16_t*>(packed_ + p * kPitch * 2));

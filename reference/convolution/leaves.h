@@ -10,14 +10,16 @@
 //   row    x [runs][run_elements]                       runs lie at given distances
 //   panel  w [runs][run_elements / group][channels][group]
 //
-// Two forms of packed values, by x_bytes. A byte of x is first made unsigned: int8 is flipped by
-// 0x80, its zero point shifted by 128.
-//   1: x is uint8 as it is, w is int8 (uint8 less 128). Zero points enter by sums: packed_weights.h.
+// Two forms of packed values, by x_bytes. A byte of x is first made unsigned, or signed where signed_x says so:
+// the other type is flipped by 0x80, its zero point shifted by 128.
+//   1: x is a byte, w is int8 (uint8 less 128). Zero points enter by sums: packed_weights.h.
 //   2: x and w are int16, less their zero points, in [-255, 255].
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "reference/numerics/requantize_fast.h"
 
 namespace qconform::reference {
 
@@ -30,7 +32,7 @@ inline constexpr int kPanelChannels = 64;
 /// What lies behind a row of packed x is read up to here, and multiplied by weights of zero.
 inline constexpr std::int64_t kRowSlack = 64;
 
-/// sums[p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.
+/// sums[place of p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.
 struct PanelProduct {
   const std::byte* const* rows;     ///< for each position: where its runs are counted from
   const std::int64_t* run_offsets;  ///< bytes from there to each run
@@ -41,8 +43,19 @@ struct PanelProduct {
   std::int64_t start_stride;  ///< elements from position to position; 0: the same for all of them
   std::int32_t* sums;
   std::int64_t sums_stride;
-  int positions;  ///< in [1, kTilePositions]
-  int vectors;    ///< channels / lanes, in [1, max_vectors]
+  int positions;                         ///< in [1, kTilePositions]
+  int vectors;                           ///< channels / lanes, in [1, max_vectors]
+  const std::uint8_t* places = nullptr;  ///< where row p goes in sums or y, increasing; null: to place p
+  std::int64_t w_skip = 0;               ///< bytes of w left out after each run
+};
+
+/// Where the sums of a product go as bytes, requantized before they leave the registers.
+struct RequantizedOutput {
+  const RequantizeChannels* parameters;
+  std::uint8_t* y;  ///< [places][y_stride]
+  std::int64_t y_stride;
+  int channels;             ///< that are stored: a multiple of 8, less than 8 short of whole vectors
+  std::uint64_t* doubtful;  ///< by place; bit m is set when y[place][m] must be replaced
 };
 
 /// sums[p][m] = start[lane of m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a
@@ -63,6 +76,8 @@ struct DepthwiseBlock {
   int channels = 0;  ///< at most kPanelChannels
   int lanes = 0;     ///< of the vectors of sums
   void (*multiply)(const DepthwiseProduct* product) = nullptr;
+  /// As ConvolutionLeaves::multiply_requantized.
+  bool (*multiply_requantized[3])(const DepthwiseProduct* product, const RequantizedOutput* output) = {};
 };
 
 /// Bytes of up to 16 channels of consecutive pixels, on their way from one layout to the other.
@@ -79,12 +94,20 @@ struct ChannelBlock {
 
 struct ConvolutionLeaves {
   int x_bytes;      ///< of an element of packed x: 1 or 2, see above
+  bool signed_x;    ///< whether bytes of x are int8; only with x_bytes 1
   int group;        ///< consecutive elements of depth that one lane takes at a time
   int unit;         ///< runs have a multiple of this many elements; a multiple of group
   int lanes;        ///< output channels of one vector
   int max_vectors;  ///< of one panel; lanes * max_vectors <= kPanelChannels
 
   void (*multiply)(const PanelProduct* product);
+
+  /// Indexed by RoundingProfile; null where the set has none. Returns whether anything is in doubt. Only then
+  /// doubtful is written, and sums for the places that it names.
+  bool (*multiply_requantized[3])(const PanelProduct* product, const RequantizedOutput* output);
+
+  /// Whether products may have places and w_skip.
+  bool takes_places;
 
   /// x_bytes 2: out[i] = (bytes[i] ^ flip) - offset, the byte taken as unsigned. Both may be
   /// accessed up to the next multiple of 16 elements. Else null.

@@ -54,7 +54,7 @@ void PackedWeights::pack_channel(const ConvolutionOperands& operands, const Weig
     store(memory_.data() + panel.offset, panel.vectors * leaves_.lanes, index, depth, value);
   }
   zero_points_[lane] = zero_point - shift;
-  const std::int64_t x_zero_point = is_byte ? x_zero_point_byte(operands) : 0;
+  const std::int64_t x_zero_point = is_byte ? packed_x_zero_point(operands, leaves_) : 0;
   const std::int64_t bias = operands.bias.empty() ? 0 : operands.bias[channel];
   start_[lane] = wrap_to_int32(bias + x_zero_point * (g.depth() * zero_points_[lane] - sum));
 }

@@ -20,12 +20,14 @@
 
 namespace qconform::reference {
 
-/// What is XORed to a byte of x to make it unsigned, and the zero point then.
-[[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands) {
-  return operands.x_type == Integer8::int8 ? 0x80 : 0;
+/// What is XORed to a byte of x to give it the sign that leaves take, and the zero point then.
+[[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands, const ConvolutionLeaves& leaves) {
+  return (operands.x_type == Integer8::int8) != leaves.signed_x ? 0x80 : 0;
 }
-[[nodiscard]] constexpr std::int32_t x_zero_point_byte(const ConvolutionOperands& operands) {
-  return operands.x_zero_point + x_flip(operands);
+[[nodiscard]] constexpr std::int32_t packed_x_zero_point(const ConvolutionOperands& operands,
+                                                         const ConvolutionLeaves& leaves) {
+  const std::int32_t shift = x_flip(operands, leaves);
+  return operands.x_zero_point + (leaves.signed_x ? -shift : shift);
 }
 
 /// Output channels of one group that are computed together.
@@ -53,6 +55,9 @@ class PackedWeights {
   [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
   /// What the sums of each lane start with, bias included.
   [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
+
+  /// Whether x' and w' are packed less their zero points (x_bytes 2).
+  [[nodiscard]] bool packs_differences() const { return leaves_.x_bytes == 2; }
 
   /// Whether sum x' is needed, and the panel of one vector that computes it in its first lane.
   [[nodiscard]] bool needs_x_sums() const { return !ones_.empty(); }

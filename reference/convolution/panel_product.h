@@ -9,6 +9,12 @@
 //   weights(w)       four bytes of depth for each channel of a vector
 //   broadcast(x)     four bytes of depth for all channels
 //   multiply_add(sums, inputs, weights)
+//   pin(sums)        keeps a Vector in a register at this point
+// Finish takes the sums out of the registers:
+//   template <int V, int R> void finish(const PanelProduct* c, int first, Vector (&sums)[R][V])
+//   template <int V> void step(const PanelProduct* c)    other work of earlier rows, for the units that products
+//                                                        leave idle: called after each step of depth
+//   template <int V> void flush(const PanelProduct* c)   what is left of it
 #pragma once
 
 #include <cstddef>
@@ -22,10 +28,16 @@ namespace {
 // Four bytes of x meet the same four bytes' worth of depth of every channel of the panel.
 constexpr std::int64_t kStepBytes = 4;
 
+inline std::int64_t place_of(const PanelProduct* c, int row) {
+  return c->places == nullptr ? row : c->places[row];
+}
+
 // The sums of R positions and V vectors of channels stay in registers over the whole depth.
-template <typename Isa, int V, int R>
-void multiply_rows(const PanelProduct* c, const std::byte* const* rows, const std::int32_t* start, std::int32_t* sums) {
+template <typename Isa, int V, int R, typename Finish>
+__attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, Finish& finish) {
   using Vector = typename Isa::Vector;
+  const std::byte* const* const rows = c->rows + first;
+  const std::int32_t* const start = c->start + first * c->start_stride;
   Vector acc[R][V];
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) acc[0][v] = Isa::load(start + v * Isa::kLanes);
@@ -58,50 +70,79 @@ void multiply_rows(const PanelProduct* c, const std::byte* const* rows, const st
         for (int v = 0; v < V; ++v) acc[r][v] = Isa::multiply_add(acc[r][v], inputs, weights[v]);
       }
       w += V * Isa::kLanes * kStepBytes;
+      finish.template step<V>(c);
     }
+    w += c->w_skip;
   }
+  // Ends the registers' use by the loop: what finish does with them would otherwise spill some inside of it.
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) Isa::store(sums + r * c->sums_stride + v * Isa::kLanes, acc[r][v]);
+    for (int v = 0; v < V; ++v) Isa::pin(acc[r][v]);
   }
+  finish.template finish<V, R>(c, first, acc);
 }
 
+// Leaves the sums in memory.
+template <typename Isa>
+struct StoredSums {
+  template <int V, int R>
+  inline __attribute__((always_inline)) void finish(const PanelProduct* c, int first,
+                                                    typename Isa::Vector (&sums)[R][V]) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      std::int32_t* const to = c->sums + place_of(c, first + r) * c->sums_stride;
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) Isa::store(to + v * Isa::kLanes, sums[r][v]);
+    }
+  }
+  template <int V>
+  void step(const PanelProduct* /*c*/) {}
+  template <int V>
+  void flush(const PanelProduct* /*c*/) {}
+};
+
 // R down to 1.
-template <typename Isa, int V, int R>
-void multiply_count(const PanelProduct* c, int count, const std::byte* const* rows, const std::int32_t* start,
-                    std::int32_t* sums) {
+template <typename Isa, int V, int R, typename Finish>
+void multiply_count(const PanelProduct* c, int first, int count, Finish& finish) {
   if constexpr (R > 1) {
     if (count < R) {
-      multiply_count<Isa, V, R - 1>(c, count, rows, start, sums);
+      multiply_count<Isa, V, R - 1>(c, first, count, finish);
       return;
     }
   }
-  multiply_rows<Isa, V, R>(c, rows, start, sums);
+  multiply_rows<Isa, V, R>(c, first, finish);
 }
 
 // Pieces of nearly the same size: a short one would cost as much time for its weights.
-template <typename Isa, int V>
-void multiply_vectors(const PanelProduct* c) {
+template <typename Isa, int V, typename Finish>
+void multiply_vectors(const PanelProduct* c, Finish& finish) {
   constexpr int kRows = Isa::kRows[V];
   const int pieces = (c->positions + kRows - 1) / kRows;
   for (int i = 0, first = 0; i < pieces; ++i) {
     const int end = c->positions * (i + 1) / pieces;
-    multiply_count<Isa, V, kRows>(c, end - first, c->rows + first, c->start + first * c->start_stride,
-                                  c->sums + first * c->sums_stride);
+    multiply_count<Isa, V, kRows>(c, first, end - first, finish);
     first = end;
   }
+  finish.template flush<V>(c);
 }
 
-template <typename Isa, int V>
-void multiply_panel(const PanelProduct* c) {
+template <typename Isa, int V, typename Finish>
+void multiply_panel(const PanelProduct* c, Finish& finish) {
   if constexpr (V > 1) {
     if (c->vectors < V) {
-      multiply_panel<Isa, V - 1>(c);
+      multiply_panel<Isa, V - 1>(c, finish);
       return;
     }
   }
-  multiply_vectors<Isa, V>(c);
+  multiply_vectors<Isa, V>(c, finish);
+}
+
+// With the sums in memory.
+template <typename Isa, int V>
+void multiply_panel(const PanelProduct* c) {
+  StoredSums<Isa> finish;
+  multiply_panel<Isa, V>(c, finish);
 }
 
 }  // namespace

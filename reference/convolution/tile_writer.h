@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "reference/convolution/layout.h"
+#include "reference/convolution/leaves.h"
 
 namespace qconform::reference {
 
@@ -26,8 +28,20 @@ class TileWriter {
   TileWriter& operator=(const TileWriter&) = delete;
   virtual ~TileWriter() = default;
 
-  /// Called from several threads at once, for different elements of y.
+  /// Called from several threads at once, for different elements of y, as are the others.
   virtual void write(const SumsTile& tile) const = 0;
+
+  /// Computes the tile's sums, each by one of `products`, and writes them. They need not pass through tile.sums.
+  virtual void write_products(const ConvolutionLeaves& leaves, std::span<const PanelProduct> products,
+                              const SumsTile& tile) const {
+    for (const PanelProduct& product : products) leaves.multiply(&product);
+    write(tile);
+  }
+  virtual void write_products(const DepthwiseBlock& block, const DepthwiseProduct& product,
+                              const SumsTile& tile) const {
+    block.multiply(&product);
+    write(tile);
+  }
 };
 
 /// Elements of y: where an image's channel and position lie.

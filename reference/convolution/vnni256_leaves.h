@@ -29,14 +29,17 @@ void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positio
 template <typename Dot>
 constexpr ConvolutionLeaves vnni256_leaves() {
   return {.x_bytes = 1,
+          .signed_x = false,
           .group = 4,
           .unit = 4,
           .lanes = 8,
           .max_vectors = 2,
           .multiply = multiply<Dot>,
+          .multiply_requantized = {},
+          .takes_places = true,
           .widen = nullptr,
           .subtract_products = subtract_products,
-          .depthwise = {{32, 8, multiply_depthwise_block<Vnni256<Dot>>}, {}},
+          .depthwise = {{32, 8, multiply_depthwise_block<Vnni256<Dot>>, {}}, {}},
           .to_channels_last = nullptr,
           .to_channels_first = nullptr};
 }

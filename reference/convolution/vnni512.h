@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "reference/convolution/depthwise_product.h"
+#include "reference/convolution/requantized_product512.h"
 #include "reference/convolution/vnni256.h"
 
 namespace qconform::reference {
@@ -18,6 +18,7 @@ struct Vnni512 {
 
   static Vector load(const void* from) { return _mm512_loadu_si512(from); }
   static void store(void* to, Vector value) { _mm512_storeu_si512(to, value); }
+  static void pin(Vector& value) { __asm__("" : "+v"(value)); }
   static Weights weights(const std::byte* from) { return load(from); }
   static Vector broadcast(const std::byte* from) {
     std::int32_t bits;
@@ -55,8 +56,12 @@ struct Evex256Dot {
   static __m256i apply(__m256i sums, __m256i x, __m256i w) { return _mm256_dpbusd_epi32(sums, x, w); }
 };
 
-constexpr DepthwiseBlock kDepthwise64 = {64, 16, multiply_depthwise_block<Vnni512>};
-constexpr DepthwiseBlock kDepthwise32 = {32, 8, multiply_depthwise_block<Vnni256<Evex256Dot>>};
+constexpr DepthwiseBlock kDepthwise64 = {64,
+                                         16,
+                                         multiply_depthwise_block<Vnni512>,
+                                         {multiply_depthwise_requantized<Vnni512, CorrectlyRounded>,
+                                          multiply_depthwise_requantized<Vnni512, OrtF32>, nullptr}};
+constexpr DepthwiseBlock kDepthwise32 = {32, 8, multiply_depthwise_block<Vnni256<Evex256Dot>>, {}};
 
 void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positions, int vectors,
                        const std::int32_t* x_sums, const std::int32_t* w_zero_points) {

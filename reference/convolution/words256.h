@@ -19,6 +19,7 @@ struct Words256 {
 
   static Vector load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
   static void store(void* to, Vector value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
+  static void pin(Vector& value) { __asm__("" : "+x"(value)); }
   static Weights weights(const std::byte* from) { return load(from); }
   static Vector broadcast(const std::byte* from) {
     std::int32_t bits;

@@ -60,11 +60,14 @@ struct AmxTiles {
 
 extern const ConvolutionLeaves convolution_leaves_amx;
 const ConvolutionLeaves convolution_leaves_amx = {.x_bytes = 1,
+                                                  .signed_x = false,
                                                   .group = 4,
                                                   .unit = 64,
                                                   .lanes = 16,
                                                   .max_vectors = 4,
                                                   .multiply = multiply_by_tiles<AmxTiles>,
+                                                  .multiply_requantized = {},
+                                                  .takes_places = false,
                                                   .widen = nullptr,
                                                   .subtract_products = subtract_products,
                                                   .depthwise = {kDepthwise64, kDepthwise32},

@@ -43,14 +43,17 @@ void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std
 
 extern const ConvolutionLeaves convolution_leaves_avx2;
 const ConvolutionLeaves convolution_leaves_avx2 = {.x_bytes = 2,
+                                                   .signed_x = false,
                                                    .group = 2,
                                                    .unit = 2,
                                                    .lanes = 8,
                                                    .max_vectors = 2,
                                                    .multiply = multiply,
+                                                   .multiply_requantized = {},
+                                                   .takes_places = true,
                                                    .widen = widen,
                                                    .subtract_products = nullptr,
-                                                   .depthwise = {{16, 8, multiply_depthwise_block<Avx2>}, {}},
+                                                   .depthwise = {{16, 8, multiply_depthwise_block<Avx2>, {}}, {}},
                                                    .to_channels_last = nullptr,
                                                    .to_channels_first = nullptr};
 

@@ -13,16 +13,21 @@ void multiply(const PanelProduct* product) {
 }  // namespace
 
 extern const ConvolutionLeaves convolution_leaves_avx512vnni;
-const ConvolutionLeaves convolution_leaves_avx512vnni = {.x_bytes = 1,
-                                                         .group = 4,
-                                                         .unit = 4,
-                                                         .lanes = 16,
-                                                         .max_vectors = 4,
-                                                         .multiply = multiply,
-                                                         .widen = nullptr,
-                                                         .subtract_products = subtract_products,
-                                                         .depthwise = {kDepthwise64, kDepthwise32},
-                                                         .to_channels_last = to_channels_last,
-                                                         .to_channels_first = to_channels_first};
+const ConvolutionLeaves convolution_leaves_avx512vnni = {
+    .x_bytes = 1,
+    .signed_x = false,
+    .group = 4,
+    .unit = 4,
+    .lanes = 16,
+    .max_vectors = 4,
+    .multiply = multiply,
+    .multiply_requantized = {multiply_requantized<Vnni512, CorrectlyRounded, 4>,
+                             multiply_requantized<Vnni512, OrtF32, 4>, nullptr},
+    .takes_places = true,
+    .widen = nullptr,
+    .subtract_products = subtract_products,
+    .depthwise = {kDepthwise64, kDepthwise32},
+    .to_channels_last = to_channels_last,
+    .to_channels_first = to_channels_first};
 
 }  // namespace qconform::reference

@@ -76,12 +76,30 @@ bool has_amx() {
 
 #endif
 
-bool has_neon() {
 #if defined(__aarch64__)
+
+bool has_neon() {
   return (getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0;
-#else
-  return false;
-#endif
 }
+bool has_dotprod() {
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+}
+bool has_i8mm() {
+  return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+}
+
+#else
+
+bool has_neon() {
+  return false;
+}
+bool has_dotprod() {
+  return false;
+}
+bool has_i8mm() {
+  return false;
+}
+
+#endif
 
 }  // namespace qconform::reference::cpu

@@ -20,4 +20,10 @@ namespace qconform::reference::cpu {
 /// Advanced SIMD (NEON) as every ARMv8-A processor of an application profile has it.
 [[nodiscard]] bool has_neon();
 
+/// The instructions of FEAT_DotProd: SDOT and UDOT.
+[[nodiscard]] bool has_dotprod();
+
+/// The instructions of FEAT_I8MM: SMMLA, UMMLA and USMMLA, and USDOT.
+[[nodiscard]] bool has_i8mm();
+
 }  // namespace qconform::reference::cpu

@@ -20,6 +20,10 @@ struct DequantizeChannel {
 using DequantizeStrip = void (*)(const std::byte* x, std::int64_t count, const DequantizeChannel* channel,
                                  std::byte* y);
 
+/// From so many bytes of y on, vectors are stored past the caches: what is written would not stay in them, and
+/// ordinary stores read the lines first.
+inline constexpr std::int64_t kStreamedBytes = std::int64_t{1} << 24;
+
 /// Indexed by DequantizeInput.
 struct DequantizeLeaves {
   DequantizeStrip strip[3];

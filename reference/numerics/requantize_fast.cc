@@ -11,7 +11,7 @@ constexpr double kInDoubt = 0.5 - 0x1p-32;
 constexpr double kNeverInDoubt = 1;       // |p - rne(p)| is at most one half
 constexpr int kExactMultiplierBits = 21;  // 53 less the 32 of the accumulator
 
-constexpr float kNarrowInDoubt = 0.5F - 0x1p-12F;
+constexpr float kNarrowInDoubt = 0.5F - 0x1p-13F;
 constexpr float kAlwaysInDoubt = -1;
 
 int significant_bits(std::uint64_t value) {

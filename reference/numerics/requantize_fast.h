@@ -16,11 +16,11 @@
 //
 // Before that, vectors of channels try float32, at a third of the cost:
 //   c' = RN32(c), p' = RN32(RN32(A)*c'): three more roundings, each with a relative error of at most
-//   2^-24 (2^-23 under a directed mode), so |p' - v| <= |v| * 3.01 * 2^-23 < 2^-12 for |v| <= 2^9.
-// p' is clamped to the output's range, which is integral. Then |p' - rne(p')| < 1/2 - 2^-12 implies
-// that v rounds and saturates to the same value; other vectors, one in 130 of arbitrary values, take
-// the double path. c' must lie within [2^-100, 2^60], or nothing is certain. If c is a power of two of at least
-// 2^-15, then p' is exact for |A| <= 2^24, and larger A saturate: nothing is in doubt.
+//   2^-24 (2^-23 under a directed mode), so |p' - v| <= |v| * 3.01 * 2^-23 < 2^-13 for |v| <= 2^8.
+// Beyond 2^8 - 2^-13 both saturate every 8-bit output, whether before or after rounding. Within it
+// |p' - rne(p')| < 1/2 - 2^-13 implies that v rounds to the same value; other vectors, one in 260 of
+// arbitrary values, take the double path. c' must lie within [2^-100, 2^60], or nothing is certain. If c is a power of
+// two of at least 2^-15, then p' is exact for |A| <= 2^24, and larger A saturate: nothing is in doubt.
 //
 // The float profiles are sequences of IEEE operations; kernels perform the same ones, never in doubt.
 #pragma once

@@ -44,17 +44,27 @@ void PreparedRequantization::tile(const SumsTile& t, int lanes, std::uint8_t* y,
     tile_by_rows(t, y, y_stride);
     return;
   }
-  const FastRequantization& any = fast_.front();
-  const RequantizeChannels parameters{.multiplier = multiplier_.data() + t.first_lane,
-                                      .doubt = doubt_.data() + t.first_lane,
-                                      .exact_multiplier = exact_multiplier_.data() + t.first_lane,
-                                      .exact_doubt = exact_doubt_.data() + t.first_lane,
-                                      .zero_point = any.zero_point,
-                                      .lo = any.lo,
-                                      .hi = any.hi};
+  const RequantizeChannels parameters = channels(t.first_lane);
   std::uint64_t doubtful[kTilePositions];
-  const int channels = (t.channels + lanes - 1) / lanes * lanes;
-  if (!tile_(t.sums, t.stride, t.positions, channels, &parameters, y, y_stride, doubtful)) return;
+  const int whole = (t.channels + lanes - 1) / lanes * lanes;
+  if (tile_(t.sums, t.stride, t.positions, whole, &parameters, y, y_stride, doubtful)) {
+    replace_doubtful(t, doubtful, y, y_stride);
+  }
+}
+
+RequantizeChannels PreparedRequantization::channels(std::int64_t first_lane) const {
+  const FastRequantization& any = fast_.front();
+  return {.multiplier = multiplier_.data() + first_lane,
+          .doubt = doubt_.data() + first_lane,
+          .exact_multiplier = exact_multiplier_.data() + first_lane,
+          .exact_doubt = exact_doubt_.data() + first_lane,
+          .zero_point = any.zero_point,
+          .lo = any.lo,
+          .hi = any.hi};
+}
+
+void PreparedRequantization::replace_doubtful(const SumsTile& t, const std::uint64_t* doubtful, std::uint8_t* y,
+                                              std::int64_t y_stride) const {
   for (int p = 0; p < t.positions; ++p) {
     for (std::uint64_t rest = doubtful[p]; rest != 0; rest &= rest - 1) {
       const int m = std::countr_zero(rest);
@@ -91,6 +101,59 @@ void RequantizingWriter::write(const SumsTile& tile) const {
   alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
   requantization_.tile(tile, leaves_.lanes, bytes, kPanelChannels);
   store_tile(tile, bytes, place_, leaves_, y_);
+}
+
+template <typename Multiply>
+void RequantizingWriter::write_requantized(const SumsTile& tile, Multiply multiply) const {
+  constexpr int kDirect = 8;  // leaves store channels by eight
+  alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
+  std::uint64_t doubtful[kTilePositions];
+  const RequantizeChannels parameters = requantization_.channels(tile.first_lane);
+  RequantizedOutput out{.parameters = &parameters,
+                        .y = bytes,
+                        .y_stride = kPanelChannels,
+                        .channels = static_cast<int>(tile.stride),
+                        .doubtful = doubtful};
+  const bool is_direct = place_.layout == ImageLayout::channels_last && tile.channels % kDirect == 0 &&
+                         tile.stride - tile.channels <= kDirect;
+  if (is_direct) {
+    out.y = reinterpret_cast<std::uint8_t*>(y_ + place_.index(tile.image, tile.first_channel, tile.first_position));
+    out.y_stride = place_.position_stride();
+    out.channels = tile.channels;
+  }
+  if (multiply(&out)) requantization_.replace_doubtful(tile, doubtful, out.y, out.y_stride);
+  if (!is_direct) store_tile(tile, bytes, place_, leaves_, y_);
+}
+
+void RequantizingWriter::write_products(const ConvolutionLeaves& leaves, std::span<const PanelProduct> products,
+                                        const SumsTile& tile) const {
+  const auto multiply = leaves.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
+  if (multiply == nullptr) {
+    TileWriter::write_products(leaves, products, tile);
+    return;
+  }
+  write_requantized(tile, [&](RequantizedOutput* out) {
+    bool any = false;
+    std::uint64_t doubtful[kTilePositions];
+    std::uint64_t* const all = out->doubtful;
+    out->doubtful = doubtful;
+    for (const PanelProduct& product : products) {
+      if (!multiply(&product, out)) continue;
+      for (int p = 0; p < kTilePositions; ++p) all[p] = (any ? all[p] : 0) | doubtful[p];
+      any = true;
+    }
+    return any;
+  });
+}
+
+void RequantizingWriter::write_products(const DepthwiseBlock& block, const DepthwiseProduct& product,
+                                        const SumsTile& tile) const {
+  const auto multiply = block.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
+  if (multiply == nullptr) {
+    TileWriter::write_products(block, product, tile);
+    return;
+  }
+  write_requantized(tile, [&](const RequantizedOutput* out) { return multiply(&product, out); });
 }
 
 }  // namespace qconform::reference

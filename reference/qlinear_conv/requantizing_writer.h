@@ -22,8 +22,17 @@ class PreparedRequantization {
   /// Lets lane `lane` have the parameters of `channel`. Lanes without a channel get any.
   void assign_lane(std::int64_t lane, std::int64_t channel);
 
+  [[nodiscard]] RoundingProfile profile() const { return profile_; }
+
   /// Bytes [positions][y_stride] of a tile, whole vectors of channels (`lanes` each).
   void tile(const SumsTile& tile, int lanes, std::uint8_t* y, std::int64_t y_stride) const;
+
+  /// The parameters of lanes from `first_lane` on.
+  [[nodiscard]] RequantizeChannels channels(std::int64_t first_lane) const;
+
+  /// Puts exact values in place of those in doubt; doubtful and y are by position of the tile.
+  void replace_doubtful(const SumsTile& tile, const std::uint64_t* doubtful, std::uint8_t* y,
+                        std::int64_t y_stride) const;
 
   /// Bytes of `count` sums of one channel. Both may be accessed up to the next multiple of 16.
   void row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const;
@@ -51,8 +60,16 @@ class RequantizingWriter final : public TileWriter {
       : requantization_(requantization), leaves_(leaves), place_(place), y_(y) {}
 
   void write(const SumsTile& tile) const override;
+  void write_products(const ConvolutionLeaves& leaves, std::span<const PanelProduct> products,
+                      const SumsTile& tile) const override;
+  void write_products(const DepthwiseBlock& block, const DepthwiseProduct& product,
+                      const SumsTile& tile) const override;
 
  private:
+  // multiply(output) computes all bytes of the tile and says whether any is in doubt.
+  template <typename Multiply>
+  void write_requantized(const SumsTile& tile, Multiply multiply) const;
+
   const PreparedRequantization& requantization_;
   const ConvolutionLeaves& leaves_;
   OutputPlacement place_;

@@ -1,0 +1,245 @@
+// Products that end in bytes of y, for the ISA files alone (see panel_product.h).
+#pragma once
+
+#include <immintrin.h>
+
+#include "reference/convolution/depthwise_product.h"
+#include "reference/numerics/requantize512.h"
+
+namespace qconform::reference {
+namespace {
+
+// Of 16 bytes those of the channels that exist: 16 or 8.
+inline void store_channels(std::uint8_t* y, __m128i bytes, bool half) {
+  if (half) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(y), bytes);
+  } else {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), bytes);
+  }
+}
+
+// Output that float32 settles but for some quads. The sums of those are in memory; resolve() computes their
+// bytes again when no sums are in registers any more, because a call would have them all saved.
+template <typename Profile>
+class QuadOutput {
+ public:
+  QuadOutput(const RequantizedOutput* out, int vectors)
+      : out_(out),
+        range_(range_of(out->parameters, vectors)),
+        doubt_(least_doubt(out->parameters, vectors)),
+        half_(out->channels % kLanes != 0) {}
+
+  [[nodiscard]] bool any_doubt() const { return any_; }
+  [[nodiscard]] bool half() const { return half_; }
+  [[nodiscard]] const Range& range() const { return range_; }
+  [[nodiscard]] std::uint8_t* y(std::int64_t place) const { return out_->y + place * out_->y_stride; }
+  [[nodiscard]] std::int64_t y_stride() const { return out_->y_stride; }
+
+  // Values of a quad; false where they are uncertain.
+  inline __attribute__((always_inline)) bool apply(__m512i* values, const __m512* multiplier) const {
+    return Profile::apply(values, multiplier, out_->parameters, range_, doubt_);
+  }
+
+  // The bytes of the quad of these vectors; one that is there twice is the same twice.
+  __attribute__((noinline)) void resolve(const std::int32_t* sums, std::int64_t sums_stride, const std::int64_t* place,
+                                         const int* channel) {
+    Quad quad;
+    for (int i = 0; i < kQuad; ++i) {
+      quad.sums[i] = sums + place[i] * sums_stride + channel[i];
+      quad.channel[i] = channel[i];
+    }
+    __m512i values[kQuad];
+    std::uint32_t bits[kQuad];
+    round_quad_exactly(&quad, out_->parameters, values, bits);
+    alignas(64) std::uint8_t bytes[kQuad][kLanes];
+    _mm512_store_si512(bytes, narrow(values, range_));
+    for (int i = 0; i < kQuad; ++i) {
+      store_channels(y(place[i]) + channel[i], _mm_load_si128(reinterpret_cast<const __m128i*>(bytes[i])),
+                     channel[i] + kLanes > out_->channels);
+      if (bits[i] != 0) note(place[i], std::uint64_t{bits[i]} << channel[i]);
+    }
+  }
+
+ private:
+  void note(std::int64_t place, std::uint64_t bits) {
+    if (!any_) {
+      for (int p = 0; p < kTilePositions; ++p) out_->doubtful[p] = 0;
+      any_ = true;
+    }
+    out_->doubtful[place] |= bits;
+  }
+
+  const RequantizedOutput* out_;
+  Range range_;
+  __m512 doubt_;
+  bool half_;
+  bool any_ = false;
+};
+
+// The sums of a block of positions go to memory, and are requantized while the products of the next block are
+// formed: the two need different units, and what is behind them in the program has to wait.
+template <typename Isa, typename Profile>
+class RequantizedSums {
+ public:
+  RequantizedSums(const RequantizedOutput* out, int vectors)
+      : out_(out, vectors), parameters_(out->parameters), is_dense_(out->y_stride == out->channels && !out_.half()) {}
+
+  [[nodiscard]] bool any_doubt() const { return out_.any_doubt(); }
+
+  template <int V, int R>
+  inline __attribute__((always_inline)) void finish(const PanelProduct* c, int first, __m512i (&sums)[R][V]) {
+    stored_.template finish<V, R>(c, first, sums);
+    ready_ = first + R;
+  }
+
+  template <int V>
+  inline __attribute__((always_inline)) void step(const PanelProduct* c) {
+    if (next_ + kPositions < V >> ready_) return;
+    take_quad<V>(c, next_, [](int i) { return position_of<V>(i); });
+    next_ += kPositions<V>;
+  }
+
+  template <int V>
+  void flush(const PanelProduct* c) {
+    while (next_ + kPositions<V> <= ready_) step<V>(c);
+    if (next_ < ready_) take_rest<V>(c);
+    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve<V>(c, __builtin_ctzll(uncertain_));
+    next_ = 0;
+    ready_ = 0;
+  }
+
+ private:
+  // The last quad, with its last position repeated.
+  template <int V>
+  __attribute__((noinline)) void take_rest(const PanelProduct* c) {
+    const int last = ready_ - next_ - 1;
+    take_quad<V>(c, next_, [last](int i) { return position_of<V>(i) < last ? position_of<V>(i) : last; });
+  }
+
+  // The quad of positions row + offset(i).
+  template <int V, typename Offset>
+  inline __attribute__((always_inline)) void take_quad(const PanelProduct* c, int row, Offset offset) {
+    __m512i values[kQuad];
+    __m512 multiplier[kQuad];
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) {
+      values[i] =
+          _mm512_loadu_si512(c->sums + place_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes);
+      multiplier[i] = _mm512_loadu_ps(parameters_->multiplier + vector_of<V>(i) * kLanes);
+    }
+    uncertain_ |= std::uint64_t{!out_.apply(values, multiplier)} << row;  // no branch to be mispredicted
+    store<V>(c, row, offset, narrow(values, out_.range()));
+  }
+
+  template <int V>
+  void resolve(const PanelProduct* c, int row) {
+    std::int64_t place[kQuad];
+    int channel[kQuad];
+    for (int i = 0; i < kQuad; ++i) {
+      const int position = row + position_of<V>(i);
+      place[i] = place_of(c, position < c->positions ? position : c->positions - 1);
+      channel[i] = vector_of<V>(i) * kLanes;
+    }
+    out_.resolve(c->sums, c->sums_stride, place, channel);
+  }
+
+  template <int V, typename Offset>
+  inline __attribute__((always_inline)) void store(const PanelProduct* c, int row, Offset offset, __m512i bytes) {
+    if (V == 4 && !out_.half()) {
+      _mm512_storeu_si512(out_.y(place_of(c, row)), bytes);
+      return;
+    }
+    if (V < 3 && is_dense_ && c->places == nullptr && offset(kQuad - 1) == kPositions<V> - 1) {
+      _mm512_storeu_si512(out_.y(row), bytes);
+      return;
+    }
+    store_piece<V, 0>(c, row + offset(0), _mm512_castsi512_si128(bytes));
+    store_piece<V, 1>(c, row + offset(1), _mm512_extracti32x4_epi32(bytes, 1));
+    store_piece<V, 2>(c, row + offset(2), _mm512_extracti32x4_epi32(bytes, 2));
+    if (V != 3) store_piece<V, 3>(c, row + offset(3), _mm512_extracti32x4_epi32(bytes, 3));
+  }
+
+  template <int V, int i>
+  inline __attribute__((always_inline)) void store_piece(const PanelProduct* c, int row, __m128i bytes) {
+    store_channels(out_.y(place_of(c, row)) + vector_of<V>(i) * kLanes, bytes, out_.half() && vector_of<V>(i) == V - 1);
+  }
+
+  StoredSums<Isa> stored_;
+  QuadOutput<Profile> out_;
+  const RequantizeChannels* parameters_;
+  bool is_dense_;                // y of consecutive positions lies without gaps
+  int next_ = 0;                 // rows below have been requantized
+  int ready_ = 0;                // rows below have their sums
+  std::uint64_t uncertain_ = 0;  // by the first row of the quad
+};
+
+// Interleaving and narrowing of bytes, both within 128 bits, undo each other: no permutation is left.
+template <typename Isa, typename Profile>
+class RequantizedDepthwiseSums {
+ public:
+  explicit RequantizedDepthwiseSums(const RequantizedOutput* out) : out_(out, kQuad) {
+    __m512i lanes[kQuad];
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) lanes[i] = _mm512_loadu_si512(out->parameters->multiplier + i * kLanes);
+    Isa::separate(lanes);  // its own inverse
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) multiplier_[i] = _mm512_castsi512_ps(lanes[i]);
+  }
+
+  // Once all positions are finished.
+  [[nodiscard]] bool resolve_doubt(const DepthwiseProduct* c) {
+    constexpr int kChannel[kQuad] = {0, kLanes, 2 * kLanes, 3 * kLanes};
+    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) {
+      const std::int64_t position = __builtin_ctzll(uncertain_);
+      const std::int64_t place[kQuad] = {position, position, position, position};
+      out_.resolve(c->sums, kPanelChannels, place, kChannel);
+    }
+    return out_.any_doubt();
+  }
+
+  inline __attribute__((always_inline)) void finish(const DepthwiseProduct* c, int position, __m512i* sums) {
+    __m512i values[kQuad];
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) values[i] = sums[i];
+    if (__builtin_expect(!out_.apply(values, multiplier_), 0)) {
+      uncertain_ |= std::uint64_t{1} << position;
+      Isa::separate(sums);
+#pragma GCC unroll 4
+      for (int i = 0; i < kQuad; ++i) Isa::store(c->sums + position * kPanelChannels + i * kLanes, sums[i]);
+    }
+    store(position, narrow_interleaved(values, out_.range()));
+  }
+
+ private:
+  inline __attribute__((always_inline)) void store(int position, __m512i bytes) {
+    std::uint8_t* const y = out_.y(position);
+    if (!out_.half()) {
+      _mm512_storeu_si512(y, bytes);
+      return;
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(bytes));
+    store_channels(y + 32, _mm512_extracti32x4_epi32(bytes, 2), false);
+    store_channels(y + 48, _mm512_extracti32x4_epi32(bytes, 3), true);
+  }
+
+  QuadOutput<Profile> out_;
+  __m512 multiplier_[kQuad];
+  std::uint64_t uncertain_ = 0;  // by position
+};
+
+template <typename Isa, typename Profile>
+bool multiply_depthwise_requantized(const DepthwiseProduct* c, const RequantizedOutput* out) {
+  RequantizedDepthwiseSums<Isa, Profile> finish(out);
+  multiply_depthwise_block<Isa>(c, finish);
+  return finish.resolve_doubt(c);
+}
+
+template <typename Isa, typename Profile, int V>
+bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
+  RequantizedSums<Isa, Profile> finish(out, c->vectors);
+  multiply_panel<Isa, V>(c, finish);
+  return finish.any_doubt();
+}
+
+}  // namespace
+}  // namespace qconform::reference
