@@ -145,9 +145,29 @@ void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t image,
                                .pixels = 0,
                                .stored_channels = has_gaps ? count : kBlock,
                                .flip = x_flip(operands_, leaves_)};
+      if (is_contiguous(rows, columns)) {
+        copy_rows(block, rows, columns);
+        continue;
+      }
       for (std::int64_t row = rows.begin; row < rows.end; ++row) copy_row(x, block, row, rows, columns);
     }
   }
+}
+
+// Whether the rows that lie in the input do so without gaps, and leaves can take them at once.
+bool Band::is_contiguous(const Inside& rows, const Inside& columns) const {
+  return leaves_.to_channels_last != nullptr && rows.step == 1 && columns.step == 1 &&
+         columns.end - columns.begin == lowering_.columns.input;
+}
+
+void Band::copy_rows(const ChannelBlock& image, const Inside& rows, const Inside& columns) const {
+  ChannelBlock block = image;
+  block.from += rows.from * lowering_.columns.input;
+  block.to += (rows.begin * columns.stored + columns.begin) * lowering_.pixel_pitch;
+  block.pixels = static_cast<int>((rows.end - rows.begin) * lowering_.columns.input);
+  block.row_pixels = static_cast<int>(lowering_.columns.input);
+  block.row_gap = (columns.stored - lowering_.columns.input) * lowering_.pixel_pitch;
+  leaves_.to_channels_last(&block);
 }
 
 void Band::copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,

@@ -48,6 +48,8 @@ class Band {
                           std::byte* to) const;
   void copy_channels_first(std::span<const std::byte> x, std::int64_t image, const Inside& rows, const Inside& columns,
                            std::byte* to) const;
+  [[nodiscard]] bool is_contiguous(const Inside& rows, const Inside& columns) const;
+  void copy_rows(const ChannelBlock& image, const Inside& rows, const Inside& columns) const;
   void copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,
                 const Inside& columns) const;
   static void transpose_block(const ChannelBlock& block, std::span<const std::byte> x, std::int64_t step);

@@ -17,7 +17,11 @@ class BandTiles {
   /// The arguments must outlive this.
   BandTiles(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionLeaves& leaves,
             ImageLayout layout)
-      : operands_(operands), lowering_(lowering), leaves_(leaves), band_(operands, lowering, leaves, layout) {}
+      : operands_(operands),
+        lowering_(lowering),
+        leaves_(leaves),
+        layout_(layout),
+        band_(operands, lowering, leaves, layout) {}
 
   /// Packs the band of image number `image`.
   void load(std::span<const std::byte> x, std::int64_t image, const BandRange& range);
@@ -31,18 +35,21 @@ class BandTiles {
   /// Positions of the tile that begins at position `first` of the band.
   [[nodiscard]] int tile_size(std::int64_t first) const {
     const std::int64_t rest = positions() - first;
-    return rest <= kTilePositions ? static_cast<int>(rest) : kFullTile;
+    if (rest <= kTilePositions) return static_cast<int>(rest);
+    return layout_ == ImageLayout::channels_first && rest >= 2 * kTilePositions ? kTilePositions : kFullTile;
   }
   /// Bytes from the begin of a window to each of its runs, for the channels of one group.
   void locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const;
 
  private:
-  // Whole blocks of every row count that leaves prefer, and of 16.
+  // Whole blocks of every row count that leaves prefer, and of 16. With channels first y is written in lines of
+  // as many positions as there are, for which a whole cache line counts more.
   static constexpr int kFullTile = 48;
 
   const ConvolutionOperands& operands_;
   const Lowering& lowering_;
   const ConvolutionLeaves& leaves_;
+  ImageLayout layout_;
   Band band_;
   std::int64_t image_ = 0;
   std::int64_t first_position_ = 0;

@@ -90,6 +90,8 @@ struct ChannelBlock {
   int pixels;
   int stored_channels;  ///< to_channels_last: of each pixel, those beyond `channels` with any value; pixels in order
   std::uint8_t flip;    ///< to_channels_last: XORed to every byte
+  int row_pixels = 0;   ///< to_channels_last: after so many pixels `to` goes on row_gap bytes further; 0: never
+  std::int64_t row_gap = 0;
 };
 
 struct ConvolutionLeaves {

@@ -41,7 +41,50 @@ inline __attribute__((always_inline)) void transpose_lanes(__m512i* rows) {
   }
 }
 
-void pixels_to_channels_last(const ChannelBlock* b, int first, int pixels) {
+// Where the pixels of a block go, one after the other.
+class PixelPointer {
+ public:
+  explicit PixelPointer(const ChannelBlock* b)
+      : to_(b->to), stride_(b->to_stride), row_(b->row_pixels), gap_(b->row_gap) {}
+
+  std::byte* next() {
+    std::byte* const now = to_;
+    to_ += stride_;
+    if (++column_ == row_) {
+      column_ = 0;
+      to_ += gap_;
+    }
+    return now;
+  }
+
+ private:
+  std::byte* to_;
+  std::int64_t stride_;
+  int row_;
+  std::int64_t gap_;
+  int column_ = 0;
+};
+
+// Sixteen pixels, one of each row's 128-bit lanes.
+template <int lane>
+inline __attribute__((always_inline)) void store_pixels(const __m512i* rows, PixelPointer* to) {
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) store16(to->next(), _mm512_extracti32x4_epi32(rows[i], lane));
+}
+
+// In order, because each store may reach into what follows.
+void store_some_pixels(const __m512i* rows, int pixels, int channels, PixelPointer* to) {
+  alignas(64) std::byte bytes[kBlock][kPixels];
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) _mm512_store_si512(bytes[i], rows[i]);
+  const auto stored = static_cast<__mmask16>(first_bytes(channels));
+  for (int p = 0; p < pixels; ++p) {
+    const __m128i pixel = load16(bytes[p % kBlock] + p / kBlock * kBlock);
+    channels == kBlock ? store16(to->next(), pixel) : _mm_mask_storeu_epi8(to->next(), stored, pixel);
+  }
+}
+
+void pixels_to_channels_last(const ChannelBlock* b, int first, int pixels, PixelPointer* to) {
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(b->flip));
   const __mmask64 mask = first_bytes(pixels);
   __m512i rows[kBlock];
@@ -52,25 +95,21 @@ void pixels_to_channels_last(const ChannelBlock* b, int first, int pixels) {
     rows[c] = _mm512_xor_si512(rows[c], flip);
   }
   transpose_lanes(rows);
-  alignas(64) std::byte bytes[kBlock][kPixels];
-#pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) _mm512_store_si512(bytes[i], rows[i]);
-  // In order, because each store may reach into what follows.
-  std::byte* to = b->to + first * b->to_stride;
-  if (b->stored_channels == kBlock) {
-    for (int p = 0; p < pixels; ++p, to += b->to_stride) store16(to, load16(bytes[p % kBlock] + p / kBlock * kBlock));
-  } else {
-    const auto stored = static_cast<__mmask16>(first_bytes(b->stored_channels));
-    for (int p = 0; p < pixels; ++p, to += b->to_stride) {
-      _mm_mask_storeu_epi8(to, stored, load16(bytes[p % kBlock] + p / kBlock * kBlock));
-    }
+  if (pixels < kPixels || b->stored_channels < kBlock) {
+    store_some_pixels(rows, pixels, b->stored_channels, to);
+    return;
   }
+  store_pixels<0>(rows, to);
+  store_pixels<1>(rows, to);
+  store_pixels<2>(rows, to);
+  store_pixels<3>(rows, to);
 }
 
 void to_channels_last(const ChannelBlock* b) {
+  PixelPointer to(b);
   for (int first = 0; first < b->pixels; first += kPixels) {
     const int rest = b->pixels - first;
-    pixels_to_channels_last(b, first, rest < kPixels ? rest : kPixels);
+    pixels_to_channels_last(b, first, rest < kPixels ? rest : kPixels, &to);
   }
 }
 
