@@ -92,16 +92,15 @@ class RequantizedSums {
     ready_ = first + R;
   }
 
+  // Of panels of one or two vectors a step is too short for it: they leave all to the end.
   template <int V>
   inline __attribute__((always_inline)) void step(const PanelProduct* c) {
-    if (next_ + kPositions < V >> ready_) return;
-    take_quad<V>(c, next_, [](int i) { return position_of<V>(i); });
-    next_ += kPositions<V>;
+    if (V >= 3 && next_ + kPositions<V> <= ready_) take_next<V>(c);
   }
 
   template <int V>
   void flush(const PanelProduct* c) {
-    while (next_ + kPositions<V> <= ready_) step<V>(c);
+    while (next_ + kPositions<V> <= ready_) take_next<V>(c);
     if (next_ < ready_) take_rest<V>(c);
     for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve<V>(c, __builtin_ctzll(uncertain_));
     next_ = 0;
@@ -109,6 +108,12 @@ class RequantizedSums {
   }
 
  private:
+  template <int V>
+  inline __attribute__((always_inline)) void take_next(const PanelProduct* c) {
+    take_quad<V>(c, next_, [](int i) { return position_of<V>(i); });
+    next_ += kPositions<V>;
+  }
+
   // The last quad, with its last position repeated.
   template <int V>
   __attribute__((noinline)) void take_rest(const PanelProduct* c) {
