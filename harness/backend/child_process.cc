@@ -68,7 +68,7 @@ void close_and_forget(int& descriptor) {
 void read_into(int& descriptor, std::string& text) {
   std::array<char, kBlock> block;
   for (std::size_t taken = 0; descriptor >= 0 && taken < kOneVisit;) {
-    const ssize_t count = read(descriptor, block.data(), block.size());
+    const ssize_t count = ::read(descriptor, block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) return close_and_forget(descriptor);
@@ -159,7 +159,7 @@ void ChildProcess::read_status() {
   // A guard that ends without a word could not start the command.
   constexpr int kNotStarted = 127 << 8;
   int status = kNotStarted;
-  if (report_ < 0 || (read(report_, &status, sizeof status) < 0 && errno == EAGAIN)) return;
+  if (report_ < 0 || (::read(report_, &status, sizeof status) < 0 && errno == EAGAIN)) return;
   status_ = status;
   close_and_forget(report_);
 }

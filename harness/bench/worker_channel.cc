@@ -13,6 +13,8 @@ namespace {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kGrowth = std::size_t{1} << 20;
 
 }  // namespace
@@ -60,7 +62,6 @@ void ring(std::atomic<std::uint32_t>& bell) {
 }
 
 bool wait_for_ring(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, std::chrono::nanoseconds patience) {
-  using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   while (bell.load(std::memory_order_acquire) == seen) {
     const auto left = patience - (Clock::now() - start);

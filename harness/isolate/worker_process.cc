@@ -36,7 +36,7 @@ std::int64_t address_space_in_use() {
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   std::array<char, 32> text{};
-  const ssize_t size = read(file, text.data(), text.size() - 1);
+  const ssize_t size = ::read(file, text.data(), text.size() - 1);
   (void)close(file);
   std::int64_t pages = 0;
   for (ssize_t i = 0; i < size && text[static_cast<std::size_t>(i)] >= '0'; ++i) {
