@@ -21,6 +21,8 @@ target_compile_options(qconform_options INTERFACE
   # With precompiled headers GCC 12 warns about std::string's own copies, where there is nothing wrong.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${QCONFORM_PRECOMPILE}>>:-Wno-error=stringop-overflow>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${QCONFORM_PRECOMPILE}>>:-Wno-error=array-bounds>
+  # GCC takes the sources that such a file includes for headers.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${QCONFORM_UNITY}>>:-Wno-subobject-linkage>
   -ffp-contract=off -fno-fast-math
   # GCC 12 warns about overlap inside its own std::string (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
