@@ -21,5 +21,23 @@ void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positio
   }
 }
 
+// Leaves of bytes, `group` of depth for each lane; no routines beside those for panels.
+constexpr ConvolutionLeaves byte_leaves(bool signed_x, int group, void (*multiply)(const PanelProduct* product)) {
+  return {.x_bytes = 1,
+          .signed_x = signed_x,
+          .group = group,
+          .unit = group,
+          .lanes = 4,
+          .max_vectors = 4,
+          .multiply = multiply,
+          .multiply_requantized = {},
+          .takes_places = true,
+          .widen = nullptr,
+          .subtract_products = subtract_products,
+          .depthwise = {},
+          .to_channels_last = nullptr,
+          .to_channels_first = nullptr};
+}
+
 }  // namespace
 }  // namespace qconform::reference

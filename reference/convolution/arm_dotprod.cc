@@ -32,19 +32,6 @@ void multiply(const PanelProduct* product) {
 }  // namespace
 
 extern const ConvolutionLeaves convolution_leaves_dotprod;
-const ConvolutionLeaves convolution_leaves_dotprod = {.x_bytes = 1,
-                                                      .signed_x = true,
-                                                      .group = 4,
-                                                      .unit = 4,
-                                                      .lanes = 4,
-                                                      .max_vectors = 4,
-                                                      .multiply = multiply,
-                                                      .multiply_requantized = {},
-                                                      .takes_places = true,
-                                                      .widen = nullptr,
-                                                      .subtract_products = subtract_products,
-                                                      .depthwise = {},
-                                                      .to_channels_last = nullptr,
-                                                      .to_channels_first = nullptr};
+constexpr ConvolutionLeaves convolution_leaves_dotprod = byte_leaves(true, 4, multiply);
 
 }  // namespace qconform::reference

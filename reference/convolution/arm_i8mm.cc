@@ -101,19 +101,6 @@ void multiply(const PanelProduct* product) {
 }  // namespace
 
 extern const ConvolutionLeaves convolution_leaves_i8mm;
-const ConvolutionLeaves convolution_leaves_i8mm = {.x_bytes = 1,
-                                                   .signed_x = false,
-                                                   .group = 8,
-                                                   .unit = 8,
-                                                   .lanes = 4,
-                                                   .max_vectors = 4,
-                                                   .multiply = multiply,
-                                                   .multiply_requantized = {},
-                                                   .takes_places = true,
-                                                   .widen = nullptr,
-                                                   .subtract_products = subtract_products,
-                                                   .depthwise = {},
-                                                   .to_channels_last = nullptr,
-                                                   .to_channels_first = nullptr};
+constexpr ConvolutionLeaves convolution_leaves_i8mm = byte_leaves(false, 8, multiply);
 
 }  // namespace qconform::reference

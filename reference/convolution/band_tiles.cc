@@ -12,14 +12,18 @@ void BandTiles::load(std::span<const std::byte> x, std::int64_t image, const Ban
   image_ = image;
   first_position_ = range.row_begin * lowering_.columns.output + range.column_begin;
   band_.load(x, image * g.input_channels * g.input_positions(), range);
+  const Grid grid{.first = band_.row(0),
+                  .row_bytes = Lowering::stored_stride(lowering_.rows) * band_.row_bytes(),
+                  .column_bytes = Lowering::stored_stride(lowering_.columns) * band_.pixel_bytes(),
+                  .rows = range.row_end - range.row_begin,
+                  .columns = range.column_end - range.column_begin};
+  if (grid == grid_) return;
+  grid_ = grid;
   rows_.resize(static_cast<std::size_t>(range.positions()));
-  const std::int64_t row_stride = Lowering::stored_stride(lowering_.rows);
-  const std::int64_t pixel_bytes = band_.pixel_bytes() * Lowering::stored_stride(lowering_.columns);
-  const std::int64_t columns = range.column_end - range.column_begin;
   const std::byte** row = rows_.data();
-  for (std::int64_t i = 0; i < range.row_end - range.row_begin; ++i, row += columns) {
-    const std::byte* const first = band_.row(i * row_stride);
-    for (std::int64_t column = 0; column < columns; ++column) row[column] = first + column * pixel_bytes;
+  for (std::int64_t i = 0; i < grid.rows; ++i, row += grid.columns) {
+    const std::byte* const first = grid.first + i * grid.row_bytes;
+    for (std::int64_t column = 0; column < grid.columns; ++column) row[column] = first + column * grid.column_bytes;
   }
 }
 

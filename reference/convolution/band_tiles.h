@@ -46,6 +46,17 @@ class BandTiles {
   // as many positions as there are, for which a whole cache line counts more.
   static constexpr int kFullTile = 48;
 
+  // Where the windows begin. Bands of the same size mostly have the same.
+  struct Grid {
+    const std::byte* first = nullptr;
+    std::int64_t row_bytes = 0;
+    std::int64_t column_bytes = 0;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+
+    [[nodiscard]] bool operator==(const Grid&) const = default;
+  };
+
   const ConvolutionOperands& operands_;
   const Lowering& lowering_;
   const ConvolutionLeaves& leaves_;
@@ -53,6 +64,7 @@ class BandTiles {
   Band band_;
   std::int64_t image_ = 0;
   std::int64_t first_position_ = 0;
+  Grid grid_;
   std::vector<const std::byte*> rows_;
 };
 

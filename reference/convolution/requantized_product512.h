@@ -98,6 +98,19 @@ class RequantizedSums {
     if (V >= 3 && next_ + kPositions<V> <= ready_) take_next<V>(c);
   }
 
+  // Instead of finish and step: four positions from `row` on, or what is left of them with the last repeated.
+  inline __attribute__((always_inline)) void finish_at_once(const PanelProduct* c, int row, const __m512i* sums) {
+    const int last = c->positions - row - 1;
+    const auto offset = [last](int i) { return i < last ? i : last; };
+    __m512i values[kQuad];
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) values[i] = sums[i];
+    if (__builtin_expect(write_quad<1>(c, row, offset, values), 1)) return;
+    uncertain_ |= std::uint64_t{1} << row;
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) Isa::store(c->sums + place_of(c, row + offset(i)) * c->sums_stride, sums[i]);
+  }
+
   template <int V>
   void flush(const PanelProduct* c) {
     while (next_ + kPositions<V> <= ready_) take_next<V>(c);
@@ -121,19 +134,29 @@ class RequantizedSums {
     take_quad<V>(c, next_, [last](int i) { return position_of<V>(i) < last ? position_of<V>(i) : last; });
   }
 
-  // The quad of positions row + offset(i).
+  // The quad of positions row + offset(i), whose sums are in memory.
   template <int V, typename Offset>
   inline __attribute__((always_inline)) void take_quad(const PanelProduct* c, int row, Offset offset) {
     __m512i values[kQuad];
-    __m512 multiplier[kQuad];
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) {
       values[i] =
           _mm512_loadu_si512(c->sums + place_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes);
-      multiplier[i] = _mm512_loadu_ps(parameters_->multiplier + vector_of<V>(i) * kLanes);
     }
-    uncertain_ |= std::uint64_t{!out_.apply(values, multiplier)} << row;  // no branch to be mispredicted
+    // No branch to be mispredicted.
+    uncertain_ |= std::uint64_t{!write_quad<V>(c, row, offset, values)} << row;
+  }
+
+  // Returns whether it was certain.
+  template <int V, typename Offset>
+  inline __attribute__((always_inline)) bool write_quad(const PanelProduct* c, int row, Offset offset,
+                                                        __m512i* values) {
+    __m512 multiplier[kQuad];
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) multiplier[i] = _mm512_loadu_ps(parameters_->multiplier + vector_of<V>(i) * kLanes);
+    const bool certain = out_.apply(values, multiplier);
     store<V>(c, row, offset, narrow(values, out_.range()));
+    return certain;
   }
 
   template <int V>
@@ -239,10 +262,38 @@ bool multiply_depthwise_requantized(const DepthwiseProduct* c, const Requantized
   return finish.resolve_doubt(c);
 }
 
+// One vector of channels and so few steps of depth that all weights stay in registers: no loop over depth ends.
+template <typename Isa, int steps, typename Finish>
+__attribute__((noinline)) void multiply_shallow(const PanelProduct* c, Finish& finish) {
+  typename Isa::Vector w[steps];
+#pragma GCC unroll 16
+  for (int s = 0; s < steps; ++s) w[s] = Isa::weights(c->w + s * Isa::kLanes * kStepBytes);
+  const typename Isa::Vector start = Isa::load(c->start);
+  for (int row = 0; row < c->positions; row += kQuad) {
+    typename Isa::Vector sums[kQuad];
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) {
+      const int position = row + i < c->positions ? row + i : c->positions - 1;
+      const std::byte* const x = c->rows[position] + c->run_offsets[0];
+      sums[i] = start;
+#pragma GCC unroll 16
+      for (int s = 0; s < steps; ++s) sums[i] = Isa::multiply_add(sums[i], Isa::broadcast(x + s * kStepBytes), w[s]);
+    }
+    finish.finish_at_once(c, row, sums);
+  }
+}
+
 template <typename Isa, typename Profile, int V>
 bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
   RequantizedSums<Isa, Profile> finish(out, c->vectors);
-  multiply_panel<Isa, V>(c, finish);
+  const std::int64_t steps = c->vectors == 1 && c->runs == 1 && c->start_stride == 0 ? c->run_bytes / kStepBytes : 0;
+  switch (steps) {
+    case 4: multiply_shallow<Isa, 4>(c, finish); break;
+    case 8: multiply_shallow<Isa, 8>(c, finish); break;
+    case 16: multiply_shallow<Isa, 16>(c, finish); break;
+    default: multiply_panel<Isa, V>(c, finish); return finish.any_doubt();
+  }
+  finish.template flush<1>(c);
   return finish.any_doubt();
 }
 
