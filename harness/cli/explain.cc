@@ -68,7 +68,7 @@ void add_explain(CLI::App& app, Action& action) {
   add_case_operand(*command, options->file);
   command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
   command->add_option("--max-cases", options->explain.cases, "Most cases to generate")->capture_default_str();
-  command->add_option("--max-seconds", options->explain.seconds, "Most seconds, roughly")
+  command->add_option("--max-seconds", options->explain.seconds, "Most seconds that the backend may take for them")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();

@@ -1,13 +1,10 @@
 #include "harness/diagnose/candidates.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 namespace qconform::diagnose {
 namespace {
-
-constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 
 std::string_view name_of_arithmetic(RoundingProfile profile) {
   switch (profile) {
@@ -63,14 +60,13 @@ Model CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic
 }
 
 std::optional<std::uint64_t> CandidateTest::legal_under(const DefectSet& candidate, std::size_t arithmetic,
-                                                        std::span<const Observation* const> evidence,
-                                                        std::uint64_t at_most) const {
+                                                        std::span<const Observation* const> evidence) const {
   const Model model = model_of(candidate, arithmetic);
   std::uint64_t legal = 0;
   for (const Observation* observation : evidence) {
-    const Match found = match(*observation, observation->modelled().run(model));
+    const Match found = outcome_of(model, *observation);
     legal += found.legal;
-    if (!found.holds || legal > at_most) return std::nullopt;
+    if (!found.holds) return std::nullopt;
   }
   return legal;
 }
@@ -81,7 +77,7 @@ bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* cons
   const std::size_t choices = has_arithmetic_of_its_own(candidate) ? 1 : arithmetics_.size();
   bool is_exact = true;
   for (const Observation* observation : evidence) {
-    const Match found = match(*observation, observation->modelled().run(model));
+    const Match found = outcome_of(model, *observation);
     if (found.is_exact()) continue;
     const bool may_be_arithmetic = choices > 1 && (found.is_near || is_beyond_domain(*observation));
     if (!found.holds && !may_be_arithmetic) return false;
@@ -92,16 +88,22 @@ bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* cons
     candidate.legal = 0;
     return true;
   }
-  for (const std::uint64_t at_most : {std::uint64_t{0}, kAny}) {
-    for (std::size_t a = 0; a < choices; ++a) {
-      const auto legal = legal_under(candidate, a, evidence, at_most);
-      if (!legal) continue;
-      candidate.arithmetic = a;
-      candidate.legal = *legal;
-      return true;
-    }
+  // The first that reproduces every byte; else the first that is contradicted nowhere.
+  bool holds = false;
+  for (std::size_t a = 0; a < choices; ++a) {
+    const auto legal = legal_under(candidate, a, evidence);
+    if (!legal || (holds && *legal > 0)) continue;
+    holds = true;
+    candidate.arithmetic = a;
+    candidate.legal = *legal;
+    if (*legal == 0) return true;
   }
-  return false;
+  return holds;
+}
+
+Match CandidateTest::outcome_of(const Model& model, const Observation& observation) const {
+  work_ += observation.modelled().expense();
+  return match(observation, observation.modelled().run(model));
 }
 
 std::vector<DefectSet> single_candidates(std::span<const Defect* const> defects) {

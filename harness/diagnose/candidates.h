@@ -37,7 +37,7 @@ struct DefectSet {
   [[nodiscard]] std::string name() const;
 };
 
-/// Tests candidates against evidence, element by element.
+/// Tests candidates against evidence, element by element, and counts what that takes.
 class CandidateTest {
  public:
   CandidateTest(Op op, const Policy& policy) : arithmetics_(arithmetics(op, policy)) {}
@@ -48,15 +48,19 @@ class CandidateTest {
   /// Whether the defects reproduce every element of every observation, under one arithmetic if there is
   /// one. Sets `arithmetic` and `legal`.
   [[nodiscard]] bool fits(DefectSet& candidate, std::span<const Observation* const> evidence) const;
+  /// The model on one observation.
+  [[nodiscard]] Match outcome_of(const Model& model, const Observation& observation) const;
+  /// Of all models run so far: ModelledCase::expense().
+  [[nodiscard]] std::uint64_t work() const { return work_; }
 
  private:
   [[nodiscard]] Model model_of(const DefectSet& candidate, std::size_t arithmetic) const;
   /// The elements that are legal and not reproduced; nothing where an observation contradicts.
   [[nodiscard]] std::optional<std::uint64_t> legal_under(const DefectSet& candidate, std::size_t arithmetic,
-                                                         std::span<const Observation* const> evidence,
-                                                         std::uint64_t at_most) const;
+                                                         std::span<const Observation* const> evidence) const;
 
   std::vector<Arithmetic> arithmetics_;
+  mutable std::uint64_t work_ = 0;
 };
 
 /// Each defect of the list by itself.

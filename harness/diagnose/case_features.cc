@@ -1,6 +1,7 @@
 #include "harness/diagnose/case_features.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -126,12 +127,13 @@ void add_geometry(Definitions& all) {
   });
   both("2 spatial dimensions or more", "1 spatial dimension",
        [](const View& v) { return v.geometry().axes.size() > 1; });
-  for (const char* name : {"SAME_UPPER", "SAME_LOWER", "VALID"}) {
-    all.push_back({std::string("auto_pad ") + name, [name](const View& v) {
-                     const Attribute* attribute = is_convolution(v) ? v.test_case.attribute("auto_pad") : nullptr;
-                     const auto* text = attribute == nullptr ? nullptr : std::get_if<std::string>(&attribute->value);
-                     return text != nullptr && *text == name;
-                   }});
+  const auto is_auto_pad = [](const View& v, std::string_view name) {
+    const Attribute* attribute = is_convolution(v) ? v.test_case.attribute("auto_pad") : nullptr;
+    const auto* text = attribute == nullptr ? nullptr : std::get_if<std::string>(&attribute->value);
+    return text != nullptr && text->starts_with(name);
+  };
+  for (const std::string_view name : {"SAME", "SAME_UPPER", "SAME_LOWER", "VALID"}) {
+    all.push_back({"auto_pad " + std::string(name), [=](const View& v) { return is_auto_pad(v, name); }});
   }
 }
 
@@ -193,7 +195,16 @@ void add_parameters(Definitions& all) {
   });
 }
 
+// Hazards in whichever direction.
+void add_either(Definitions& all, const char* text, Hazard one, Hazard other) {
+  all.push_back({text, [=](const View& v) { return v.expected.hazards[one] > 0 || v.expected.hazards[other] > 0; }});
+}
+
 void add_hazards(Definitions& all) {
+  add_either(all, "reaches exact ties", Hazard::tie_positive, Hazard::tie_negative);
+  add_either(all, "reaches values an ulp from a tie", Hazard::near_tie_above, Hazard::near_tie_below);
+  add_either(all, "reaches an end of the output's range", Hazard::clamp_low, Hazard::clamp_high);
+  add_either(all, "reaches subnormal numbers", Hazard::subnormal_scale, Hazard::subnormal_result);
   for (const HazardInfo& info : hazards()) {
     all.push_back({"reaches " + std::string(info.label),
                    [hazard = info.hazard](const View& v) { return v.expected.hazards[hazard] > 0; }});
@@ -221,6 +232,7 @@ std::span<const Feature> case_features() {
 }
 
 FeatureSet features_of(const Case& test_case, const Expected& expected) {
+  assert(definitions().size() <= kMostFeatures);
   const View view = view_of(test_case, expected);
   FeatureSet result;
   const Definitions& all = definitions();

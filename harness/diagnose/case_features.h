@@ -11,7 +11,7 @@
 
 namespace qconform::diagnose {
 
-inline constexpr std::size_t kMostFeatures = 192;
+inline constexpr std::size_t kMostFeatures = 256;
 
 using FeatureSet = std::bitset<kMostFeatures>;
 

@@ -44,12 +44,15 @@ ConvolutionPipeline::ConvolutionPipeline(const Stages& stages, const Convolution
 }
 
 void ConvolutionPipeline::read_weights() {
-  const std::int64_t taps = geometry_.kernel_taps();
+  std::vector<std::size_t> from(offsets_.size());  // within a row, by tap
+  for (std::size_t tap = 0; tap < from.size(); ++tap) {
+    from[tap] = static_cast<std::size_t>(stages_.convolution.weight_tap(geometry_, static_cast<std::int64_t>(tap)));
+  }
   weights_.resize(w_.size());
-  for (std::size_t i = 0; i < w_.size(); ++i) {
-    const auto tap = static_cast<std::int64_t>(i) % taps;
-    const std::int64_t from = static_cast<std::int64_t>(i) - tap + stages_.convolution.weight_tap(geometry_, tap);
-    weights_[i] = stages_.convolution.w_value(operands_.w_type, w_[static_cast<std::size_t>(from)]);
+  for (std::size_t row = 0; row < w_.size(); row += from.size()) {
+    for (std::size_t tap = 0; tap < from.size(); ++tap) {
+      weights_[row + tap] = stages_.convolution.w_value(operands_.w_type, w_[row + from[tap]]);
+    }
   }
 }
 

@@ -21,8 +21,18 @@ constexpr std::uint64_t kMostIdle = 500;
 constexpr std::uint64_t kFewestFailing = 3;
 // Wrong elements, in parts of them all, that the nearest set explains at least where it is worth naming.
 constexpr double kNear = 0.5;
-// Products of cases on which all models are compared to find the nearest.
-constexpr std::int64_t kMostWork = std::int64_t{1} << 20;
+// Of the work, in parts: up to the end of gathering, of testing pairs, of separating, and for each
+// comparison that looks for the nearest set.
+constexpr double kForGathering = 0.4;
+constexpr double kForPairs = 0.6;
+constexpr double kForSeparating = 0.8;
+constexpr double kForDoubting = 0.9;
+constexpr double kForComparing = 0.1;
+// Cases drawn to doubt the region; passing ones outside it, after which it is believed.
+constexpr std::uint64_t kDoubts = 1000;
+constexpr std::uint64_t kFewestOutside = 400;
+// What the reference and the judge take of a case, in runs of a model.
+constexpr std::uint64_t kOfAnObservation = 4;
 // Pairs of the defects that explain most are compared to find the nearest set.
 constexpr std::size_t kNearest = 6;
 // Sets that reproduce the case in question, of which the best is looked for.
@@ -66,25 +76,38 @@ class Search {
 
   Explanation run() {
     gather();
-    fitting_ = fitting(single_candidates(known_));
-    rivals_ = fitting(pair_candidates(known_));
+    fitting_ = fitting(single_candidates(known_), 1);
+    rivals_ = fitting(pair_candidates(known_), kForPairs);
     if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
     // A pair that holds a fitting defect adds one to it; any other pair is no simpler than that.
     separate();
+    doubt_region();
     Explanation result = conclude();
     describe(result);
-    result.seconds = seconds();
+    result.work = work();
+    result.seconds = seconds_since(start_);
     return result;
   }
 
  private:
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  [[nodiscard]] bool has_time(double share) const { return seconds() < options_.seconds * share; }
+  static double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  [[nodiscard]] std::uint64_t work() const { return test_.work() + other_work_; }
+  // Whether this share of the work is left, and of the backend's time.
+  [[nodiscard]] bool may_go_on(double share) const {
+    return static_cast<double>(work()) < static_cast<double>(options_.work) * share &&
+           backend_seconds_ < options_.seconds * share;
+  }
 
   // Runs the backend; null where nothing is to be learnt.
   const Observation* observe(Case test_case) {
-    auto observation = Observation::of(std::move(test_case), run_, policy_);
+    const auto start = Clock::now();
+    const Outcome outcome = run_(test_case);
+    backend_seconds_ += seconds_since(start);
+    auto observation = Observation::of(std::move(test_case), outcome, policy_);
     if (observation == nullptr) return nullptr;
+    other_work_ += kOfAnObservation * observation->modelled().expense();
     if (observation->is_failure()) probes_.add_neighbourhood(observation->test_case());
     evidence_.push_back(std::move(observation));
     return evidence_.back().get();
@@ -92,7 +115,7 @@ class Search {
 
   void gather() {
     const std::uint64_t count = std::min(kBlindCases, options_.cases);
-    for (; generated_ < count && has_time(0.4); ++generated_) {
+    for (; generated_ < count && may_go_on(kForGathering); ++generated_) {
       if (generated_ % kAimingTurn == 0) aim();
       observe(probes_.next());
     }
@@ -122,22 +145,26 @@ class Search {
                                                     [](const auto& observation) { return observation->is_failure(); }));
   }
 
-  std::vector<DefectSet> fitting(std::vector<DefectSet> candidates) const {
+  // Those that fit. Where the work up to `share` does not suffice for all, nothing is certain any more.
+  std::vector<DefectSet> fitting(std::vector<DefectSet> candidates, double share) {
     const std::vector<const Observation*> ordered = in_testing_order(evidence_);
     std::vector<DefectSet> result;
     for (DefectSet& candidate : candidates) {
+      is_complete_ = is_complete_ && may_go_on(share);
+      if (!is_complete_) break;
       if (test_.fits(candidate, ordered)) result.push_back(std::move(candidate));
     }
     return result;
   }
 
   // Whether the candidates that are left give different answers to the case.
-  [[nodiscard]] bool disagree_on(const Case& test_case) const {
+  [[nodiscard]] bool disagree_on(const Case& test_case) {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return false;
     std::optional<std::optional<Tensor>> first;
     for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
       for (const DefectSet& candidate : *list) {
+        other_work_ += modelled->expense();
         std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
         if (first && *first != answer) return true;
         if (!first) first = std::move(answer);
@@ -185,7 +212,7 @@ class Search {
   void separate() {
     std::uint64_t idle = 0;
     aim_apart();
-    for (; generated_ < options_.cases && has_time(0.8); ++generated_, ++idle) {
+    for (; generated_ < options_.cases && may_go_on(kForSeparating); ++generated_, ++idle) {
       if (idle >= kMostIdle && failing() >= kFewestFailing) return;
       if (fitting_.size() + rivals_.size() < 2 && failing() >= kFewestFailing) return;
       Case next = probes_.next();
@@ -194,10 +221,50 @@ class Search {
       if (!tells && generated_ % kBlindTurn != 0) continue;
       const Observation* observation = observe(std::move(next));
       if (observation == nullptr) continue;
-      eliminate(fitting_, *observation);
-      eliminate(rivals_, *observation);
+      learn_from(*observation);
       if (tells) aim_apart();
-      if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
+    }
+  }
+
+  void learn_from(const Observation& observation) {
+    eliminate(fitting_, observation);
+    eliminate(rivals_, observation);
+    if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
+  }
+
+  [[nodiscard]] Region region() {
+    std::vector<FeatureSet> failing;
+    std::vector<FeatureSet> passing;
+    for (std::size_t i = features_.size(); i < evidence_.size(); ++i) {
+      features_.push_back(features_of(evidence_[i]->test_case(), evidence_[i]->expected()));
+    }
+    for (std::size_t i = 0; i < evidence_.size(); ++i) {
+      (evidence_[i]->is_failure() ? failing : passing).push_back(features_[i]);
+    }
+    return learn_region(failing, passing);
+  }
+
+  // What all failures so far have in common some may lack. Cases outside the region are run until enough
+  // of them passed; one that fails corrects the region.
+  void doubt_region() {
+    Region believed = region();
+    probes_.aim_at({});
+    probes_.stay_near();
+    std::uint64_t passed = 0;
+    for (std::uint64_t drawn = 0; drawn < kDoubts && passed < kFewestOutside && may_go_on(kForDoubting); ++drawn) {
+      if (believed.conditions.empty()) return;
+      Case next = probes_.next();
+      Expected expected = expect(next, policy_);
+      assess(next, expected);
+      const auto modelled = ModelledCase::prepare(next, expected.classification);
+      if (modelled == nullptr || !expected.output) continue;
+      other_work_ += kOfAnObservation * modelled->expense();
+      if (believed.contains(features_of(next, expected))) continue;
+      const Observation* observation = observe(std::move(next));
+      if (observation == nullptr) continue;
+      learn_from(*observation);
+      if (observation->is_failure()) believed = region();
+      passed = observation->is_failure() ? 0 : passed + 1;
     }
   }
 
@@ -214,7 +281,7 @@ class Search {
                      [](const DefectSet& a, const DefectSet& b) { return a.legal < b.legal; });
     const bool is_exact = fitting_.front().legal == 0;
     if (is_exact) std::erase_if(fitting_, [](const DefectSet& candidate) { return candidate.legal != 0; });
-    const bool is_certain = is_exact && failing() >= kFewestFailing;
+    const bool is_certain = is_exact && is_complete_ && failing() >= kFewestFailing;
     result.status = !is_certain ? Status::partial : fitting_.size() == 1 ? Status::explained : Status::ambiguous;
     result.candidates = std::move(fitting_);
     result.not_excluded = std::move(rivals_);
@@ -227,23 +294,41 @@ class Search {
   };
 
   // Wrong elements explained less those made wrong, in parts of the wrong ones.
-  [[nodiscard]] double share_of(const DefectSet& candidate, std::uint64_t wrong) const {
+  [[nodiscard]] double share_of(const DefectSet& candidate, std::span<const Observation* const> evidence) const {
     const Model model = test_.model_of(candidate);
+    std::uint64_t wrong = 0;
     double gained = 0;
-    for (const auto& observation : evidence_) {
-      if (observation->work() > kMostWork) continue;
-      const Match found = match(*observation, observation->modelled().run(model));
+    for (const Observation* observation : evidence) {
+      const Match found = test_.outcome_of(model, *observation);
       gained += static_cast<double>(found.explained) - static_cast<double>(found.broken);
+      wrong += observation->wrong_elements();
     }
     return gained / static_cast<double>(std::max<std::uint64_t>(wrong, 1));
   }
 
+  // As many cases as so many candidates can be compared on, by turns small failing and small passing ones.
+  [[nodiscard]] std::vector<const Observation*> comparable(std::size_t candidates) const {
+    const std::vector<const Observation*> ordered = in_testing_order(evidence_);
+    const auto failures = static_cast<std::size_t>(failing());
+    const double most = static_cast<double>(options_.work) * kForComparing;
+    std::vector<const Observation*> chosen;
+    double work = 0;
+    const auto choose = [&](const Observation* observation) {
+      work += static_cast<double>(observation->modelled().expense() * candidates);
+      if (chosen.empty() || work <= most) chosen.push_back(observation);
+    };
+    for (std::size_t i = 0; i < ordered.size(); ++i) {
+      if (i < failures) choose(ordered[i]);
+      if (failures + i < ordered.size()) choose(ordered[failures + i]);
+    }
+    return chosen;
+  }
+
   [[nodiscard]] std::vector<Score> scored(std::vector<DefectSet> candidates) const {
-    std::uint64_t wrong = 0;
-    for (const auto& observation : evidence_) wrong += observation->wrong_elements();
+    const std::vector<const Observation*> evidence = comparable(candidates.size());
     std::vector<Score> scores;
     for (DefectSet& candidate : candidates) {
-      const double share = share_of(candidate, wrong);
+      const double share = share_of(candidate, evidence);
       scores.push_back({std::move(candidate), share});
     }
     std::stable_sort(scores.begin(), scores.end(), [](const Score& a, const Score& b) { return a.share > b.share; });
@@ -253,7 +338,7 @@ class Search {
   // Those that reproduce every element of the case in question.
   [[nodiscard]] std::vector<DefectSet> reproducing_case(std::vector<DefectSet> candidates) const {
     const Observation* const first[] = {evidence_.front().get()};
-    std::erase_if(candidates, [&](DefectSet& candidate) { return !test_.fits(candidate, first); });
+    std::erase_if(candidates, [&](DefectSet& candidate) { return !may_go_on(1) || !test_.fits(candidate, first); });
     return candidates;
   }
 
@@ -281,24 +366,20 @@ class Search {
     return best_of(reproducing_case(pair_candidates(known_)));
   }
 
-  void describe(Explanation& result) const {
+  void describe(Explanation& result) {
     std::vector<const Observation*> all;
-    std::vector<FeatureSet> failing;
-    std::vector<FeatureSet> passing;
     for (const auto& observation : evidence_) {
       all.push_back(observation.get());
-      const FeatureSet features = features_of(observation->test_case(), observation->expected());
-      (observation->is_failure() ? failing : passing).push_back(features);
       result.support.elements += static_cast<std::uint64_t>(observation->got().elements());
       result.support.wrong += observation->wrong_elements();
     }
     result.support.cases = all.size();
-    result.support.failing = failing.size();
+    result.support.failing = failing();
     const Observation* const first[] = {all.front()};
     result.pattern = pattern_of(all);
     result.pattern_of_case = pattern_of(first);
     result.errors = errors_of(first);
-    result.region = learn_region(failing, passing);
+    result.region = region();
     if (!result.candidates.empty()) support(result);
   }
 
@@ -307,7 +388,7 @@ class Search {
     const Model model = test_.model_of(best);
     result.arithmetic = test_.known_arithmetics()[best.arithmetic].name;
     for (const auto& observation : evidence_) {
-      const Match found = match(*observation, observation->modelled().run(model));
+      const Match found = test_.outcome_of(model, *observation);
       result.support.reproduced_cases += found.holds ? 1 : 0;
       result.support.explained += found.explained;
       result.support.broken += found.broken;
@@ -325,7 +406,11 @@ class Search {
   CandidateTest test_;
   std::vector<const Defect*> known_;
   Evidence evidence_;
+  std::vector<FeatureSet> features_;  // of the evidence, as far as they were asked for
   std::uint64_t generated_ = 0;
+  std::uint64_t other_work_ = 0;  // beside that of test_
+  double backend_seconds_ = 0;
+  bool is_complete_ = true;         // every candidate has been tested
   std::vector<DefectSet> fitting_;  // of the smallest size that fits at all
   std::vector<DefectSet> rivals_;   // pairs, where single defects fit
 };

@@ -55,7 +55,8 @@ struct Explanation {
   Pattern pattern_of_case;   ///< of the case in question alone
   ErrorDistribution errors;  ///< of the case in question
   Region region;             ///< of the cases that the backend was run on
-  double seconds = 0;
+  std::uint64_t work = 0;    ///< of models: ExplainOptions::work
+  double seconds = 0;        ///< wall-clock time
 
   /// Of the wrong elements of all cases; "shape" where the case in question has none.
   [[nodiscard]] const Pattern& place() const { return pattern_of_case.id == "shape" ? pattern_of_case : pattern; }
@@ -70,7 +71,10 @@ struct Explanation {
 struct ExplainOptions {
   std::uint64_t seed = 1;
   std::uint64_t cases = 1500;  ///< at most, that are generated
-  double seconds = 6;          ///< at most, wall-clock time; a step that has begun is not cut short
+  /// At most, of models run on cases, in products (ModelledCase::expense()): a few nanoseconds each. A step
+  /// that has begun is not cut short. The answer does not depend on how busy the machine is.
+  std::uint64_t work = std::uint64_t{1} << 30;
+  double seconds = 6;  ///< at most, that the backend takes, wall-clock time
   /// Further cases on which the backend fails, small ones where the case in question is large.
   std::vector<Case> neighbours{};
   /// The models that come into question; empty: all of them.

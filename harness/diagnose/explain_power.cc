@@ -1,6 +1,7 @@
 #include "harness/diagnose/explain_power.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "harness/source/fuzz.h"
 
@@ -10,6 +11,7 @@ namespace {
 // Keeps the cases that are searched and compared apart from those of explain().
 constexpr std::uint64_t kSearchStream = 0x9A7CULL << 32;
 constexpr std::uint64_t kComparisonStream = 0xC0DEULL << 32;
+constexpr std::uint64_t kFurtherStream = 0xF4E5ULL << 32;
 
 bool is_admitted(const Plant& plant) {
   return std::all_of(plant.defects.begin(), plant.defects.end(),
@@ -49,6 +51,31 @@ Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOp
   if (explanation.candidates.front().defects == plant.defects) return Grade::named;
   if (compute_the_same(*explanation.model({}), plant.model(), plant.op, options)) return Grade::equivalent;
   return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;
+}
+
+// Cases by the same generators from another seed, and around the case that was explained.
+Soundness soundness_of(const Explanation& explanation, const Plant& plant, const Case& explained,
+                       const TrialOptions& options) {
+  Probes probes(plant.op, options.seed ^ kFurtherStream);
+  probes.add_neighbourhood(explained);
+  const Runner run = plant.runner();
+  Soundness result;
+  for (std::uint64_t i = 0; i < options.further; ++i) {
+    const auto observation = Observation::of(probes.next(), run, {});
+    if (observation == nullptr) continue;
+    const bool is_inside = explanation.region.contains(features_of(observation->test_case(), observation->expected()));
+    if (!observation->is_failure()) {
+      ++result.passing;
+      result.passing_inside += is_inside ? 1 : 0;
+      continue;
+    }
+    ++result.failing;
+    result.outside_region += is_inside ? 0 : 1;
+    // Of a shape nothing is said of elements, and the reverse.
+    const bool is_told = observation->has_wrong_shape() == (explanation.place().id == "shape");
+    result.outside_pattern += is_told && !lies_in(*observation, explanation.place().id) ? 1 : 0;
+  }
+  return result;
 }
 
 }  // namespace
@@ -114,7 +141,8 @@ std::string_view name_of(Grade grade) {
 }
 
 Trial try_to_explain(const Plant& plant, const TrialOptions& options) {
-  Trial trial{plant, std::nullopt};
+  Trial trial;
+  trial.plant = plant;
   auto observation = failing_observation(plant, options);
   if (observation == nullptr) return trial;
   ExplainOptions explaining;
@@ -123,8 +151,12 @@ Trial try_to_explain(const Plant& plant, const TrialOptions& options) {
     const bool is_planted = std::find(plant.defects.begin(), plant.defects.end(), &defect) != plant.defects.end();
     if (!options.hold_out || !is_planted) explaining.known.push_back(&defect);
   }
+  const Case failing = observation->test_case();
+  const std::clock_t start = std::clock();
   trial.explanation = explain(std::move(observation), plant.runner(), {}, explaining);
+  trial.processor_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   trial.grade = grade_of(plant, *trial.explanation, options);
+  if (options.hold_out) trial.soundness = soundness_of(*trial.explanation, plant, failing, options);
   return trial;
 }
 

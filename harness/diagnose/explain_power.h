@@ -37,16 +37,31 @@ enum class Grade : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(Grade grade);
 
+/// What an explanation says of where and when, held against cases that it was not learnt from.
+struct Soundness {
+  std::uint64_t failing = 0;
+  std::uint64_t outside_region = 0;   ///< failing cases that lack a condition of it
+  std::uint64_t outside_pattern = 0;  ///< failing cases with a wrong element elsewhere
+  std::uint64_t passing = 0;
+  std::uint64_t passing_inside = 0;  ///< the region
+
+  [[nodiscard]] bool region_holds() const { return outside_region == 0; }
+  [[nodiscard]] bool pattern_holds() const { return outside_pattern == 0; }
+};
+
 struct Trial {
   Plant plant;
   std::optional<Explanation> explanation;  ///< absent when no case was found that fails
   Grade grade = Grade::unexplained;
+  double processor_seconds = 0;  ///< user and system, of the explanation alone
+  Soundness soundness;           ///< measured where defects are held out
 };
 
 struct TrialOptions {
   std::uint64_t seed = 1;
   std::uint64_t search = 600000;     ///< cases to look for a failing one in
   std::uint64_t comparisons = 4000;  ///< cases on which models are compared that have different names
+  std::uint64_t further = 1500;      ///< cases on which region and pattern are held to what they say
   bool hold_out = false;             ///< explain without the planted defects among the models
 };
 

@@ -29,14 +29,29 @@ class Measurement {
     }
     const Explanation& e = *trial.explanation;
     ++grades_[trial.grade];
-    seconds_.push_back(e.seconds);
+    seconds_.push_back(trial.processor_seconds);
+    work_.push_back(e.work);
+    const Soundness& sound = trial.soundness;
+    regions_ += sound.region_holds() ? 1 : 0;
+    patterns_ += sound.pattern_holds() ? 1 : 0;
+    failing_ += sound.failing;
+    outside_region_ += sound.outside_region;
+    outside_pattern_ += sound.outside_pattern;
     std::string rivals;
     for (const DefectSet& rival : e.not_excluded) rivals += " " + rival.name();
     fmt::print(
-        "{:<60} {:<11} {:5.2f} s  {} by {}; {}/{} cases, {} failing, {} of {} wrong; {}; in {}; not excluded:{}\n",
-        trial.plant.name(), name_of(trial.grade), e.seconds, e.candidates.empty() ? "-" : e.candidates.front().name(),
-        e.arithmetic, e.support.reproduced_cases, e.support.cases, e.support.failing, e.support.explained,
-        e.support.wrong, e.pattern.id, e.region.text(), rivals);
+        "{:<60} {:<11} {:5.2f} s {:4} M  {} by {}; {}/{} cases, {} failing, {} of {} wrong; {}; in {}; not "
+        "excluded:{}\n",
+        trial.plant.name(), name_of(trial.grade), trial.processor_seconds, e.work / 1'000'000,
+        e.candidates.empty() ? "-" : e.candidates.front().name(), e.arithmetic, e.support.reproduced_cases,
+        e.support.cases, e.support.failing, e.support.explained, e.support.wrong, e.pattern.id, e.region.text(),
+        rivals);
+    if (sound.failing > 0) {
+      fmt::print(
+          "    of {} further failing cases {} outside the region, {} with a wrong element outside the pattern; "
+          "of {} passing ones {} inside the region\n",
+          sound.failing, sound.outside_region, sound.outside_pattern, sound.passing, sound.passing_inside);
+    }
     std::fflush(stdout);
   }
 
@@ -46,7 +61,12 @@ class Measurement {
     fmt::print(" no failing case {}", silent_);
     std::sort(seconds_.begin(), seconds_.end());
     if (!seconds_.empty()) {
-      fmt::print("; seconds median {:.2f}, worst {:.2f}", seconds_[seconds_.size() / 2], seconds_.back());
+      fmt::print("; processor seconds median {:.2f}, worst {:.2f}; most work {}", seconds_[seconds_.size() / 2],
+                 seconds_.back(), *std::max_element(work_.begin(), work_.end()));
+    }
+    if (failing_ > 0) {
+      fmt::print("\nregions that hold {} of {}, patterns {}; of {} further failing cases {} and {} outside", regions_,
+                 seconds_.size(), patterns_, failing_, outside_region_, outside_pattern_);
     }
     fmt::print("\n");
   }
@@ -56,6 +76,13 @@ class Measurement {
   std::map<Grade, int> grades_;
   int silent_ = 0;
   std::vector<double> seconds_;
+  std::vector<std::uint64_t> work_;
+  // Where defects are held out: explanations, and the further cases that they are held to.
+  std::size_t regions_ = 0;
+  std::size_t patterns_ = 0;
+  std::uint64_t failing_ = 0;
+  std::uint64_t outside_region_ = 0;
+  std::uint64_t outside_pattern_ = 0;
 };
 
 int run(const Options& options) {

@@ -46,11 +46,27 @@ TEST(ExplainPower, NamesPairs) {
   EXPECT_GE((grades[Grade::named] + grades[Grade::equivalent]) * 100, 80 * total(grades));
 }
 
-TEST(ExplainPower, IsNeverCertainOfADefectThatIsNotModelled) {
+// What it says of where and when holds all the same, of cases that it was not learnt from: the pattern of every
+// wrong element, the region of every failing case. A region may miss one in fifty where it misses any.
+TEST(ExplainPower, SaysWhereAndWhenADefectShowsThatIsNotModelled) {
   TrialOptions options;
   options.hold_out = true;
-  Grades grades = grades_of(single_plants(), options);
-  EXPECT_EQ(grades[Grade::partial] + grades[Grade::unexplained], total(grades));
+  std::size_t regions = 0;
+  std::size_t explanations = 0;
+  for (const Plant& plant : single_plants()) {
+    const Trial trial = try_to_explain(plant, options);
+    ASSERT_TRUE(trial.explanation.has_value()) << plant.name() << " never fails";
+    EXPECT_TRUE(trial.grade == Grade::partial || trial.grade == Grade::unexplained) << plant.name();
+    EXPECT_LT(trial.processor_seconds, 10) << plant.name();
+    const Soundness& sound = trial.soundness;
+    EXPECT_GT(sound.failing, 10U) << plant.name();
+    EXPECT_TRUE(sound.pattern_holds()) << plant.name() << ": " << trial.explanation->place().id;
+    EXPECT_LE(sound.outside_region * 50, sound.failing) << plant.name() << ": " << trial.explanation->region.text();
+    regions += sound.region_holds() ? 1 : 0;
+    ++explanations;
+  }
+  std::cout << "regions that hold: " << regions << " of " << explanations << "\n";
+  EXPECT_GE(regions * 100, 90 * explanations);
 }
 
 }  // namespace

@@ -19,10 +19,8 @@ Plant plant(Op op, std::initializer_list<const char*> ids) {
   return result;
 }
 
-Explanation explanation_of(const Plant& planted, bool hold_out = false) {
-  TrialOptions options;
-  options.hold_out = hold_out;
-  const Trial trial = try_to_explain(planted, options);
+Explanation explanation_of(const Plant& planted) {
+  const Trial trial = try_to_explain(planted, {});
   EXPECT_TRUE(trial.explanation.has_value()) << planted.name() << " never fails";
   return trial.explanation.value_or(Explanation());
 }
@@ -74,12 +72,21 @@ TEST(Explain, DoesNotGuessWhatIsNotModelled) {
         HeldOut{Op::conv_integer, "batch0-buffer", "later-images", "reaches outputs of later images"},
         HeldOut{Op::quantize_linear, "half-up", "ties", nullptr},
         HeldOut{Op::dequantize_linear, "vec4-tail", "tail-elements-4", "elements % 4 != 0"}}) {
-    const Explanation e = explanation_of(plant(held.op, {held.id}), true);
+    TrialOptions options;
+    options.hold_out = true;
+    options.further = 400;
+    const Trial trial = try_to_explain(plant(held.op, {held.id}), options);
+    ASSERT_TRUE(trial.explanation.has_value()) << held.id << " never fails";
+    const Explanation& e = *trial.explanation;
     EXPECT_TRUE(e.status == Status::partial || e.status == Status::unexplained) << held.id << ": " << name_of(e.status);
     EXPECT_EQ(e.pattern.id, held.pattern) << held.id;
     if (e.status == Status::unexplained) {
       EXPECT_EQ(e.signature(), "unexplained:" + std::string(held.pattern));
     }
+    const Soundness& sound = trial.soundness;
+    EXPECT_GT(sound.failing, 50U) << held.id;
+    EXPECT_EQ(sound.outside_pattern, 0U) << held.id << ": " << e.pattern.id;
+    EXPECT_EQ(sound.outside_region, 0U) << held.id << ": " << e.region.text();
     const auto& conditions = e.region.conditions;
     if (held.condition != nullptr) {
       EXPECT_NE(std::find(conditions.begin(), conditions.end(), held.condition), conditions.end())
@@ -123,6 +130,10 @@ FeatureSet features(std::initializer_list<std::size_t> present) {
   FeatureSet set;
   for (const std::size_t i : present) set.set(i);
   return set;
+}
+
+TEST(Region, HasRoomForEveryFeature) {
+  EXPECT_LE(case_features().size(), kMostFeatures);
 }
 
 TEST(Region, IsTheConjunctionThatTellsFailingFromPassing) {

@@ -25,6 +25,10 @@ class ModelledCase {
 
   [[nodiscard]] Op op() const { return op_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
+  /// Products, or elements of an element-wise node.
+  [[nodiscard]] std::int64_t work() const { return work_; }
+  /// What a model takes to run, in products: a run and an element cost as much as several.
+  [[nodiscard]] std::uint64_t expense() const { return expense_; }
 
   /// What the model computes. Its shape may differ from the right one. Nothing when the model's geometry
   /// has no output, because its window does not fit.
@@ -41,6 +45,8 @@ class ModelledCase {
   const Lowered& lowered_;
   NodeDescription node_;
   Op op_;
+  std::int64_t work_;
+  std::uint64_t expense_;
 };
 
 }  // namespace qconform::diagnose

@@ -65,6 +65,14 @@ FeatureSet without_needless(FeatureSet conditions, const std::vector<FeatureSet>
 
 }  // namespace
 
+bool Region::contains(const FeatureSet& features) const {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const std::string& condition) {
+    const auto all = case_features();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Feature& f) { return f.text == condition; });
+    return found != all.end() && features[static_cast<std::size_t>(found - all.begin())];
+  });
+}
+
 std::string Region::text() const {
   std::string text;
   for (const std::string& condition : conditions) text += (text.empty() ? "" : ", ") + condition;

@@ -16,6 +16,7 @@ struct Region {
   std::uint64_t passing = 0;            ///< likewise
   std::uint64_t passing_inside = 0;     ///< passing cases that meet the conditions all the same
 
+  [[nodiscard]] bool contains(const FeatureSet& features) const;
   /// "padded, x_zero_point != 0"; empty without conditions.
   [[nodiscard]] std::string text() const;
 };

@@ -64,7 +64,7 @@ Case Probes::draw_aimed(Rng& rng) const {
 
 Case Probes::draw(Rng& rng) const {
   const std::uint64_t turn = drawn_ % 3;
-  if (turn == 0 && !neighbours_.empty()) {
+  if ((turn == 0 || (is_near_ && turn == 1)) && !neighbours_.empty()) {
     return mutate(neighbours_[rng.below(static_cast<std::uint32_t>(neighbours_.size()))], rng);
   }
   if (op_ == Op::quantize_linear) return random_quantize_linear(rng);
@@ -115,7 +115,6 @@ bool Observation::take(const Outcome& outcome) {
   if (produced == nullptr || !expected_.output) return false;
   modelled_ = ModelledCase::prepare(case_, expected_.classification);
   if (modelled_ == nullptr) return false;
-  work_ = work_of(case_, modelled_->lowered());
   got_ = produced->output;
   has_wrong_shape_ = got_.type != right().type || got_.shape != right().shape;
   if (has_wrong_shape_) return true;

@@ -29,6 +29,8 @@ class Probes {
   /// From now on most cases that aim for a hazard aim for one of these, which concern the operator, and
   /// more cases do.
   void aim_at(std::vector<Hazard> hazards) { aims_ = std::move(hazards); }
+  /// From now on two cases in three are mutants.
+  void stay_near() { is_near_ = true; }
 
   [[nodiscard]] Case next();
 
@@ -42,6 +44,7 @@ class Probes {
   std::uint64_t drawn_ = 0;
   std::vector<Hazard> aims_;
   std::vector<Case> neighbours_;
+  bool is_near_ = false;
   std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept
 };
 
@@ -77,7 +80,7 @@ class Observation {
   [[nodiscard]] std::uint64_t wrong_elements() const { return wrong_; }
   [[nodiscard]] bool is_failure() const { return has_wrong_shape_ || wrong_ > 0; }
   /// Products, or elements of an element-wise node.
-  [[nodiscard]] std::int64_t work() const { return work_; }
+  [[nodiscard]] std::int64_t work() const { return modelled_->work(); }
 
  private:
   /// A case and what is expected of it, where nobody else holds them.
@@ -99,7 +102,6 @@ class Observation {
   std::vector<ElementState> states_;
   bool has_wrong_shape_ = false;
   std::uint64_t wrong_ = 0;
-  std::int64_t work_ = 0;
 };
 
 /// How a model's answer stands to a backend's.
