@@ -1,4 +1,4 @@
-"""Checks what `identify` and `audit` write against the JSON Schemas, and that it is read again.
+"""Checks what `identify`, `audit` and `gate` write against the JSON Schemas, and that it is read again.
 
 usage: check_documents.py SCHEMA_FOLDER QCONFORM [EMULATOR...]
 """
@@ -59,11 +59,23 @@ class Checks:
             self.problems.append("a lost mutant is not named")
 
 
+    def gate(self):
+        run = ["run", "--suite", "random", "--cases", "120", "--no-shrink", "--out", str(self.folder)]
+        report, baseline = self.folder / "report.json", self.folder / "baseline.json"
+        self.run(run + ["--backend", "scalar"], 0)
+        report.rename(baseline)
+        self.run(run + ["--backend", "defect:half-up"], 1)
+        gate = ["gate", "--json", "--baseline", str(baseline)]
+        for file, expected in ((baseline, 0), (report, 1)):
+            self.validate("gate-1.schema.json", self.run([*gate, str(file)], expected), "changes")
+
+
 def main(schemas, qconform, emulator):
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(schemas, emulator + [qconform], folder)
         checks.profile()
         checks.baseline()
+        checks.gate()
     print("\n".join(checks.problems + [f"{len(checks.problems)} problems"]))
     return 1 if checks.problems else 0
 

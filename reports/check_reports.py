@@ -6,6 +6,7 @@ PLANTED is the program with broken kernels in place of the real ones, whose repo
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,29 @@ BROKEN = (
 )
 
 
+def rendered(program, file):
+    """What is wrong with the forms that are made of a report."""
+
+    def made(*arguments):
+        return subprocess.run([*program, "report", *arguments], capture_output=True, text=True, check=False)
+
+    if made("summary", "--json", str(file)).stdout != file.read_text(encoding="utf-8"):
+        yield "read and written again, it is another report"
+    for form, holds in (("summary", "stages: "), ("markdown", "### qconform: ")):
+        if holds not in made(form, str(file)).stdout:
+            yield f"no {form} of it"
+    xmllint = shutil.which("xmllint")
+    if xmllint is None:
+        print("not checked, xmllint is missing (package libxml2-utils): JUnit XML")
+        return
+    junit = file.parent / "junit.xml"
+    made("junit", str(file), "-o", str(junit))
+    schema = pathlib.Path(__file__).parent / "schema" / "junit.xsd"
+    checked = subprocess.run([xmllint, "--noout", "--schema", schema, junit], capture_output=True, text=True, check=False)
+    if checked.returncode != 0:
+        yield checked.stderr
+
+
 def main(schema_path, qconform, planted, emulator):
     schema = Schema(schema_path)
     problems, reports = [], []
@@ -54,6 +78,8 @@ def main(schema_path, qconform, planted, emulator):
                 continue
             report = read_json(pathlib.Path(folder) / "report.json")
             reports.append(report)
+            written = rendered(emulator + command[:1], pathlib.Path(folder) / "report.json")
+            problems += [f"{shown}: {what}" for what in written]
             problems += schema.problems(report, shown)
             if (expected == 1) != bool(report["findings"]):
                 problems.append(f"{shown}: exit code {expected} with {len(report['findings'])} findings")

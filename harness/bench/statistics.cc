@@ -7,6 +7,7 @@ namespace qconform::bench {
 namespace {
 
 constexpr int kResamples = 1000;
+constexpr int kRareResamples = 10000;  // for intervals that hold all but few of them
 constexpr double kTail = 0.025;
 
 std::vector<double> ratios_of(const PairedRounds& rounds) {
@@ -23,6 +24,12 @@ double resampled_median(const std::vector<double>& samples, Rng& rng) {
 
 Interval around(double value, const std::vector<double>& resamples) {
   return {value, quantile(resamples, kTail), quantile(resamples, 1 - kTail)};
+}
+
+std::vector<std::vector<double>> all_ratios(std::span<const PairedRounds> layers) {
+  std::vector<std::vector<double>> ratios;
+  for (const PairedRounds& layer : layers) ratios.push_back(ratios_of(layer));
+  return ratios;
 }
 
 }  // namespace
@@ -61,6 +68,27 @@ Interval geometric_mean(std::span<const PairedRounds> layers, Rng& rng) {
     resample = std::exp(sum / count);
   }
   return around(std::exp(logarithm / count), resamples);
+}
+
+Interval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now, double outside,
+                         Rng& rng) {
+  if (before.empty()) return {};
+  const auto old_ratios = all_ratios(before);
+  const auto new_ratios = all_ratios(now);
+  const auto count = static_cast<double>(before.size());
+  const auto mean = [&](auto&& median_of) {
+    double sum = 0;
+    for (std::size_t i = 0; i < old_ratios.size(); ++i) {
+      sum += std::log(median_of(new_ratios[i])) - std::log(median_of(old_ratios[i]));
+    }
+    return std::exp(sum / count);
+  };
+  std::vector<double> resamples(kRareResamples);
+  for (double& resample : resamples) {
+    resample = mean([&](const std::vector<double>& samples) { return resampled_median(samples, rng); });
+  }
+  return {mean([](const std::vector<double>& samples) { return median(samples); }), quantile(resamples, outside / 2),
+          quantile(resamples, 1 - outside / 2)};
 }
 
 }  // namespace qconform::bench

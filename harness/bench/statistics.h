@@ -32,4 +32,10 @@ struct PairedRounds {
 /// The geometric mean of several layers' ratios: rounds are resampled in each layer, layers are not.
 [[nodiscard]] Interval geometric_mean(std::span<const PairedRounds> layers, Rng& rng);
 
+/// How many times as fast as before `ours` became, held against the same others: the quotient of two medians of
+/// ratios, each resampled by itself. The geometric mean over layers; `before` and `now` have the same layers in the
+/// same order. The interval holds all but `outside` of the resamples, half of it on either side.
+[[nodiscard]] Interval change_of_speed(std::span<const PairedRounds> before, std::span<const PairedRounds> now,
+                                       double outside, Rng& rng);
+
 }  // namespace qconform::bench

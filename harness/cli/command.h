@@ -47,6 +47,8 @@ void add_explain(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
+void add_gate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 

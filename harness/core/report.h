@@ -90,8 +90,9 @@ struct Shrinking {
   std::uint64_t runs = 0;   ///< of the backend
   std::uint64_t steps = 0;  ///< reductions taken; with 0 the case is the one that was met
   double seconds = 0;
-  Case original;              ///< as it was met, where steps > 0
-  std::string original_file;  ///< where that was written, relative to the report; may be empty
+  Case original;                 ///< as it was met, where steps > 0; read from a report, it has only its id
+  std::string original_summary;  ///< one line, set where the report was read
+  std::string original_file;     ///< where that was written, relative to the report; may be empty
 };
 
 /// The waiver that covers a finding (harness/run/waivers.h).
@@ -133,11 +134,13 @@ struct Finding {
   std::string backend;
   VerdictKind kind = VerdictKind::wrong;
   std::string op_type;
-  std::string signature;    ///< what is wrong, the same from run to run: "pad-raw-zero", "unexplained:border",
-                            ///< "out-of-bounds", "not-rejected:C8"
-  std::uint64_t cases = 1;  ///< failing cases that this finding stands for
-  Verdict verdict;          ///< of the case shown
-  Case example;             ///< the smallest of them seen, or smaller still: shrunk
+  std::string signature;        ///< what is wrong, the same from run to run: "pad-raw-zero", "unexplained:border",
+                                ///< "out-of-bounds", "not-rejected:C8"
+  std::uint64_t cases = 1;      ///< failing cases that this finding stands for
+  Verdict verdict;              ///< of the case shown
+  Case example;                 ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has
+                                ///< only its id and operator: the case stands in case_file
+  std::string example_summary;  ///< one line, set where the report was read
   std::optional<WaivedBy> waiver;
   std::optional<Diagnosis> diagnosis;
   std::optional<Shrinking> shrinking;

@@ -1,7 +1,10 @@
 #include "harness/core/verdict.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
+
+#include "harness/core/verdict_named.h"
 
 namespace qconform {
 namespace {
@@ -17,6 +20,12 @@ constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",          "m
 
 std::string_view name_of(VerdictKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<VerdictKind> verdict_named(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<VerdictKind>(found - kNames.begin());
 }
 
 bool is_failure(VerdictKind kind) {

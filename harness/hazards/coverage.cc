@@ -11,6 +11,14 @@ void HazardCoverage::add(const std::string& op_type, const std::string& types, c
   }
 }
 
+void HazardCoverage::add(const std::string& op_type, const std::string& types, const Tallies& tallies) {
+  Tallies& sum = by_operator_[op_type][types];
+  for (std::size_t i = 0; i < kHazards; ++i) {
+    sum[i].cases += tallies[i].cases;
+    sum[i].elements += tallies[i].elements;
+  }
+}
+
 HazardTally HazardCoverage::total(Hazard hazard) const {
   HazardTally sum;
   for (const auto& [op_type, by_types] : by_operator_) {

@@ -24,6 +24,11 @@ class HazardCoverage {
   /// Adds one case.
   void add(const std::string& op_type, const std::string& types, const HazardCounts& counts);
 
+  /// Adds several cases.
+  void add(const std::string& op_type, const std::string& types, const Tallies& tallies);
+  /// Notes cases of an operator that reached no hazard.
+  void note(const std::string& op_type) { by_operator_.try_emplace(op_type); }
+
   [[nodiscard]] const std::map<std::string, ByTypes>& by_operator() const { return by_operator_; }
   [[nodiscard]] HazardTally total(Hazard hazard) const;
   /// Whether a case of an operator that the hazard concerns was added.

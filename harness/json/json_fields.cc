@@ -127,6 +127,18 @@ bool JsonFields::read(const Json& value, const std::string& where, std::uint64_t
   return true;
 }
 
+bool JsonFields::read(const Json& value, const std::string& where, double& out) {
+  if (!value.is_number()) return refuse(where, "expected a number, got " + brief(value));
+  out = value.get<double>();
+  return true;
+}
+
+bool JsonFields::read(const Json& value, const std::string& where, bool& out) {
+  if (!value.is_boolean()) return refuse(where, "expected true or false, got " + brief(value));
+  out = value.get<bool>();
+  return true;
+}
+
 bool JsonFields::read(const Json& value, const std::string& where, float& out) {
   const std::optional<std::uint64_t> bits = element_bits(ElementType::float32, value);
   if (!bits) return refuse(where, brief(value) + " is not a float");

@@ -38,6 +38,8 @@ class JsonFields {
   bool read(const Json& value, const std::string& where, std::int64_t& out);
   bool read(const Json& value, const std::string& where, std::uint64_t& out);
   bool read(const Json& value, const std::string& where, float& out);
+  bool read(const Json& value, const std::string& where, double& out);
+  bool read(const Json& value, const std::string& where, bool& out);
   template <typename T>
   bool read_list(const Json& value, const std::string& where, std::size_t limit, std::vector<T>& out);
 

@@ -98,8 +98,8 @@ TEST(HostileJson, KeysAreBoundedAndUnique) {
 
 TEST(HostileJson, ValuesAreBounded) {
   const std::string text = R"([{"a": 1, "b": [2, 3]}, null])";
-  EXPECT_TRUE(parse_json(text, 7));
-  const Result<Json> value = parse_json(text, 6);
+  EXPECT_TRUE(parse_json(text, {.values = 7}));
+  const Result<Json> value = parse_json(text, {.values = 6});
   ASSERT_FALSE(value);
   EXPECT_EQ(value.error().text(), "more than 6 values [rule limit]");
 }

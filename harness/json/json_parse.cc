@@ -26,7 +26,7 @@ std::string printable(std::string message) {
 // no limits.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
-  explicit Builder(std::size_t max_values) : max_values_(max_values) {}
+  explicit Builder(const JsonLimits& limits) : limits_(limits) {}
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
   // A negative zero is the one number that arrives here and is not negative.
@@ -65,15 +65,15 @@ class Builder final : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<Json*> open_;
   std::string key_;
-  std::size_t max_values_;
+  JsonLimits limits_;
   std::size_t values_ = 0;
   std::optional<Error> error_;
 };
 
 bool Builder::key(string_t& value) {
   const Json& object = *open_.back();
-  if (object.size() >= limits::kJsonKeys) {
-    return refuse("an object has more than " + std::to_string(limits::kJsonKeys) + " keys", "limit");
+  if (object.size() >= limits_.keys) {
+    return refuse("an object has more than " + std::to_string(limits_.keys) + " keys", "limit");
   }
   if (object.contains(value)) return refuse("duplicate key " + brief(value));
   key_ = std::move(value);
@@ -92,8 +92,8 @@ bool Builder::open(Json container) {
 
 // A container's address stays valid while it is open: its parent grows only after it is closed.
 Json* Builder::place(Json value) {
-  if (++values_ > max_values_) {
-    refuse("more than " + std::to_string(max_values_) + " values", "limit");
+  if (++values_ > limits_.values) {
+    refuse("more than " + std::to_string(limits_.values) + " values", "limit");
     return nullptr;
   }
   if (open_.empty()) {
@@ -108,12 +108,12 @@ Json* Builder::place(Json value) {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text, std::size_t max_values) {
-  if (text.size() > static_cast<std::size_t>(limits::kJsonFileBytes)) {
-    return fail("", "larger than the limit of " + std::to_string(limits::kJsonFileBytes) + " bytes", "limit");
+Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > static_cast<std::size_t>(limits.bytes)) {
+    return fail("", "larger than the limit of " + std::to_string(limits.bytes) + " bytes", "limit");
   }
   try {
-    Builder builder(max_values);
+    Builder builder(limits);
     (void)Json::sax_parse(text, &builder);
     return builder.take();
   } catch (const std::exception& error) {

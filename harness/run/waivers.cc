@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "harness/core/digest.h"
+#include "harness/diagnose/case_features.h"
 #include "harness/diagnose/modelled_case.h"
 #include "harness/judge/judge.h"
 #include "harness/source/select.h"
@@ -107,6 +108,46 @@ class Explanation {
   std::vector<Tensor> answers_;
 };
 
+// Whether the case has every feature that the waiver asks for.
+bool lies_in(const std::vector<std::string>& region, const Case& test_case, const Policy& policy) {
+  if (region.empty()) return true;
+  Expected expected = expect(test_case, policy);
+  if (!expected.classification.lowered) return false;
+  assess(test_case, expected);
+  const diagnose::FeatureSet features = diagnose::features_of(test_case, expected);
+  const auto known = diagnose::case_features();
+  return std::all_of(region.begin(), region.end(), [&](const std::string& text) {
+    const auto feature = std::find_if(known.begin(), known.end(), [&](const auto& f) { return f.text == text; });
+    return feature != known.end() && features[static_cast<std::size_t>(feature - known.begin())];
+  });
+}
+
+// The defects of a model as a finding's signature names them.
+std::string signature_of(const diagnose::Model& model) {
+  std::string ids;
+  for (const diagnose::Defect* defect : model.defects()) ids += (ids.empty() ? "" : "+") + std::string(defect->id);
+  return ids;
+}
+
+// Whether the report shows that all of the finding is what one of the waiver's models computes.
+bool accounts_for(const Waiver& waiver, const Finding& finding) {
+  const auto& diagnosis = finding.diagnosis;
+  if (!diagnosis || diagnosis->status != "explained" || diagnosis->examined != finding.cases) return false;
+  if (!waiver.instead.empty() || (waiver.detail && *waiver.detail != finding.verdict.detail)) return false;
+  const auto is_met = [&](const std::string& condition) {
+    return std::find(diagnosis->when.begin(), diagnosis->when.end(), condition) != diagnosis->when.end();
+  };
+  return std::all_of(waiver.region.begin(), waiver.region.end(), is_met) &&
+         std::any_of(waiver.models.begin(), waiver.models.end(),
+                     [&](const diagnose::Model& model) { return signature_of(model) == finding.signature; });
+}
+
+bool is_of(const Waiver& waiver, const BackendInfo& backend) {
+  return std::find(waiver.backends.begin(), waiver.backends.end(), backend.name) != waiver.backends.end() &&
+         compare_versions(waiver.first_version, backend.version) <= 0 &&
+         compare_versions(backend.version, waiver.last_version) <= 0;
+}
+
 // Whether every element that is wrong (all of them, in an answer of another form) is what the waiver says.
 bool is_explained(const Waiver& waiver, const Case& test_case, const Tensor& got, const Policy& policy) {
   const auto modelled = diagnose::ModelledCase::prepare(test_case);
@@ -147,9 +188,16 @@ int compare_versions(std::string_view a, std::string_view b) {
 }
 
 bool Waivers::applies(const Waiver& waiver, const BackendInfo& backend) const {
-  return std::find(waiver.backends.begin(), waiver.backends.end(), backend.name) != waiver.backends.end() &&
-         compare_versions(waiver.first_version, backend.version) <= 0 &&
-         compare_versions(backend.version, waiver.last_version) <= 0 && (!waiver.expires || today_ <= *waiver.expires);
+  return is_of(waiver, backend) && !is_expired(waiver);
+}
+
+std::vector<const Waiver*> Waivers::speaking_of(const BackendInfo& backend, const Finding& finding) const {
+  std::vector<const Waiver*> result;
+  for (const Waiver& waiver : waivers_) {
+    if (waiver.op_type != finding.op_type || waiver.verdict != finding.kind || !is_of(waiver, backend)) continue;
+    if (finding.waiver ? finding.waiver->id == waiver.id : accounts_for(waiver, finding)) result.push_back(&waiver);
+  }
+  return result;
 }
 
 std::vector<const Waiver*> Waivers::of(const BackendInfo& backend) const {
@@ -169,7 +217,8 @@ const Waiver* Waivers::covering(const BackendInfo& backend, const Case& test_cas
     if (is_pinned(waiver.cases, test_case, outcome)) return &waiver;
     // A profile that pins one expression has no sets to examine elements by.
     if (!waiver.cases.empty() || answer == nullptr || !tier_of(policy.profile)) continue;
-    if (is_explained(waiver, test_case, *answer, policy_for(test_case, policy))) return &waiver;
+    const Policy own = policy_for(test_case, policy);
+    if (is_explained(waiver, test_case, *answer, own) && lies_in(waiver.region, test_case, own)) return &waiver;
   }
   return nullptr;
 }

@@ -19,6 +19,7 @@
 #include "harness/core/error.h"
 #include "harness/core/outcome.h"
 #include "harness/core/profile.h"
+#include "harness/core/report.h"
 #include "harness/core/verdict.h"
 #include "harness/diagnose/defect.h"
 
@@ -58,6 +59,7 @@ struct Waiver {
   std::vector<WaivedCase> cases;
   std::vector<Replacement> instead;     ///< the case that the backend computes instead
   std::vector<diagnose::Model> models;  ///< defects of the computation, each with each arithmetic
+  std::vector<std::string> region;      ///< features (harness/diagnose/case_features.h) that a case must have
   std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
   std::vector<std::string> cpus;        ///< cpu_level()s where it must be met (libraries_test); empty: everywhere
   std::string reason;
@@ -86,6 +88,13 @@ class Waivers {
   /// Those of a backend at its version that have not expired.
   [[nodiscard]] std::vector<const Waiver*> of(const BackendInfo& backend) const;
 
+  /// The waivers that speak of a finding of a backend, expired or not: by its waiver's id, where a run has
+  /// waived it; else those of defect models that, by the report alone, account for all of it: explained, with
+  /// every failing case examined, and nowhere outside of the waiver's region.
+  [[nodiscard]] std::vector<const Waiver*> speaking_of(const BackendInfo& backend, const Finding& finding) const;
+  [[nodiscard]] bool is_expired(const Waiver& waiver) const { return waiver.expires && *waiver.expires < today_; }
+
+  [[nodiscard]] const std::vector<Waiver>& all() const { return waivers_; }
   [[nodiscard]] const std::vector<RecordedLibrary>& recorded() const { return recorded_; }
 
  private:

@@ -1,12 +1,16 @@
 // The file of waivers: reading and drafting it.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <ctime>
 
 #include "harness/core/file.h"
+#include "harness/core/near_names.h"
+#include "harness/core/verdict_named.h"
+#include "harness/diagnose/case_features.h"
 #include "harness/json/json_fields.h"
 #include "harness/operators/operator.h"
 #include "harness/run/waivers.h"
@@ -68,12 +72,15 @@ class Reader : public JsonFields {
   bool verdict(const Json& value, const std::string& where, VerdictKind& out) {
     std::string name;
     if (!read(value, where, name)) return false;
+    const auto named = verdict_named(name);
+    if (named && is_failure(*named)) {
+      out = *named;
+      return true;
+    }
     std::string known;
     for (int kind = 0; kind < kVerdictKinds; ++kind) {
-      out = static_cast<VerdictKind>(kind);
-      if (!is_failure(out)) continue;
-      if (name_of(out) == name) return true;
-      known += (known.empty() ? "" : ", ") + std::string(name_of(out));
+      const auto failing = static_cast<VerdictKind>(kind);
+      if (is_failure(failing)) known += (known.empty() ? "" : ", ") + std::string(name_of(failing));
     }
     return refuse(where, fmt::format("expected a failing verdict ({}), got \"{}\"", known, name));
   }
@@ -124,6 +131,20 @@ class Reader : public JsonFields {
     return true;
   }
 
+  bool region(const Json& value, const std::string& where, std::vector<std::string>& out) {
+    if (!names(value, where, out)) return false;
+    const auto known = diagnose::case_features();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (std::any_of(known.begin(), known.end(), [&](const auto& feature) { return feature.text == out[i]; }))
+        continue;
+      std::vector<std::string_view> texts;
+      for (const auto& feature : known) texts.emplace_back(feature.text);
+      return refuse(json_path(where, i), fmt::format("no feature {} of cases; near it are: {}", brief(value[i]),
+                                                     fmt::join(near_names(out[i], texts), "; ")));
+    }
+    return true;
+  }
+
   bool replacement(const Json& value, const std::string& where, const Operator& known, Replacement& out) {
     const auto input = std::find_if(known.inputs.begin(), known.inputs.end(),
                                     [&](const InputSignature& signature) { return signature.name == out.name; });
@@ -149,10 +170,15 @@ class Reader : public JsonFields {
   }
 
   bool signature(const Json& value, const std::string& where, Waiver& out) {
-    if (!object(value, where, {}, {"cases", "instead", "defects", "detail", "cpus"})) return false;
+    if (!object(value, where, {}, {"cases", "instead", "defects", "region", "detail", "cpus"})) return false;
     const bool computes = value.contains("instead") || value.contains("defects");
     if (value.contains("cases") == computes) {
       return refuse(where, "expected either \"cases\", or \"instead\" or \"defects\" or both");
+    }
+    if (value.contains("region")) {
+      const std::string path = json_path(where, "region");
+      if (!value.contains("defects")) return refuse(path, "goes with \"defects\" only");
+      if (!region(value["region"], path, out.region)) return false;
     }
     if (value.contains("detail") && !text(value, where, "detail", out.detail.emplace())) return false;
     if (value.contains("cpus") && !names(value["cpus"], json_path(where, "cpus"), out.cpus)) return false;

@@ -15,6 +15,7 @@
 namespace qconform {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr const char* kToday = "2026-11-21";
@@ -78,6 +79,9 @@ TEST(Waivers, DefectsExplainEveryWrongElement) {
   EXPECT_TRUE(covers(file(R"({"defects": ["w-zp-ignored"]})"), test_case, answer));
   EXPECT_TRUE(covers(file(R"({"defects": ["x-zp-ignored", "w-zp-ignored"]})"), test_case, answer));
   EXPECT_FALSE(covers(file(R"({"defects": ["x-zp-ignored"]})"), test_case, answer));
+  // Only in cases with these features: the example is padded, of one batch.
+  EXPECT_TRUE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["padded", "batch = 1"]})"), test_case, answer));
+  EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["padded", "batch > 1"]})"), test_case, answer));
   // One element that is nobody's.
   answer.bytes[0] ^= std::byte{0x40};
   EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"]})"), test_case, answer));
@@ -149,6 +153,10 @@ TEST(Waivers, AreReadStrictly) {
   EXPECT_THAT(error(file(R"({"instead": {"w_zero_point": "last"}})")),
               HasSubstr("w_zero_point: expected an integer or"));
   EXPECT_THAT(error(file(R"({"instead": {}})")), HasSubstr("signature.instead: expected an object with members"));
+  EXPECT_THAT(error(file(R"({"defects": ["w-zp-ignored"], "region": ["batch > 2"]})")),
+              AllOf(HasSubstr("signature.region[0]: no feature \"batch > 2\""), HasSubstr("batch > 1")));
+  EXPECT_THAT(error(file(R"({"instead": {"w_zero_point": 0}, "region": ["padded"]})")),
+              HasSubstr("signature.region: goes with \"defects\" only"));
   const std::string good = R"({"defects": ["w-zp-ignored"]})";
   EXPECT_EQ(error(file(good)), "");
   EXPECT_THAT(error(file(good, R"(, "expires": "soon")")), HasSubstr("waivers[0].expires: expected a date"));

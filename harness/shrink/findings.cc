@@ -8,7 +8,7 @@ namespace {
 
 void shrink_finding(Finding& finding, Backend& backend, const Policy& policy, const Limits& limits) {
   Result shrunk = shrink(finding.example, in_process(backend), policy, limits, finding.kind);
-  Shrinking record{std::string(name_of(shrunk.ending)), shrunk.runs, shrunk.steps, shrunk.seconds, {}, {}};
+  Shrinking record{std::string(name_of(shrunk.ending)), shrunk.runs, shrunk.steps, shrunk.seconds, {}, {}, {}};
   if (shrunk.is_shrunk()) {
     record.original = std::exchange(finding.example, std::move(shrunk.smallest));
     finding.verdict = std::move(shrunk.verdict);

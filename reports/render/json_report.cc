@@ -6,6 +6,7 @@
 
 #include "harness/operators/case_text.h"
 #include "reports/render/environment_json.h"
+#include "reports/render/finding_text.h"
 
 namespace qconform::report {
 namespace {
@@ -95,7 +96,13 @@ Json tiers_json(const TierTally& tally) {
   }
   elements["none"] = tally.none;
   const auto reached = tally.common.strictest();
-  return {{"reached", reached ? Json(name_of(*reached)) : Json(nullptr)}, {"elements", std::move(elements)}};
+  Json common = Json::array();
+  for (const reference::Tier tier : reference::kAllTiers) {
+    if (tally.common.contains(tier)) common.push_back(name_of(tier));
+  }
+  return {{"reached", reached ? Json(name_of(*reached)) : Json(nullptr)},
+          {"common", std::move(common)},
+          {"elements", std::move(elements)}};
 }
 
 Json operator_json(const OperatorResult& result) {
@@ -157,7 +164,7 @@ Json shrinking_json(const Shrinking& shrinking) {
               {"seconds", shrinking.seconds}};
   if (shrinking.steps > 0) {
     result["original"] = {
-        {"id", shrinking.original.id}, {"summary", summary_of(shrinking.original)}, {"file", shrinking.original_file}};
+        {"id", shrinking.original.id}, {"summary", original_summary(shrinking)}, {"file", shrinking.original_file}};
   }
   return result;
 }
@@ -199,7 +206,7 @@ Json finding_json(const Finding& finding) {
               {"wrong_elements", finding.verdict.wrong_elements},
               {"example",
                {{"id", finding.example.id},
-                {"summary", summary_of(finding.example)},
+                {"summary", example_summary(finding)},
                 {"file", finding.case_file},
                 {"model", finding.model_file},
                 {"folder", finding.test_folder}}},

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/operators/case_text.h"
+#include "reports/render/finding_text.h"
 
 namespace qconform::report {
 namespace {
@@ -193,88 +193,11 @@ std::string relation_lines(const BackendResult& backend, const Painter& paint) {
   return text;
 }
 
-// "37 runs, 3 ms"; what ended it, unless it is as small as can be found.
-std::string shrinking_text(const Shrinking& shrinking) {
-  return fmt::format("{} in {}, {}", plural(shrinking.runs, "run"), duration(shrinking.seconds),
-                     shrinking.ending == "minimal"          ? "no simpler case fails the same way"
-                     : shrinking.ending == "not-reproduced" ? "not reproduced: the case as it was met"
-                                                            : "ended by the limit on " + shrinking.ending);
-}
-
-// A library's last words tell most.
-std::string last_line(std::string_view log) {
-  const std::size_t end = log.find_last_not_of('\n');
-  if (end == std::string_view::npos) return {};
-  const std::size_t begin = log.rfind('\n', end);
-  return std::string(log.substr(begin == std::string_view::npos ? 0 : begin + 1, end - (begin + 1) + 1));
-}
-
-std::string labelled(std::string_view label, const std::string& value) {
-  return fmt::format("    {:<9} {}\n", label, value);
-}
-
-// "explained: a padded tap is raw 0, not the zero point; with it 304 of 304 trial cases come out alike".
-std::string diagnosis_lines(const Diagnosis& diagnosis) {
-  std::string why = diagnosis.status;
-  std::string known;
-  std::string look_at;
-  for (const DiagnosedDefect& defect : diagnosis.defects) {
-    why += (why == diagnosis.status ? ": " : "; and ") + defect.description;
-    if (!defect.evidence.empty()) known += (known.empty() ? "" : ", ") + defect.evidence;
-    look_at += (look_at.empty() ? "" : ", ") + defect.stages;
-  }
-  std::string text = labelled("why", why);
-  if (!diagnosis.defects.empty()) {
-    text += labelled("support",
-                     fmt::format("reproduces {} of {} made to test it, {} of them failing",
-                                 with_thousands(diagnosis.trial_reproduced), plural(diagnosis.trial_cases, "case"),
-                                 with_thousands(diagnosis.trial_failing)));
-  }
-  if (!diagnosis.when.empty()) {
-    text += labelled("when", fmt::format("{}   ({} failing, {} of {} passing cases)", fmt::join(diagnosis.when, ", "),
-                                         with_thousands(diagnosis.failing), with_thousands(diagnosis.passing_inside),
-                                         with_thousands(diagnosis.passing)));
-  }
-  text += labelled("where", diagnosis.where);
-  if (!look_at.empty()) text += labelled("look at", look_at);
-  if (!known.empty()) text += labelled("known", known);
-  return text;
-}
-
-// What a finding is about: "pad-raw-zero (C1)", or the verdict where no diagnosis says more.
-std::string subject_of(const Finding& finding) {
-  std::string rules;
-  if (finding.diagnosis) {
-    for (const DiagnosedDefect& defect : finding.diagnosis->defects) {
-      rules += (rules.empty() ? "" : ", ") + defect.rule;
-    }
-  } else {
-    rules = finding.verdict.rule;
-  }
-  const std::string name = finding.diagnosis ? ", " + finding.signature : "";
-  return name + (rules.empty() ? "" : " (" + rules + ")");
-}
-
-// "39 cases", "4,000 cases, 1,187 of them examined"
-std::string cases_text(const Finding& finding) {
-  const std::string all = plural(finding.cases, "case");
-  if (!finding.diagnosis || finding.diagnosis->examined == finding.cases) return all;
-  return fmt::format("{}, {} of them examined", all, with_thousands(finding.diagnosis->examined));
-}
-
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   std::string text =
       fmt::format("  {} {}{}   {} on {}   {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))),
                   subject_of(finding), finding.op_type, finding.backend, cases_text(finding));
-  const auto line = [&](const char* label, const std::string& value) { text += labelled(label, value); };
-  if (finding.diagnosis) text += diagnosis_lines(*finding.diagnosis);
-  const auto& worst = finding.verdict.worst;
-  line("smallest", summary_of(finding.example) + (worst ? "; " + element_text(*worst) : ""));
-  line("what", finding.verdict.detail);
-  if (!finding.verdict.log.empty()) line("printed", last_line(finding.verdict.log));
-  line("case", finding.example.id + (finding.example.note.empty() ? "" : ": " + finding.example.note));
-  if (finding.shrinking) line("shrunk", shrinking_text(*finding.shrinking));
-  if (!finding.replay.empty()) line("replay", finding.replay);
+  for (const Fact& fact : facts_of(finding)) text += fmt::format("    {:<9} {}\n", fact.label, fact.value);
   return text;
 }
 

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "harness/cli/command.h"
+#include "harness/cli/waivers.h"
+#include "harness/core/file.h"
+#include "reports/gate/compare.h"
+#include "reports/gate/compare_speed.h"
+#include "reports/gate/render.h"
+#include "reports/read/read_report.h"
+#include "reports/render/markdown.h"
+
+namespace qconform::cli {
+namespace {
+
+struct GateOptions {
+  std::string baseline;
+  std::string report;
+  std::string waivers;
+  std::string bench_baseline;
+  std::string bench;
+  double slower = 5;
+  std::string junit;
+  std::string markdown;
+  std::size_t limit = report::kCommentBytes;
+  bool json = false;
+};
+
+Result<void> add_speed(const GateOptions& options, gate::Comparison& comparison) {
+  if (options.bench.empty()) return {};
+  const auto before = gate::load_speeds(options.bench_baseline);
+  if (!before) return tl::unexpected(before.error().in("--bench-baseline"));
+  const auto now = gate::load_speeds(options.bench);
+  if (!now) return tl::unexpected(now.error().in("--bench"));
+  auto changes = gate::compare_speed(*before, *now, options.slower / 100);
+  if (!changes) return tl::unexpected(changes.error());
+  for (gate::Change& change : *changes) comparison.changes.push_back(std::move(change));
+  std::stable_sort(comparison.changes.begin(), comparison.changes.end(),
+                   [](const gate::Change& a, const gate::Change& b) { return a.effect < b.effect; });
+  return {};
+}
+
+// Writes the forms that were asked for and says where they are.
+Result<void> write_forms(const GateOptions& options, const gate::Comparison& comparison, const gate::Sides& sides) {
+  const auto write = [&](const char* form, const std::string& file, const std::string& text) -> Result<void> {
+    if (file.empty()) return {};
+    if (auto written = write_file(file, text); !written) return written;
+    fmt::print(stderr, "{} {}\n", form, file);
+    return {};
+  };
+  if (auto done = write("junit", options.junit, gate::to_junit(comparison, sides)); !done) return done;
+  return write("markdown", options.markdown, gate::to_markdown(comparison, sides, options.limit));
+}
+
+Result<int> run_gate(const GateOptions& options) {
+  const auto baseline = report::load_report(options.baseline);
+  if (!baseline) return tl::unexpected(baseline.error().in("--baseline"));
+  const auto current = report::load_report(options.report);
+  if (!current) return tl::unexpected(current.error());
+  const auto waivers = chosen_waivers({.file = options.waivers, .draft = {}}, "");
+  if (!waivers) return tl::unexpected(waivers.error());
+  auto comparison = gate::compare(*baseline, *current, *waivers ? &**waivers : nullptr);
+  if (!comparison) return tl::unexpected(comparison.error());
+  if (auto added = add_speed(options, *comparison); !added) return tl::unexpected(added.error());
+  const gate::Sides sides{options.baseline, options.report, *baseline, *current};
+  fmt::print("{}", options.json ? gate::to_json(*comparison, sides) : gate::to_text(*comparison, sides));
+  if (auto written = write_forms(options, *comparison, sides); !written) return tl::unexpected(written.error());
+  return comparison->passes() ? kConforms : kDoesNotConform;
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<GateOptions>();
+  CLI::App* command = app.add_subcommand("gate", "Hold a report against a baseline: what got worse");
+  command->footer(
+      "example: qconform gate --baseline baseline.json build/reports/run/report.json --markdown summary.md\n"
+      "Worse is a new or wider finding, and whatever was tested less: docs/gate.md.\n"
+      "Exit code: 0 nothing got worse, 1 something did, or a waiver expired, 2 wrong use, a file that cannot be read, "
+      "or reports that cannot be compared.");
+  command->add_option("--baseline", options->baseline, "report.json to hold it against")->required();
+  command->add_option("REPORT", options->report, "report.json of the change")->required();
+  command->add_option("--waivers", options->waivers,
+                      "File of known discrepancies that do not count, or none (default: those count that the run was "
+                      "made with; docs/formats.md)");
+  CLI::Option* before = command->add_option("--bench-baseline", options->bench_baseline, "bench.json of the baseline");
+  CLI::Option* now = command->add_option("--bench", options->bench, "bench.json of the change");
+  before->needs(now);
+  now->needs(before);
+  command
+      ->add_option("--slower", options->slower,
+                   "By how many percent a layer, or the mean of all, has to be slower relative to the other backends, "
+                   "in all but 1 of 1000 bootstrap resamples")
+      ->check(CLI::Range(0.0, 99.0))
+      ->needs(now)
+      ->capture_default_str();
+  command->add_option("--junit", options->junit, "File for JUnit XML");
+  command->add_option("--markdown", options->markdown, "File for Markdown");
+  command->add_option("--limit", options->limit, "Most bytes of Markdown")
+      ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print the comparison as JSON");
+  when_chosen(*command, action, std::move(options), &run_gate);
+}
+
+}  // namespace qconform::cli

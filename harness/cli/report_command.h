@@ -1,0 +1,27 @@
+// The commands of `qconform report`, one file for each.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/cli/command.h"
+#include "harness/core/report.h"
+
+namespace qconform::cli {
+
+void add_report_summary(CLI::App& app, Action& action);
+void add_report_junit(CLI::App& app, Action& action);
+void add_report_markdown(CLI::App& app, Action& action);
+
+/// Where a report is read from, and what is made of it goes.
+struct ReportFileOptions {
+  std::string report;
+  std::string out;  ///< empty: stdout
+};
+
+void add_report_file_options(CLI::App& command, ReportFileOptions& options);
+[[nodiscard]] Result<Report> chosen_report(const ReportFileOptions& options);
+/// Writes the text to the file, or prints it; the exit code says nothing of what the report found.
+[[nodiscard]] Result<int> put_text(const std::string& out, std::string_view text);
+
+}  // namespace qconform::cli

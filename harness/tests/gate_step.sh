@@ -1,0 +1,56 @@
+#!/bin/bash
+# Runs scripts/gate-step as a CI job does: exit codes, files, GitHub's summary and outputs.
+#
+# usage: gate_step.sh SOURCE_FOLDER QCONFORM
+set -euo pipefail
+
+step=$1/scripts/gate-step
+export QCONFORM=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+# expect CODE WHAT ARGUMENTS...: the step ends with that code; what it printed is in printed.txt.
+expect() {
+  local expected=$1 what=$2 status=0
+  shift 2
+  "$step" "$@" >printed.txt 2>&1 || status=$?
+  [[ $status -eq $expected ]] || { cat printed.txt; echo "$what: exit code $status, expected $expected"; exit 1; }
+}
+demand() { grep -qF -- "$2" "$1" || { cat "$1"; echo "$1 does not hold: $2"; exit 1; }; }
+
+cases=(--suite random --cases 80)
+expect 0 "without a baseline" --backend scalar "${cases[@]}"
+demand printed.txt "the run alone decides"
+expect 1 "without a baseline, a defect" --backend defect:half-away "${cases[@]}"
+demand qconform-out/summary.md "qconform: does not conform"
+
+expect 0 "to store a baseline" --backend scalar "${cases[@]}" --baseline ci/baseline.json --update-baseline
+expect 0 "unchanged" --backend scalar "${cases[@]}" --baseline ci/baseline.json
+demand printed.txt "gate passes: nothing changed"
+
+# The defect in place of the kernel of the baseline.
+sed 's/"scalar"/"defect:half-away"/' ci/baseline.json >ci/other.json
+export GITHUB_STEP_SUMMARY=$folder/step_summary.md GITHUB_OUTPUT=$folder/outputs
+expect 1 "a defect" --backend defect:half-away "${cases[@]}" --baseline ci/other.json --out results
+demand printed.txt "new-finding"
+demand results/gate.txt "gate fails"
+demand results/junit.xml 'type="new-finding"'
+demand results/comment.md "qconform gate fails"
+demand step_summary.md "qconform gate fails"
+for line in report=results/report.json junit=results/junit.xml comment=results/comment.md passes=false; do
+  demand outputs "$line"
+done
+
+expect 2 "no backend" --suite random
+expect 2 "an option that there is not" --backend scalar --bogus 1
+expect 2 "a backend that there is not" --backend nosuch "${cases[@]}"
+echo '{}' >ci/broken.json
+expect 2 "a broken baseline" --backend scalar "${cases[@]}" --baseline ci/broken.json
+[[ ! -f qconform-out/gate.txt || ! -s qconform-out/gate.txt ]]
+
+# Every option that action.yml passes is one of the step's.
+for option in $(sed -n '/scripts\/gate-step/,$p' "$(dirname "$step")/../action.yml" | grep -oE -- '--[a-z-]+'); do
+  demand <("$step" --help) "$option "
+done
+echo "the gate's step does what it says"

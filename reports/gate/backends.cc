@@ -1,0 +1,146 @@
+// What backends did with the cases: computed, refused, how exactly, and whether their answers agree.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/gate/parts.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::gate {
+namespace {
+
+using report::plural;
+using report::with_thousands;
+
+Change change_of(Effect effect, std::string what, const std::string& op_type, std::string signature, std::string text) {
+  Change change;
+  change.effect = effect;
+  change.what = std::move(what);
+  change.op_type = op_type;
+  change.signature = std::move(signature);
+  change.text = std::move(text);
+  return change;
+}
+
+std::string tier_name(std::optional<reference::Tier> tier) {
+  return tier ? std::string(name_of(*tier)) : "none";
+}
+
+// The looser, the greater.
+int rank(std::optional<reference::Tier> tier) {
+  return tier ? static_cast<int>(*tier) : static_cast<int>(std::size(reference::kAllTiers));
+}
+
+}  // namespace
+
+void Parts::compare_tiers(const BackendResult& backend, const std::string& op_type, const TierTally& before,
+                          const TierTally& now) {
+  if (before.elements() == 0 || now.elements() == 0) return;
+  const auto old_tier = before.common.strictest();
+  const auto new_tier = now.common.strictest();
+  if (rank(old_tier) == rank(new_tier)) return;
+  const bool fell = rank(new_tier) > rank(old_tier);
+  add(backend, change_of(fell ? Effect::worse : Effect::better, fell ? "tier-fell" : "tier-rose", op_type, "",
+                         fmt::format("tier {}, before {}", tier_name(new_tier), tier_name(old_tier))));
+}
+
+void Parts::compare_operator(const BackendResult& backend, const std::string& op_type, const OperatorResult& before,
+                             const OperatorResult& now) {
+  if (now.cases() < before.cases()) {
+    add(backend, change_of(less(), "fewer-cases", op_type, "",
+                           fmt::format("{}, before {}", plural(now.cases(), "case"), with_thousands(before.cases()))));
+  }
+  const auto compare_share = [&](VerdictKind kind) {
+    const Share old_share{before.count(kind), before.cases()};
+    const Share new_share{now.count(kind), now.cases()};
+    const Trend change = trend(old_share, new_share, same_cases_);
+    if (change == Trend::same) return;
+    const bool rose = change == Trend::higher;
+    add(backend, change_of(rose ? Effect::worse : Effect::better,
+                           fmt::format("{}-{}", rose ? "more" : "less", name_of(kind)), op_type, "",
+                           fmt::format("{} of {} {}, before {} of {}", with_thousands(new_share.part),
+                                       with_thousands(new_share.whole), name_of(kind), with_thousands(old_share.part),
+                                       with_thousands(old_share.whole))));
+  };
+  compare_share(VerdictKind::unsupported);
+  compare_share(VerdictKind::mistrusted);
+  if (before.count(VerdictKind::pass) > 0 && now.count(VerdictKind::pass) == 0) {
+    add(backend, change_of(Effect::worse, "nothing-passed", op_type, "",
+                           fmt::format("no case passed, before {}", with_thousands(before.count(VerdictKind::pass)))));
+  }
+  compare_tiers(backend, op_type, before.tiers, now.tiers);
+}
+
+void Parts::compare_relations(const BackendResult& before, const BackendResult& now) {
+  for (const RelationResult& old : before.relations) {
+    const auto same = std::find_if(now.relations.begin(), now.relations.end(),
+                                   [&](const RelationResult& relation) { return relation.id == old.id; });
+    if (same == now.relations.end()) {
+      add(now, change_of(Effect::worse, "relation-vanished", "", old.id, "relation " + old.id + ": not checked"));
+      continue;
+    }
+    const auto bases = [](const RelationResult& r) { return r.checked() + r.refused + r.failed + r.not_applicable; };
+    if (trend({old.checked(), bases(old)}, {same->checked(), bases(*same)}, same_cases_) == Trend::lower ||
+        (old.checked() > 0 && same->checked() == 0)) {
+      add(now, change_of(Effect::worse, "relation-less-checked", "", old.id,
+                         fmt::format("relation {}: checked in {}, before in {}", old.id,
+                                     plural(same->checked(), "case"), with_thousands(old.checked()))));
+    }
+    if (trend({old.broken + old.failed, bases(old)}, {same->broken + same->failed, bases(*same)}, same_cases_) ==
+        Trend::higher) {
+      add(now, change_of(Effect::worse, "relation-broken", "", old.id,
+                         fmt::format("relation {}: {} broken and {} failed, before {} and {}", old.id,
+                                     with_thousands(same->broken), with_thousands(same->failed),
+                                     with_thousands(old.broken), with_thousands(old.failed))));
+    }
+  }
+  if (!before.relations.empty() && now.failed_bases > before.failed_bases) {
+    add(now, change_of(Effect::worse, "relation-failed-bases", "", "",
+                       fmt::format("{} of relations failed by themselves, before {}",
+                                   plural(now.failed_bases, "base case"), with_thousands(before.failed_bases))));
+  }
+}
+
+void Parts::compare_backend(const BackendResult& before, const BackendResult& now) {
+  if (before.decides && !now.decides) {
+    // Not by way of add(backend, ...), which would make a note of it.
+    Change change = change_of(Effect::worse, "no-longer-decides", "", "", "was not named, and does not count any more");
+    change.backend = now.info.name;
+    add(std::move(change));
+  }
+  if (before.info.version != now.info.version) {
+    add(now, change_of(Effect::note, "other-version", "", "",
+                       fmt::format("version {}, before {}", now.info.version, before.info.version)));
+  }
+  for (const auto& [op_type, old] : before.operators) {
+    const auto same = now.operators.find(op_type);
+    if (same != now.operators.end()) {
+      compare_operator(now, op_type, old, same->second);
+    } else if (old.cases() > 0) {
+      add(now, change_of(Effect::worse, "operator-vanished", op_type, "",
+                         fmt::format("no case, before {}", with_thousands(old.cases()))));
+    }
+  }
+  compare_relations(before, now);
+}
+
+void Parts::compare_backends() {
+  for (const BackendResult& old : before_.backends) {
+    if (const BackendResult* same = backend_named(now_, old.info.name)) {
+      compare_backend(old, *same);
+    } else {
+      add(old, change_of(Effect::worse, "backend-vanished", "", "",
+                         fmt::format("not judged; it had {}", plural(old.cases(), "case"))));
+    }
+  }
+  for (const BackendResult& backend : now_.backends) {
+    if (backend_named(before_, backend.info.name) != nullptr) continue;
+    add(backend, change_of(Effect::note, "new-backend", "", "", plural(backend.cases(), "case")));
+    // Failures of a new backend are findings; that it computes nothing is none.
+    if (!backend.conforms() && backend.count(VerdictKind::pass) == 0) {
+      add(backend, change_of(Effect::worse, "nothing-passed", "", "", "new, and no case passed"));
+    }
+  }
+}
+
+}  // namespace qconform::gate

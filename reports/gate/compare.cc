@@ -1,0 +1,70 @@
+#include "reports/gate/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "reports/gate/parts.h"
+
+namespace qconform::gate {
+namespace {
+
+bool have_same_cases(const Report& a, const Report& b) {
+  const auto cases = [](const Report& report) {
+    std::multiset<std::tuple<std::string, std::uint64_t, std::uint64_t>> result;
+    for (const SuiteResult& suite : report.suites) result.emplace(suite.name, suite.cases, suite.digest);
+    return result;
+  };
+  return cases(a) == cases(b);
+}
+
+}  // namespace
+
+std::string_view name_of(Effect effect) {
+  switch (effect) {
+    case Effect::worse: return "worse";
+    case Effect::better: return "better";
+    case Effect::waived: return "waived";
+    case Effect::note: break;
+  }
+  return "note";
+}
+
+const BackendResult* backend_named(const Report& report, const std::string& name) {
+  const auto found = std::find_if(report.backends.begin(), report.backends.end(),
+                                  [&](const BackendResult& backend) { return backend.info.name == name; });
+  return found == report.backends.end() ? nullptr : &*found;
+}
+
+Parts::Parts(const Report& before, const Report& now, const Waivers* waivers)
+    : before_(before), now_(now), waivers_(waivers), same_cases_(have_same_cases(before, now)) {}
+
+void Parts::add(const BackendResult& backend, Change change) {
+  change.backend = backend.info.name;
+  if (!backend.decides && change.effect == Effect::worse) {
+    change.effect = Effect::note;
+    change.text += " (the backend does not decide)";
+  }
+  add(std::move(change));
+}
+
+Result<Comparison> compare(const Report& baseline, const Report& current, const Waivers* waivers) {
+  const auto refuse = [](const char* what, const std::string& before, const std::string& now) {
+    return fail(what, fmt::format("{} in the baseline, {} in the new report: what is right differs", before, now));
+  };
+  if (baseline.profile != current.profile) return refuse("profile", baseline.profile, current.profile);
+  if (baseline.overflow != current.overflow) return refuse("overflow", baseline.overflow, current.overflow);
+  Parts parts(baseline, current, waivers);
+  parts.compare_suites();
+  parts.compare_hazards();
+  parts.compare_backends();
+  parts.compare_findings();
+  Comparison result = parts.take();
+  std::stable_sort(result.changes.begin(), result.changes.end(),
+                   [](const Change& a, const Change& b) { return a.effect < b.effect; });
+  return result;
+}
+
+}  // namespace qconform::gate

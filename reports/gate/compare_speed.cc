@@ -1,0 +1,164 @@
+#include "reports/gate/compare_speed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/bench/statistics.h"
+
+namespace qconform::gate {
+namespace {
+
+using bench::Interval;
+using bench::PairedRounds;
+
+// Layers of both measurements, with the rounds of the backend and of one other.
+struct Peer {
+  std::string name;
+  std::vector<PairedRounds> before;
+  std::vector<PairedRounds> now;
+};
+
+struct Shift {
+  bool slower = true;  // relative to every peer
+  bool faster = true;
+  std::string text;
+
+  void hold(const Peer& peer, const Interval& speed, double threshold) {
+    slower = slower && speed.high < 1 - threshold;
+    faster = faster && speed.low > 1 + threshold;
+    text += fmt::format("{}{:.3f} times as fast relative to {} ({:.3f} to {:.3f})", text.empty() ? "" : ", ",
+                        speed.value, peer.name, speed.low, speed.high);
+  }
+};
+
+bool are_paired(const LayerTime& ours, const LayerTime& peer) {
+  return ours.rounds.size() >= kLeastRounds && peer.rounds.size() == ours.rounds.size();
+}
+
+class SpeedComparison {
+ public:
+  SpeedComparison(const Speeds& before, const Speeds& now, double slower)
+      : before_(before), now_(now), slower_(slower), ours_(now.backends.front().name) {}
+
+  Result<std::vector<Change>> run() {
+    if (auto usable = check(); !usable) return tl::unexpected(usable.error());
+    for (const SpeedLayer& layer : before_.layers) {
+      if (auto compared = compare(layer); !compared) return tl::unexpected(compared.error());
+    }
+    compare_means();
+    return std::move(changes_);
+  }
+
+ private:
+  [[nodiscard]] Result<void> check();
+  [[nodiscard]] Result<void> compare(const SpeedLayer& layer);
+  void compare_means();
+  void add(Effect effect, std::string what, const std::string& layer, std::string text) {
+    Change change;
+    change.effect = effect;
+    change.what = std::move(what);
+    change.backend = ours_;
+    change.signature = layer;
+    change.text = std::move(text);
+    changes_.push_back(std::move(change));
+  }
+  void add(const Shift& shift, const std::string& layer) {
+    if (shift.slower) add(Effect::worse, "slower", layer, shift.text);
+    if (shift.faster) add(Effect::better, "faster", layer, shift.text);
+  }
+
+  const Speeds& before_;
+  const Speeds& now_;
+  double slower_;
+  std::string ours_;
+  std::vector<Peer> peers_;
+  std::vector<Change> changes_;
+  Rng rng_{1};
+};
+
+Result<void> SpeedComparison::check() {
+  if (before_.cpu != now_.cpu) {
+    return fail("--bench", fmt::format("measured on \"{}\", the baseline on \"{}\": speeds of different CPUs are not "
+                                       "compared",
+                                       now_.cpu, before_.cpu));
+  }
+  if (before_.setting != now_.setting) {
+    return fail("--bench", fmt::format("measured with {}, the baseline with {}", now_.setting, before_.setting));
+  }
+  if (before_.backends.front().name != ours_) {
+    return fail("--bench", fmt::format("is about {}, the baseline about {}", ours_, before_.backends.front().name));
+  }
+  for (std::size_t i = 1; i < now_.backends.size(); ++i) {
+    const SpeedBackend& peer = now_.backends[i];
+    const bool is_common =
+        std::any_of(before_.backends.begin() + 1, before_.backends.end(),
+                    [&](const SpeedBackend& b) { return b.name == peer.name && b.version == peer.version; });
+    if (is_common) peers_.push_back({peer.name, {}, {}});
+  }
+  if (!peers_.empty()) return {};
+  return fail("--bench", fmt::format("no other backend stands in both measurements at the same version: speeds are "
+                                     "compared relative to one (qconform bench --backend {} --against OTHER)",
+                                     ours_));
+}
+
+Result<void> SpeedComparison::compare(const SpeedLayer& layer) {
+  const LayerTime* old = layer.of(ours_);
+  if (old == nullptr || !old->is_right) return {};
+  const auto same =
+      std::find_if(now_.layers.begin(), now_.layers.end(), [&](const SpeedLayer& l) { return l.name == layer.name; });
+  const LayerTime* ours = same == now_.layers.end() ? nullptr : same->of(ours_);
+  if (ours == nullptr || !ours->is_right) {
+    add(Effect::worse, "not-timed", layer.name,
+        ours == nullptr ? "not measured any more" : "not timed, or computed wrongly: " + ours->verdict);
+    return {};
+  }
+  if (ours->setting != old->setting) {
+    add(Effect::note, "other-setting", layer.name, fmt::format("with {}, before {}", ours->setting, old->setting));
+  }
+  Shift shift;
+  std::size_t compared = 0;
+  for (Peer& peer : peers_) {
+    const LayerTime* old_peer = layer.of(peer.name);
+    const LayerTime* new_peer = same->of(peer.name);
+    if (old_peer == nullptr || new_peer == nullptr || !old_peer->is_right || !new_peer->is_right) continue;
+    if (!are_paired(*old, *old_peer) || !are_paired(*ours, *new_peer)) {
+      return fail("--bench",
+                  fmt::format("layer {}: {} and {} rounds of {}; at least {} are needed, and as many of {}", layer.name,
+                              old->rounds.size(), ours->rounds.size(), ours_, kLeastRounds, peer.name));
+    }
+    peer.before.push_back({old->rounds, old_peer->rounds});
+    peer.now.push_back({ours->rounds, new_peer->rounds});
+    shift.hold(peer, bench::change_of_speed({&peer.before.back(), 1}, {&peer.now.back(), 1}, kOutside, rng_), slower_);
+    ++compared;
+  }
+  if (compared > 0) {
+    add(shift, layer.name);
+  } else {
+    add(Effect::note, "not-compared", layer.name, "no other backend computed it rightly in both measurements");
+  }
+  return {};
+}
+
+void SpeedComparison::compare_means() {
+  Shift shift;
+  std::size_t layers = 0;
+  for (const Peer& peer : peers_) {
+    if (peer.before.empty()) continue;
+    layers = std::max(layers, peer.before.size());
+    shift.hold(peer, bench::change_of_speed(peer.before, peer.now, kOutside, rng_), slower_);
+  }
+  if (layers == 0) {
+    add(Effect::worse, "not-timed", "all layers", "no layer was timed and computed rightly in both measurements");
+  } else if (layers > 1) {
+    add(shift, fmt::format("mean of {} layers", layers));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Change>> compare_speed(const Speeds& before, const Speeds& now, double slower) {
+  return SpeedComparison(before, now, slower).run();
+}
+
+}  // namespace qconform::gate

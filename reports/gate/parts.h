@@ -1,0 +1,63 @@
+// The parts of a comparison, one function for each concern. Internal to the gate.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "harness/core/report.h"
+#include "harness/run/waivers.h"
+#include "reports/gate/change.h"
+#include "reports/gate/share.h"
+
+namespace qconform::gate {
+
+/// Two reports, and where their differences are noted.
+class Parts {
+ public:
+  Parts(const Report& before, const Report& now, const Waivers* waivers);
+
+  /// Suites, the cases that they gave, and what they cover.
+  void compare_suites();
+  /// Hazards that were reached, by operator.
+  void compare_hazards();
+  /// What backends did, by operator and relation.
+  void compare_backends();
+  void compare_findings();
+
+  [[nodiscard]] Comparison take() { return std::move(result_); }
+
+ private:
+  void compare_backend(const BackendResult& before, const BackendResult& now);
+  void compare_operator(const BackendResult& backend, const std::string& op_type, const OperatorResult& before,
+                        const OperatorResult& now);
+  void compare_tiers(const BackendResult& backend, const std::string& op_type, const TierTally& before,
+                     const TierTally& now);
+  void compare_relations(const BackendResult& before, const BackendResult& now);
+
+  /// What fewer cases of an operator, or of a hazard, are: with another seed they are drawn otherwise.
+  [[nodiscard]] Effect less() const { return before_.seed == now_.seed ? Effect::worse : Effect::note; }
+
+  struct Group;
+  void compare_group(const Group& before, const Group& now);
+  void add_new(const Finding& finding);
+  void add_gone(const Group& before);
+  void compare_wrong_elements();
+  /// Notes what a waiver says of the finding; false where none speaks of it.
+  bool is_waived(const Finding& finding);
+
+  void add(Change change) { result_.changes.push_back(std::move(change)); }
+  /// A change of a backend: a mere note where that does not decide.
+  void add(const BackendResult& backend, Change change);
+  /// Of a finding: backend, operator, signature, region and id filled in.
+  [[nodiscard]] Change about(const Finding& finding, Effect effect, std::string what, std::string text) const;
+
+  const Report& before_;
+  const Report& now_;
+  const Waivers* waivers_;
+  bool same_cases_;  ///< both reports are of the same suites with the same digests
+  Comparison result_;
+};
+
+[[nodiscard]] const BackendResult* backend_named(const Report& report, const std::string& name);
+
+}  // namespace qconform::gate

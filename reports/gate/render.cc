@@ -1,0 +1,149 @@
+#include "reports/gate/render.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reports/render/junit_writer.h"
+#include "reports/render/markdown_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::gate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "fails: 2 worse, 1 better, 1 waived"
+std::string verdict(const Comparison& comparison) {
+  std::string counts;
+  for (const Effect effect : {Effect::worse, Effect::better, Effect::waived, Effect::note}) {
+    const std::size_t count = comparison.count(effect);
+    if (count == 0) continue;
+    const std::string named =
+        effect == Effect::note ? report::plural(count, "note") : fmt::format("{} {}", count, name_of(effect));
+    counts += (counts.empty() ? "" : ", ") + named;
+  }
+  return fmt::format("{}: {}", comparison.passes() ? "passes" : "fails", counts.empty() ? "nothing changed" : counts);
+}
+
+// "avx2 QLinearConv pad-raw-zero"
+std::string subject(const Change& change) {
+  std::string text;
+  for (const std::string* part : {&change.backend, &change.op_type, &change.signature}) {
+    if (!part->empty()) text += (text.empty() ? "" : " ") + *part;
+  }
+  return text;
+}
+
+const Finding* finding_of(const Change& change, const Report& report) {
+  for (const Finding& finding : report.findings) {
+    if (!change.finding.empty() && finding.id == change.finding) return &finding;
+  }
+  return nullptr;
+}
+
+Json side_json(const std::string& file, const Report& report) {
+  return {{"file", file},
+          {"version", report.environment.version},
+          {"commit", report.environment.commit},
+          {"started", report.environment.started},
+          {"conforms", report.conforms()}};
+}
+
+std::string change_line(const Change& change) {
+  const std::string about = subject(change);
+  return fmt::format("- **{}** {}{}\n", report::escaped(change.what), about.empty() ? "" : report::code(about) + ": ",
+                     report::escaped(report::shortened(change.text, 1000)));
+}
+
+}  // namespace
+
+std::string to_text(const Comparison& comparison, const Sides& sides) {
+  std::string text = "gate " + verdict(comparison) + "\n";
+  for (const Change& change : comparison.changes) {
+    text += fmt::format("  {:<6} {}{}{}\n", name_of(change.effect), change.what,
+                        subject(change).empty() ? "" : "   " + subject(change), "   " + change.text);
+    const Finding* finding = change.effect == Effect::worse ? finding_of(change, sides.current) : nullptr;
+    if (finding != nullptr && !finding->replay.empty()) text += fmt::format("         replay {}\n", finding->replay);
+  }
+  const auto known = static_cast<std::size_t>(std::count_if(
+      sides.current.findings.begin(), sides.current.findings.end(), [](const Finding& f) { return !f.waiver; }));
+  if (comparison.passes() && !sides.current.conforms()) {
+    text += fmt::format("the report does not conform: {} that the baseline has too, or waived\n",
+                        report::plural(known, "finding"));
+  }
+  return text;
+}
+
+std::string to_json(const Comparison& comparison, const Sides& sides) {
+  Json changes = Json::array();
+  for (const Change& change : comparison.changes) {
+    changes.push_back({{"effect", name_of(change.effect)},
+                       {"what", change.what},
+                       {"backend", change.backend},
+                       {"operator", change.op_type},
+                       {"signature", change.signature},
+                       {"region", change.region},
+                       {"finding", change.finding},
+                       {"text", change.text}});
+  }
+  const Json json{{"format", "qconform-gate"},
+                  {"version", 1},
+                  {"passes", comparison.passes()},
+                  {"baseline", side_json(sides.baseline_file, sides.baseline)},
+                  {"current", side_json(sides.current_file, sides.current)},
+                  {"changes", std::move(changes)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_markdown(const Comparison& comparison, const Sides& sides, std::size_t limit) {
+  report::LimitedText text(
+      fmt::format("### qconform gate {}\n\nAgainst commit {} of {}.\n\n", verdict(comparison),
+                  report::code(sides.baseline.environment.commit), sides.baseline.environment.started),
+      limit);
+  for (const Change& change : comparison.changes) {
+    if (change.effect == Effect::worse) text.add(change_line(change));
+  }
+  std::set<std::string> shown;
+  for (const Change& change : comparison.changes) {
+    const Finding* finding = change.effect == Effect::worse ? finding_of(change, sides.current) : nullptr;
+    if (finding == nullptr || !shown.insert(finding->id).second) continue;
+    text.add("\n" + report::finding_markdown(*finding));
+  }
+  bool is_first = true;
+  for (const Change& change : comparison.changes) {
+    if (change.effect == Effect::worse) continue;
+    text.add((is_first ? "\n" : "") + fmt::format("- {}: ", name_of(change.effect)) + change_line(change).substr(2));
+    is_first = false;
+  }
+  return text.close("changes", "see what the job printed");
+}
+
+std::string to_junit(const Comparison& comparison, const Sides& sides) {
+  using report::junit::Result;
+  report::junit::TestSuite suite;
+  suite.name = "gate";
+  suite.properties = {{"baseline", sides.baseline_file}, {"report", sides.current_file}};
+  std::set<std::string> names;
+  for (const Change& change : comparison.changes) {
+    const std::string name = fmt::format("{}{}{}", change.what, subject(change).empty() ? "" : " ", subject(change));
+    std::string unique = name;
+    for (int number = 2; !names.insert(unique).second; ++number) unique = fmt::format("{} #{}", name, number);
+    report::junit::TestCase test{"qconform.gate", unique, Result::passed, "", "", change.text};
+    if (change.effect == Effect::worse || change.effect == Effect::waived) {
+      test.result = change.effect == Effect::worse ? Result::failed : Result::skipped;
+      test.type = change.what;
+      test.message = change.text;
+      test.text.clear();
+      const Finding* finding = finding_of(change, sides.current);
+      if (finding != nullptr) test.text = finding->replay + "\n";
+    }
+    suite.cases.push_back(std::move(test));
+  }
+  if (suite.cases.empty()) suite.cases.push_back({"qconform.gate", "unchanged", Result::passed, "", "", ""});
+  return report::junit::document("qconform gate", {suite});
+}
+
+}  // namespace qconform::gate

@@ -1,0 +1,98 @@
+#include "reports/render/finding_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/operators/case_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+// "37 runs, 3 ms"; what ended it, unless it is as small as can be found.
+std::string shrinking_text(const Shrinking& shrinking) {
+  return fmt::format("{} in {}, {}", plural(shrinking.runs, "run"), duration(shrinking.seconds),
+                     shrinking.ending == "minimal"          ? "no simpler case fails the same way"
+                     : shrinking.ending == "not-reproduced" ? "not reproduced: the case as it was met"
+                                                            : "ended by the limit on " + shrinking.ending);
+}
+
+// A library's last words tell most.
+std::string last_line(std::string_view log) {
+  const std::size_t end = log.find_last_not_of('\n');
+  if (end == std::string_view::npos) return {};
+  const std::size_t begin = log.rfind('\n', end);
+  return std::string(log.substr(begin == std::string_view::npos ? 0 : begin + 1, end - (begin + 1) + 1));
+}
+
+// "explained: a padded tap is raw 0, not the zero point; with it 304 of 304 trial cases come out alike".
+void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
+  std::string why = diagnosis.status;
+  std::string known;
+  std::string look_at;
+  for (const DiagnosedDefect& defect : diagnosis.defects) {
+    why += (why == diagnosis.status ? ": " : "; and ") + defect.description;
+    if (!defect.evidence.empty()) known += (known.empty() ? "" : ", ") + defect.evidence;
+    look_at += (look_at.empty() ? "" : ", ") + defect.stages;
+  }
+  facts.push_back({"why", why});
+  if (!diagnosis.defects.empty()) {
+    facts.push_back(
+        {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing",
+                                with_thousands(diagnosis.trial_reproduced), plural(diagnosis.trial_cases, "case"),
+                                with_thousands(diagnosis.trial_failing))});
+  }
+  if (!diagnosis.when.empty()) {
+    facts.push_back({"when", fmt::format("{}   ({} failing, {} of {} passing cases)", fmt::join(diagnosis.when, ", "),
+                                         with_thousands(diagnosis.failing), with_thousands(diagnosis.passing_inside),
+                                         with_thousands(diagnosis.passing))});
+  }
+  facts.push_back({"where", diagnosis.where});
+  if (!look_at.empty()) facts.push_back({"look at", look_at});
+  if (!known.empty()) facts.push_back({"known", known});
+}
+
+}  // namespace
+
+std::vector<Fact> facts_of(const Finding& finding) {
+  std::vector<Fact> facts;
+  if (finding.diagnosis) add_diagnosis(facts, *finding.diagnosis);
+  const auto& worst = finding.verdict.worst;
+  facts.push_back({"smallest", example_summary(finding) + (worst ? "; " + element_text(*worst) : "")});
+  facts.push_back({"what", finding.verdict.detail});
+  if (!finding.verdict.log.empty()) facts.push_back({"printed", last_line(finding.verdict.log)});
+  const Case& example = finding.example;
+  facts.push_back({"case", example.id + (example.note.empty() ? "" : ": " + example.note)});
+  if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
+  if (!finding.replay.empty()) facts.push_back({"replay", finding.replay});
+  return facts;
+}
+
+std::string subject_of(const Finding& finding) {
+  std::string rules;
+  if (finding.diagnosis) {
+    for (const DiagnosedDefect& defect : finding.diagnosis->defects) {
+      rules += (rules.empty() ? "" : ", ") + defect.rule;
+    }
+  } else {
+    rules = finding.verdict.rule;
+  }
+  const std::string name = finding.diagnosis ? ", " + finding.signature : "";
+  return name + (rules.empty() ? "" : " (" + rules + ")");
+}
+
+std::string cases_text(const Finding& finding) {
+  const std::string all = plural(finding.cases, "case");
+  if (!finding.diagnosis || finding.diagnosis->examined == finding.cases) return all;
+  return fmt::format("{}, {} of them examined", all, with_thousands(finding.diagnosis->examined));
+}
+
+std::string example_summary(const Finding& finding) {
+  return finding.example_summary.empty() ? summary_of(finding.example) : finding.example_summary;
+}
+
+std::string original_summary(const Shrinking& shrinking) {
+  return shrinking.original_summary.empty() ? summary_of(shrinking.original) : shrinking.original_summary;
+}
+
+}  // namespace qconform::report

@@ -1,0 +1,31 @@
+// What a finding says, for every form that people read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/report.h"
+
+namespace qconform::report {
+
+/// One line of a finding: "when", "padded, x_zero_point != 0 ...".
+struct Fact {
+  std::string label;  ///< why, support, when, where, look at, known, smallest, what, printed, case, shrunk, replay
+  std::string value;
+};
+
+/// In the order in which they are read; what is not known is left out.
+[[nodiscard]] std::vector<Fact> facts_of(const Finding& finding);
+
+/// Behind the verdict, what it is about: ", pad-raw-zero (C1)", " (C8)"; empty where no more is known.
+[[nodiscard]] std::string subject_of(const Finding& finding);
+
+/// "39 cases", "4,000 cases, 1,187 of them examined"
+[[nodiscard]] std::string cases_text(const Finding& finding);
+
+/// The smallest failing case in one line, also where the finding was read from a report.
+[[nodiscard]] std::string example_summary(const Finding& finding);
+/// Likewise, the case as it was met.
+[[nodiscard]] std::string original_summary(const Shrinking& shrinking);
+
+}  // namespace qconform::report

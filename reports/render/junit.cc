@@ -1,0 +1,138 @@
+#include "reports/render/junit.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "reports/render/finding_text.h"
+#include "reports/render/junit_writer.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+using junit::TestCase;
+using junit::TestSuite;
+
+// The process ended or hung: no answer was judged.
+bool is_error(VerdictKind kind) {
+  return kind == VerdictKind::crashed || kind == VerdictKind::timed_out || kind == VerdictKind::exited ||
+         kind == VerdictKind::out_of_memory;
+}
+
+std::string class_of(const BackendResult& backend, const std::string& op_type) {
+  return "qconform." + backend.info.name + "." + op_type;
+}
+
+TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<std::string>& names) {
+  TestCase test{class_of(backend, finding.op_type),
+                finding.signature,
+                junit::Result::failed,
+                std::string(name_of(finding.kind)),
+                "",
+                ""};
+  // Names are the same from run to run; findings of several nodes of a model may share a signature.
+  for (int number = 2; !names.insert(test.name).second; ++number) {
+    test.name = fmt::format("{} #{}", finding.signature, number);
+  }
+  test.message = fmt::format("{} in {}{}", name_of(finding.kind), cases_text(finding), subject_of(finding));
+  for (const Fact& fact : facts_of(finding)) test.text += fmt::format("{:<9} {}\n", fact.label, fact.value);
+  if (is_error(finding.kind)) test.result = junit::Result::error;
+  if (finding.waiver) {
+    test.result = junit::Result::skipped;
+    test.message =
+        fmt::format("waived by {}: {} ({})", finding.waiver->id, finding.waiver->reason, finding.waiver->reference);
+  } else if (!backend.decides) {
+    test.result = junit::Result::skipped;
+    test.message += "; the backend was not named and does not count";
+  }
+  return test;
+}
+
+// "pass 812, unsupported 40"
+std::string verdicts_text(const OperatorResult& result) {
+  std::string text;
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (result.count(kind) == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(kind), result.count(kind));
+  }
+  return text;
+}
+
+TestCase verdicts_test(const BackendResult& backend, const std::string& op_type, const OperatorResult& result) {
+  TestCase test{class_of(backend, op_type), "verdicts", junit::Result::passed, "", "", verdicts_text(result) + "\n"};
+  if (result.count(VerdictKind::pass) > 0) return test;
+  test.message = "no case passed: " + verdicts_text(result);
+  test.result =
+      backend.decides && backend.count(VerdictKind::pass) == 0 ? junit::Result::failed : junit::Result::skipped;
+  test.type = test.result == junit::Result::failed ? "nothing-passed" : "";
+  return test;
+}
+
+TestCase test_of(const RelationResult& relation, const BackendResult& backend) {
+  TestCase test{"qconform." + backend.info.name + ".relations", relation.id, junit::Result::passed, "", "", ""};
+  const std::string counts =
+      fmt::format("{} held, {} broken, {} failed, {} skipped for latitude, {} refused", relation.held, relation.broken,
+                  relation.failed, relation.latitude, relation.refused);
+  if (relation.broken + relation.failed > 0) {
+    test.result = backend.decides ? junit::Result::failed : junit::Result::skipped;
+    test.type = "inconsistent";
+  } else if (relation.held == 0) {
+    test.result = junit::Result::skipped;
+  }
+  (test.result == junit::Result::passed ? test.text : test.message) = counts;
+  return test;
+}
+
+TestSuite new_suite(const Report& report, const BackendResult& backend, const std::string& subject) {
+  TestSuite suite;
+  suite.name = backend.info.name + "." + subject;
+  suite.timestamp = report.environment.started.substr(0, report.environment.started.find('Z'));
+  suite.properties = {{"backend version", backend.info.version},
+                      {"qconform", report.environment.version},
+                      {"profile", report.profile},
+                      {"seed", std::to_string(report.seed)},
+                      {"cpu", report.environment.cpu}};
+  return suite;
+}
+
+std::vector<TestSuite> suites_of(const Report& report, const BackendResult& backend) {
+  std::set<std::string> operators;
+  for (const auto& [op_type, result] : backend.operators) operators.insert(op_type);
+  for (const Finding& finding : report.findings) {
+    if (finding.backend == backend.info.name) operators.insert(finding.op_type);
+  }
+  std::vector<TestSuite> suites;
+  for (const std::string& op_type : operators) {
+    TestSuite suite = new_suite(report, backend, op_type);
+    std::set<std::string> names{"verdicts"};
+    const auto result = backend.operators.find(op_type);
+    if (result != backend.operators.end()) suite.cases.push_back(verdicts_test(backend, op_type, result->second));
+    for (const Finding& finding : report.findings) {
+      if (finding.backend == backend.info.name && finding.op_type == op_type)
+        suite.cases.push_back(test_of(finding, backend, names));
+    }
+    suites.push_back(std::move(suite));
+  }
+  if (!backend.relations.empty()) {
+    TestSuite suite = new_suite(report, backend, "relations");
+    for (const RelationResult& relation : backend.relations) suite.cases.push_back(test_of(relation, backend));
+    suites.push_back(std::move(suite));
+  }
+  // The time of a backend is known as a whole.
+  if (!suites.empty()) suites.front().seconds = backend.seconds;
+  return suites;
+}
+
+}  // namespace
+
+std::string to_junit(const Report& report) {
+  std::vector<TestSuite> suites;
+  for (const BackendResult& backend : report.backends) {
+    for (TestSuite& suite : suites_of(report, backend)) suites.push_back(std::move(suite));
+  }
+  return junit::document("qconform", suites);
+}
+
+}  // namespace qconform::report

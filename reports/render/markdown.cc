@@ -1,0 +1,100 @@
+#include "reports/render/markdown.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "reports/render/markdown_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+std::size_t waived_findings(const Report& report) {
+  return static_cast<std::size_t>(
+      std::count_if(report.findings.begin(), report.findings.end(), [](const Finding& f) { return !!f.waiver; }));
+}
+
+// "**qconform: does not conform**: avx2" and how much was looked at.
+std::string verdict_lines(const Report& report) {
+  std::vector<std::string> failing;
+  std::uint64_t judged = 0;
+  for (const BackendResult& backend : report.backends) {
+    judged += backend.cases();
+    if (backend.decides && !backend.conforms()) failing.push_back(escaped(shortened(backend.info.name, 60)));
+  }
+  constexpr std::size_t kNamed = 8;
+  const std::size_t others = failing.size() > kNamed ? failing.size() - kNamed : 0;
+  failing.resize(std::min(failing.size(), kNamed));
+  std::string text = fmt::format("### qconform: {}\n\n", report.conforms() ? "conforms" : "does not conform");
+  if (!failing.empty()) {
+    text += fmt::format("Failing: {}{}\n\n", fmt::join(failing, ", "),
+                        others > 0 ? fmt::format(" and {} more", others) : "");
+  }
+  const std::size_t waived = waived_findings(report);
+  return text + fmt::format("{} judged on {}, profile {}, seed {}: {}{}\n", plural(judged, "answer"),
+                            plural(report.backends.size(), "backend"), escaped(report.profile), report.seed,
+                            plural(report.findings.size() - waived, "finding"),
+                            waived > 0 ? fmt::format(", {} more waived", waived) : "");
+}
+
+constexpr std::string_view kTableHead =
+    "\n| backend | operator | cases | pass | failing | waived | unsupported | mistrusted | tier |\n"
+    "|---|---|--:|--:|--:|--:|--:|--:|---|\n";
+
+std::string table_row(const BackendResult& backend, const std::string& op_type, const OperatorResult& result) {
+  std::uint64_t failing = 0;
+  std::uint64_t waived = 0;
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (!is_failure(kind)) continue;
+    failing += result.count(kind);
+    waived += result.waived[static_cast<std::size_t>(kind)];
+  }
+  const auto tier = result.tiers.common.strictest();
+  const std::string reached = result.tiers.elements() == 0 ? "" : tier ? std::string(name_of(*tier)) : "none";
+  return fmt::format("| {}{} | {} | {} | {} | {} | {} | {} | {} | {} |\n", escaped(backend.info.name),
+                     backend.decides ? "" : " (does not count)", escaped(op_type), with_thousands(result.cases()),
+                     with_thousands(result.count(VerdictKind::pass)),
+                     failing > waived ? fmt::format("**{}**", with_thousands(failing - waived)) : "0",
+                     with_thousands(waived), with_thousands(result.count(VerdictKind::unsupported)),
+                     with_thousands(result.count(VerdictKind::mistrusted)), escaped(reached));
+}
+
+std::string relations_row(const BackendResult& backend) {
+  std::uint64_t held = 0;
+  std::uint64_t broken = 0;
+  for (const RelationResult& relation : backend.relations) {
+    held += relation.held;
+    broken += relation.broken + relation.failed;
+  }
+  return fmt::format("| {} | relations | {} | {} | {} | 0 | | | |\n", escaped(backend.info.name),
+                     with_thousands(held + broken), with_thousands(held),
+                     broken > 0 ? fmt::format("**{}**", with_thousands(broken)) : "0");
+}
+
+}  // namespace
+
+std::string to_markdown(const Report& report, std::size_t limit) {
+  LimitedText text(verdict_lines(report), limit);
+  bool has_head = false;
+  const auto add_row = [&](const std::string& row) {
+    text.add(has_head ? row : std::string(kTableHead) + row);
+    has_head = true;
+  };
+  for (const BackendResult& backend : report.backends) {
+    for (const auto& [op_type, result] : backend.operators) add_row(table_row(backend, op_type, result));
+    if (!backend.relations.empty()) add_row(relations_row(backend));
+  }
+  bool is_first = true;
+  for (const Finding& finding : report.findings) {
+    if (finding.waiver) continue;
+    text.add((is_first ? "\n" : "") + finding_markdown(finding));
+    is_first = false;
+  }
+  return text.close("rows and findings", "see report.json");
+}
+
+}  // namespace qconform::report
