@@ -44,6 +44,8 @@ int run_command(int argc, char** argv) {
   add_gate(app, action);
   add_list(app, action);
   add_worker(app, action);
+  add_completion(app, action);
+  add_manual(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

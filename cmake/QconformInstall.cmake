@@ -1,0 +1,63 @@
+# What `cmake --install` puts where: the program, the plugins' header, and the data that the program finds relative to
+# itself (../share/qconform). docs/releasing.md lists it.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(data "${CMAKE_INSTALL_DATADIR}/qconform")
+
+install(TARGETS qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(FILES harness/include/qconform/backend.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/qconform")
+install(DIRECTORY corpus/ DESTINATION "${data}/corpus"
+        FILES_MATCHING PATTERN "*.json" PATTERN "*.md" PATTERN author EXCLUDE PATTERN schema EXCLUDE)
+install(DIRECTORY corpus/schema/ reports/schema/ DESTINATION "${data}/schema")
+install(FILES waivers/waivers-1.schema.json DESTINATION "${data}/schema")
+install(FILES waivers/libraries.json DESTINATION "${data}/waivers")
+install(PROGRAMS scripts/gate-step DESTINATION "${data}")
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN "*.py" EXCLUDE)
+install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# Manual pages and completion come from the program's own options.
+set(generated "${PROJECT_BINARY_DIR}/installed")
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+add_custom_command(
+  OUTPUT "${generated}/stamp"
+  COMMAND ${CMAKE_COMMAND} -E rm -rf "${generated}"
+  COMMAND qconform manual --out "${generated}/man1"
+  COMMAND sh -c "gzip -9n '${generated}'/man1/*.1"
+  COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion bash >'${generated}/qconform'"
+  COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion fish >'${generated}/qconform.fish'"
+  COMMAND sh -c "gzip -9nc '${PROJECT_SOURCE_DIR}/CHANGELOG.md' >'${generated}/changelog.gz'"
+  COMMAND ${CMAKE_COMMAND} -E touch "${generated}/stamp"
+  DEPENDS qconform CHANGELOG.md
+  COMMENT "Writing manual pages and completion" VERBATIM)
+# Nobody installs what is built to find mistakes.
+if(QCONFORM_SANITIZE OR QCONFORM_COVERAGE)
+  set(always "")
+else()
+  set(always ALL)
+endif()
+add_custom_target(qconform_installed_texts ${always} DEPENDS "${generated}/stamp")
+install(DIRECTORY "${generated}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+install(FILES "${generated}/qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${generated}/qconform.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+install(FILES "${generated}/changelog.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES cmake/copyright DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# For authors of plugins: pkg-config's "qconform", CMake's qconform::backend. A header, nothing to link.
+add_library(qconform_backend_interface INTERFACE)
+set_target_properties(qconform_backend_interface PROPERTIES EXPORT_NAME backend)
+target_include_directories(qconform_backend_interface INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+install(TARGETS qconform_backend_interface EXPORT qconform)
+set(package "${CMAKE_INSTALL_DATADIR}/cmake/qconform")
+install(EXPORT qconform NAMESPACE qconform:: FILE qconformConfig.cmake DESTINATION "${package}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/qconformConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/qconformConfigVersion.cmake" DESTINATION "${package}")
+configure_file(cmake/qconform.pc.in "${PROJECT_BINARY_DIR}/qconform.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/qconform.pc" DESTINATION "${CMAKE_INSTALL_DATADIR}/pkgconfig")
+
+if(QCONFORM_TESTS AND always AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME release/installed_tree
+           COMMAND "${PROJECT_SOURCE_DIR}/harness/tests/installed_tree.sh" --build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(release/installed_tree PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()

@@ -1,0 +1,123 @@
+// Shell completion, from the commands and options that there are.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "harness/cli/command.h"
+#include "harness/cli/command_model.h"
+
+namespace qconform::cli {
+namespace {
+
+struct CompletionOptions {
+  const CLI::App* app = nullptr;
+  std::string shell;
+};
+
+// 'text' for any of the shells.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c == '\n' ? ' ' : c);
+  return result + "'";
+}
+
+std::string words_of(const CommandModel& command) {
+  std::string words;
+  for (const CommandModel& each : command.commands) words += each.path.back() + " ";
+  for (const OptionModel& option : command.options) {
+    if (option.positional) continue;
+    for (const std::string& name : option.names) words += name + " ";
+  }
+  return words;
+}
+
+std::string valued_options(const CommandModel& command) {
+  std::string words;
+  for (const OptionModel& option : command.options) {
+    if (option.positional || !option.takes_value) continue;
+    for (const std::string& name : option.names) words += name + " ";
+  }
+  return words;
+}
+
+// Walks over the words to the command that is meant; the value of an option is a file name, as is what has no option's
+// form.
+constexpr std::string_view kBash = R"bash(
+_qconform() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=qconform i word
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word != -* && -n ${_qconform_words["$command $word"]+there} ]]; then command="$command $word"; fi
+  done
+  if [[ " ${_qconform_valued[$command]} " == *" $previous "* ]]; then
+    compopt -o default 2>/dev/null
+    return 0
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "${_qconform_words[$command]}" -- "$current")
+  if [[ ${#COMPREPLY[@]} -eq 0 && $current != -* ]]; then compopt -o default 2>/dev/null; fi
+  return 0
+}
+complete -F _qconform qconform
+)bash";
+
+std::string bash_script(const CommandModel& root) {
+  std::string text = "# bash completion for qconform\ndeclare -gA _qconform_words _qconform_valued\n";
+  for (const CommandModel* command : all_commands(root)) {
+    text += fmt::format("_qconform_words[{}]={}\n", quoted(command->name()), quoted(words_of(*command)));
+    text += fmt::format("_qconform_valued[{}]={}\n", quoted(command->name()), quoted(valued_options(*command)));
+  }
+  return text + std::string(kBash.substr(1));
+}
+
+// True in fish where exactly this command was typed so far.
+std::string fish_condition(const CommandModel& command) {
+  std::string words;
+  for (std::size_t i = 1; i < command.path.size(); ++i) words += " " + command.path[i];
+  return "__qconform_is" + words;
+}
+
+std::string fish_script(const CommandModel& root) {
+  std::string text =
+      "# fish completion for qconform\n"
+      "function __qconform_is\n"
+      "  set -l words (string match -v -- '-*' (commandline -opc)[2..])\n"
+      "  test \"$words[1..$(count $argv)]\" = \"$argv\"\n"
+      "end\n";
+  for (const CommandModel* command : all_commands(root)) {
+    const std::string condition = quoted(fish_condition(*command));
+    for (const CommandModel& each : command->commands) {
+      text += fmt::format("complete -c qconform -n {} -f -a {} -d {}\n", condition, each.path.back(),
+                          quoted(each.description));
+    }
+    for (const OptionModel& option : command->options) {
+      if (option.positional) continue;
+      std::string names;
+      for (const std::string& name : option.names) {
+        names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      }
+      text += fmt::format("complete -c qconform -n {}{}{} -d {}\n", condition, names, option.takes_value ? " -r" : "",
+                          quoted(option.description));
+    }
+  }
+  return text;
+}
+
+Result<int> run_completion(const CompletionOptions& options) {
+  const CommandModel root = model_of(*options.app);
+  fmt::print("{}", options.shell == "bash" ? bash_script(root) : fish_script(root));
+  return kConforms;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CompletionOptions>();
+  options->app = &app;
+  CLI::App* command = app.add_subcommand("completion", "Print the completion of commands and options for a shell");
+  command->footer("example: source <(qconform completion bash)");
+  command->add_option("SHELL", options->shell, "bash or fish")->required()->check(CLI::IsMember({"bash", "fish"}));
+  when_chosen(*command, action, std::move(options), &run_completion);
+}
+
+}  // namespace qconform::cli
