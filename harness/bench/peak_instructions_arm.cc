@@ -1,8 +1,5 @@
 #if defined(__aarch64__)
 
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-
 #include <array>
 
 #include "harness/bench/peak_instructions.h"
@@ -44,17 +41,10 @@ void smmla(std::uint64_t rounds) {
   QCONFORM_LOOP(rounds, QCONFORM_CHAINS(QCONFORM_SMMLA));
 }
 
-bool has_dotprod() {
-  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
-}
-bool has_i8mm() {
-  return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
-}
-
 constexpr std::array kInstructions{
     PeakInstruction{"smlal", reference::cpu::has_neon, smlal, kChains * 4},
-    PeakInstruction{"sdot", has_dotprod, sdot, kChains * 16},
-    PeakInstruction{"smmla", has_i8mm, smmla, kChains * 32},
+    PeakInstruction{"sdot", reference::cpu::has_dotprod, sdot, kChains * 16},
+    PeakInstruction{"smmla", reference::cpu::has_i8mm, smmla, kChains * 32},
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ constexpr std::array kInstructionSets{
     InstructionSet{"avx512_core_vnni", "vpdpbusd zmm"},
     InstructionSet{"avxvnni", "vpdpbusd ymm (VEX)"},
     InstructionSet{"avx2_vnni", "vpdpbusd ymm (VEX)"},
+    InstructionSet{"avx512vl", "vpdpbusd ymm"},
     InstructionSet{"avx512", "vpmaddwd zmm"},
     InstructionSet{"avx2", "vpmaddwd ymm"},
     InstructionSet{"i8mm", "smmla"},

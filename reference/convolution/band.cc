@@ -16,7 +16,10 @@ void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, 
     std::memcpy(to, from, static_cast<std::size_t>(count));
     return;
   }
-  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] ^ static_cast<std::byte>(flip);
+  const ByteVector flips = ByteVector{} + flip;
+  std::int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) store_bytes(to + i, load_bytes(from + i) ^ flips);
+  for (; i < count; ++i) to[i] = from[i] ^ static_cast<std::byte>(flip);
 }
 
 std::int64_t ceil_div(std::int64_t numerator, std::int64_t positive) {
