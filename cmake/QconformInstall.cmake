@@ -26,7 +26,7 @@ add_custom_command(
   COMMAND sh -c "gzip -9n '${generated}'/man1/*.1"
   COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion bash >'${generated}/qconform'"
   COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion fish >'${generated}/qconform.fish'"
-  COMMAND sh -c "gzip -9nc '${PROJECT_SOURCE_DIR}/CHANGELOG.md' >'${generated}/changelog.gz'"
+  COMMAND sh -c "gzip -9nc '${PROJECT_SOURCE_DIR}/CHANGELOG.md' >'${generated}/CHANGELOG.md.gz'"
   COMMAND ${CMAKE_COMMAND} -E touch "${generated}/stamp"
   DEPENDS qconform CHANGELOG.md
   COMMENT "Writing manual pages and completion" VERBATIM)
@@ -40,7 +40,7 @@ add_custom_target(qconform_installed_texts ${always} DEPENDS "${generated}/stamp
 install(DIRECTORY "${generated}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 install(FILES "${generated}/qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${generated}/qconform.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-install(FILES "${generated}/changelog.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${generated}/CHANGELOG.md.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES cmake/copyright DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # For authors of plugins: pkg-config's "qconform", CMake's qconform::backend. A header, nothing to link.

@@ -6,11 +6,11 @@ set(CPACK_PACKAGE_VENDOR "The qconform developers")
 set(CPACK_PACKAGE_CONTACT "The qconform developers <qconform@lists.example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "conformance and fuzz testing of quantized neural-network operators")
 set(CPACK_PACKAGE_DESCRIPTION
-    "qconform judges implementations of ONNX QLinearConv, ConvInteger, QuantizeLinear
-and DequantizeLinear bit for bit, explains what is wrong with those that fail,
-and holds a change of a kernel against a baseline in CI. Kernels are shared
-libraries with a C interface, programs in any language, or ONNX Runtime, oneDNN,
-XNNPACK and OpenCV.")
+    "qconform judges implementations of ONNX QLinearConv, ConvInteger,
+QuantizeLinear and DequantizeLinear bit for bit, explains what is wrong with
+those that fail, and holds a change of a kernel against a baseline in CI.
+Kernels are shared libraries with a C interface, programs in any language,
+or ONNX Runtime, oneDNN, XNNPACK and OpenCV.")
 set(CPACK_STRIP_FILES ON)
 
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -304,7 +304,7 @@ TEST(Coverage, AddsUpByOperatorAndTypes) {
   counts.add(Hazard::batch, 3);
   coverage.add("QLinearConv", "uint8 int8 uint8", counts);
   coverage.add("QLinearConv", "uint8 int8 int8", counts);
-  coverage.add("QLinearConv", "uint8 int8 int8", {});
+  coverage.add("QLinearConv", "uint8 int8 int8", HazardCounts{});
   EXPECT_EQ(coverage.total(Hazard::batch).cases, 2U);
   EXPECT_EQ(coverage.total(Hazard::batch).elements, 6U);
   EXPECT_EQ(coverage.total(Hazard::int32_wrap).cases, 0U);
