@@ -43,7 +43,6 @@ std::vector<Arithmetic> arithmetics(Op op, const Policy& policy) {
   for (const auto& expression : reference::float_expressions()) {
     all.push_back({std::string(expression.name), Model(expression)});
   }
-  all.push_back({"onnx-reference", Model(RoundingProfile::onnx_reference)});
   return all;
 }
 

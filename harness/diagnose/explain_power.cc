@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "harness/source/fuzz.h"
 
@@ -93,7 +94,11 @@ Model Plant::model() const {
 }
 
 Runner Plant::runner() const {
-  return [model = model()](const Case& test_case) -> Outcome {
+  return runner_of(model());
+}
+
+Runner runner_of(Model model) {
+  return [model = std::move(model)](const Case& test_case) -> Outcome {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return outcome::Rejected{"out of contract"};
     std::optional<Tensor> output = modelled->run(model);

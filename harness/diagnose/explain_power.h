@@ -10,6 +10,9 @@
 
 namespace qconform::diagnose {
 
+/// A backend that computes as the model does, and refuses what is out of contract.
+[[nodiscard]] Runner runner_of(Model model);
+
 /// A backend with known defects, in one operator.
 struct Plant {
   Op op = Op::qlinear_conv;

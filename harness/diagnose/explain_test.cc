@@ -58,6 +58,23 @@ TEST(Explain, TellsTheArithmeticFromTheDefect) {
   EXPECT_EQ(e.arithmetic, "multiplier-sw-by-sy");
 }
 
+// An arithmetic that is itself wrong is told by its defect, not by one that shows nowhere beside it.
+TEST(Explain, NamesTheDefectOfAWrongArithmetic) {
+  const Runner run = runner_of(Model(RoundingProfile::onnx_reference));
+  const Case failing = QLinearConvBuilder()
+                           .x(make::filled(ElementType::uint8, {1, 1, 1}, 1))
+                           .w(make::filled(ElementType::int8, {1, 1, 1}, 1))
+                           .y_scale(2)
+                           .y_zero_point(1)
+                           .build();
+  auto observation = Observation::of(failing, run, {});
+  ASSERT_NE(observation, nullptr);
+  ASSERT_TRUE(observation->is_failure());
+  const Explanation e = explain(std::move(observation), run, {});
+  EXPECT_EQ(e.signature(), "zp-before-round") << name_of(e.status);
+  EXPECT_EQ(e.arithmetic, "f32-multiplier-widened");
+}
+
 struct HeldOut {
   Op op;
   const char* id;
