@@ -92,10 +92,16 @@ class RequantizedSums {
     ready_ = first + R;
   }
 
-  // Of panels of one or two vectors a step is too short for it: they leave all to the end.
   template <int V>
   inline __attribute__((always_inline)) void step(const PanelProduct* c) {
-    if (V >= 3 && next_ + kPositions<V> <= ready_) take_next<V>(c);
+    if (next_ + kPositions<V> <= ready_) take_next<V>(c);
+  }
+
+  // Instead of finish and step: the sums of all positions are in memory.
+  template <int V>
+  void finish_stored(const PanelProduct* c) {
+    ready_ = c->positions;
+    flush<V>(c);
   }
 
   // Instead of finish and step: four positions from `row` on, or what is left of them with the last repeated.
@@ -283,17 +289,30 @@ __attribute__((noinline)) void multiply_shallow(const PanelProduct* c, Finish& f
   }
 }
 
-template <typename Isa, typename Profile, int V>
-bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
-  RequantizedSums<Isa, Profile> finish(out, c->vectors);
+// Of panels of one or two vectors a step is too short for anything beside it: requantization comes last.
+template <typename Isa, typename Finish>
+void multiply_narrow(const PanelProduct* c, Finish& finish) {
   const std::int64_t steps = c->vectors == 1 && c->runs == 1 && c->start_stride == 0 ? c->run_bytes / kStepBytes : 0;
   switch (steps) {
     case 4: multiply_shallow<Isa, 4>(c, finish); break;
     case 8: multiply_shallow<Isa, 8>(c, finish); break;
     case 16: multiply_shallow<Isa, 16>(c, finish); break;
-    default: multiply_panel<Isa, V>(c, finish); return finish.any_doubt();
+    default:
+      multiply_panel<Isa, 2>(c);
+      c->vectors == 1 ? finish.template finish_stored<1>(c) : finish.template finish_stored<2>(c);
+      return;
   }
   finish.template flush<1>(c);
+}
+
+template <typename Isa, typename Profile>
+bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
+  RequantizedSums<Isa, Profile> finish(out, c->vectors);
+  switch (c->vectors) {
+    case 4: multiply_vectors<Isa, 4>(c, finish); break;
+    case 3: multiply_vectors<Isa, 3>(c, finish); break;
+    default: multiply_narrow<Isa>(c, finish); break;
+  }
   return finish.any_doubt();
 }
 
