@@ -16,6 +16,8 @@ constexpr int kMostCases = 400;
 // where it is told from the nearest eliminated candidate by a few elements only.
 constexpr int kIdleCases = 24;
 constexpr int kIdleCasesInDoubt = 96;
+// Where several are left: they may differ on few cases.
+constexpr int kIdleCasesOfSeveral = 192;
 constexpr std::uint64_t kFewElements = 5;
 
 struct Narrowing {
@@ -146,6 +148,7 @@ class Experiment {
       left += h.candidate.survives() ? 1 : 0;
       in_doubt = in_doubt || (!h.candidate.survives() && h.candidate.refuted_elements < kFewElements);
     }
+    if (left > 1) return idle >= kIdleCasesOfSeveral;
     return left == 0 || idle >= (in_doubt ? kIdleCasesInDoubt : kIdleCases);
   }
 

@@ -254,12 +254,13 @@ std::vector<Inquiry> linear_inquiries() {
           {kQ, {"conversion"}, from_float, draw_large_quotients},
           {kQ, {"subnormals"}, from_float, draw_subnormal_quotients},
           {kD, {"product"}, from_bytes, draw_multiplication},
+          // Before products of float16, which are subnormal now and then.
+          {kD, {"subnormals"}, from_bytes, draw_subnormal_products},
           {kD,
            {"product-float16"},
            dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
            draw_multiplication},
-          {kD, {"product-int32"}, integer_forms(), draw_multiplication},
-          {kD, {"subnormals"}, from_bytes, draw_subnormal_products}};
+          {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
 }
 
 }  // namespace qconform::diagnose
