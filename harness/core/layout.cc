@@ -15,28 +15,44 @@ struct Matrices {
   [[nodiscard]] Matrices transposed() const { return {count, columns, rows, element_bytes}; }
 };
 
-Matrices channel_matrices(const Tensor& tensor) {
+Matrices channel_matrices(ElementType type, std::span<const std::int64_t> shape) {
   Matrices m;
-  m.element_bytes = static_cast<std::size_t>(bits_of(tensor.type)) / 8;
-  if (tensor.shape.size() < 3) {
-    m.columns = static_cast<std::size_t>(tensor.elements());
+  m.element_bytes = static_cast<std::size_t>(bits_of(type)) / 8;
+  if (shape.size() < 3) {
+    m.columns = static_cast<std::size_t>(elements_of(shape));
     return m;
   }
-  m.count = static_cast<std::size_t>(tensor.shape[0]);
-  m.rows = static_cast<std::size_t>(tensor.shape[1]);
-  for (std::size_t i = 2; i < tensor.shape.size(); ++i) m.columns *= static_cast<std::size_t>(tensor.shape[i]);
+  m.count = static_cast<std::size_t>(shape[0]);
+  m.rows = static_cast<std::size_t>(shape[1]);
+  for (const std::int64_t size : shape.subspan(2)) m.columns *= static_cast<std::size_t>(size);
   return m;
 }
 
-void transpose(std::span<const std::byte> from, std::span<std::byte> to, const Matrices& m) {
+// The size is a template argument, so that a copy is an instruction and no call.
+template <std::size_t kBytes>
+void transpose_matrices(const std::byte* from, std::byte* to, const Matrices& m) {
   for (std::size_t matrix = 0; matrix < m.count; ++matrix) {
-    const std::size_t base = matrix * m.rows * m.columns;
-    for (std::size_t row = 0; row < m.rows; ++row) {
-      for (std::size_t column = 0; column < m.columns; ++column) {
-        std::memcpy(to.data() + (base + column * m.rows + row) * m.element_bytes,
-                    from.data() + (base + row * m.columns + column) * m.element_bytes, m.element_bytes);
+    for (std::size_t column = 0; column < m.columns; ++column) {
+      const std::byte* element = from + column * kBytes;
+      for (std::size_t row = 0; row < m.rows; ++row, element += m.columns * kBytes, to += kBytes) {
+        std::memcpy(to, element, kBytes);
       }
     }
+    from += m.rows * m.columns * kBytes;
+  }
+}
+
+void transpose(std::span<const std::byte> from, std::span<std::byte> to, const Matrices& m) {
+  if (from.empty()) return;
+  if (m.rows == 1 || m.columns == 1) {
+    std::memcpy(to.data(), from.data(), from.size());
+    return;
+  }
+  switch (m.element_bytes) {
+    case 1: return transpose_matrices<1>(from.data(), to.data(), m);
+    case 2: return transpose_matrices<2>(from.data(), to.data(), m);
+    case 4: return transpose_matrices<4>(from.data(), to.data(), m);
+    default: return transpose_matrices<8>(from.data(), to.data(), m);
   }
 }
 
@@ -54,12 +70,17 @@ std::optional<Layout> layout_named(std::string_view name) {
 }
 
 void to_channels_last(const Tensor& from, std::span<std::byte> to) {
-  transpose(from.bytes, to, channel_matrices(from));
+  transpose(from.bytes, to, channel_matrices(from.type, from.shape));
+}
+
+void to_channels_first(std::span<const std::byte> from, ElementType type, std::span<const std::int64_t> shape,
+                       std::span<std::byte> to) {
+  transpose(from, to, channel_matrices(type, shape).transposed());
 }
 
 void to_channels_first(std::span<const std::byte> from, Tensor& to) {
   to.bytes.resize(from.size());
-  transpose(from, to.bytes, channel_matrices(to).transposed());
+  to_channels_first(from, to.type, to.shape, to.bytes);
 }
 
 }  // namespace qconform

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "reference/convolution/taps.h"
+
 namespace qconform {
 namespace {
 
 using reference::ConvolutionGeometry;
 using reference::Integer8;
 using reference::IntegerRange;
-using reference::SpatialAxis;
 
 constexpr IntegerRange kInt16{-32768, 32767};
 
@@ -22,7 +23,9 @@ bool outside_int16(std::int32_t value) {
 class Window {
  public:
   explicit Window(const ConvolutionView& convolution)
-      : c_(convolution), offsets_(static_cast<std::size_t>(geometry().kernel_taps())) {}
+      : c_(convolution),
+        inside_(convolution.operands.geometry.axes),
+        offsets_(static_cast<std::size_t>(geometry().kernel_taps())) {}
 
   // Moves to output element `index`.
   void locate(std::int64_t index) {
@@ -77,30 +80,12 @@ class Window {
 
   // For every tap, the offset of its input within a channel, or -1 in the padding.
   void locate_taps(std::int64_t position) {
-    const auto& axes = geometry().axes;
-    for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
-      std::int64_t rest_position = position;
-      auto rest_tap = static_cast<std::int64_t>(tap);
-      std::int64_t offset = 0;
-      std::int64_t stride = 1;
-      for (std::size_t a = axes.size(); a-- > 0;) {
-        const SpatialAxis& axis = axes[a];
-        const std::int64_t at =
-            rest_position % axis.output * axis.stride - axis.pad_begin + rest_tap % axis.kernel * axis.dilation;
-        rest_position /= axis.output;
-        rest_tap /= axis.kernel;
-        if (at < 0 || at >= axis.input) {
-          offset = -1;
-          break;
-        }
-        offset += at * stride;
-        stride *= axis.input;
-      }
-      offsets_[tap] = offset;
-    }
+    std::fill(offsets_.begin(), offsets_.end(), -1);
+    for (const reference::Tap& tap : inside_.at(position)) offsets_[static_cast<std::size_t>(tap.weight)] = tap.input;
   }
 
   const ConvolutionView& c_;
+  reference::TapsInside inside_;
   std::vector<std::int64_t> offsets_;
   std::int64_t input_positions_ = c_.operands.geometry.input_positions();
   std::int64_t channels_ = c_.operands.geometry.group_input_channels();

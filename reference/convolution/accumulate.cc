@@ -1,53 +1,12 @@
 #include "reference/convolution/accumulate.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "reference/convolution/taps.h"
+
 namespace qconform::reference {
 namespace {
-
-// Steps through all index tuples of a box in row-major order.
-class BoxIndex {
- public:
-  BoxIndex(const std::vector<SpatialAxis>& axes, std::int64_t SpatialAxis::*size)
-      : axes_(axes), size_(size), index_(axes.size(), 0) {}
-
-  [[nodiscard]] std::int64_t operator[](std::size_t axis) const { return index_[axis]; }
-
-  void next() {
-    for (std::size_t axis = index_.size(); axis-- > 0;) {
-      if (++index_[axis] < axes_[axis].*size_) return;
-      index_[axis] = 0;
-    }
-  }
-
- private:
-  const std::vector<SpatialAxis>& axes_;
-  std::int64_t SpatialAxis::*size_;
-  std::vector<std::int64_t> index_;
-};
-
-// A tap whose input element exists: offsets within one channel of w and of x.
-struct Tap {
-  std::int64_t weight;
-  std::int64_t input;
-};
-
-// The taps of one output position that lie inside the input. A tap in the padding contributes zero
-// (rule C1) and is left out. The same for all images and channels.
-void locate_taps(const std::vector<SpatialAxis>& axes, const BoxIndex& output, std::int64_t kernel_taps,
-                 std::vector<Tap>& inside) {
-  inside.clear();
-  BoxIndex tap(axes, &SpatialAxis::kernel);
-  for (std::int64_t weight = 0; weight < kernel_taps; ++weight, tap.next()) {
-    std::int64_t offset = 0;
-    bool in_padding = false;
-    for (std::size_t a = 0; a < axes.size() && !in_padding; ++a) {
-      const SpatialAxis& axis = axes[a];
-      const std::int64_t position = output[a] * axis.stride - axis.pad_begin + tap[a] * axis.dilation;
-      in_padding = position < 0 || position >= axis.input;
-      offset = offset * axis.input + position;
-    }
-    if (!in_padding) inside.push_back({weight, offset});
-  }
-}
 
 // The operands less their zero points, in [-255, 255].
 struct Differences {
@@ -90,19 +49,32 @@ struct MagnitudeOfTerm {
   }
 };
 
-// The sum for one output element: x points at the group's first channel of the image, w at the
-// output channel's weights.
+// The sum for one output element: both operands have `depth` elements one behind the other. In parts whose
+// sums fit 32 bits, which a processor adds up several at a time.
 template <typename Term>
-std::int64_t sum_of_products(const ConvolutionGeometry& g, const std::int16_t* x, const std::int16_t* w,
-                             const std::vector<Tap>& taps) {
-  const std::int64_t channels = g.group_input_channels();
-  const std::int64_t channel_size = g.input_positions();
-  const std::int64_t kernel_taps = g.kernel_taps();
+std::int64_t sum_of_products(const std::int16_t* x, const std::int16_t* w, std::int64_t depth) {
+  constexpr std::int64_t kPart = 4096;
+  static_assert(kPart * 255 * 255 < (std::int64_t{1} << 31));
   std::int64_t sum = 0;
-  for (std::int64_t c = 0; c < channels; ++c, x += channel_size, w += kernel_taps) {
-    for (const Tap& tap : taps) sum += Term::of(std::int32_t{x[tap.input]} * w[tap.weight]);
+  for (std::int64_t begin = 0; begin < depth; begin += kPart) {
+    const std::int64_t end = std::min(begin + kPart, depth);
+    std::int32_t part = 0;
+    for (std::int64_t k = begin; k < end; ++k) part += Term::of(std::int32_t{x[k]} * w[k]);
+    sum += part;
   }
   return sum;
+}
+
+// The window's differences in the order of w's. Those in the padding are zeros.
+void gather(const ConvolutionGeometry& g, const std::int16_t* x, const std::vector<Tap>& inside,
+            std::vector<std::int16_t>& window) {
+  const std::int64_t channel_size = g.input_positions();
+  const std::int64_t kernel_taps = g.kernel_taps();
+  if (static_cast<std::int64_t>(inside.size()) < kernel_taps) std::fill(window.begin(), window.end(), std::int16_t{0});
+  std::int16_t* channel = window.data();
+  for (std::int64_t c = 0; c < g.group_input_channels(); ++c, channel += kernel_taps, x += channel_size) {
+    for (const Tap& tap : inside) channel[tap.weight] = x[tap.input];
+  }
 }
 
 template <typename Term>
@@ -111,19 +83,20 @@ void accumulate_terms(const ConvolutionOperands& o, std::span<const std::byte> x
   const ConvolutionGeometry& g = o.geometry;
   const Differences differences = subtract_zero_points(o, x, w);
   const std::int64_t positions = g.output_positions();
-  const std::int64_t image_size = g.input_channels * g.input_positions();
+  const std::int64_t depth = g.depth();
   const std::int64_t group_size = g.group_input_channels() * g.input_positions();
-  std::vector<Tap> taps;
-  BoxIndex output(g.axes, &SpatialAxis::output);
-  for (std::int64_t position = 0; position < positions; ++position, output.next()) {
-    locate_taps(g.axes, output, g.kernel_taps(), taps);
-    for (std::int64_t n = 0; n < g.batch; ++n) {
-      for (std::int64_t m = 0; m < g.output_channels; ++m) {
-        const std::int64_t group = m / g.group_output_channels();
-        const std::int64_t sum = sum_of_products<Term>(g, differences.x.data() + n * image_size + group * group_size,
-                                                       differences.w.data() + m * g.depth(), taps);
+  TapsInside taps(g.axes);
+  std::vector<std::int16_t> window(static_cast<std::size_t>(depth));
+  for (std::int64_t position = 0; position < positions; ++position) {
+    const std::vector<Tap>& inside = taps.at(position);
+    for (std::int64_t plane = 0; plane < g.batch * g.group; ++plane) {
+      gather(g, differences.x.data() + plane * group_size, inside, window);
+      for (std::int64_t channel = 0; channel < g.group_output_channels(); ++channel) {
+        const std::int64_t m = plane % g.group * g.group_output_channels() + channel;
         const std::int64_t bias = o.bias.empty() ? 0 : o.bias[static_cast<std::size_t>(m)];
-        sums[static_cast<std::size_t>((n * g.output_channels + m) * positions + position)] = sum + Term::of(bias);
+        const std::int64_t sum = sum_of_products<Term>(window.data(), differences.w.data() + m * depth, depth);
+        const std::int64_t index = (plane * g.group_output_channels() + channel) * positions + position;
+        sums[static_cast<std::size_t>(index)] = sum + Term::of(bias);
       }
     }
   }

@@ -50,7 +50,8 @@ struct ChannelTest {
   if (!fits || !channel.within_domain) return std::nullopt;
   const double p = static_cast<double>(accumulator) * channel.multiplier;
   const double q = std::min(std::max(p, channel.lo), channel.hi);
-  const double n = std::nearbyint(q);
+  constexpr double kRounds = 0x1.8p52;  // no fraction fits beside it: |q| is at most 255
+  const double n = (q + kRounds) - kRounds;
   if (!(std::fabs(q - n) < channel.margin)) return std::nullopt;
   return static_cast<std::int32_t>(n) + channel.zero_point;
 }
