@@ -13,12 +13,16 @@
 
 namespace qconform {
 
+/// CaseChannel's kUsualSlotBytes, or kEmulatedSlotBytes where this processor says that it is an emulator's: x86-64's
+/// do.
+[[nodiscard]] std::size_t slot_bytes_here();
+
 /// Requests are numbered from 0 and answered in that order; the hello is no answer to any of them. Up to
 /// kSlots requests lie here at a time, so that both sides work at once, and each wakes the other only
 /// where that one sleeps. Counts wrap around.
 class CaseChannel {
  public:
-  static constexpr std::uint32_t kSlots = 32;
+  static constexpr std::uint32_t kSlots = 64;
   /// Addresses for one message; memory comes when it is used. An emulator keeps a record of every page.
   static constexpr std::size_t kUsualSlotBytes = std::size_t{256} << 20;
   static constexpr std::size_t kEmulatedSlotBytes = std::size_t{4} << 20;
@@ -97,7 +101,7 @@ class CaseChannel {
     Message messages[kSlots];
   };
   /// Changes with what is sent: the last figures count kinds of outcomes, the first is raised by hand.
-  static constexpr std::uint64_t kLayout = 1000 + std::variant_size_v<outcome::Any>;
+  static constexpr std::uint64_t kLayout = 1000 * kSlots + std::variant_size_v<outcome::Any>;
   static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
 
   void map(std::size_t bytes);

@@ -20,6 +20,7 @@ struct Isolation {
   double timeout = 10;                             ///< seconds for one case
   std::int64_t memory = std::int64_t{2048} << 20;  ///< bytes beyond what the loaded backend has
   Guard guard = Guard::sampled;
+  std::size_t slot_bytes = slot_bytes_here();  ///< of the largest case, and of the largest output (case_channel.h)
 };
 
 /// A backend that lives in a process forked from this one, which is replaced when it ends. A crash, an

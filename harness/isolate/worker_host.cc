@@ -52,7 +52,7 @@ WorkerHost::WorkerHost(const Isolation& isolation, std::size_t slot_bytes)
 }
 
 WorkerHost::WorkerHost(const OpenBackend& open, const Isolation& isolation)
-    : WorkerHost(isolation, CaseChannel::kUsualSlotBytes) {
+    : WorkerHost(isolation, isolation.slot_bytes) {
   if (is_the_child()) run_worker(open, channel_, log_, isolation.memory);
 }
 
