@@ -13,13 +13,13 @@ namespace {
 
 class PreparedInTree final : public PreparedCase {
  public:
-  PreparedInTree(const Case& test_case, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node)
-      : x_(*test_case.input(0)), type_(lowered.output_type()), shape_(lowered.output_shape()), node_(std::move(node)) {}
+  PreparedInTree(std::span<const std::byte> x, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node)
+      : x_(x), type_(lowered.output_type()), shape_(lowered.output_shape()), node_(std::move(node)) {}
 
-  void run(OutputSink& sink) override { node_->run(x_.bytes, sink.allocate(type_, shape_)); }
+  void run(OutputSink& sink) override { node_->run(x_, sink.allocate(type_, shape_)); }
 
  private:
-  const Tensor& x_;
+  std::span<const std::byte> x_;
   ElementType type_;
   std::vector<std::int64_t> shape_;
   std::unique_ptr<reference::PreparedNode> node_;
@@ -75,10 +75,11 @@ class InTree final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_as<Preparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<PreparedCase> {
-      auto node = lowered.prepare(kernels_, profile_);
-      return node ? std::make_unique<PreparedInTree>(test_case, lowered, std::move(node)) : nullptr;
-    });
+    return prepare_on(test_case, [&] { return std::span<const std::byte>(test_case.input(0)->bytes); });
+  }
+  // Weights are packed from the case's tensor.
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    return prepare_on(test_case, [&] { return inputs.bytes(0); });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& wanted) override {
@@ -94,6 +95,15 @@ class InTree final : public Backend {
   }
 
  private:
+  // x() is asked of cases that have one.
+  template <typename X>
+  Preparation prepare_on(const Case& test_case, X x) {
+    return prepare_as<Preparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<PreparedCase> {
+      auto node = lowered.prepare(kernels_, profile_);
+      return node ? std::make_unique<PreparedInTree>(x(), lowered, std::move(node)) : nullptr;
+    });
+  }
+
   // make(lowered) is null where the set has no kernel.
   template <typename Either, typename Make>
   Either prepare_as(const Case& test_case, Make make) {

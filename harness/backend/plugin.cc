@@ -43,7 +43,7 @@ std::optional<std::variant<outcome::Unsupported, outcome::Rejected>> refusal_of(
 // A case in the terms of the C interface.
 class Node {
  public:
-  Node(const Case& test_case, const InputMemory* memory) {
+  Node(const Case& test_case, InputMemory* memory) {
     for (const Attribute& attribute : test_case.attributes) attributes_.push_back(translated(attribute));
     tensors_.reserve(test_case.inputs.size());
     for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
@@ -52,7 +52,7 @@ class Node {
         inputs_.push_back(nullptr);
         continue;
       }
-      const std::byte* data = memory == nullptr ? input->bytes.data() : (*memory)[i].data();
+      const std::byte* data = memory == nullptr ? input->bytes.data() : memory->bytes(i).data();
       tensors_.push_back({static_cast<std::int32_t>(input->type), static_cast<std::int32_t>(input->shape.size()),
                           input->shape.data(), data, input->bytes.size()});
       inputs_.push_back(&tensors_.back());
@@ -137,12 +137,12 @@ class Plugin final : public Backend {
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare(test_case, nullptr); }
-  [[nodiscard]] Preparation prepare_at(const Case& test_case, const InputMemory& inputs) override {
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     return prepare(test_case, &inputs);
   }
 
  private:
-  Preparation prepare(const Case& test_case, const InputMemory* inputs) {
+  Preparation prepare(const Case& test_case, InputMemory* inputs) {
     auto node = std::make_unique<Node>(test_case, inputs);
     const auto refused = [](std::variant<outcome::Unsupported, outcome::Rejected> refusal) {
       return std::visit([](auto&& why) { return Preparation(std::forward<decltype(why)>(why)); }, std::move(refusal));

@@ -118,7 +118,7 @@ class ThreadsChecked final : public Backend {
 
   [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return checked(inner_->prepare(test_case)); }
-  [[nodiscard]] Preparation prepare_at(const Case& test_case, const InputMemory& inputs) override {
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     return checked(inner_->prepare_at(test_case, inputs));
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/input_memory.h"
 #include "harness/core/layout.h"
 #include "harness/core/outcome.h"
 
@@ -44,10 +45,6 @@ struct BackendInfo {
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
 };
-
-/// The bytes of a case's inputs by position, where guards around them notice a stray access; the
-/// bytes are those of the case's tensors. Empty for an omitted input.
-using InputMemory = std::vector<std::span<std::byte>>;
 
 /// A backend that lives in a worker process, seen from outside.
 class Worker {
@@ -106,7 +103,7 @@ class Backend {
   [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
   /// The same for a backend that can take its inputs from other memory than the case's tensors. Both
   /// outlive what is prepared.
-  [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, const InputMemory& /*inputs*/) {
+  [[nodiscard]] virtual Preparation prepare_at(const Case& test_case, InputMemory& /*inputs*/) {
     return prepare(test_case);
   }
   /// For benchmarks. A backend that lacks the layout or the threads asked for sets the case up with what

@@ -44,31 +44,34 @@ void GuardedMemory::reserve(std::size_t bytes) {
   capacity_ = capacity;
 }
 
-std::span<std::byte> GuardedMemory::place(std::size_t size, Against against) {
-  reserve(size + canary_);
+std::span<std::byte> GuardedMemory::place(std::size_t size, Against against, std::size_t room) {
+  reserve(size + canary_ + room);
   std::byte* const start = mapping_ + kGuardBytes;
   against_ = against;
   size_ = size;
-  data_ = against == Against::start ? start : start + capacity_ - size;
-  std::byte* const canary = against == Against::start ? data_ + size : data_ - canary_;
-  std::memset(canary, std::to_integer<int>(kCanary), canary_);
+  room_ = room;
+  data_ = against == Against::start ? start : start + capacity_ - size - room;
+  if (against == Against::end) std::memset(data_ - canary_, std::to_integer<int>(kCanary), canary_);
+  std::memset(data_ + size, std::to_integer<int>(kCanary), canaries_behind());
   return {data_, size_};
 }
 
 std::optional<Stray> GuardedMemory::damage() const {
   if (data_ == nullptr) return std::nullopt;
-  const bool after = against_ == Against::start;
   static const auto kIntact = [] {
     std::array<std::byte, kLargestCanary> intact{};
     intact.fill(kCanary);
     return intact;
   }();
-  const std::byte* const canary = after ? data_ + size_ : data_ - canary_;
-  if (std::memcmp(canary, kIntact.data(), canary_) == 0) return std::nullopt;
-  for (std::size_t i = 1; i <= canary_; ++i) {
-    if ((after ? data_[size_ + i - 1] : *(data_ - i)) != kCanary) {
-      return Stray{after ? Side::after : Side::before, static_cast<std::int64_t>(i)};
-    }
+  const auto is_intact = [](const std::byte* canary, std::size_t size) {
+    return std::memcmp(canary, kIntact.data(), size) == 0;
+  };
+  const std::size_t before = against_ == Against::end ? canary_ : 0;
+  const std::size_t behind = canaries_behind();
+  if (is_intact(data_ - before, before) && is_intact(data_ + size_, behind)) return std::nullopt;
+  for (std::size_t i = 1; i <= std::max(before, behind); ++i) {
+    if (i <= behind && data_[size_ + i - 1] != kCanary) return Stray{Side::after, static_cast<std::int64_t>(i)};
+    if (i <= before && *(data_ - i) != kCanary) return Stray{Side::before, static_cast<std::int64_t>(i)};
   }
   return std::nullopt;
 }

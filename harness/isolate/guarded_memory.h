@@ -33,8 +33,9 @@ class GuardedMemory {
   ~GuardedMemory();
 
   /// Memory for `size` bytes of any content, aligned to their element and, against the
-  /// end, to no more. Throws bad_alloc where the system has none.
-  [[nodiscard]] std::span<std::byte> place(std::size_t size, Against against);
+  /// end, to no more. `room`: canaries between it and the end, which may be read; up to the number of canaries.
+  /// Throws bad_alloc where the system has none.
+  [[nodiscard]] std::span<std::byte> place(std::size_t size, Against against, std::size_t room = 0);
 
   /// The nearest canary that was overwritten, if one was.
   [[nodiscard]] std::optional<Stray> damage() const;
@@ -44,6 +45,7 @@ class GuardedMemory {
 
  private:
   void reserve(std::size_t bytes);
+  [[nodiscard]] std::size_t canaries_behind() const { return against_ == Against::start ? canary_ : room_; }
   void unmap();
 
   std::size_t canary_;
@@ -51,6 +53,7 @@ class GuardedMemory {
   std::size_t capacity_ = 0;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t room_ = 0;
   Against against_ = Against::end;
 };
 

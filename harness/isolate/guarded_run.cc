@@ -6,7 +6,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/isolate/float_mode.h"
-#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {
@@ -79,15 +78,9 @@ class GuardedRun::Output final : public OutputSink {
   std::optional<Outcome> refusal_;
 };
 
-std::string input_name(const Case& test_case, std::size_t position) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
-  if (known != nullptr && position < known->inputs.size()) return std::string(known->inputs[position].name);
-  return "input " + std::to_string(position);
-}
-
 bool GuardedRun::is_drawn(const Case& test_case) {
   constexpr std::size_t kLooked = 64;
-  constexpr std::uint64_t kOneIn = 16;
+  constexpr std::uint64_t kOneIn = 32;
   const Tensor* data = test_case.input(0);
   if (data == nullptr) return true;
   Digest digest;
@@ -96,36 +89,17 @@ bool GuardedRun::is_drawn(const Case& test_case) {
   return digest.value() % kOneIn == 0;
 }
 
-void GuardedRun::place_inputs(const Case& test_case, GuardedMemory::Against against) {
-  inputs_.clear();
-  while (slots_.size() < test_case.inputs.size()) slots_.push_back(std::make_unique<GuardedMemory>(kInputCanary));
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    const auto& input = test_case.inputs[i];
-    inputs_.push_back(input ? slots_[i]->place(input->bytes.size(), against) : std::span<std::byte>());
-    if (input && !input->bytes.empty()) std::memcpy(inputs_[i].data(), input->bytes.data(), input->bytes.size());
-  }
-}
-
-std::optional<Outcome> GuardedRun::violation(const Case& test_case, std::uint64_t mode_before) const {
+std::optional<Outcome> GuardedRun::violation(std::uint64_t mode_before) const {
   const std::uint64_t mode = float_mode();
   set_float_mode(mode_before);
   if (const auto stray = output_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset};
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (!test_case.inputs[i]) continue;
-    if (const auto stray = slots_[i]->damage()) {
-      return outcome::ReadOutOfBounds{input_name(test_case, i), stray->side, stray->offset, true};
-    }
-    const auto& bytes = test_case.inputs[i]->bytes;
-    if (bytes.empty() || std::memcmp(bytes.data(), inputs_[i].data(), bytes.size()) == 0) continue;
-    const auto change = std::mismatch(bytes.begin(), bytes.end(), inputs_[i].begin());
-    return outcome::ChangedInput{input_name(test_case, i), change.first - bytes.begin()};
-  }
+  if (auto violated = inputs_.violation()) return violated;
   if (mode != mode_before) return outcome::ChangedFloatMode{float_mode_change(mode_before, mode)};
   return std::nullopt;
 }
 
 Outcome GuardedRun::once(Backend& backend, const Case& test_case, GuardedMemory::Against against, std::byte poison) {
-  place_inputs(test_case, against);
+  inputs_.begin(test_case, against);
   Output output(output_, against, poison);
   const std::uint64_t mode = float_mode();
   Outcome result = [&]() -> Outcome {
@@ -135,7 +109,7 @@ Outcome GuardedRun::once(Backend& backend, const Case& test_case, GuardedMemory:
     std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
     return output.result();
   }();
-  if (auto violated = violation(test_case, mode)) return std::move(*violated);
+  if (auto violated = violation(mode)) return std::move(*violated);
   return result;
 }
 
@@ -153,17 +127,12 @@ Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool clo
 }
 
 void GuardedRun::locate(const void* address, LastWords& words) const {
-  const auto note = [&](const GuardedMemory& memory, int slot) {
-    const auto stray = memory.locate(address);
-    if (!stray) return false;
-    words.slot = slot;
+  if (const auto stray = output_.locate(address)) {
+    words.slot = LastWords::kOutput;
     words.offset = stray->offset;
     words.before = stray->side == Side::before;
-    return true;
-  };
-  if (note(output_, LastWords::kOutput)) return;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (note(*slots_[i], static_cast<int>(i))) return;
+  } else {
+    (void)inputs_.locate(address, words);
   }
 }
 

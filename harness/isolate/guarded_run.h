@@ -1,11 +1,10 @@
 // Cases between guards: what a backend does outside its tensors, leaves out or changes.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "harness/core/backend.h"
+#include "harness/isolate/guarded_inputs.h"
 #include "harness/isolate/guarded_memory.h"
 #include "harness/isolate/last_words.h"
 
@@ -21,7 +20,7 @@ class GuardedRun {
   /// `closely`: with the second run. Without it a share of the cases has one still, and who judges the outcome may ask.
   [[nodiscard]] Outcome operator()(Backend& backend, const Case& test_case, bool closely);
 
-  /// Whether a case has its second run in any case. One in 16 has, drawn by the data of its first input.
+  /// Whether a case has its second run in any case. One in 32 has, drawn by the data of its first input.
   [[nodiscard]] static bool is_drawn(const Case& test_case);
 
   /// Writes down which tensor's guard an address belongs to, if it does. Safe in a signal handler.
@@ -32,18 +31,12 @@ class GuardedRun {
 
   /// Wide enough for the widest stray vector store of a kernel that is off by one tile.
   static constexpr std::size_t kOutputCanary = 512;
-  static constexpr std::size_t kInputCanary = 64;
 
   [[nodiscard]] Outcome once(Backend& backend, const Case& test_case, GuardedMemory::Against against, std::byte poison);
-  [[nodiscard]] std::optional<Outcome> violation(const Case& test_case, std::uint64_t mode_before) const;
-  void place_inputs(const Case& test_case, GuardedMemory::Against against);
+  [[nodiscard]] std::optional<Outcome> violation(std::uint64_t mode_before) const;
 
-  std::vector<std::unique_ptr<GuardedMemory>> slots_;  ///< by input position; kept from case to case
   GuardedMemory output_{kOutputCanary};
-  InputMemory inputs_;
+  GuardedInputs inputs_;
 };
-
-/// The name of input `position` in reports: ONNX's, "input 9" where the operator has none.
-[[nodiscard]] std::string input_name(const Case& test_case, std::size_t position);
 
 }  // namespace qconform

@@ -33,6 +33,9 @@ template <typename Either>
 [[nodiscard]] Preparation refused(const Case& test_case, std::string message);
 [[nodiscard]] Outcome refusal(const Case& test_case, std::string message);
 
+/// prepare() of an adapter that has prepare_at(): on the case's own tensors and ordinary memory.
+[[nodiscard]] Preparation prepare_on_own_tensors(Backend& backend, const Case& test_case);
+
 /// For a library whose interface states geometry and parameters, not ONNX's attributes: hands the
 /// parsed node to `prepare`, which takes every type of NodeDescription by reference. A case out of
 /// contract has no form there, nor one whose values are open (rules C21, Q5), and both are rejected.

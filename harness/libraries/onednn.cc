@@ -21,6 +21,7 @@ namespace qconform::libraries {
 namespace {
 
 using dnn::Convolution;
+using dnn::Data;
 using dnn::PackedConvolution;
 
 struct InstructionSet {
@@ -53,15 +54,11 @@ class PreparedConvolution final : public PreparedCase {
 
   void run(OutputSink& sink) override {
     try {
-      const Tensor& x = *case_.input(0);
-      if (!x.bytes.empty()) std::memcpy(packed_->x().data(), x.bytes.data(), x.bytes.size());
+      packed_->write_to(sink.allocate(y_type_, packed_->y_shape()));
       packed_->run();
     } catch (const dnnl::error& error) {
       sink.refuse(refusal(case_, error.what()));
-      return;
     }
-    const std::span<std::byte> output = sink.allocate(y_type_, packed_->y_shape());
-    if (!output.empty()) std::memcpy(output.data(), packed_->y().data(), output.size());
   }
 
  private:
@@ -72,15 +69,9 @@ class PreparedConvolution final : public PreparedCase {
 
 class RepeatedConvolution final : public RepeatedRun {
  public:
-  RepeatedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case, ElementType y_type)
-      : packed_(std::move(packed)), case_(test_case), y_type_(y_type) {
-    const Tensor& x = *case_.input(0);
-    if (packed_->setting().layout == Layout::channels_last) {
-      to_channels_last(x, packed_->x());
-    } else if (!x.bytes.empty()) {
-      std::memcpy(packed_->x().data(), x.bytes.data(), x.bytes.size());
-    }
-  }
+  RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedConvolution> packed,
+                      const Case& test_case, ElementType y_type)
+      : inputs_(std::move(inputs)), packed_(std::move(packed)), case_(test_case), y_type_(y_type) {}
 
   void run() override {
     try {
@@ -103,6 +94,7 @@ class RepeatedConvolution final : public RepeatedRun {
   [[nodiscard]] RunSetting setting() const override { return packed_->setting(); }
 
  private:
+  std::unique_ptr<PlainInputs> inputs_;
   std::unique_ptr<PackedConvolution> packed_;
   const Case& case_;
   ElementType y_type_;
@@ -121,31 +113,45 @@ std::optional<std::vector<float>> multipliers(const reference::QLinearConv& node
   return result;
 }
 
+std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inputs) {
+  if (layout == Layout::channels_first) return inputs.bytes(0);
+  const Tensor& x = *test_case.input(0);
+  return inputs.converted(0, x.bytes.size(), 0, [&](std::span<std::byte> memory) { to_channels_last(x, memory); });
+}
+
 class OneDnn final : public Backend {
  public:
   explicit OneDnn(BackendInfo info) : info_(std::move(info)), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
-  [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_as<PreparedConvolution, Preparation>(test_case, {});
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    return prepare_as<Preparation>(test_case, inputs, {}, [&](auto packed, ElementType y_type) {
+      return std::make_unique<PreparedConvolution>(std::move(packed), test_case, y_type);
+    });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& wanted) override {
     const int threads = use_threads(wanted.threads);
-    return prepare_as<RepeatedConvolution, RepeatedPreparation>(test_case, {wanted.layout, threads});
+    auto inputs = std::make_unique<PlainInputs>(test_case);
+    const RunSetting granted{wanted.layout, threads};
+    return prepare_as<RepeatedPreparation>(test_case, *inputs, granted, [&](auto packed, ElementType y_type) {
+      return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed), test_case, y_type);
+    });
   }
 
  private:
-  template <typename Prepared, typename Either>
-  Either prepare_as(const Case& test_case, const RunSetting& setting) {
+  template <typename Either, typename Make>
+  Either prepare_as(const Case& test_case, InputMemory& inputs, const RunSetting& setting, Make make) {
     try {
       return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
         const Lowering lowering = lower(test_case, node);
         if (!lowering) return outcome::Unsupported{lowering.error()};
-        const Tensor& x = *test_case.input(0);
-        auto packed = std::make_unique<PackedConvolution>(engine_, stream_, lowering->node, x, *lowering->w, setting);
-        return std::make_unique<Prepared>(std::move(packed), test_case, lowering->node.output_type);
+        const Data data = data_of(test_case, *lowering, setting.layout, inputs);
+        auto packed = std::make_unique<PackedConvolution>(engine_, stream_, lowering->node, test_case.input(0)->type,
+                                                          data, setting);
+        return make(std::move(packed), lowering->node.output_type);
       });
     } catch (const dnnl::error& error) {
       return refused_as<Either>(test_case, std::string("oneDNN: ") + error.what());
@@ -154,19 +160,26 @@ class OneDnn final : public Backend {
 
   struct Lowered {
     Convolution node;
-    const Tensor* w;
+    std::size_t w;  // the position
   };
   using Lowering = tl::expected<Lowered, std::string>;  // or what the interface has no form for
+
+  static Data data_of(const Case& test_case, const Lowered& lowered, Layout layout, InputMemory& inputs) {
+    constexpr std::size_t kBias = 8;
+    Data data{x_of(test_case, layout, inputs), inputs.bytes(lowered.w), {}};
+    if (!lowered.node.operands.bias.empty()) data.bias = inputs.bytes(kBias);
+    return data;
+  }
 
   static Lowering lower(const Case& test_case, const reference::QLinearConv& node) {
     auto scales = multipliers(node);
     if (!scales) return tl::unexpected<std::string>("multiplier outside float32's normal range");
     if (test_case.input(4)->is_scalar()) scales->resize(std::min<std::size_t>(scales->size(), 1));
     const ElementType y_type = test_case.input(7)->type;
-    return lower({node.operands, y_type, std::move(*scales), node.y_zero_point}, *test_case.input(3));
+    return lower({node.operands, y_type, std::move(*scales), node.y_zero_point}, test_case, 3);
   }
   static Lowering lower(const Case& test_case, const reference::ConvInteger& node) {
-    return lower({node.operands, ElementType::int32, {}, 0}, *test_case.input(1));
+    return lower({node.operands, ElementType::int32, {}, 0}, test_case, 1);
   }
   static Lowering lower(const Case&, const reference::QuantizeLinear&) {
     return tl::unexpected<std::string>("its reorder multiplies by the reciprocal of a scale");
@@ -174,13 +187,14 @@ class OneDnn final : public Backend {
   static Lowering lower(const Case&, const reference::DequantizeLinear&) {
     return tl::unexpected<std::string>("only convolutions are lowered to oneDNN");
   }
-  static Lowering lower(Convolution node, const Tensor& w) {
-    if (w.type != ElementType::int8) return tl::unexpected<std::string>("weights of type " + name_of(w.type));
+  static Lowering lower(Convolution node, const Case& test_case, std::size_t w) {
+    const ElementType w_type = test_case.input(w)->type;
+    if (w_type != ElementType::int8) return tl::unexpected<std::string>("weights of type " + name_of(w_type));
     for (const std::int32_t zero_point : node.operands.w_zero_point) {
       if (zero_point != 0) return tl::unexpected<std::string>("weight zero points");
     }
     if (node.operands.geometry.axes.size() > 3) return tl::unexpected<std::string>("more than 3 spatial dimensions");
-    return Lowered{std::move(node), &w};
+    return Lowered{std::move(node), w};
   }
 
   BackendInfo info_;

@@ -61,16 +61,16 @@ dnnl::primitive_attr attributes(const Convolution& node) {
 }  // namespace
 
 PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node,
-                                     const Tensor& x, const Tensor& w, const RunSetting& setting)
+                                     ElementType x_type, const Data& data, const RunSetting& setting)
     : engine_(engine), stream_(stream), setting_(setting) {
   const Shapes shapes = shapes_of(node.operands.geometry);
   const std::size_t axes = node.operands.geometry.axes.size();
   const Tag plain = plain_tag(axes, setting.layout);
-  x_plain_ = {shapes.x, type_of(x.type), plain};
+  x_plain_ = {shapes.x, type_of(x_type), plain};
   y_plain_ = {shapes.y, type_of(node.output_type), plain};
-  const bool has_bias = !node.operands.bias.empty();
+  const bool has_bias = !data.bias.empty();
   const Tag chosen = setting.layout == Layout::channels_last ? plain : Tag::any;
-  const dnnl::memory::desc x_any(shapes.x, type_of(x.type), chosen);
+  const dnnl::memory::desc x_any(shapes.x, type_of(x_type), chosen);
   const dnnl::memory::desc w_any(shapes.w, Type::s8, Tag::any);
   const dnnl::memory::desc y_any(shapes.y, type_of(node.output_type), chosen);
   const dnnl::memory::desc bias_plain(shapes.bias, Type::s32, Tag::a);
@@ -84,14 +84,15 @@ PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& s
                                                  shapes.dilations, shapes.pads_begin, shapes.pads_end);
   chosen_ = dnnl::convolution_forward::primitive_desc(descriptor, attributes(node), engine_);
   convolution_ = dnnl::convolution_forward(chosen_);
-  pack(dnnl::memory::desc(shapes.w, Type::s8, weights_tag(axes)), w);
-  if (has_bias) {
-    bias_ = dnnl::memory(bias_plain, engine_);
-    std::memcpy(bias_.get_data_handle(), node.operands.bias.data(), node.operands.bias.size() * sizeof(std::int32_t));
-  }
+  pack(dnnl::memory::desc(shapes.w, Type::s8, weights_tag(axes)), data.w);
+  if (has_bias) bias_ = dnnl::memory(bias_plain, engine_, data.bias.data());
   x_zero_point_ = zero_point(node.operands.x_zero_point);
   y_zero_point_ = zero_point(node.output_zero_point);
-  place_tensors();
+  place_tensors(data.x);
+}
+
+void PackedConvolution::write_to(std::span<std::byte> y) {
+  y_given_.set_data_handle(y.data());
 }
 
 void PackedConvolution::run() {
@@ -112,17 +113,16 @@ dnnl::memory PackedConvolution::zero_point(std::int32_t value) const {
   return memory;
 }
 
-void PackedConvolution::pack(const dnnl::memory::desc& plain, const Tensor& w) {
-  dnnl::memory source(plain, engine_);
-  if (!w.bytes.empty()) std::memcpy(source.get_data_handle(), w.bytes.data(), w.bytes.size());
+void PackedConvolution::pack(const dnnl::memory::desc& plain, std::span<std::byte> w) {
+  dnnl::memory source(plain, engine_, w.data());
   w_ = dnnl::memory(chosen_.weights_desc(), engine_);
   dnnl::reorder(source, w_).execute(stream_, source, w_);
   stream_.wait();
 }
 
 // Where the library wants another layout than the one asked for, a reorder before or behind the convolution.
-void PackedConvolution::place_tensors() {
-  x_given_ = dnnl::memory(x_plain_, engine_);
+void PackedConvolution::place_tensors(std::span<std::byte> x) {
+  x_given_ = dnnl::memory(x_plain_, engine_, x.data());
   y_given_ = dnnl::memory(y_plain_, engine_);
   x_used_ = chosen_.src_desc() == x_plain_ ? x_given_ : dnnl::memory(chosen_.src_desc(), engine_);
   y_used_ = chosen_.dst_desc() == y_plain_ ? y_given_ : dnnl::memory(chosen_.dst_desc(), engine_);

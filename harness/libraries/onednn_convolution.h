@@ -22,26 +22,33 @@ struct Convolution {
   std::int32_t output_zero_point = 0;
 };
 
+/// Where the data lie: x in the layout asked for, w and the bias as in ONNX. The bias is empty for none.
+struct Data {
+  std::span<std::byte> x, w, bias;
+};
+
 /// The library chooses the layouts of x and y, unless channels come last: then it takes them where they are.
 class PackedConvolution {
  public:
-  /// `engine` and `stream` outlive it. Throws dnnl::error for what the library does not take.
-  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node, const Tensor& x,
-                    const Tensor& w, const RunSetting& setting);
+  /// `engine`, `stream` and the data's memory outlive it. Throws dnnl::error for what the library does not take.
+  PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node, ElementType x_type,
+                    const Data& data, const RunSetting& setting);
 
-  /// From x() to y(), in the layout asked for. Throws dnnl::error.
+  /// Where run() writes instead of y()'s memory: bytes for y in the layout asked for.
+  void write_to(std::span<std::byte> y);
+
+  /// From x to y(), in the layout asked for. Throws dnnl::error.
   void run();
 
   [[nodiscard]] const RunSetting& setting() const { return setting_; }
-  [[nodiscard]] std::span<std::byte> x() const { return bytes_of(x_given_); }
   [[nodiscard]] std::span<std::byte> y() const { return bytes_of(y_given_); }
   [[nodiscard]] std::vector<std::int64_t> y_shape() const { return y_plain_.dims(); }
 
  private:
   static std::span<std::byte> bytes_of(const dnnl::memory& memory);
   [[nodiscard]] dnnl::memory zero_point(std::int32_t value) const;
-  void pack(const dnnl::memory::desc& plain, const Tensor& w);
-  void place_tensors();
+  void pack(const dnnl::memory::desc& plain, std::span<std::byte> w);
+  void place_tensors(std::span<std::byte> x);
 
   const dnnl::engine& engine_;
   dnnl::stream& stream_;

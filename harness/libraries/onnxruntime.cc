@@ -22,8 +22,15 @@ using ort::Runtime;
 
 class PreparedSession final : public PreparedCase {
  public:
-  PreparedSession(const Runtime& runtime, const Case& test_case, std::vector<std::size_t> fed)
-      : runtime_(runtime), api_(runtime.api), case_(test_case), fed_(std::move(fed)), session_(api_.ReleaseSession) {}
+  // `memory`: of the inputs that are fed.
+  PreparedSession(const Runtime& runtime, const Case& test_case, std::vector<std::size_t> fed,
+                  std::vector<std::span<std::byte>> memory)
+      : runtime_(runtime),
+        api_(runtime.api),
+        case_(test_case),
+        fed_(std::move(fed)),
+        memory_(std::move(memory)),
+        session_(api_.ReleaseSession) {}
 
   [[nodiscard]] std::optional<std::string> create(const std::string& model) {
     return create_session(runtime_, model, session_);
@@ -39,14 +46,12 @@ class PreparedSession final : public PreparedCase {
     std::vector<const OrtValue*> inputs;
     std::vector<const char*> names;
     const std::vector<std::string> all_names = input_names(case_);
-    for (const std::size_t position : fed_) {
-      const Tensor& tensor = *case_.inputs[position];
+    for (std::size_t i = 0; i < fed_.size(); ++i) {
+      const Tensor& tensor = *case_.inputs[fed_[i]];
       auto& value = *values.emplace_back(std::make_unique<Owned<OrtValue>>(api_.ReleaseValue));
-      // The interface takes a pointer to changeable memory for inputs too; they are not changed.
-      const std::span<std::byte> bytes(const_cast<std::byte*>(tensor.bytes.data()), tensor.bytes.size());
-      if (auto failed = over(runtime_, tensor.type, tensor.shape, bytes, value)) return failed;
+      if (auto failed = over(runtime_, tensor.type, tensor.shape, memory_[i], value)) return failed;
       inputs.push_back(value.get());
-      names.push_back(all_names[position].c_str());
+      names.push_back(all_names[fed_[i]].c_str());
     }
     Owned<OrtValue> output(api_.ReleaseValue);
     const char* output_name = kOutputName;
@@ -68,6 +73,7 @@ class PreparedSession final : public PreparedCase {
   const OrtApi& api_;
   const Case& case_;
   std::vector<std::size_t> fed_;
+  std::vector<std::span<std::byte>> memory_;
   Owned<OrtSession> session_;
 };
 
@@ -145,11 +151,14 @@ class OnnxRuntime final : public Backend {
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
-  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     const std::vector<std::size_t> fed = data_inputs(test_case);
     const auto model = case_to_fed_model(test_case, fed);
     if (!model) return refused(test_case, model.error().text());
-    auto session = std::make_unique<PreparedSession>(*runtime_, test_case, fed);
+    std::vector<std::span<std::byte>> memory;
+    for (const std::size_t position : fed) memory.push_back(inputs.bytes(position));
+    auto session = std::make_unique<PreparedSession>(*runtime_, test_case, fed, std::move(memory));
     if (auto message = session->create(*model)) return refused(test_case, std::move(*message));
     return session;
   }

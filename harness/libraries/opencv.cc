@@ -111,16 +111,17 @@ Result<std::string> framed_model(const Case& test_case, const Frame& frame) {
 }
 
 // The codes of x as floats, or x itself.
-cv::Mat input_blob(const Tensor& x) {
+cv::Mat input_blob(const Tensor& x, InputMemory& inputs) {
   const std::vector<int> shape(x.shape.begin(), x.shape.end());
-  cv::Mat blob(shape, CV_32F);
-  auto* values = blob.ptr<float>();
-  if (x.type == ElementType::float32) {
-    std::memcpy(values, x.bytes.data(), x.bytes.size());
-  } else {
-    for (std::int64_t i = 0; i < x.elements(); ++i) values[i] = static_cast<float>(integer_at(x, i));
-  }
-  return blob;
+  if (x.type == ElementType::float32) return {shape, CV_32F, inputs.bytes(0).data()};
+  const auto write_codes = [&](std::span<std::byte> memory) {
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const auto code = static_cast<float>(integer_at(x, i));
+      std::memcpy(memory.data() + static_cast<std::size_t>(i) * sizeof code, &code, sizeof code);
+    }
+  };
+  const std::size_t size = static_cast<std::size_t>(x.elements()) * sizeof(float);
+  return {shape, CV_32F, inputs.converted(0, size, 0, write_codes).data()};
 }
 
 // An exception of the library: its own sentence, without the place in its source, which is the same
@@ -136,8 +137,8 @@ std::string message_of(const cv::Exception& error) {
 
 class PreparedNet final : public PreparedCase {
  public:
-  PreparedNet(const Case& test_case, const Frame& frame, cv::dnn::Net net)
-      : case_(test_case), frame_(frame), net_(std::move(net)), x_(input_blob(*test_case.input(0))) {}
+  PreparedNet(const Case& test_case, const Frame& frame, cv::dnn::Net net, cv::Mat x)
+      : case_(test_case), frame_(frame), net_(std::move(net)), x_(std::move(x)) {}
 
   void run(OutputSink& sink) override {
     try {
@@ -184,7 +185,8 @@ class OpenCv final : public Backend {
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
-  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     if (test_case.input(0) == nullptr) return refused(test_case, "x: omitted");
     const auto frame = frame_of(test_case);
     if (!frame) return refused(test_case, "no form for " + test_case.op_type + " with these types");
@@ -195,7 +197,8 @@ class OpenCv final : public Backend {
       cv::dnn::Net net = cv::dnn::readNetFromONNX(model->data(), model->size());
       net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
       net.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
-      return std::make_unique<PreparedNet>(test_case, *frame, std::move(net));
+      cv::Mat x = input_blob(*test_case.input(0), inputs);
+      return std::make_unique<PreparedNet>(test_case, *frame, std::move(net), std::move(x));
     } catch (const cv::Exception& error) {
       return refused(test_case, message_of(error));
     }

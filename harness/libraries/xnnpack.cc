@@ -39,12 +39,9 @@ std::string refusal_text(std::string_view call, xnn_status status) {
 // All that the three creating functions have in common.
 struct Plan {
   const reference::QLinearConv& node;
-  std::vector<std::byte> w;  // [output channels][kernel height][kernel width][input channels of a group]
-  bool per_channel;          // as the case states its scales
-
-  [[nodiscard]] const std::int32_t* bias() const {
-    return node.operands.bias.empty() ? nullptr : node.operands.bias.data();
-  }
+  std::span<const std::byte> w;  // [output channels][kernel height][kernel width][input channels of a group]
+  const std::int32_t* bias;      // null for none
+  const float* w_scales;         // one for each channel; null where the case states one for all
 };
 
 // The arguments up to the strides, which the three functions share.
@@ -65,7 +62,7 @@ xnn_status create_unsigned(const Plan& plan, xnn_operator_t* made) {
   return create_with(
       xnn_create_convolution2d_nhwc_qu8, node.operands.geometry, static_cast<std::uint8_t>(node.operands.x_zero_point),
       node.x_scale, static_cast<std::uint8_t>(node.operands.w_zero_point.front()), node.w_scale.front(),
-      reinterpret_cast<const std::uint8_t*>(plan.w.data()), plan.bias(), static_cast<std::uint8_t>(node.y_zero_point),
+      reinterpret_cast<const std::uint8_t*>(plan.w.data()), plan.bias, static_cast<std::uint8_t>(node.y_zero_point),
       node.y_scale, std::uint8_t{0}, std::uint8_t{255}, std::uint32_t{0}, made);
 }
 
@@ -73,105 +70,113 @@ template <typename Create, typename Scale>
 xnn_status create_signed(Create create, const Plan& plan, Scale w_scale, xnn_operator_t* made) {
   const reference::QLinearConv& node = plan.node;
   return create_with(create, node.operands.geometry, static_cast<std::int8_t>(node.operands.x_zero_point), node.x_scale,
-                     w_scale, reinterpret_cast<const std::int8_t*>(plan.w.data()), plan.bias(),
+                     w_scale, reinterpret_cast<const std::int8_t*>(plan.w.data()), plan.bias,
                      static_cast<std::int8_t>(node.y_zero_point), node.y_scale, std::int8_t{-128}, std::int8_t{127},
                      std::uint32_t{0}, made);
 }
 
-// The operator with its weights packed, on memory of its own with channels last.
+// The operator with its weights packed.
 class PackedConvolution {
  public:
-  PackedConvolution(const ConvolutionGeometry& geometry, Integer8 type, const Tensor& x)
-      : geometry_(geometry),
-        type_(type),
-        x_(x.bytes.size()),
-        y_(static_cast<std::size_t>(elements_of(geometry.output_shape()))) {}
+  // x has channels last.
+  PackedConvolution(const reference::QLinearConv& node, std::span<const std::byte> x)
+      : geometry_(node.operands.geometry), type_(node.operands.x_type), x_(x) {}
   PackedConvolution(const PackedConvolution&) = delete;
   PackedConvolution& operator=(const PackedConvolution&) = delete;
   ~PackedConvolution() { xnn_delete_operator(operator_); }
 
   // nullopt for success, otherwise the message.
   [[nodiscard]] std::optional<std::string> create(const Plan& plan) {
+    per_channel_ = plan.w_scales != nullptr;
     const xnn_status created =
         type_ == Integer8::uint8 ? create_unsigned(plan, &operator_)
-        : plan.per_channel
-            ? create_signed(xnn_create_convolution2d_nhwc_qc8, plan, plan.node.w_scale.data(), &operator_)
-            : create_signed(xnn_create_convolution2d_nhwc_qs8, plan, plan.node.w_scale.front(), &operator_);
+        : per_channel_           ? create_signed(xnn_create_convolution2d_nhwc_qc8, plan, plan.w_scales, &operator_)
+                       : create_signed(xnn_create_convolution2d_nhwc_qs8, plan, plan.node.w_scale.front(), &operator_);
     if (created != xnn_status_success) return refusal_text("create", created);
-    const xnn_status set_up = type_ == Integer8::uint8 ? setup<std::uint8_t>(xnn_setup_convolution2d_nhwc_qu8)
-                              : plan.per_channel       ? setup<std::int8_t>(xnn_setup_convolution2d_nhwc_qc8)
-                                                       : setup<std::int8_t>(xnn_setup_convolution2d_nhwc_qs8);
-    if (set_up != xnn_status_success) return refusal_text("setup", set_up);
     return std::nullopt;
   }
 
-  [[nodiscard]] std::span<std::byte> x() { return x_.bytes(); }
+  [[nodiscard]] ElementType output_type() const {
+    return type_ == Integer8::uint8 ? ElementType::uint8 : ElementType::int8;
+  }
+  [[nodiscard]] std::vector<std::int64_t> output_shape() const { return geometry_.output_shape(); }
 
-  // From x() to output(); nullopt for success, otherwise the message.
+  // What run() writes to, with channels last; nullopt for success, otherwise the message.
+  [[nodiscard]] std::optional<std::string> set_up(std::span<std::byte> y) {
+    const xnn_status status = type_ == Integer8::uint8 ? setup<std::uint8_t>(xnn_setup_convolution2d_nhwc_qu8, y)
+                              : per_channel_           ? setup<std::int8_t>(xnn_setup_convolution2d_nhwc_qc8, y)
+                                                       : setup<std::int8_t>(xnn_setup_convolution2d_nhwc_qs8, y);
+    if (status != xnn_status_success) return refusal_text("setup", status);
+    return std::nullopt;
+  }
+
+  // From x to y; nullopt for success, otherwise the message.
   [[nodiscard]] std::optional<std::string> run() {
     const xnn_status ran = xnn_run_operator(operator_, nullptr);
     if (ran != xnn_status_success) return refusal_text("run", ran);
     return std::nullopt;
   }
 
-  // Channels first.
-  [[nodiscard]] Tensor output() const {
-    Tensor y{type_ == Integer8::uint8 ? ElementType::uint8 : ElementType::int8, geometry_.output_shape(), {}};
-    to_channels_first(y_.bytes(), y);
-    return y;
-  }
-
  private:
   template <typename T, typename Setup>
-  xnn_status setup(Setup set_up) {
-    return set_up(operator_, static_cast<std::size_t>(geometry_.batch),
-                  static_cast<std::size_t>(geometry_.axes[0].input), static_cast<std::size_t>(geometry_.axes[1].input),
-                  reinterpret_cast<const T*>(x_.bytes().data()), reinterpret_cast<T*>(y_.bytes().data()), nullptr);
+  xnn_status setup(Setup call, std::span<std::byte> y) {
+    return call(operator_, static_cast<std::size_t>(geometry_.batch), static_cast<std::size_t>(geometry_.axes[0].input),
+                static_cast<std::size_t>(geometry_.axes[1].input), reinterpret_cast<const T*>(x_.data()),
+                reinterpret_cast<T*>(y.data()), nullptr);
   }
-
-  // The library may read this far behind its input.
-  static_assert(XNN_EXTRA_BYTES <= AlignedBytes::kAlignment);
 
   ConvolutionGeometry geometry_;
   Integer8 type_;
-  AlignedBytes x_;
-  AlignedBytes y_;
+  bool per_channel_ = false;
+  std::span<const std::byte> x_;
   xnn_operator_t operator_ = nullptr;
 };
 
 class PreparedConvolution final : public PreparedCase {
  public:
-  PreparedConvolution(std::unique_ptr<PackedConvolution> packed, const Tensor& x) : packed_(std::move(packed)), x_(x) {}
+  PreparedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case)
+      : packed_(std::move(packed)), case_(test_case) {}
 
+  // The library writes to the sink's memory, where guards lie, and channels come first there afterwards.
   void run(OutputSink& sink) override {
-    to_channels_last(x_, packed_->x());
+    const ElementType type = packed_->output_type();
+    const std::vector<std::int64_t> shape = packed_->output_shape();
+    const std::span<std::byte> y = sink.allocate(type, shape);
+    if (auto message = packed_->set_up(y)) return sink.refuse(refusal(case_, std::move(*message)));
     if (auto message = packed_->run()) return sink.refuse(outcome::Unsupported{std::move(*message)});
-    const Tensor output = packed_->output();
-    const std::span<std::byte> y = sink.allocate(output.type, output.shape);
-    if (!y.empty()) std::memcpy(y.data(), output.bytes.data(), y.size());
+    const std::vector<std::byte> channels_last(y.begin(), y.end());
+    to_channels_first(channels_last, type, shape, y);
   }
 
  private:
   std::unique_ptr<PackedConvolution> packed_;
-  const Tensor& x_;
+  const Case& case_;
 };
 
 // Channels last, whatever was asked for: the library knows nothing else.
 class RepeatedConvolution final : public RepeatedRun {
  public:
-  RepeatedConvolution(std::unique_ptr<PackedConvolution> packed, const Tensor& x) : packed_(std::move(packed)) {
-    to_channels_last(x, packed_->x());
-  }
+  RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedConvolution> packed)
+      : inputs_(std::move(inputs)),
+        packed_(std::move(packed)),
+        y_(static_cast<std::size_t>(elements_of(packed_->output_shape()))),
+        not_set_up_(packed_->set_up(y_.bytes())) {}
 
   void run() override { failure_ = packed_->run(); }
   [[nodiscard]] Outcome outcome() override {
+    if (not_set_up_) return outcome::Unsupported{*not_set_up_};
     if (failure_) return outcome::Unsupported{*failure_};
-    return outcome::Produced{packed_->output()};
+    Tensor y{packed_->output_type(), packed_->output_shape(), {}};
+    to_channels_first(y_.bytes(), y);
+    return outcome::Produced{std::move(y)};
   }
   [[nodiscard]] RunSetting setting() const override { return {Layout::channels_last, 1}; }
 
  private:
+  std::unique_ptr<PlainInputs> inputs_;
   std::unique_ptr<PackedConvolution> packed_;
+  AlignedBytes y_;
+  std::optional<std::string> not_set_up_;
   std::optional<std::string> failure_;
 };
 
@@ -220,18 +225,22 @@ std::optional<std::string> beyond(const reference::QLinearConv& node, const Case
   return beyond_scales(node);
 }
 
-// `Prepared` is made of the packed operator and x.
-template <typename Prepared, typename Either>
-Either prepare_convolution(const Case& test_case, const reference::QLinearConv& node) {
-  if (auto reason = beyond(node, test_case)) return refused_as<Either>(test_case, std::move(*reason));
-  const ConvolutionGeometry& g = node.operands.geometry;
-  const Tensor& x = *test_case.input(0);
-  const Tensor& w = *test_case.input(3);
-  Plan plan{node, std::vector<std::byte>(w.bytes.size()), !test_case.input(4)->is_scalar()};
-  to_channels_last(w, plan.w);
-  auto packed = std::make_unique<PackedConvolution>(g, node.operands.x_type, x);
-  if (auto message = packed->create(plan)) return refused_as<Either>(test_case, std::move(*message));
-  return std::make_unique<Prepared>(std::move(packed), x);
+std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t position, std::size_t room,
+                                              InputMemory& inputs) {
+  const Tensor& tensor = *test_case.input(position);
+  return inputs.converted(position, tensor.bytes.size(), room,
+                          [&](std::span<std::byte> memory) { to_channels_last(tensor, memory); });
+}
+
+Plan plan_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+  const auto values = [&](std::size_t position) { return static_cast<const void*>(inputs.bytes(position).data()); };
+  Plan plan{node, with_channels_last(test_case, 3, 0, inputs), nullptr, nullptr};
+  if (!node.operands.bias.empty()) plan.bias = static_cast<const std::int32_t*>(values(8));
+  const Tensor& w_scale = *test_case.input(4);
+  if (w_scale.is_scalar()) return plan;
+  const bool is_stated_once = w_scale.elements() == 1;  // of shape [1] (rule C11)
+  plan.w_scales = is_stated_once ? node.w_scale.data() : static_cast<const float*>(values(4));
+  return plan;
 }
 
 class Xnnpack final : public Backend {
@@ -240,20 +249,31 @@ class Xnnpack final : public Backend {
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
-  [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    return prepare_as<PreparedConvolution, Preparation>(test_case);
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    return prepare_as<Preparation>(test_case, inputs, [&](std::unique_ptr<PackedConvolution> packed) {
+      return std::make_unique<PreparedConvolution>(std::move(packed), test_case);
+    });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& /*wanted*/) override {
-    return prepare_as<RepeatedConvolution, RepeatedPreparation>(test_case);
+    auto inputs = std::make_unique<PlainInputs>(test_case);
+    return prepare_as<RepeatedPreparation>(test_case, *inputs, [&](std::unique_ptr<PackedConvolution> packed) {
+      return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed));
+    });
   }
 
  private:
-  template <typename Prepared, typename Either>
-  static Either prepare_as(const Case& test_case) {
+  template <typename Either, typename Make>
+  static Either prepare_as(const Case& test_case, InputMemory& inputs, Make make) {
     return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
       if constexpr (std::is_same_v<decltype(node), const reference::QLinearConv&>) {
-        return prepare_convolution<Prepared, Either>(test_case, node);
+        if (auto reason = beyond(node, test_case)) return refused_as<Either>(test_case, std::move(*reason));
+        const Plan plan = plan_of(test_case, node, inputs);
+        auto packed =
+            std::make_unique<PackedConvolution>(node, with_channels_last(test_case, 0, XNN_EXTRA_BYTES, inputs));
+        if (auto message = packed->create(plan)) return refused_as<Either>(test_case, std::move(*message));
+        return make(std::move(packed));
       } else {
         return outcome::Unsupported{"only QLinearConv is lowered to XNNPACK"};
       }
