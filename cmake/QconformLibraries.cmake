@@ -25,10 +25,19 @@ function(qconform_library name remedy)
 endfunction()
 
 # The C API's header only: the library itself is loaded at run time.
-find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
-  HINTS "$ENV{ONNXRUNTIME_ROOT}/include" "${PROJECT_SOURCE_DIR}/build/onnxruntime/include"
-  PATH_SUFFIXES onnxruntime onnxruntime/core/session)
-qconform_library(ONNXRUNTIME "scripts/get-onnxruntime fetches it, or set ONNXRUNTIME_ROOT" QCONFORM_ONNXRUNTIME_INCLUDE)
+if(CMAKE_CROSSCOMPILING)
+  set(QCONFORM_ONNXRUNTIME_DIRECTORY "${PROJECT_SOURCE_DIR}/build/onnxruntime-arm64")
+  find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
+    PATHS "${QCONFORM_ONNXRUNTIME_DIRECTORY}/include" NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+  qconform_library(ONNXRUNTIME "scripts/get-onnxruntime --arm64 fetches it" QCONFORM_ONNXRUNTIME_INCLUDE)
+else()
+  set(QCONFORM_ONNXRUNTIME_DIRECTORY "${PROJECT_SOURCE_DIR}/build/onnxruntime")
+  find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
+    HINTS "$ENV{ONNXRUNTIME_ROOT}/include" "${QCONFORM_ONNXRUNTIME_DIRECTORY}/include"
+    PATH_SUFFIXES onnxruntime onnxruntime/core/session)
+  qconform_library(ONNXRUNTIME "scripts/get-onnxruntime fetches it, or set ONNXRUNTIME_ROOT"
+    QCONFORM_ONNXRUNTIME_INCLUDE)
+endif()
 
 # Its package for CMake insists on OpenCL, which nothing here needs.
 find_path(QCONFORM_ONEDNN_INCLUDE dnnl.hpp)
@@ -42,8 +51,15 @@ find_library(QCONFORM_XNNPACK_LIBRARY XNNPACK)
 qconform_library(XNNPACK "install libxnnpack-dev and libpthreadpool-dev"
   QCONFORM_XNNPACK_INCLUDE QCONFORM_PTHREADPOOL_INCLUDE QCONFORM_XNNPACK_LIBRARY)
 if(QCONFORM_XNNPACK_FOUND AND NOT QCONFORM_XNNPACK_VERSION)
-  execute_process(COMMAND dpkg-query --show "--showformat=\${source:Upstream-Version}" libxnnpack-dev
-    OUTPUT_VARIABLE version ERROR_QUIET RESULT_VARIABLE unknown)
+  if(CMAKE_CROSSCOMPILING)
+    # "libxnnpack-dev 0.0~git...-1", as scripts/arm64-sysroot writes it
+    file(STRINGS "${QCONFORM_ARM64_SYSROOT}/.versions" version REGEX "^libxnnpack-dev ")
+    string(REGEX REPLACE "^libxnnpack-dev (.*)-[^-]*$" "\\1" version "${version}")
+    set(unknown 0)
+  else()
+    execute_process(COMMAND dpkg-query --show "--showformat=\${source:Upstream-Version}" libxnnpack-dev
+      OUTPUT_VARIABLE version ERROR_QUIET RESULT_VARIABLE unknown)
+  endif()
   if(NOT unknown EQUAL 0)
     set(version "unknown")
   endif()

@@ -102,12 +102,16 @@ Result<fs::path> own_program() {
   return program;
 }
 
-// What an arm64 program needs beside itself: the C library of the cross compiler, and the libraries of
-// scripts/arm64-sysroot.
+// What an arm64 program needs beside itself: the C library of the cross compiler, the libraries of
+// scripts/arm64-sysroot, and an ONNX Runtime other than this machine's.
 void add_arm64_libraries(const fs::path& program, std::vector<std::string>& command) {
-  const fs::path libc = "/usr/aarch64-linux-gnu";
-  if (fs::exists(libc)) command.insert(command.end(), {"-L", libc.string()});
   const fs::path sysroot = program.parent_path() / "../../arm64-sysroot";
+  const fs::path prefix = sysroot / "emulator";  // the C library, and a /proc/cpuinfo of that kind
+  const fs::path libc = fs::exists(prefix) ? fs::weakly_canonical(prefix) : fs::path("/usr/aarch64-linux-gnu");
+  if (fs::exists(libc)) command.insert(command.end(), {"-L", libc.string()});
+  const char* const onnxruntime = std::getenv("ONNXRUNTIME_ROOT_ARM64");
+  const bool is_given = onnxruntime != nullptr && *onnxruntime != '\0';
+  command.insert(command.end(), {"-E", std::string("ONNXRUNTIME_ROOT=") + (is_given ? onnxruntime : "")});
   if (!fs::exists(sysroot)) return;
   const std::string root = fs::weakly_canonical(sysroot).string();
   command.insert(command.end(), {"-E", fmt::format("LD_LIBRARY_PATH={0}/usr/lib/aarch64-linux-gnu:"
