@@ -8,6 +8,7 @@
 #include "harness/diagnose/case_features.h"
 #include "harness/diagnose/modelled_case.h"
 #include "harness/judge/judge.h"
+#include "harness/run/environment.h"
 #include "harness/source/select.h"
 
 namespace qconform {
@@ -188,7 +189,9 @@ int compare_versions(std::string_view a, std::string_view b) {
 }
 
 bool Waivers::applies(const Waiver& waiver, const BackendInfo& backend) const {
-  return is_of(waiver, backend) && !is_expired(waiver);
+  const auto& cpus = waiver.cpus;
+  const bool is_here = cpus.empty() || std::find(cpus.begin(), cpus.end(), cpu_level()) != cpus.end();
+  return is_here && is_of(waiver, backend) && !is_expired(waiver);
 }
 
 std::vector<const Waiver*> Waivers::speaking_of(const BackendInfo& backend, const Finding& finding) const {

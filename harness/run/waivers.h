@@ -61,7 +61,7 @@ struct Waiver {
   std::vector<diagnose::Model> models;  ///< defects of the computation, each with each arithmetic
   std::vector<std::string> region;      ///< features (harness/diagnose/case_features.h) that a case must have
   std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
-  std::vector<std::string> cpus;        ///< cpu_level()s where it must be met (libraries_test); empty: everywhere
+  std::vector<std::string> cpus;        ///< cpu_level()s that it is for, and no others; empty: all
   std::string reason;
   std::string reference;               ///< where the discrepancy is described
   std::optional<std::string> expires;  ///< "2027-01-31": the last day, UTC
@@ -85,7 +85,7 @@ class Waivers {
   /// The first waiver that covers a failing verdict, or null.
   [[nodiscard]] const Waiver* covering(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                                        const Verdict& verdict, const Policy& policy) const;
-  /// Those of a backend at its version that have not expired.
+  /// Those of a backend at its version on this CPU that have not expired.
   [[nodiscard]] std::vector<const Waiver*> of(const BackendInfo& backend) const;
 
   /// The waivers that speak of a finding of a backend, expired or not: by its waiver's id, where a run has

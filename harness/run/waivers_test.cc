@@ -11,6 +11,7 @@
 #include "harness/core/case_builder.h"
 #include "harness/diagnose/modelled_case.h"
 #include "harness/judge/judge.h"
+#include "harness/run/environment.h"
 
 namespace qconform {
 namespace {
@@ -99,6 +100,16 @@ TEST(Waivers, SayWhatIsComputedInstead) {
   const Tensor both = answer_of("x-zp-ignored", other);
   EXPECT_FALSE(covers(file(R"({"instead": {"w_zero_point": 4}})"), test_case, both));
   EXPECT_TRUE(covers(file(R"({"instead": {"w_zero_point": 4}, "defects": ["x-zp-ignored"]})"), test_case, both));
+}
+
+TEST(Waivers, AreForTheNamedProcessors) {
+  const Case test_case = example();
+  const Tensor answer = answer_of("w-zp-ignored", test_case);
+  const auto with_cpus = [](const std::string& cpus) {
+    return file(R"({"defects": ["w-zp-ignored"], "cpus": [)" + cpus + "]}");
+  };
+  EXPECT_TRUE(covers(with_cpus(fmt::format(R"("another", "{}")", cpu_level())), test_case, answer));
+  EXPECT_FALSE(covers(with_cpus(R"("another")"), test_case, answer));
 }
 
 TEST(Waivers, AreForTheNamedBackendsAndVersions) {
