@@ -22,6 +22,7 @@ def runs(qconform, planted):
     yield [qconform, "run", "--suite", "random", "--cases", "20", "--profile", "ort-f32", "--backend", "scalar@ort-f32"], 0
     yield [qconform, "run", "--suite", "relations", "--cases", "30", "--backend", "scalar"], 0
     yield [planted, "run", "--suite", "relations", "--cases", "60", "--backend", "pair-sat-i16"], 1
+    yield [planted, "fuzz", "--cases", "700", "--seed", "7", "--backend", "pad-raw-zero"], 1
     for kernel in ("pad-raw-zero", "pair-sat-i16", "past-end", "before-start"):
         yield [planted, "run", "--suite", "random", "--cases", "200", "--backend", "scalar", "--backend", kernel], 1
 

@@ -29,28 +29,37 @@ ProgressLine::~ProgressLine() {
   clear();
 }
 
-void ProgressLine::update(const Progress& progress) {
-  if (!on_terminal_ && elsewhere_ == Elsewhere::nothing) return;
+bool ProgressLine::is_due() {
+  if (!on_terminal_ && elsewhere_ == Elsewhere::nothing) return false;
   const auto now = Clock::now();
-  if (now < next_) return;
+  if (now < next_) return false;
   next_ = on_terminal_ ? now + std::chrono::milliseconds(200) : next_ + std::chrono::seconds(60);
-  const std::string of = progress.of ? " of " + report::with_thousands(*progress.of) : "";
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  const double rate = static_cast<double>(progress.cases) / seconds;
-  fmt::print(stderr, "{}{}: {}{} cases, {} failures, {:.0f} s, {} cases/s{}", on_terminal_ ? "\r\033[K" : "",
-             progress.suite, report::with_thousands(progress.cases), of, report::with_thousands(progress.failures),
-             seconds, report::with_thousands(static_cast<std::uint64_t>(rate)), on_terminal_ ? "" : "\n");
+  return true;
+}
+
+void ProgressLine::show(const std::string& text) {
+  fmt::print(stderr, "{}{}{}", on_terminal_ ? "\r\033[K" : "", text, on_terminal_ ? "" : "\n");
   std::fflush(stderr);
   shown_ = on_terminal_;
 }
 
+void ProgressLine::update(const Progress& progress) {
+  update([&] {
+    const std::string of = progress.of ? " of " + report::with_thousands(*progress.of) : "";
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double rate = static_cast<double>(progress.cases) / seconds;
+    return fmt::format("{}: {}{} cases, {} failures, {:.0f} s, {} cases/s", progress.suite,
+                       report::with_thousands(progress.cases), of, report::with_thousands(progress.failures), seconds,
+                       report::with_thousands(static_cast<std::uint64_t>(rate)));
+  });
+}
+
 void ProgressLine::update(const std::string& text) {
-  const auto now = Clock::now();
-  if (!on_terminal_ || now < next_) return;
-  next_ = now + std::chrono::milliseconds(200);
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
-  shown_ = true;
+  if (is_due()) show(text);
+}
+
+void ProgressLine::update(const std::function<std::string()>& text) {
+  if (is_due()) show(text());
 }
 
 void ProgressLine::clear() {

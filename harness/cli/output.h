@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "harness/core/error.h"
@@ -28,12 +29,18 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
-  /// The same with any text; elsewhere than on a terminal nothing.
+  /// The same with any text.
   void update(const std::string& text);
+  /// With a text that is made only where it is shown.
+  void update(const std::function<std::string()>& text);
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// Whether it is time to show something; if so, sets when it is again.
+  [[nodiscard]] bool is_due();
+  void show(const std::string& text);
+
   bool on_terminal_;
   Elsewhere elsewhere_;
   bool shown_ = false;

@@ -12,6 +12,7 @@ namespace qconform::cli {
 void add_report_summary(CLI::App& app, Action& action);
 void add_report_junit(CLI::App& app, Action& action);
 void add_report_markdown(CLI::App& app, Action& action);
+void add_report_merge(CLI::App& app, Action& action);
 
 /// Where a report is read from, and what is made of it goes.
 struct ReportFileOptions {

@@ -13,7 +13,6 @@
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {
-namespace {
 
 Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report) {
   const std::filesystem::path folder(out);
@@ -25,8 +24,6 @@ Result<std::filesystem::path> write_report(const std::string& out, const Policy&
   if (auto written = write_file(file, report::to_json(report)); !written) return tl::unexpected(written.error());
   return file;
 }
-
-}  // namespace
 
 Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command) {
   Report report;

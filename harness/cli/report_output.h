@@ -1,6 +1,7 @@
 // What the commands that run campaigns, `run` and `fuzz`, do with their report.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace qconform::cli {
 
 /// Prints the first line, before anything random starts. With `json`, to stderr: stdout is for data.
 void print_headline(const Report& report, bool json);
+
+/// Writes the findings and report.json to the folder `out`, which it makes; the path of the latter.
+[[nodiscard]] Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report);
 
 /// Writes the findings and report.json to the folder `out` and prints the summary, or the report as
 /// JSON. Returns the exit code.

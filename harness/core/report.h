@@ -176,6 +176,42 @@ struct Environment {
   std::vector<std::string> kernels_not_run;  ///< compiled in, but this CPU lacks what they need
 };
 
+/// One stretch of a campaign on one machine: from its start, or from where it was taken up again.
+struct CampaignRun {
+  std::string machine;  ///< host name
+  std::string started;  ///< UTC, ISO 8601
+  double seconds = 0;
+  int jobs = 1;
+  std::string shard;        ///< "3/16"; empty for the whole campaign
+  std::uint64_t cases = 0;  ///< of the blocks that it did
+  std::string ended;  ///< "cases" or "time" (reached), "interrupted", "fault"; "running" where it was killed, or runs
+};
+
+/// Where a campaign stood some time after it began.
+struct CampaignProgress {
+  double seconds = 0;  ///< of all runs so far
+  std::uint64_t cases = 0;
+  std::uint64_t failures = 0;  ///< failing verdicts that no waiver covers
+  std::uint64_t findings = 0;  ///< kinds of failures met, before they are explained
+};
+
+/// How far a campaign has come: docs/campaigns.md.
+struct CampaignState {
+  struct Range {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;  ///< one behind the last
+  };
+  struct Part {
+    std::uint64_t block = 0;
+    std::uint64_t cases = 0;  ///< the first ones of the block
+  };
+  std::uint64_t block_cases = 0;           ///< cases of a whole block
+  std::vector<Range> blocks;               ///< done; ascending, apart from each other
+  std::vector<Part> parts;                 ///< blocks that were begun and are not done; ascending
+  std::vector<CampaignRun> runs;           ///< by start
+  std::vector<CampaignProgress> progress;  ///< by seconds; empty for a merged campaign
+};
+
 struct Report {
   Environment environment;
   std::vector<std::string> command;
@@ -187,6 +223,7 @@ struct Report {
   std::vector<BackendResult> backends;
   std::vector<Finding> findings;
   StageTimes times;
+  std::optional<CampaignState> campaign;  ///< of `qconform fuzz`
 
   /// Every backend that decides ran at least one case, and none of them failed but where that is waived.
   [[nodiscard]] bool conforms() const;

@@ -55,10 +55,18 @@ CampaignDiagnosis::Group* CampaignDiagnosis::claiming(Subject& subject, const Ob
 
 Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation) const {
   GuardedOutput output;
-  const Runner run = [&](const Case& test_case) { return execute(backend, test_case, output); };
+  // Every run that times out takes as long as it may: after a few nothing is run any more.
+  constexpr int kMostTimedOut = 5;
+  int timed_out = 0;
+  const Runner run = [&](const Case& test_case) -> Outcome {
+    if (timed_out >= kMostTimedOut) return outcome::Unsupported{"too many cases timed out"};
+    Outcome outcome = execute(backend, test_case, output);
+    if (std::holds_alternative<outcome::TimedOut>(outcome)) ++timed_out;
+    return outcome;
+  };
   const Policy& policy = observation.expected().policy;
   auto own = Observation::of(observation.test_case(), outcome::Produced{observation.got()}, policy);
-  return explain(std::move(own), run, policy, {.seconds = kExplanationSeconds});
+  return explain(std::move(own), run, policy, each_);
 }
 
 CampaignDiagnosis::Group& CampaignDiagnosis::unexplained(Subject& subject, const Observation& observation) {
@@ -110,6 +118,17 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   ++group.cases;
   keep(group.failing, group.examined++, features_of(test_case, expected));
   return group.signature;
+}
+
+void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,
+                              Learnt learnt) {
+  Subject& subject = subjects_[{backend, op_type}];
+  subject.passing = std::move(learnt.passing);
+  for (Group& group : subject.groups) {
+    if (group.signature != signature) continue;
+    group.examined = learnt.examined;
+    group.failing = std::move(learnt.failing);
+  }
 }
 
 std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const std::string& op_type,

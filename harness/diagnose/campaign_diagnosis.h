@@ -26,15 +26,25 @@ class CampaignDiagnosis final : public Diagnoser {
   static constexpr std::size_t kLearnt = 2000;              ///< passing cases, and failing ones of each signature,
                                                             ///< that regions are learnt from
 
-  /// The backends outlive it.
-  CampaignDiagnosis(const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy)
-      : backends_(backends), policy_(policy) {}
+  /// What is known of failures with one signature from elsewhere.
+  struct Learnt {
+    std::uint64_t examined = 0;
+    std::vector<FeatureSet> failing;
+    std::vector<FeatureSet> passing;
+  };
+
+  /// The backends outlive it. `each`: what an explanation may take.
+  CampaignDiagnosis(const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                    ExplainOptions each = {.seconds = kExplanationSeconds})
+      : backends_(backends), policy_(policy), each_(std::move(each)) {}
 
   void passed(std::size_t backend, const Case& test_case, const Expected& expected) override;
   [[nodiscard]] std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                    const Outcome& outcome, const Verdict& verdict) override;
   [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                    const std::string& signature) const override;
+  /// Replaces what was learnt of the failures with that signature, if there are any, and of the cases that pass.
+  void learn(std::size_t backend, const std::string& op_type, const std::string& signature, Learnt learnt);
 
  private:
   /// Failures with one signature.
@@ -66,6 +76,7 @@ class CampaignDiagnosis final : public Diagnoser {
 
   const std::vector<std::unique_ptr<Backend>>& backends_;
   Policy policy_;
+  ExplainOptions each_;
   std::map<std::pair<std::size_t, std::string>, Subject> subjects_;
 };
 

@@ -86,8 +86,9 @@ void catch_signals() {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
     (void)sigaction(number, &action, nullptr);
   }
-  // The terminal's Ctrl-C is for qconform, which ends its workers.
+  // The terminal's Ctrl-C is for qconform, which ends its workers; so is what a job scheduler sends to all processes.
   (void)signal(SIGINT, SIG_IGN);
+  (void)signal(SIGTERM, SIG_IGN);
 }
 
 void redirect_output(int log) {

@@ -48,6 +48,17 @@ std::optional<std::int64_t> output_elements(const Classification& classification
   return elements_of(classification.lowered->output_shape());
 }
 
+// In runs that end well: a run that times out takes as long as it may, and one that ends its process, a new one.
+std::uint64_t expense_of(const Outcome& outcome) {
+  constexpr std::uint64_t kTimedOut = 100;
+  constexpr std::uint64_t kEnded = 4;
+  if (std::holds_alternative<outcome::TimedOut>(outcome)) return kTimedOut;
+  const bool ended = std::holds_alternative<outcome::Crashed>(outcome) ||
+                     std::holds_alternative<outcome::Exited>(outcome) ||
+                     std::holds_alternative<outcome::OutOfMemory>(outcome);
+  return ended ? kEnded : 1;
+}
+
 // A search for the smallest case: takes offers that fail as the first case did.
 class Search final : public Subject {
  public:
@@ -120,14 +131,16 @@ class Search final : public Subject {
   [[nodiscard]] double now() const { return limits_.clock ? limits_.clock() : steady_seconds(); }
 
   bool is_out_of_budget() {
-    if (runs_ >= limits_.runs) ending_ = Ending::runs;
+    if (spent_ >= limits_.runs) ending_ = Ending::runs;
     if (now() - start_ >= limits_.seconds) ending_ = Ending::seconds;
     return ending_.has_value();
   }
 
   Verdict run(const Case& test_case) {
     ++runs_;
-    return judge(expect(test_case, policy_), runner_(test_case));
+    const Outcome outcome = runner_(test_case);
+    spent_ += expense_of(outcome);
+    return judge(expect(test_case, policy_), outcome);
   }
 
   void keep(const Verdict& verdict) {
@@ -148,6 +161,7 @@ class Search final : public Subject {
   std::set<std::uint64_t> refused_;  // digests of everything offered
   std::array<std::uint64_t, kReductions.size()> taken_{};
   std::uint64_t runs_ = 0;
+  std::uint64_t spent_ = 0;  // runs by their expense
   std::uint64_t steps_ = 0;
   std::optional<Ending> ending_;
 };

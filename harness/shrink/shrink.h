@@ -25,7 +25,7 @@ using Runner = std::function<Outcome(const Case&)>;
 [[nodiscard]] Runner in_process(Backend& backend);
 
 struct Limits {
-  std::uint64_t runs = 5000;  ///< of the backend
+  std::uint64_t runs = 5000;  ///< of the backend; one that times out counts as 100, one that ends its process as 4
   double seconds = 4;         ///< wall-clock time; a run that has begun is not cut short
   /// Seconds since any fixed moment; the steady clock where empty.
   std::function<double()> clock;

@@ -227,6 +227,33 @@ Json finding_json(const Finding& finding) {
   return result;
 }
 
+Json campaign_json(const CampaignState& campaign) {
+  Json blocks = Json::array();
+  for (const auto& [first, end] : campaign.blocks) blocks.push_back(Json::array({first, end}));
+  Json parts = Json::array();
+  for (const auto& [block, cases] : campaign.parts) parts.push_back({{"block", block}, {"cases", cases}});
+  Json runs = Json::array();
+  for (const CampaignRun& run : campaign.runs) {
+    runs.push_back({{"machine", run.machine},
+                    {"started", run.started},
+                    {"seconds", run.seconds},
+                    {"jobs", run.jobs},
+                    {"shard", run.shard},
+                    {"cases", run.cases},
+                    {"ended", run.ended}});
+  }
+  Json progress = Json::array();
+  for (const CampaignProgress& at : campaign.progress) {
+    progress.push_back(
+        {{"seconds", at.seconds}, {"cases", at.cases}, {"failures", at.failures}, {"findings", at.findings}});
+  }
+  return {{"block_cases", campaign.block_cases},
+          {"blocks", std::move(blocks)},
+          {"parts", std::move(parts)},
+          {"runs", std::move(runs)},
+          {"progress", std::move(progress)}};
+}
+
 template <typename T>
 Json list_json(const std::vector<T>& items, Json (*to)(const T&)) {
   Json result = Json::array();
@@ -237,26 +264,27 @@ Json list_json(const std::vector<T>& items, Json (*to)(const T&)) {
 }  // namespace
 
 std::string to_json(const Report& report) {
-  const Json json{{"format", "qconform-report"},
-                  {"version", kJsonVersion},
-                  {"conforms", report.conforms()},
-                  {"environment", environment_json(report.environment)},
-                  {"command", report.command},
-                  {"seed", report.seed},
-                  {"profile", report.profile},
-                  {"overflow", report.overflow},
-                  {"suites", list_json(report.suites, suite_json)},
-                  {"hazards", hazards_json(report.hazards)},
-                  {"backends", list_json(report.backends, backend_json)},
-                  {"findings", list_json(report.findings, finding_json)},
-                  {"seconds",
-                   {{"generate", report.times.generate},
-                    {"reference", report.times.reference},
-                    {"survey", report.times.survey},
-                    {"backend", report.times.backend},
-                    {"judge", report.times.judge},
-                    {"diagnose", report.times.diagnose},
-                    {"total", report.times.total}}}};
+  Json json{{"format", "qconform-report"},
+            {"version", kJsonVersion},
+            {"conforms", report.conforms()},
+            {"environment", environment_json(report.environment)},
+            {"command", report.command},
+            {"seed", report.seed},
+            {"profile", report.profile},
+            {"overflow", report.overflow},
+            {"suites", list_json(report.suites, suite_json)},
+            {"hazards", hazards_json(report.hazards)},
+            {"backends", list_json(report.backends, backend_json)},
+            {"findings", list_json(report.findings, finding_json)},
+            {"seconds",
+             {{"generate", report.times.generate},
+              {"reference", report.times.reference},
+              {"survey", report.times.survey},
+              {"backend", report.times.backend},
+              {"judge", report.times.judge},
+              {"diagnose", report.times.diagnose},
+              {"total", report.times.total}}}};
+  if (report.campaign) json["campaign"] = campaign_json(*report.campaign);
   // Names that are not UTF-8 (from file names, say) are replaced rather than refused.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,0 +1,77 @@
+#include "harness/campaign/block_diagnosis.h"
+
+#include <algorithm>
+
+#include "harness/core/digest.h"
+#include "harness/diagnose/candidates.h"
+#include "harness/diagnose/pattern.h"
+
+namespace qconform::campaign {
+namespace {
+
+// By which cases are sampled: as good as drawn, and the same in every run.
+std::uint64_t hash_of(const Case& test_case) {
+  Digest digest;
+  digest.add(test_case.provenance.seed);
+  digest.add(test_case.provenance.index);
+  return digest.value();
+}
+
+std::vector<const diagnose::Defect*> defects_of(diagnose::Op op) {
+  std::vector<const diagnose::Defect*> known;
+  for (const diagnose::Defect& defect : diagnose::defects()) {
+    if (defect.operators.contains(op)) known.push_back(&defect);
+  }
+  return known;
+}
+
+}  // namespace
+
+std::string symptom_of(const diagnose::Observation& observation) {
+  const diagnose::Op op = observation.modelled().op();
+  const diagnose::Model own = diagnose::arithmetics(op, observation.expected().policy).front().model;
+  const diagnose::Defect* first = nullptr;
+  for (const diagnose::Defect* defect : defects_of(op)) {
+    diagnose::Model model = own;
+    if (!model.add(*defect) || !match(observation, observation.modelled().run(model)).holds) continue;
+    if (first != nullptr) return std::string(first->id) + "|...";
+    first = defect;
+  }
+  if (first != nullptr) return std::string(first->id);
+  const diagnose::Observation* const alone[] = {&observation};
+  return "unexplained:" + std::string(diagnose::pattern_of(alone).id);
+}
+
+void BlockDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
+  if (!expected.output) return;
+  const std::uint64_t hash = hash_of(test_case);
+  if (block_ >= kEarlyBlocks && hash % kPassingTurn != 0) return;
+  const std::pair key(backend, test_case.op_type);
+  passing_.try_emplace(key, Tally::kSampled).first->second.add(hash, diagnose::features_of(test_case, expected));
+}
+
+std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
+                                   const Outcome& outcome, const Verdict& verdict) {
+  if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
+  const auto observation = diagnose::Observation::borrowing(test_case, expected, outcome);
+  if (observation == nullptr || !observation->is_failure()) return {};
+  const std::uint64_t number = failed_[{backend, test_case.op_type}]++;
+  const std::uint64_t first = block_ < kEarlyBlocks ? kExaminedEarly : kExamined;
+  if (number >= first && number % kExaminedAfterwards != 0) return kUnexamined;
+  std::string symptom = symptom_of(*observation);
+  Examined& examined = examined_[{backend, test_case.op_type, symptom, ""}];
+  ++examined.cases;
+  examined.sample.add(hash_of(test_case), diagnose::features_of(test_case, expected));
+  return symptom;
+}
+
+void BlockDiagnosis::add_to(Tally& tally) const {
+  for (const auto& [key, sample] : passing_) tally.passing.try_emplace(key, Tally::kSampled).first->second.add(sample);
+  for (const auto& [key, examined] : examined_) {
+    Failures& found = tally.failures[key];
+    found.examined += examined.cases;
+    found.sample.add(examined.sample);
+  }
+}
+
+}  // namespace qconform::campaign

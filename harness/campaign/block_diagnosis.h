@@ -1,0 +1,59 @@
+// What failing cases of a block look like, each by itself: no other case has a say, so that it is the same
+// whichever cases were run before. Explanations come later (conclude.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/tally.h"
+#include "harness/core/backend.h"
+#include "harness/diagnose/separate.h"
+#include "harness/run/diagnoser.h"
+
+namespace qconform::campaign {
+
+/// Of a failure whose symptom was not determined.
+inline constexpr const char* kUnexamined = "unexamined";
+
+/// The defect model that, with the policy's own arithmetic, reproduces every wrong element and contradicts no other:
+/// "pad-raw-zero"; "pad-raw-zero|..." where it is the first of several; where there is none the place that holds the
+/// wrong elements, "unexplained:border". So there are at most some hundred symptoms, however many cases fail.
+[[nodiscard]] std::string symptom_of(const diagnose::Observation& observation);
+
+/// For one block.
+class BlockDiagnosis final : public Diagnoser {
+ public:
+  // What it takes at most, for each backend and operator of a block.
+  static constexpr std::uint64_t kExaminedEarly = 64;       ///< failures of which each is examined, in early blocks
+  static constexpr std::uint64_t kExamined = 4;             ///< likewise in later ones
+  static constexpr std::uint64_t kExaminedAfterwards = 32;  ///< one in so many after that
+  static constexpr std::uint64_t kEarlyBlocks = 4;          ///< in which every passing case is sampled, too
+  static constexpr std::uint64_t kPassingTurn = 16;         ///< in later ones, one in so many
+
+  explicit BlockDiagnosis(std::uint64_t block) : block_(block) {}
+
+  void passed(std::size_t backend, const Case& test_case, const Expected& expected) override;
+  [[nodiscard]] std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
+                                   const Outcome& outcome, const Verdict& verdict) override;
+  [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t, const std::string&, const std::string&) const override {
+    return std::nullopt;
+  }
+
+  /// Adds the samples; the failures that they are of are there.
+  void add_to(Tally& tally) const;
+
+ private:
+  struct Examined {
+    std::uint64_t cases = 0;
+    Sample sample{Failures::kSampled};
+  };
+
+  std::uint64_t block_;
+  std::map<std::pair<std::size_t, std::string>, std::uint64_t> failed_;
+  std::map<std::pair<std::size_t, std::string>, Sample> passing_;
+  std::map<FailureKey, Examined> examined_;
+};
+
+}  // namespace qconform::campaign

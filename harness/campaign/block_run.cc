@@ -1,0 +1,84 @@
+#include "harness/campaign/block_run.h"
+
+#include <utility>
+
+#include "harness/campaign/block_diagnosis.h"
+#include "harness/run/campaign.h"
+#include "harness/source/fuzz.h"
+
+namespace qconform::campaign {
+namespace {
+
+class BlockSource final : public CaseSource {
+ public:
+  BlockSource(std::uint64_t seed, std::uint64_t first, std::uint64_t count)
+      : seed_(seed), next_(first), end_(first + count) {}
+  [[nodiscard]] std::string name() const override { return "fuzz"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (next_ == end_) return std::nullopt;
+    return fuzz_case(seed_, next_++);
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t next_;
+  std::uint64_t end_;
+};
+
+std::uint64_t input_bytes(const Case& test_case) {
+  std::uint64_t bytes = 0;
+  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+  return bytes;
+}
+
+std::size_t position_of(const Report& report, const std::string& backend) {
+  std::size_t position = 0;
+  while (report.backends[position].info.name != backend) ++position;
+  return position;
+}
+
+void take_findings(Report& report, std::uint64_t block, Tally& tally) {
+  for (Finding& finding : report.findings) {
+    const FailureKey key{position_of(report, finding.backend), finding.op_type, finding.signature,
+                         finding.waiver ? finding.waiver->id : ""};
+    Failures& found = tally.failures[key];
+    found.cases = finding.cases;
+    found.first_block = block;
+    found.smallest = {input_bytes(finding.example), finding.example.provenance.index, std::move(finding.verdict)};
+  }
+}
+
+Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis) {
+  Tally tally;
+  take_findings(report, block, tally);
+  diagnosis.add_to(tally);
+  for (BackendResult& backend : report.backends) {
+    backend.info = {};
+    tally.backends.push_back(std::move(backend));
+  }
+  tally.hazards = report.hazards.by_operator();
+  tally.times = report.times;
+  tally.suite = std::move(report.suites.front());
+  Tally bounded;  // as adding up bounds lists
+  bounded.add(tally);
+  return bounded;
+}
+
+}  // namespace
+
+Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
+                              const BlockOptions& options) {
+  std::vector<std::unique_ptr<CaseSource>> sources;
+  sources.push_back(std::make_unique<BlockSource>(options.seed, block * kBlockCases, cases));
+  BlockDiagnosis diagnosis(block);
+  CampaignOptions campaign{.policy = options.policy, .stop = options.stop, .waivers = options.waivers};
+  if (options.explain) campaign.diagnoser = &diagnosis;
+  if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
+  Report report;
+  if (auto ran = run_campaign(sources, backends, campaign, report); !ran) return tl::unexpected(ran.error());
+  Tally tally = tally_of(report, block, diagnosis);
+  const Span span{block, 1, tally.suite.cases};
+  return BlockResult{span, std::move(tally)};
+}
+
+}  // namespace qconform::campaign

@@ -1,0 +1,174 @@
+#include "harness/campaign/conclude.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "harness/campaign/block_diagnosis.h"
+#include "harness/diagnose/campaign_diagnosis.h"
+#include "harness/run/execute.h"
+#include "harness/shrink/findings.h"
+#include "harness/source/fuzz.h"
+
+namespace qconform::campaign {
+namespace {
+
+constexpr double kNoTimeLimit = std::numeric_limits<double>::infinity();
+// Cases and products that an explanation may take, and runs that shrinking a case may: about a second or two.
+constexpr std::uint64_t kExplanationCases = 600;
+constexpr std::uint64_t kExplanationWork = std::uint64_t{1} << 28;
+constexpr std::uint64_t kShrinkRuns = 3000;
+
+// Failures that turned out to have one cause.
+struct Group {
+  std::size_t backend = 0;
+  std::string op_type;
+  std::string signature;
+  std::string waiver;
+  Failures failures;
+};
+
+class Conclusion {
+ public:
+  Conclusion(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options)
+      : tally_(tally),
+        backends_(backends),
+        options_(options),
+        diagnosis_(backends, options.policy,
+                   {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}) {}
+
+  std::vector<Finding> findings() {
+    group();
+    distribute();
+    std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
+      return std::tie(a.failures.first_block, a.backend, a.op_type, a.signature, a.waiver) <
+             std::tie(b.failures.first_block, b.backend, b.op_type, b.signature, b.waiver);
+    });
+    std::vector<Finding> findings;
+    for (const Group& group : groups_) findings.push_back(finding_of(group, findings.size() + 1));
+    return findings;
+  }
+
+ private:
+  using Entry = std::pair<const FailureKey, Failures>;
+
+  // The commonest symptoms are explained first: there is a limit to how many are.
+  void group() {
+    std::vector<const Entry*> ordered;
+    for (const Entry& entry : tally_.failures) {
+      if (entry.first.symptom != kUnexamined) ordered.push_back(&entry);
+    }
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const Entry* a, const Entry* b) { return a->second.cases > b->second.cases; });
+    for (const Entry* entry : ordered) {
+      const FailureKey& key = entry->first;
+      group_of(key, signature_of(*entry)).failures.add(entry->second);
+    }
+  }
+
+  Group& group_of(const FailureKey& key, const std::string& signature) {
+    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return group.backend == key.backend && group.op_type == key.op_type && group.signature == signature &&
+             group.waiver == key.waiver;
+    });
+    if (found != groups_.end()) return *found;
+    groups_.push_back({key.backend, key.op_type, signature, key.waiver, {}});
+    return groups_.back();
+  }
+
+  std::string signature_of(const Entry& entry) {
+    const auto& [key, failures] = entry;
+    const Verdict& verdict = failures.smallest.verdict;
+    const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
+    if (!key.waiver.empty()) return key.symptom;
+    if (!options_.explain && options_.draft == nullptr) return key.symptom;
+    Backend& backend = *backends_[key.backend];
+    const Case test_case = fuzz_case(options_.seed, failures.smallest.index);
+    const Outcome outcome = execute(backend, test_case, output_);
+    if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
+    if (!options_.explain || !has_values || failures.examined == 0) return key.symptom;
+    Expected expected = expect(test_case, options_.policy);
+    assess(test_case, expected);
+    std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
+    return signature.empty() ? key.symptom : signature;
+  }
+
+  // Failures whose symptom nobody looked at count with the commonest ones.
+  void distribute() {
+    for (const auto& [key, failures] : tally_.failures) {
+      if (key.symptom != kUnexamined) continue;
+      Group* commonest = nullptr;
+      for (Group& group : groups_) {
+        const bool fits = group.backend == key.backend && group.op_type == key.op_type && group.waiver.empty() &&
+                          group.failures.examined > 0;
+        if (fits && (commonest == nullptr || group.failures.cases > commonest->failures.cases)) commonest = &group;
+      }
+      if (commonest == nullptr) commonest = &group_of(key, key.symptom);
+      commonest->failures.cases += failures.cases;
+      if (commonest->failures.examined == 0) commonest->failures = failures;
+    }
+  }
+
+  Finding finding_of(const Group& group, std::size_t number) {
+    const Failures& failures = group.failures;
+    Finding finding;
+    finding.id = "F" + std::to_string(number);
+    finding.backend = backends_[group.backend]->info().name;
+    finding.kind = failures.smallest.verdict.kind;
+    finding.op_type = group.op_type;
+    finding.signature = group.signature;
+    finding.cases = failures.cases;
+    finding.verdict = failures.smallest.verdict;
+    finding.example = fuzz_case(options_.seed, failures.smallest.index);
+    if (!group.waiver.empty()) finding.waiver = waived_by(group);
+    if (!options_.explain || !group.waiver.empty()) return finding;
+    const auto passing = tally_.passing.find({group.backend, group.op_type});
+    const auto passing_features =
+        passing == tally_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
+    diagnosis_.learn(group.backend, group.op_type, group.signature,
+                     {failures.examined, failures.sample.features(), passing_features});
+    finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
+    return finding;
+  }
+
+  [[nodiscard]] WaivedBy waived_by(const Group& group) const {
+    if (options_.waivers == nullptr) return {group.waiver, "", ""};
+    for (const Waiver* waiver : options_.waivers->of(backends_[group.backend]->info())) {
+      if (waiver->id == group.waiver) return {waiver->id, waiver->reason, waiver->reference};
+    }
+    return {group.waiver, "", ""};
+  }
+
+  const Tally& tally_;
+  std::vector<std::unique_ptr<Backend>>& backends_;
+  const ConclusionOptions& options_;
+  diagnose::CampaignDiagnosis diagnosis_;
+  GuardedOutput output_;
+  std::vector<Group> groups_;
+};
+
+void describe_backends(const Tally& tally, const std::vector<std::unique_ptr<Backend>>& backends, Report& report) {
+  report.backends = tally.backends;
+  report.backends.resize(backends.size());
+  for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].info = backends[i]->info();
+}
+
+}  // namespace
+
+void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options,
+              Report& report) {
+  report.suites = {tally.suite};
+  report.suites.front().name = "fuzz";
+  for (const auto& [op_type, by_types] : tally.hazards) {
+    for (const auto& [types, tallies] : by_types) report.hazards.add(op_type, types, tallies);
+  }
+  describe_backends(tally, backends, report);
+  report.times = tally.times;
+  report.findings = Conclusion(tally, backends, options).findings();
+  if (!options.shrink) return;
+  shrink::shrink_findings(
+      report, backends, options.policy,
+      {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit});
+}
+
+}  // namespace qconform::campaign

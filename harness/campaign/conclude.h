@@ -1,0 +1,31 @@
+// From what a campaign's blocks found to its report: failures explained, put together by what is wrong, and
+// their smallest cases shrunk. The same tally gives the same report on every machine, as far as the backends
+// give the same answers; expense is bounded by counts, not by time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/campaign/tally.h"
+#include "harness/core/backend.h"
+#include "harness/core/profile.h"
+#include "harness/run/waivers.h"
+
+namespace qconform::campaign {
+
+struct ConclusionOptions {
+  std::uint64_t seed = 0;
+  Policy policy;
+  const Waivers* waivers = nullptr;
+  WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
+  bool explain = true;
+  bool shrink = true;
+};
+
+/// Fills suites, hazards, backends, findings and times of the report. The backends are those of the campaign, in
+/// its order.
+void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options,
+              Report& report);
+
+}  // namespace qconform::campaign

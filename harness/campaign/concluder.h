@@ -1,0 +1,39 @@
+// Concludes in a process of its own, so that the campaign goes on meanwhile.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace qconform::campaign {
+
+class Concluder {
+ public:
+  Concluder() = default;
+  ~Concluder();
+  Concluder(const Concluder&) = delete;
+  Concluder& operator=(const Concluder&) = delete;
+
+  /// Whether another conclusion may begin: none runs, and those so far took no more than a tenth of the time.
+  [[nodiscard]] bool is_ready() const;
+  /// `work` returns what it has to say. `close_files` is called in the child first.
+  void begin(const std::function<void()>& close_files, const std::function<std::string()>& work);
+  /// Takes what a child said that has ended.
+  void poll();
+  /// Ends a child that runs.
+  void end();
+  [[nodiscard]] const std::string& said() const { return said_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  pid_t process_ = -1;
+  int from_ = -1;
+  std::string receiving_;
+  std::string said_;
+  Clock::time_point begun_;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
+};
+
+}  // namespace qconform::campaign

@@ -1,0 +1,66 @@
+// Runs a campaign: hands out blocks to jobs, keeps the journal, and writes findings while it goes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/block_run.h"
+#include "harness/campaign/identity.h"
+#include "harness/campaign/jobs.h"
+#include "harness/campaign/ledger.h"
+
+namespace qconform::campaign {
+
+/// Where a campaign stands, for a progress line.
+struct Standing {
+  std::uint64_t cases = 0;  ///< done, of all runs, the blocks under way included
+  std::optional<std::uint64_t> of;
+  double rate = 0;  ///< cases a second in this run
+  std::uint64_t elements = 0;
+  std::uint64_t hazards_reached = 0;
+  std::uint64_t hazards = 0;  ///< that concern the operators met
+  std::uint64_t failures = 0;
+  std::string findings;  ///< by diagnosis, of what was concluded last; may be empty
+  std::optional<double> seconds_left;
+};
+
+struct DriverOptions {
+  std::filesystem::path folder;
+  Ledger::Take take = Ledger::Take::anew;
+  int jobs = 1;
+  Identity identity;                   ///< without infos
+  std::optional<std::uint64_t> cases;  ///< of the whole campaign; absent: no end
+  std::optional<double> seconds;       ///< of this run; absent: no end
+  OpenBackends open;
+  BlockOptions block;
+  std::function<bool()> interrupted;               ///< asked again and again
+  std::function<void(const Standing&)> progress;   ///< called again and again
+  std::function<void(const std::string&)> remark;  ///< a line for the user
+  std::function<void(const Identity&)> begun;      ///< called once the backends are known
+  /// Called in a process of its own while the campaign goes on, when there are new failures: writes what is known,
+  /// and returns it in a few words for progress lines.
+  std::function<std::string(const Tally&, const CampaignState&, const Identity&)> conclude;
+};
+
+struct DriverResult {
+  Identity identity;
+  Tally tally;
+  CampaignState state;
+};
+
+/// The blocks of a shard: [first, end). Without a number of cases shards are so far apart that they do not meet.
+struct BlockRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+[[nodiscard]] BlockRange blocks_of(const Shard& shard, std::optional<std::uint64_t> cases);
+
+/// After an error the journal holds what was done before it.
+[[nodiscard]] Result<DriverResult> drive(const DriverOptions& options);
+
+}  // namespace qconform::campaign

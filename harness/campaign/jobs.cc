@@ -1,0 +1,195 @@
+#include "harness/campaign/jobs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "harness/campaign/job_pipe.h"
+#include "harness/campaign/tally_json.h"
+
+namespace qconform::campaign {
+namespace {
+
+// One block runs and one waits, so that a job need not wait for the process that writes the journal.
+constexpr std::size_t kSupplied = 2;
+
+void close_file(int& file) {
+  if (file >= 0) (void)::close(file);
+  file = -1;
+}
+
+}  // namespace
+
+Jobs::Jobs(int count, const OpenBackends& open, const BlockOptions& options, const std::function<void()>& close_files) {
+  const auto number = static_cast<std::size_t>(count);
+  shared_size_ = (number + 1) * sizeof(std::atomic<std::uint64_t>);
+  void* memory = mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  stop_ = static_cast<std::atomic<std::uint64_t>*>(memory);  // zeros are right for all of it
+  cases_ = stop_ + 1;
+  (void)std::fflush(nullptr);
+  const pid_t parent = getpid();
+  for (std::size_t i = 0; i < number; ++i) {
+    int commands[2];
+    int messages[2];
+    if (pipe2(commands, O_CLOEXEC) != 0 || pipe2(messages, O_CLOEXEC) != 0) {
+      throw std::runtime_error("cannot make a pipe: " + std::string(std::strerror(errno)));
+    }
+    const pid_t process = fork();
+    if (process < 0) throw std::runtime_error("cannot start a job: " + std::string(std::strerror(errno)));
+    if (process == 0) {
+      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(0);
+      // A terminal or a job scheduler signals all processes; the first one decides what becomes of it.
+      (void)signal(SIGINT, SIG_IGN);
+      (void)signal(SIGTERM, SIG_IGN);
+      close_files();
+      for (Job& other : jobs_) {
+        close_file(other.to);
+        close_file(other.from);
+      }
+      close_file(commands[1]);
+      close_file(messages[0]);
+      run(i, commands[0], messages[1], open, options);
+    }
+    close_file(commands[0]);
+    close_file(messages[1]);
+    jobs_.push_back({process, commands[1], messages[0], {}, {}});
+  }
+}
+
+Jobs::~Jobs() {
+  for (Job& job : jobs_) {
+    close_file(job.to);
+    close_file(job.from);
+    if (job.process <= 0) continue;
+    (void)kill(job.process, SIGKILL);
+    (void)waitpid(job.process, nullptr, 0);
+  }
+  (void)munmap(stop_, shared_size_);
+}
+
+void Jobs::run(std::size_t number, int commands, int messages, const OpenBackends& open, BlockOptions options) {
+  auto backends = open();
+  if (!backends) {
+    send_error(messages, backends.error().text());
+    _exit(0);
+  }
+  std::vector<BackendInfo> infos;
+  for (const auto& backend : *backends) infos.push_back(backend->info());
+  send_infos(messages, infos);
+  std::atomic<std::uint64_t>& cases = cases_[number];
+  options.stop = [this] { return stop_->load(std::memory_order_relaxed) != 0; };
+  options.progress = [&cases] { cases.fetch_add(1, std::memory_order_relaxed); };
+  for (BlockCommand command; receive_command(commands, command);) {
+    cases = 0;
+    auto done = run_block(command.block, command.cases, *backends, options);
+    cases = 0;
+    if (!done) {
+      send_error(messages, done.error().text());
+      break;
+    }
+    done->span.first = command.block;
+    send_block(messages, done->span, encode_tally(done->tally));
+  }
+  backends->clear();
+  _exit(0);
+}
+
+std::size_t Jobs::under_way() const {
+  std::size_t sum = 0;
+  for (const Job& job : jobs_) sum += job.blocks.size();
+  return sum;
+}
+
+std::optional<std::size_t> Jobs::hungry() const {
+  std::optional<std::size_t> hungriest;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].blocks.size() >= kSupplied) continue;
+    if (!hungriest || jobs_[i].blocks.size() < jobs_[*hungriest].blocks.size()) hungriest = i;
+  }
+  return hungriest;
+}
+
+void Jobs::give(std::size_t job, std::uint64_t block, std::uint64_t cases) {
+  jobs_[job].blocks.push_back(block);
+  send_command(jobs_[job].to, {block, cases});
+}
+
+void Jobs::stop() {
+  *stop_ = 1;
+}
+
+std::uint64_t Jobs::cases_under_way() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) sum += cases_[i].load(std::memory_order_relaxed);
+  return sum;
+}
+
+Result<std::vector<JobMessage>> Jobs::wait(double seconds) {
+  std::vector<pollfd> files;
+  for (const Job& job : jobs_) files.push_back({job.from, POLLIN, 0});
+  std::vector<JobMessage> messages;
+  if (poll(files.data(), files.size(), static_cast<int>(seconds * 1000)) <= 0) return messages;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (files[i].revents == 0) continue;
+    if (auto received = receive(i, messages); !received) return tl::unexpected(received.error());
+  }
+  return messages;
+}
+
+Result<void> Jobs::receive(std::size_t number, std::vector<JobMessage>& messages) {
+  Job& job = jobs_[number];
+  char bytes[1 << 16];
+  const ssize_t count = read(job.from, bytes, sizeof bytes);
+  if (count < 0 && errno == EINTR) return {};
+  if (count <= 0) return tl::unexpected(death_of(number));
+  job.received.append(bytes, static_cast<std::size_t>(count));
+  while (auto message = take_message(job.received)) {
+    if (message->kind == JobMessage::Kind::done && !job.blocks.empty()) job.blocks.erase(job.blocks.begin());
+    messages.push_back(std::move(*message));
+  }
+  return {};
+}
+
+Error Jobs::death_of(std::size_t number) {
+  Job& job = jobs_[number];
+  int status = 0;
+  (void)waitpid(job.process, &status, 0);
+  job.process = -1;
+  const std::string how = WIFSIGNALED(status)
+                              ? fmt::format("by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
+                              : fmt::format("with exit status {}", WEXITSTATUS(status));
+  std::string where = "while it opened its backends";
+  if (!job.blocks.empty()) {
+    const std::uint64_t first = job.blocks.front() * kBlockCases;
+    where = fmt::format("in block {} (cases {} to {})", job.blocks.front(), first, first + kBlockCases - 1);
+  }
+  return {
+      "--jobs",
+      fmt::format("job {} ended {} {}: a backend that runs inside it may have crashed; with --isolation all that is "
+                  "a finding. What was done before is in the journal: --resume goes on from there",
+                  number + 1, how, where),
+      ""};
+}
+
+void Jobs::finish() {
+  for (Job& job : jobs_) close_file(job.to);
+  for (Job& job : jobs_) {
+    if (job.process > 0) (void)waitpid(job.process, nullptr, 0);
+    job.process = -1;
+  }
+}
+
+}  // namespace qconform::campaign

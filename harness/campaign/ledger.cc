@@ -1,0 +1,236 @@
+#include "harness/campaign/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/campaign/tally_json.h"
+
+namespace qconform::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string cbor(const json& value) {
+  std::string bytes;
+  json::to_cbor(value, bytes);
+  return bytes;
+}
+
+// What a killed process left half written.
+void remove_parts(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> parts;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_ours = name.rfind("F", 0) == 0 || name.rfind("report.json", 0) == 0 ||
+                         name.rfind(kJournalName, 0) == 0 || at.depth() > 0;
+    if (is_ours && at->path().extension() == ".part") parts.push_back(at->path());
+  }
+  for (const fs::path& part : parts) fs::remove(part, error);
+}
+
+}  // namespace
+
+Record run_record(const std::string& id, const CampaignRun& run) {
+  return {RecordKind::run,
+          {},
+          cbor({{"id", id},
+                {"machine", run.machine},
+                {"started", run.started},
+                {"seconds", run.seconds},
+                {"jobs", run.jobs},
+                {"shard", run.shard},
+                {"cases", run.cases},
+                {"ended", run.ended}})};
+}
+
+Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record) {
+  try {
+    const json value = json::from_cbor(record.payload);
+    CampaignRun run;
+    run.machine = value.at("machine").get<std::string>();
+    run.started = value.at("started").get<std::string>();
+    run.seconds = value.at("seconds").get<double>();
+    run.jobs = value.at("jobs").get<int>();
+    run.shard = value.at("shard").get<std::string>();
+    run.cases = value.at("cases").get<std::uint64_t>();
+    run.ended = value.at("ended").get<std::string>();
+    return std::pair(value.at("id").get<std::string>(), std::move(run));
+  } catch (const std::exception& error) {
+    return fail("run", error.what());
+  }
+}
+
+Record progress_record(const CampaignProgress& progress) {
+  return {RecordKind::progress,
+          {},
+          cbor({{"seconds", progress.seconds},
+                {"cases", progress.cases},
+                {"failures", progress.failures},
+                {"findings", progress.findings}})};
+}
+
+Result<CampaignProgress> decode_progress(const Record& record) {
+  try {
+    const json value = json::from_cbor(record.payload);
+    return CampaignProgress{value.at("seconds").get<double>(), value.at("cases").get<std::uint64_t>(),
+                            value.at("failures").get<std::uint64_t>(), value.at("findings").get<std::uint64_t>()};
+  } catch (const std::exception& error) {
+    return fail("progress", error.what());
+  }
+}
+
+Result<void> Ledger::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
+  path_ = folder / kJournalName;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  if (auto opened = journal_.open(path_); !opened) return opened;
+  remove_parts(folder);
+  if (take == Take::anew || journal_.size() == 0) return {};
+  return read(remarks, take == Take::repair);
+}
+
+Result<void> Ledger::read(std::vector<std::string>& remarks, bool repair) {
+  auto reader = JournalReader::open(path_);
+  if (!reader) return tl::unexpected(reader.error());
+  for (;;) {
+    auto record = reader->next();
+    if (!record) return tl::unexpected(record.error());
+    if (!*record) break;
+    if (auto taken = this->take(std::move(**record)); !taken) {
+      Error error = taken.error().in(path_.string());
+      error.message += fmt::format(" (in the record at byte {})", reader->position());
+      return tl::unexpected(error);
+    }
+  }
+  const auto& damage = reader->damage();
+  if (damage.empty()) return {};
+  if (!repair) {
+    if (auto refused = refuse_damage(path_, damage); !refused) return refused;
+  }
+  for (const JournalDamage& found : damage) {
+    remarks.push_back(
+        fmt::format("{}: {} bytes {} byte {} on are no whole record and were cut; what they held is run again",
+                    path_.string(), found.bytes, found.is_tail ? "at the end, from" : "from", found.offset));
+  }
+  if (damage.size() == 1 && damage.front().is_tail) return journal_.cut(damage.front().offset);
+  return compact();
+}
+
+Result<void> Ledger::take(Record record) {
+  switch (record.kind) {
+    case RecordKind::identity: {
+      auto identity = decode_identity(record.payload);
+      if (!identity) return tl::unexpected(identity.error());
+      identity_ = std::move(*identity);
+      return {};
+    }
+    case RecordKind::blocks: {
+      auto tally = decode_tally(record.payload);
+      if (!tally) return tl::unexpected(tally.error());
+      static_cast<void>(blocks_.insert(record.span, std::move(*tally)));
+      return {};
+    }
+    case RecordKind::run: {
+      auto run = decode_run(record);
+      if (!run) return tl::unexpected(run.error());
+      runs_[run->first] = std::move(run->second);
+      return {};
+    }
+    case RecordKind::progress: {
+      auto progress = decode_progress(record);
+      if (!progress) return tl::unexpected(progress.error());
+      progress_.push_back(*progress);
+      return {};
+    }
+  }
+  return fail("kind", fmt::format("no record has the number {}", static_cast<std::uint32_t>(record.kind)));
+}
+
+Result<void> Ledger::begin(const Identity& identity, std::vector<std::string>& remarks) {
+  if (journal_.size() > 0) {
+    fs::path previous = path_;
+    previous += ".previous";
+    std::error_code error;
+    fs::rename(path_, previous, error);
+    if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
+    remarks.push_back(
+        fmt::format("the campaign that was in {} is not gone on with (--resume does); its journal is now {}",
+                    path_.parent_path().string(), previous.string()));
+  }
+  identity_ = identity;
+  return compact();
+}
+
+Result<void> Ledger::add(Record record) {
+  auto tally = decode_tally(record.payload);
+  if (!tally) return tl::unexpected(tally.error());
+  if (blocks_.insert(record.span, std::move(*tally))) pending_.push_back(std::move(record));
+  return {};
+}
+
+void Ledger::note_run(const std::string& id, const CampaignRun& run) {
+  runs_[id] = run;
+  pending_.push_back(run_record(id, run));
+}
+
+// Those that go come back with the journal until it is written anew, and go again then.
+void Ledger::note_progress(const CampaignProgress& progress) {
+  progress_.push_back(progress);
+  pending_.push_back(progress_record(progress));
+}
+
+Result<void> Ledger::commit() {
+  if (auto appended = journal_.append(pending_); !appended) return appended;
+  pending_.clear();
+  if (journal_.size() < 2 * size_compact_ + kGrowth) return {};
+  return compact();
+}
+
+Result<void> Ledger::compact() {
+  while (progress_.size() > kMostProgress) {
+    std::vector<CampaignProgress> fewer;
+    for (std::size_t i = 1; i < progress_.size(); i += 2) fewer.push_back(progress_[i]);
+    progress_ = std::move(fewer);
+  }
+  const auto put_all = [this](const JournalWriter::Put& put) -> Result<void> {
+    if (auto done = put({RecordKind::identity, {}, encode_identity(*identity_)}); !done) return done;
+    for (const auto* map : {&blocks_.spans().whole(), &blocks_.spans().parts()}) {
+      for (const auto& [first, entry] : *map) {
+        if (auto done = put({RecordKind::blocks, entry.first, encode_tally(entry.second)}); !done) return done;
+      }
+    }
+    for (const auto& [id, run] : runs_) {
+      if (auto done = put(run_record(id, run)); !done) return done;
+    }
+    for (const CampaignProgress& progress : progress_) {
+      if (auto done = put(progress_record(progress)); !done) return done;
+    }
+    return {};
+  };
+  auto done = journal_.replace(put_all);
+  if (done) size_compact_ = journal_.size();
+  return done;
+}
+
+double Ledger::seconds_before(const std::string& id) const {
+  double sum = 0;
+  for (const auto& [other, run] : runs_) sum += other == id ? 0 : run.seconds;
+  return sum;
+}
+
+CampaignState Ledger::state() const {
+  CampaignState state;
+  describe(blocks_.spans(), state);
+  for (const auto& [id, run] : runs_) state.runs.push_back(run);
+  std::stable_sort(state.runs.begin(), state.runs.end(),
+                   [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
+  state.progress = progress_;
+  return state;
+}
+
+}  // namespace qconform::campaign

@@ -1,0 +1,159 @@
+#include "harness/campaign/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/campaign/tally_json.h"
+
+namespace qconform::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where a span's record is.
+struct Place {
+  std::size_t journal = 0;
+  std::uint64_t position = 0;
+};
+
+class Merge {
+ public:
+  explicit Merge(const std::vector<fs::path>& journals) : journals_(journals) {}
+
+  Result<Merged> run(const fs::path& out) {
+    for (std::size_t i = 0; i < journals_.size(); ++i) {
+      if (auto read = survey(i); !read) return tl::unexpected(read.error());
+    }
+    merged_.identity.shard = {};
+    JournalWriter writer;
+    auto written = writer.open(out);
+    if (written) written = writer.replace([this](const JournalWriter::Put& put) { return write(put); });
+    if (!written) return tl::unexpected(written.error());
+    describe(places_, merged_.state);
+    for (const auto& [id, run] : runs_) merged_.state.runs.push_back(run);
+    std::stable_sort(merged_.state.runs.begin(), merged_.state.runs.end(),
+                     [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
+    return std::move(merged_);
+  }
+
+ private:
+  // Notes which spans a journal holds, without keeping what they found.
+  Result<void> survey(std::size_t number) {
+    auto reader = JournalReader::open(journals_[number]);
+    if (!reader) return tl::unexpected(reader.error());
+    for (;;) {
+      auto record = reader->next();
+      if (!record) return tl::unexpected(record.error());
+      if (!*record) break;
+      if (auto noted = note(**record, {number, reader->position()}); !noted) {
+        return tl::unexpected(noted.error().in(journals_[number].string()));
+      }
+    }
+    if (auto refused = refuse_damage(journals_[number], reader->damage()); !refused) return refused;
+    for (const JournalDamage& tail : reader->damage()) {
+      merged_.remarks.push_back(fmt::format("{}: the last {} bytes are no whole record and are left out",
+                                            journals_[number].string(), tail.bytes));
+    }
+    return {};
+  }
+
+  Result<void> note(const Record& record, const Place& place) {
+    if (record.kind == RecordKind::identity) return note_identity(record);
+    if (record.kind == RecordKind::blocks) static_cast<void>(places_.insert(record.span, place));
+    if (record.kind == RecordKind::run) {
+      auto run = decode_run(record);
+      if (!run) return tl::unexpected(run.error());
+      note_run(run->first, std::move(run->second));
+    }
+    return {};
+  }
+
+  Result<void> note_identity(const Record& record) {
+    auto identity = decode_identity(record.payload);
+    if (!identity) return tl::unexpected(identity.error());
+    if (merged_.identity.version.empty()) {
+      merged_.identity = std::move(*identity);
+      return {};
+    }
+    if (auto fits = identity->fits(merged_.identity, journals_.front().string(), false); !fits) return fits;
+    // Of campaigns that were to have different numbers of cases, the same one in whatever order.
+    merged_.identity.command = std::max(merged_.identity.command, identity->command);
+    return {};
+  }
+
+  // A run is noted again and again while it lasts: what it had done last counts.
+  void note_run(const std::string& id, CampaignRun run) {
+    const auto [at, is_new] = runs_.try_emplace(id, run);
+    const bool is_later =
+        run.seconds > at->second.seconds || (run.seconds == at->second.seconds && at->second.ended == "running");
+    if (!is_new && is_later) at->second = std::move(run);
+  }
+
+  // In the order of the blocks: neighbours are put together, and written once nothing can join them any more.
+  Result<void> write(const JournalWriter::Put& put) {
+    if (auto done = put({RecordKind::identity, {}, encode_identity(merged_.identity)}); !done) return done;
+    Blocks joined;
+    std::uint64_t end = 0;
+    for (const auto& [first, entry] : places_.whole()) {
+      if (first != end) {
+        if (auto done = flush(joined, put); !done) return done;
+      }
+      end = first + entry.first.blocks;
+      if (auto done = fetch(entry, joined); !done) return done;
+    }
+    if (auto done = flush(joined, put); !done) return done;
+    for (const auto& [block, entry] : places_.parts()) {
+      if (auto done = fetch(entry, joined); !done) return done;
+      if (auto done = flush(joined, put); !done) return done;
+    }
+    for (const auto& [id, run] : runs_) {
+      if (auto done = put(run_record(id, run)); !done) return done;
+    }
+    return {};
+  }
+
+  Result<void> fetch(const Spans<Place>::Entry& entry, Blocks& joined) {
+    const Place& place = entry.second;
+    if (!open_ || open_number_ != place.journal) {
+      open_.reset();
+      auto reader = JournalReader::open(journals_[place.journal]);
+      if (!reader) return tl::unexpected(reader.error());
+      open_.emplace(std::move(*reader));
+      open_number_ = place.journal;
+    }
+    auto record = open_->at(place.position);
+    if (!record) return tl::unexpected(record.error());
+    auto tally = decode_tally(record->payload);
+    if (!tally) return tl::unexpected(tally.error().in(journals_[place.journal].string()));
+    static_cast<void>(joined.insert(entry.first, std::move(*tally)));
+    return {};
+  }
+
+  Result<void> flush(Blocks& joined, const JournalWriter::Put& put) {
+    for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
+      for (const auto& [first, entry] : *map) {
+        if (auto done = put({RecordKind::blocks, entry.first, encode_tally(entry.second)}); !done) return done;
+        merged_.tally.add(entry.second);
+      }
+    }
+    joined = {};
+    return {};
+  }
+
+  const std::vector<fs::path>& journals_;
+  Spans<Place> places_;
+  std::map<std::string, CampaignRun> runs_;
+  std::optional<JournalReader> open_;
+  std::size_t open_number_ = 0;
+  Merged merged_;
+};
+
+}  // namespace
+
+Result<Merged> merge(const std::vector<fs::path>& journals, const fs::path& out) {
+  return Merge(journals).run(out);
+}
+
+}  // namespace qconform::campaign

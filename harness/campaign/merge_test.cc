@@ -1,0 +1,201 @@
+// What blocks found, added up: the same whoever ran them, however often, and in whichever order.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/backend/in_tree.h"
+#include "harness/campaign/block_run.h"
+#include "harness/campaign/merge.h"
+#include "harness/campaign/tally_json.h"
+#include "harness/tests/planted_kernels.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+using qconform::testing::TemporaryFolder;
+
+// What is added up but times, as bytes.
+std::string bytes_of(Tally tally) {
+  tally.times = {};
+  for (BackendResult& backend : tally.backends) backend.seconds = 0;
+  return encode_tally(tally);
+}
+
+// A block's tally, made up from its number: small, and with something of everything that is added up.
+Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
+  Tally tally;
+  tally.suite.cases = cases;
+  tally.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
+  tally.suite.expectations["valid"] = cases;
+  tally.suite.disputed = {"case-" + std::to_string(block)};
+  tally.hazards["QLinearConv"]["uint8 int8 uint8"][block % kHazards] = {1, block};
+  tally.backends.resize(1);
+  OperatorResult& result = tally.backends[0].operators["QLinearConv"];
+  result.verdicts[0] = cases;
+  result.unsupported_reasons["reason " + std::to_string(block % 100)] = 1;
+  tally.backends[0].worst = {{"case-" + std::to_string(block), {{0}, "1", "{2}", "2", static_cast<double>(block % 7)}}};
+  Failures& found = tally.failures[{0, "QLinearConv", "symptom-" + std::to_string(block % 3), ""}];
+  found.cases = 1 + block % 2;
+  found.examined = 1;
+  found.first_block = block;
+  found.smallest = {100 - block % 5, block * kBlockCases, {}};
+  found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
+  tally.passing.try_emplace({0, "QLinearConv"}, Tally::kSampled).first->second.add(block, diagnose::FeatureSet(block));
+  tally.times.total = 1;
+  return tally;
+}
+
+Tally sum_of(const std::set<std::uint64_t>& blocks) {
+  Tally sum;
+  for (const std::uint64_t block : blocks) sum.add(tally_of(block));
+  return sum;
+}
+
+// Spans of up to 8 blocks among the first 64, which may overlap and repeat.
+rc::Gen<std::vector<Span>> arbitrary_spans() {
+  return rc::gen::container<std::vector<Span>>(rc::gen::map(
+      rc::gen::pair(rc::gen::inRange<std::uint64_t>(0, 64), rc::gen::inRange(0, 4)), [](const auto& drawn) {
+        const std::uint64_t blocks = std::uint64_t{1} << drawn.second;
+        return Span{drawn.first / blocks * blocks, blocks, kBlockCases};
+      }));
+}
+
+Tally tally_of(const Span& span) {
+  Tally sum;
+  for (std::uint64_t i = 0; i < span.blocks; ++i) sum.add(tally_of(span.first + i, span.cases));
+  return sum;
+}
+
+std::set<std::uint64_t> blocks_in(const std::vector<Span>& spans) {
+  std::set<std::uint64_t> blocks;
+  for (const Span& span : spans) {
+    for (std::uint64_t i = 0; i < span.blocks; ++i) blocks.insert(span.first + i);
+  }
+  return blocks;
+}
+
+RC_GTEST_PROP(Blocks, CountEveryBlockOnceInWhateverSpansAndOrder, ()) {
+  const auto spans = *arbitrary_spans();
+  Blocks blocks;
+  for (const Span& span : spans) static_cast<void>(blocks.insert(span, tally_of(span)));
+  RC_ASSERT(bytes_of(blocks.total()) == bytes_of(sum_of(blocks_in(spans))));
+  for (const std::uint64_t block : blocks_in(spans)) RC_ASSERT(blocks.holds({block, 1, kBlockCases}));
+}
+
+TEST(Blocks, AreHeldInAsManySpansAsTheirNumberHasDigits) {
+  Blocks blocks;
+  for (std::uint64_t block = 0; block < 1000; ++block) {
+    ASSERT_TRUE(blocks.insert({block, 1, kBlockCases}, tally_of(block)));
+  }
+  EXPECT_EQ(blocks.spans().whole().size(), 6U);  // 1000 = 512 + 256 + 128 + 64 + 32 + 8
+  CampaignState state;
+  describe(blocks.spans(), state);
+  ASSERT_EQ(state.blocks.size(), 1U);
+  EXPECT_EQ(state.blocks[0].end, 1000U);
+}
+
+TEST(Blocks, APartGivesWayToMoreOfItsBlock) {
+  Blocks blocks;
+  EXPECT_TRUE(blocks.insert({3, 1, 10}, tally_of(3, 10)));
+  EXPECT_FALSE(blocks.insert({3, 1, 9}, tally_of(3, 9)));
+  EXPECT_TRUE(blocks.insert({3, 1, 20}, tally_of(3, 20)));
+  EXPECT_EQ(blocks.total().suite.cases, 20U);
+  EXPECT_TRUE(blocks.insert({3, 1, kBlockCases}, tally_of(3)));
+  EXPECT_FALSE(blocks.insert({3, 1, 30}, tally_of(3, 30)));
+  EXPECT_EQ(blocks.total().suite.cases, kBlockCases);
+  EXPECT_TRUE(blocks.spans().parts().empty());
+}
+
+Identity identity() {
+  Identity identity;
+  identity.version = "1";
+  identity.seed = 7;
+  identity.block_cases = kBlockCases;
+  identity.backends = {"scalar"};
+  return identity;
+}
+
+void write_journal(const fs::path& path, const std::vector<Span>& spans) {
+  JournalWriter writer;
+  ASSERT_TRUE(writer.open(path).has_value());
+  std::vector<Record> records{{RecordKind::identity, {}, encode_identity(identity())}};
+  for (const Span& span : spans) records.push_back({RecordKind::blocks, span, encode_tally(tally_of(span))});
+  ASSERT_TRUE(writer.append(records).has_value());
+}
+
+// The tally, and which blocks are in it.
+std::string merged(const std::vector<fs::path>& journals, const fs::path& out) {
+  auto result = merge(journals, out);
+  if (!result) return result.error().text();
+  std::string text;
+  for (const auto& [first, end] : result->state.blocks) text += std::to_string(first) + "-" + std::to_string(end) + " ";
+  return text + bytes_of(result->tally);
+}
+
+RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
+  const TemporaryFolder folder;
+  std::vector<fs::path> parts;
+  std::set<std::uint64_t> all;
+  for (const char* name : {"a", "b", "c"}) {
+    const auto spans = *arbitrary_spans();
+    for (const std::uint64_t block : blocks_in(spans)) all.insert(block);
+    parts.push_back(folder.path() / name);
+    write_journal(parts.back(), spans);
+  }
+  const std::string together = merged(parts, folder.path() / "abc");
+  RC_ASSERT(together.substr(together.find(bytes_of(sum_of(all)))) == bytes_of(sum_of(all)));
+  const auto two = [&](const char* out, const fs::path& x, const fs::path& y) {
+    static_cast<void>(merged({x, y}, folder.path() / out));
+    return folder.path() / out;
+  };
+  const fs::path ab = two("ab", parts[0], parts[1]);
+  const fs::path bc = two("bc", parts[1], parts[2]);
+  RC_ASSERT(merged({ab, parts[2]}, folder.path() / "ab-c") == together);
+  RC_ASSERT(merged({parts[0], bc}, folder.path() / "a-bc") == together);
+  RC_ASSERT(merged({bc, parts[2], ab, parts[0], ab}, folder.path() / "again") == together);
+}
+
+TEST(Merge, RefusesAnotherCampaign) {
+  const TemporaryFolder folder;
+  write_journal(folder.path() / "a", {{0, 1, kBlockCases}});
+  JournalWriter writer;
+  ASSERT_TRUE(writer.open(folder.path() / "b").has_value());
+  Identity other = identity();
+  other.seed = 8;
+  ASSERT_TRUE(writer.append({{RecordKind::identity, {}, encode_identity(other)}}).has_value());
+  const auto result = merge({folder.path() / "a", folder.path() / "b"}, folder.path() / "out");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_NE(result.error().text().find("--seed"), std::string::npos) << result.error().text();
+}
+
+std::vector<std::unique_ptr<Backend>> planted_backends() {
+  const auto& sets = qconform::testing::planted_kernel_sets();
+  const auto found =
+      std::find_if(sets.begin(), sets.end(), [](const auto& set) { return set.name == std::string("pad-raw-zero"); });
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(backend::in_tree(*found, RoundingProfile::correctly_rounded, "pad-raw-zero"));
+  return backends;
+}
+
+TEST(RunBlock, DependsOnNothingThatRanBefore) {
+  auto backends = planted_backends();
+  const BlockOptions options{.seed = 7, .policy = {}, .waivers = nullptr, .explain = true, .stop = {}, .progress = {}};
+  const auto alone = run_block(9, 200, backends, options);
+  ASSERT_TRUE(alone.has_value());
+  ASSERT_TRUE(run_block(2, 100, backends, options).has_value());
+  const auto after = run_block(9, 200, backends, options);
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(bytes_of(after->tally), bytes_of(alone->tally));
+  EXPECT_EQ(alone->span, (Span{9, 1, 200}));
+  EXPECT_FALSE(alone->tally.failures.empty());
+  const auto again = decode_tally(encode_tally(alone->tally));
+  ASSERT_TRUE(again.has_value()) << again.error().text();
+  EXPECT_EQ(encode_tally(*again), encode_tally(alone->tally));
+}
+
+}  // namespace
+}  // namespace qconform::campaign

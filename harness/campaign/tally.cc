@@ -1,0 +1,135 @@
+#include "harness/campaign/tally.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "harness/core/digest.h"
+
+namespace qconform::campaign {
+namespace {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+constexpr std::size_t kReasons = 64;
+constexpr std::size_t kDisputed = 100;
+constexpr const char* kOtherReasons = "other reasons";
+
+std::uint64_t hash_of(const std::string& text) {
+  Digest digest;
+  digest.add(std::string_view(text));
+  return digest.value();
+}
+
+void add_counts(const Counts& from, Counts& to) {
+  for (const auto& [name, count] : from) to[name] += count;
+}
+
+// Reasons with numbers in them can be many. Those with the smallest hashes keep their counts, which are exact:
+// what is among the smallest of all is among the smallest of any part.
+void bound(Counts& reasons) {
+  while (reasons.size() > kReasons + (reasons.count(kOtherReasons) > 0 ? 1 : 0)) {
+    auto last = reasons.end();
+    for (auto at = reasons.begin(); at != reasons.end(); ++at) {
+      if (at->first == kOtherReasons) continue;
+      if (last == reasons.end() || hash_of(at->first) > hash_of(last->first)) last = at;
+    }
+    const std::uint64_t count = last->second;
+    reasons.erase(last);
+    reasons[kOtherReasons] += count;
+  }
+}
+
+// Ids of a campaign's cases end in their index: the shorter is the earlier.
+bool is_earlier(const std::string& a, const std::string& b) {
+  return std::tuple(a.size(), std::string_view(a)) < std::tuple(b.size(), std::string_view(b));
+}
+
+void add_suite(const SuiteResult& from, SuiteResult& to) {
+  to.cases += from.cases;
+  to.digest += from.digest;
+  add_counts(from.expectations, to.expectations);
+  add_counts(from.skipped, to.skipped);
+  to.elements += from.elements;
+  to.exact_ties += from.exact_ties;
+  to.near_ties += from.near_ties;
+  to.disputed.insert(to.disputed.end(), from.disputed.begin(), from.disputed.end());
+  std::sort(to.disputed.begin(), to.disputed.end(), is_earlier);
+  if (to.disputed.size() > kDisputed) to.disputed.resize(kDisputed);
+}
+
+void add_operator(const OperatorResult& from, OperatorResult& to) {
+  for (std::size_t i = 0; i < to.verdicts.size(); ++i) {
+    to.verdicts[i] += from.verdicts[i];
+    to.waived[i] += from.waived[i];
+  }
+  to.elements += from.elements;
+  to.wrong_elements += from.wrong_elements;
+  to.tiers.add(from.tiers);
+  add_counts(from.unsupported_reasons, to.unsupported_reasons);
+  add_counts(from.mistrusted_reasons, to.mistrusted_reasons);
+  bound(to.unsupported_reasons);
+  bound(to.mistrusted_reasons);
+}
+
+void add_worst(const std::vector<WorstElement>& from, std::vector<WorstElement>& to) {
+  to.insert(to.end(), from.begin(), from.end());
+  std::sort(to.begin(), to.end(), [](const WorstElement& a, const WorstElement& b) {
+    if (a.element.distance != b.element.distance) return a.element.distance > b.element.distance;
+    return is_earlier(a.case_id, b.case_id);
+  });
+  if (to.size() > BackendResult::kWorstElements) to.resize(BackendResult::kWorstElements);
+}
+
+void add_backend(const BackendResult& from, BackendResult& to) {
+  to.seconds += from.seconds;
+  for (const auto& [op_type, result] : from.operators) add_operator(result, to.operators[op_type]);
+  add_worst(from.worst, to.worst);
+}
+
+void add_times(const StageTimes& from, StageTimes& to) {
+  to.generate += from.generate;
+  to.reference += from.reference;
+  to.survey += from.survey;
+  to.backend += from.backend;
+  to.judge += from.judge;
+  to.diagnose += from.diagnose;
+  to.total += from.total;
+}
+
+void add_hazards(const HazardCoverage::Tallies& from, HazardCoverage::Tallies& to) {
+  for (std::size_t i = 0; i < kHazards; ++i) {
+    to[i].cases += from[i].cases;
+    to[i].elements += from[i].elements;
+  }
+}
+
+}  // namespace
+
+void Failures::add(const Failures& other) {
+  const auto order = [](const FailingCase& c) { return std::tuple(c.bytes, c.index); };
+  if (cases == 0 || order(other.smallest) < order(smallest)) smallest = other.smallest;
+  first_block = cases == 0 ? other.first_block : std::min(first_block, other.first_block);
+  cases += other.cases;
+  examined += other.examined;
+  sample.add(other.sample);
+}
+
+void Tally::add(const Tally& other) {
+  add_suite(other.suite, suite);
+  for (const auto& [op_type, by_types] : other.hazards) {
+    for (const auto& [types, tallies] : by_types) add_hazards(tallies, hazards[op_type][types]);
+  }
+  if (backends.empty()) backends.resize(other.backends.size());
+  for (std::size_t i = 0; i < other.backends.size(); ++i) add_backend(other.backends[i], backends[i]);
+  for (const auto& [key, found] : other.failures) failures[key].add(found);
+  for (const auto& [key, sample] : other.passing) passing.try_emplace(key, kSampled).first->second.add(sample);
+  add_times(other.times, times);
+}
+
+std::uint64_t Tally::unwaived() const {
+  std::uint64_t sum = 0;
+  for (const auto& [key, found] : failures) sum += key.waiver.empty() ? found.cases : 0;
+  return sum;
+}
+
+}  // namespace qconform::campaign

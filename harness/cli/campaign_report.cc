@@ -1,0 +1,78 @@
+#include "harness/cli/campaign_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/cli/report_output.h"
+#include "harness/run/environment.h"
+
+namespace qconform::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFindingsShown = 4;
+
+// Findings are numbered anew in every report: those of an earlier one with more of them are out of date.
+void remove_later_findings(const fs::path& folder, std::size_t count) {
+  std::error_code error;
+  for (std::size_t number = count + 1;; ++number) {
+    const std::string id = "F" + std::to_string(number);
+    if (!fs::exists(folder / (id + ".json"), error)) return;
+    for (const char* ending : {".json", ".onnx", ".original.json", "-related.json"})
+      fs::remove(folder / (id + ending), error);
+    fs::remove_all(folder / id, error);
+  }
+}
+
+}  // namespace
+
+Report new_campaign_report(const campaign::Identity& identity) {
+  PolicyOptions policy;
+  policy.profile = identity.profile;
+  policy.overflow = identity.overflow;
+  return new_report(policy, identity.seed, identity.command);
+}
+
+Report campaign_report(const campaign::Identity& identity, const campaign::Tally& tally, CampaignState state,
+                       std::vector<std::unique_ptr<Backend>>& backends, const campaign::ConclusionOptions& options) {
+  Report report = new_campaign_report(identity);
+  campaign::conclude(tally, backends, options, report);
+  report.times.total = 0;  // of the campaign, not of its jobs
+  for (const CampaignRun& run : state.runs) report.times.total += run.seconds;
+  report.campaign = std::move(state);
+  return report;
+}
+
+Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report) {
+  auto written = write_report(out, policy, report);
+  if (!written) return tl::unexpected(written.error());
+  remove_later_findings(out, report.findings.size());
+  return {};
+}
+
+Result<int> deliver_campaign(const std::string& out, const Policy& policy, bool json, Report& report) {
+  auto code = deliver(out, policy, json, report);
+  if (code) remove_later_findings(out, report.findings.size());
+  return code;
+}
+
+std::string brief_findings(const Report& report) {
+  std::vector<const Finding*> ordered;
+  for (const Finding& finding : report.findings) {
+    if (!finding.waiver) ordered.push_back(&finding);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const Finding* a, const Finding* b) { return a->cases > b->cases; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ordered.size(), kFindingsShown); ++i) {
+    const Finding& finding = *ordered[i];
+    text += fmt::format("{}{} in {} {}", i == 0 ? "" : ", ", finding.signature, finding.op_type, finding.cases);
+  }
+  if (ordered.size() > kFindingsShown) text += fmt::format(", {} more", ordered.size() - kFindingsShown);
+  return text;
+}
+
+}  // namespace qconform::cli

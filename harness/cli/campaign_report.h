@@ -1,0 +1,33 @@
+// From a campaign's tally to its report and files, for `fuzz` and `report merge`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/conclude.h"
+#include "harness/campaign/identity.h"
+#include "harness/core/error.h"
+#include "harness/core/report.h"
+
+namespace qconform::cli {
+
+/// A report of nothing yet, of that campaign.
+[[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
+
+/// The same with what the blocks found, findings explained and shrunk.
+[[nodiscard]] Report campaign_report(const campaign::Identity& identity, const campaign::Tally& tally,
+                                     CampaignState state, std::vector<std::unique_ptr<Backend>>& backends,
+                                     const campaign::ConclusionOptions& options);
+
+/// Writes findings and report.json, and removes what an earlier report of the folder had beyond these.
+[[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);
+
+/// The same, and prints the summary as deliver() does; returns the exit code.
+[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, bool json, Report& report);
+
+/// "pad-raw-zero in QLinearConv 120, crashed in ConvInteger 3": the findings that no waiver covers, the commonest ones,
+/// for a progress line.
+[[nodiscard]] std::string brief_findings(const Report& report);
+
+}  // namespace qconform::cli

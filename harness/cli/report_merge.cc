@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+#include "harness/backend/select.h"
+#include "harness/campaign/merge.h"
+#include "harness/cli/campaign_report.h"
+#include "harness/cli/isolation.h"
+#include "harness/cli/report_command.h"
+#include "harness/cli/report_output.h"
+#include "harness/cli/waivers.h"
+
+namespace qconform::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MergeOptions {
+  std::vector<std::string> inputs;
+  std::string out;
+  IsolationOptions isolation;
+  bool explain = true;
+  bool shrink = true;
+  bool json = false;
+};
+
+// Of a folder, or of a report in it, the journal beside the report.
+Result<fs::path> journal_of(const std::string& input) {
+  const fs::path path(input);
+  std::error_code error;
+  if (!fs::exists(path, error)) return fail(input, "there is no such file or folder");
+  fs::path journal = path;
+  if (fs::is_directory(path, error)) journal = path / campaign::kJournalName;
+  if (path.extension() == ".json") journal = path.parent_path() / campaign::kJournalName;
+  if (fs::exists(journal, error)) return journal;
+  return fail(input, fmt::format("has no {}: merging reads the journals of campaigns (qconform fuzz --out), which hold "
+                                 "what their reports are made of",
+                                 campaign::kJournalName));
+}
+
+Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
+  std::set<fs::path> journals;
+  for (const std::string& input : options.inputs) {
+    auto journal = journal_of(input);
+    if (!journal) return tl::unexpected(journal.error());
+    journals.insert(fs::weakly_canonical(*journal));
+  }
+  return std::vector<fs::path>(journals.begin(), journals.end());
+}
+
+Result<int> conclude(const MergeOptions& options, campaign::Merged merged) {
+  const campaign::Identity& identity = merged.identity;
+  const auto policy = chosen_policy({identity.profile, identity.overflow});
+  if (!policy) return tl::unexpected(policy.error());
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
+  const auto waivers = chosen_waivers({identity.waivers, ""}, "");
+  if (!waivers) return tl::unexpected(waivers.error());
+  auto backends = backend::select_all(identity.backends, arithmetic_of(policy->profile), *isolation);
+  if (!backends) {
+    Error error = backends.error();
+    error.message +=
+        "; findings are explained and shrunk with the backends that the campaign had: merge where they are";
+    return tl::unexpected(error);
+  }
+  const campaign::ConclusionOptions conclusion{.seed = identity.seed,
+                                               .policy = *policy,
+                                               .waivers = *waivers ? &**waivers : nullptr,
+                                               .explain = options.explain && identity.explain,
+                                               .shrink = options.shrink};
+  Report report = campaign_report(identity, merged.tally, std::move(merged.state), *backends, conclusion);
+  return deliver_campaign(options.out, *policy, options.json, report);
+}
+
+Result<int> merge(const MergeOptions& options) {
+  const auto journals = journals_of(options);
+  if (!journals) return tl::unexpected(journals.error());
+  const fs::path out(options.out);
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
+  auto merged = campaign::merge(*journals, out / campaign::kJournalName);
+  if (!merged) return tl::unexpected(merged.error());
+  for (const std::string& remark : merged->remarks) fmt::print(stderr, "qconform: {}\n", remark);
+  return conclude(options, std::move(*merged));
+}
+
+}  // namespace
+
+void add_report_merge(CLI::App& app, Action& action) {
+  auto options = std::make_shared<MergeOptions>();
+  CLI::App* command = app.add_subcommand("merge", "Put the shards of a campaign together");
+  command->footer(
+      "example: qconform report merge shards/* -o merged\n"
+      "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and what\n"
+      "was merged can be merged again.\n"
+      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use, or shards that do not\n"
+      "belong to one campaign.");
+  command->add_option("inputs", options->inputs, "Folders of campaigns, their reports or their journals")->required();
+  command->add_option("-o,--out", options->out, "Folder for the journal, the report and the cases of its findings")
+      ->required();
+  add_isolation_options(*command, options->isolation);
+  command->add_flag("--no-explain{false}", options->explain,
+                    "Group failures by symptom, without looking for the defects behind them");
+  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
+  when_chosen(*command, action, std::move(options), &merge);
+}
+
+}  // namespace qconform::cli

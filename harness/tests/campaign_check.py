@@ -1,0 +1,268 @@
+"""Breaks campaigns in every way that a night can, and checks that nothing is lost.
+
+usage: campaign_check.py PROGRAM CHECK [--kills N] [--shards N] [--seed N] [--emulator WORD]...
+
+PROGRAM is qconform with planted defects. CHECK is one of the functions below, without "check_": kills, shards,
+faults, or large.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BACKENDS = ["--backend", "scalar", "--backend", "pad-raw-zero"]
+JOURNAL = "campaign.journal"
+MARK = b"\x89QCJREC\n"
+
+
+class Problem(Exception):
+    pass
+
+
+def require(condition, text):
+    if not condition:
+        raise Problem(text)
+
+
+class Program:
+    def __init__(self, command):
+        self.command = command
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen(self.command + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, **options)
+
+    def run(self, expected, *arguments, **options):
+        process = self.start(*arguments, **options)
+        output = process.communicate()[0]
+        require(process.returncode == expected,
+                f"{' '.join(arguments)}: exit code {process.returncode}, expected {expected}\n{output}")
+        return output
+
+
+def result_of(folder):
+    """The report without times, machines, and where its files are."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+
+    def strip(value):
+        if isinstance(value, dict):
+            return {k: strip(v) for k, v in value.items() if k not in ("seconds", "environment", "runs", "progress", "replay")}
+        return [strip(v) for v in value] if isinstance(value, list) else value
+
+    return json.dumps(strip(report), indent=1)
+
+
+def cases_of(folder):
+    """The finding's cases as they were written."""
+    return {p.name: p.read_bytes() for p in sorted(folder.glob("F*.json"))}
+
+
+def require_same(a, b, text):
+    if result_of(a) != result_of(b):
+        first, second = result_of(a).splitlines(), result_of(b).splitlines()
+        differing = [f"{x} | {y}" for x, y in zip(first, second) if x != y][:5]
+        raise Problem(f"{text}: reports differ: {differing}")
+    require(cases_of(a) == cases_of(b), f"{text}: the cases of findings differ")
+
+
+def leftovers(marker):
+    """Processes of ours that still run, by a word of their command line."""
+    found = []
+    for folder in pathlib.Path("/proc").iterdir():
+        try:
+            text = (folder / "cmdline").read_bytes().decode(errors="replace")
+            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (OSError, IndexError):
+            continue
+        if folder.name.isdigit() and marker in text and state != "Z" and int(folder.name) != os.getpid():
+            found.append(folder.name)
+    return found
+
+
+def require_gone(marker):
+    for _ in range(100):
+        if not leftovers(marker):
+            return
+        time.sleep(0.05)
+    raise Problem(f"processes are left: {leftovers(marker)}")
+
+
+def fuzz(out, cases, jobs=2, *more):
+    return ["fuzz", *BACKENDS, "--seed", "7", "--cases", str(cases), "--jobs", str(jobs), "--out", str(out), *more]
+
+
+def check_kills(program, folder, options):
+    """Killed at random moments and resumed, a campaign ends as one that was left alone."""
+    cases = 512 * (24 if options.kills > 10 else 8) + 100
+    started = time.monotonic()
+    program.run(1, *fuzz(folder / "whole", cases))
+    whole = time.monotonic() - started
+    draw = random.Random(options.seed)
+    kills, campaigns = 0, 0
+    while kills < options.kills:
+        out = folder / f"killed-{campaigns}"
+        campaigns += 1
+        for attempt in range(1000):
+            process = program.start(*fuzz(out, cases, 2, "--resume"))
+            try:
+                process.wait(draw.uniform(0, whole * 0.7) if kills < options.kills else None)
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                kills += 1
+        require(process.returncode == 1, f"exit code {process.returncode}: {process.stdout.read()}")
+        require_same(folder / "whole", out, f"campaign {campaigns}")
+        require_gone(str(out))
+        require(not list(out.rglob("*.part")), f"half-written files are left: {list(out.rglob('*.part'))}")
+        shutil.rmtree(out)
+    print(f"{kills} kills in {campaigns} campaigns of {cases} cases")
+
+
+def check_shards(program, folder, options):
+    """Merged shards are the single run, whichever way they are merged."""
+    count = options.shards
+    cases = 512 * (count + 4) + 77
+    program.run(1, *fuzz(folder / "single", cases))
+    shards = [folder / f"shard-{i}" for i in range(1, count + 1)]
+    for i, shard in enumerate(shards, 1):
+        environment = dict(os.environ)
+        arguments = ["--shard", f"{i}/{count}"]
+        if i % 3 == 0:
+            environment.update(SLURM_ARRAY_TASK_ID=str(9 + i), SLURM_ARRAY_TASK_COUNT=str(count), SLURM_ARRAY_TASK_MIN="10")
+            arguments = []
+        elif i % 3 == 1:
+            environment.update(JOB_COMPLETION_INDEX=str(i - 1))
+            arguments = ["--shard-count", str(count)]
+        process = program.start(*fuzz(shard, cases, 1, "--no-shrink", *arguments), env=environment)
+        output = process.communicate()[0]
+        require(process.returncode in (0, 1), f"shard {i}: exit code {process.returncode}\n{output}")
+    inputs = [str(shard) for shard in shards]
+    program.run(1, "report", "merge", *inputs, "-o", str(folder / "merged"))
+    require_same(folder / "single", folder / "merged", f"{count} shards")
+    quick = ["--no-explain", "--no-shrink", "-o"]
+    program.run(1, "report", "merge", *inputs[count // 2:], *quick, str(folder / "right"))
+    program.run(1, "report", "merge", *reversed(inputs[:count // 2 + 2]), *quick, str(folder / "left"))
+    program.run(1, "report", "merge", str(folder / "right" / "report.json"), str(folder / "left" / JOURNAL), inputs[1],
+                "-o", str(folder / "again"))
+    require_same(folder / "single", folder / "again", "overlapping merges of merges")
+    program.run(1, "fuzz", *BACKENDS, "--seed", "8", "--cases", "300", "--out", str(folder / "other"))
+    output = program.run(2, "report", "merge", inputs[0], str(folder / "other"), "-o", str(folder / "no"))
+    require("--seed" in output, f"merging campaigns of two seeds says: {output}")
+
+
+def check_faults(program, folder, _):
+    cases = 512 * 6
+    whole = folder / "whole"
+    program.run(1, *fuzz(whole, cases))
+    bytes_ = (whole / JOURNAL).read_bytes()
+
+    out = folder / "interrupted"
+    process = program.start(*fuzz(out, 10**9))
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    output = process.communicate()[0]
+    require(process.returncode in (0, 1) and (out / "report.json").exists(), f"after SIGTERM: {process.returncode} {output}")
+    require_gone(str(out))
+
+    out = folder / "tail"
+    shutil.copytree(whole, out)
+    (out / JOURNAL).write_bytes(bytes_[:-3])
+    output = program.run(1, *fuzz(out, cases, 2, "--resume"))
+    require("at the end" in output, f"a tail that was cut short is passed over in silence: {output}")
+    require_same(whole, out, "after a tail that was cut short")
+
+    out = folder / "middle"
+    shutil.copytree(whole, out)
+    second = bytes_.index(MARK, bytes_.index(b"suite"))
+    damaged = bytearray(bytes_)
+    damaged[second - 5] ^= 1
+    (out / JOURNAL).write_bytes(damaged)
+    output = program.run(2, *fuzz(out, cases, 2, "--resume"))
+    require("--repair" in output and "damaged in the middle" in output, f"damage in the middle: {output}")
+    require((out / JOURNAL).read_bytes() == bytes(damaged), "a refused journal was changed")
+    program.run(2, "report", "merge", str(out), "-o", str(folder / "no"))
+    program.run(1, *fuzz(out, cases, 2, "--resume", "--repair"))
+    require_same(whole, out, "after a repair")
+
+    process = program.start(*fuzz(folder / "busy", 10**9))
+    while not (folder / "busy" / JOURNAL).exists() or (folder / "busy" / JOURNAL).stat().st_size == 0:
+        time.sleep(0.02)
+    output = program.run(2, *fuzz(folder / "busy", cases))
+    require("another campaign" in output, f"two campaigns in one folder: {output}")
+    process.kill()
+    process.wait()
+    require_gone(str(folder / "busy"))
+
+    for option, name in ((["--seed", "8"], "--seed"), (["--backend", "scalar"], "--backend"),
+                         (["--profile", "ort-f32"], "--profile"), (["--shard", "1/2"], "--shard"),
+                         (["--guard", "full"], "--guard")):
+        arguments = ["fuzz", "--resume", "--cases", str(cases), "--out", str(whole), *option]
+        output = program.run(2, *arguments)
+        require(name in output, f"{' '.join(arguments)} says: {output}")
+    program.run(1, "fuzz", "--resume", "--cases", str(cases), "--out", str(whole))
+
+    out = folder / "full"
+    limit = len(bytes_) // 2
+    output = program.run(2, *fuzz(out, cases), preexec_fn=lambda: full_disk(limit))
+    require("cannot be written" in output and JOURNAL in output, f"a full disk: {output}")
+    require_gone(str(out))
+    program.run(1, *fuzz(out, cases, 2, "--resume"))
+    require_same(whole, out, "after a full disk")
+
+
+def full_disk(limit):
+    """As a full disk: what is behind the limit cannot be written."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+
+def check_large(program, folder, _):
+    """Merging takes the memory of a few blocks, however large journals and reports are."""
+    shard = folder / "shard"
+    program.run(1, *fuzz(shard, 512 * 8, 1, "--no-shrink"))
+    bytes_ = (shard / JOURNAL).read_bytes()
+    first = bytes_.index(MARK, 1)
+    records = bytes_[first:]
+    with open(shard / JOURNAL, "r+b") as journal:
+        journal.seek(0, os.SEEK_END)
+        while journal.tell() < 1 << 30:
+            journal.write(records)
+    with open(shard / "report.json", "r+b") as report:
+        report.truncate(1 << 30)
+    process = program.start("report", "merge", str(shard / "report.json"), "-o", str(folder / "merged"))
+    output = process.communicate()[0]
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    require(process.returncode == 1, f"merging 1 GiB: exit code {process.returncode} {output}")
+    require(peak < 1024, f"merging 1 GiB takes {peak} MiB")
+    print(f"a report and a journal of 1 GiB each: {peak} MiB at most")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("check")
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--shards", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--emulator", action="append", default=[])
+    options = parser.parse_args()
+    program = Program(options.emulator + [options.program])
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            globals()["check_" + options.check](program, pathlib.Path(folder), options)
+        except Problem as problem:
+            sys.exit(str(problem))
+
+
+if __name__ == "__main__":
+    main()
