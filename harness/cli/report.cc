@@ -3,10 +3,12 @@
 namespace qconform::cli {
 
 void add_report(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("report", "Make other forms of the report of a run, or one report of the shards of a campaign");
+  CLI::App* command = app.add_subcommand(
+      "report", "Make other forms of the report of a run, or one report of the shards of a campaign");
   command->footer(
       "example: qconform report markdown build/reports/run/report.json -o summary.md\n"
-      "Exit code: 0 whatever the report says, 2 wrong use or a file that cannot be read; of merge that of the campaign.");
+      "Exit code: 0 whatever the report says, 2 wrong use or a file that cannot be read; of merge that of the "
+      "campaign.");
   command->require_subcommand(1);
   add_report_summary(*command, action);
   add_report_junit(*command, action);

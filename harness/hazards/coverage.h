@@ -23,8 +23,6 @@ class HazardCoverage {
 
   /// Adds one case.
   void add(const std::string& op_type, const std::string& types, const HazardCounts& counts);
-  /// Adds several cases.
-  void add(const std::string& op_type, const std::string& types, const Tallies& tallies);
 
   /// Adds several cases.
   void add(const std::string& op_type, const std::string& types, const Tallies& tallies);

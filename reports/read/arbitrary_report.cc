@@ -178,6 +178,19 @@ Finding finding() {
   return result;
 }
 
+CampaignState campaign() {
+  CampaignState result;
+  result.block_cases = 1 + count();
+  result.blocks = some(3, [] {
+    const std::uint64_t first = count();
+    return CampaignState::Range{first, first + 1 + count()};
+  });
+  result.parts = some(2, [] { return CampaignState::Part{count(), count()}; });
+  result.runs = some(2, [] { return CampaignRun{text(), text(), seconds(), 3, text(), count(), text()}; });
+  result.progress = some(3, [] { return CampaignProgress{seconds(), count(), count(), count()}; });
+  return result;
+}
+
 }  // namespace
 
 Report arbitrary_report() {
@@ -192,6 +205,7 @@ Report arbitrary_report() {
   report.backends = some(2, backend);
   report.findings = some(3, finding);
   report.times = {seconds(), seconds(), seconds(), seconds(), seconds(), seconds(), seconds()};
+  if (coin()) report.campaign = campaign();
   return report;
 }
 

@@ -33,14 +33,16 @@ bool read_members(ReportFields& fields, const Json& json, Report& report) {
   bool conforms = false;
   if (!fields.object(json, "",
                      {"format", "version", "conforms", "environment", "command", "seed", "profile", "overflow",
-                      "suites", "hazards", "backends", "findings", "seconds"}) ||
+                      "suites", "hazards", "backends", "findings", "seconds"},
+                     {"campaign"}) ||
       !fields.read(json["conforms"], "conforms", conforms) ||
       !fields.read(json["environment"], "environment", report.environment) ||
       !fields.plain_list(json, "", "command", report.command) || !fields.read(json["seed"], "seed", report.seed) ||
       !fields.read(json["profile"], "profile", report.profile) ||
       !fields.read(json["overflow"], "overflow", report.overflow) || !fields.list(json, "", "suites", report.suites) ||
       !fields.read(json["hazards"], "hazards", report.hazards) || !fields.list(json, "", "backends", report.backends) ||
-      !fields.list(json, "", "findings", report.findings) || !fields.read(json["seconds"], "seconds", report.times)) {
+      !fields.list(json, "", "findings", report.findings) || !fields.read(json["seconds"], "seconds", report.times) ||
+      !fields.maybe(json, "", "campaign", report.campaign)) {
     return false;
   }
   if (conforms == report.conforms()) return true;

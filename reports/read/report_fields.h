@@ -21,6 +21,7 @@ class ReportFields : public JsonFields {
   bool read(const Json& value, const std::string& where, HazardCoverage& out);
   bool read(const Json& value, const std::string& where, BackendResult& out);
   bool read(const Json& value, const std::string& where, Finding& out);
+  bool read(const Json& value, const std::string& where, CampaignState& out);
 
   /// A list whose elements one of the functions above reads.
   template <typename T>
@@ -31,11 +32,21 @@ class ReportFields : public JsonFields {
     return read_list(object.at(key), json_path(where, key), kMostEntries, out);
   }
 
+  /// A member that may be absent, of a type that is optional in the report.
+  template <typename T>
+  bool maybe(const Json& object, const std::string& where, const std::string& key, std::optional<T>& out) {
+    return !object.contains(key) || member(object, where, key, out.emplace());
+  }
+
  private:
   static constexpr std::size_t kMostEntries = std::size_t{1} << 20;
   using Counts = std::map<std::string, std::uint64_t>;
 
   bool read(const Json& value, const std::string& where, CombinationCoverage& out);
+  bool read(const Json& value, const std::string& where, CampaignState::Range& out);
+  bool read(const Json& value, const std::string& where, CampaignState::Part& out);
+  bool read(const Json& value, const std::string& where, CampaignRun& out);
+  bool read(const Json& value, const std::string& where, CampaignProgress& out);
   bool read(const Json& value, const std::string& where, OperatorResult& out);
   bool read(const Json& value, const std::string& where, RelationResult& out);
   bool read(const Json& value, const std::string& where, WorstElement& out);
@@ -63,11 +74,6 @@ class ReportFields : public JsonFields {
   /// A sum that stands beside its parts.
   bool sum(const Json& object, const std::string& where, const std::string& key, std::uint64_t expected);
 
-  /// A member that may be absent, of a type that is optional in the report.
-  template <typename T>
-  bool maybe(const Json& object, const std::string& where, const std::string& key, std::optional<T>& out) {
-    return !object.contains(key) || member(object, where, key, out.emplace());
-  }
   template <typename T>
   bool member(const Json& object, const std::string& where, const std::string& key, T& out) {
     return read(object.at(key), json_path(where, key), out);
