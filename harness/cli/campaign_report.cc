@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "harness/cli/report_output.h"
 #include "harness/run/environment.h"
+#include "harness/run/picture.h"
 
 namespace qconform::cli {
 namespace {
@@ -40,6 +42,8 @@ Report campaign_report(const campaign::Identity& identity, const campaign::Tally
                        std::vector<std::unique_ptr<Backend>>& backends, const campaign::ConclusionOptions& options) {
   Report report = new_campaign_report(identity);
   campaign::conclude(tally, backends, options, report);
+  // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
+  add_pictures(report, backends, options.policy, {.seconds = std::numeric_limits<double>::infinity()});
   report.times.total = 0;  // of the campaign, not of its jobs
   for (const CampaignRun& run : state.runs) report.times.total += run.seconds;
   report.campaign = std::move(state);

@@ -39,8 +39,8 @@ int run_command(int argc, char** argv) {
   add_identify(app, action);
   add_export(app, action);
   add_capture(app, action);
-  add_bench(app, action);
   add_report(app, action);
+  add_bench(app, action);
   add_gate(app, action);
   add_list(app, action);
   add_worker(app, action);

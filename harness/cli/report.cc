@@ -11,6 +11,7 @@ void add_report(CLI::App& app, Action& action) {
       "campaign.");
   command->require_subcommand(1);
   add_report_summary(*command, action);
+  add_report_html(*command, action);
   add_report_junit(*command, action);
   add_report_markdown(*command, action);
   add_report_merge(*command, action);

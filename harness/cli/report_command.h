@@ -10,6 +10,7 @@
 namespace qconform::cli {
 
 void add_report_summary(CLI::App& app, Action& action);
+void add_report_html(CLI::App& app, Action& action);
 void add_report_junit(CLI::App& app, Action& action);
 void add_report_markdown(CLI::App& app, Action& action);
 void add_report_merge(CLI::App& app, Action& action);

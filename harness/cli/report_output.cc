@@ -3,26 +3,35 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/core/file.h"
 #include "harness/run/environment.h"
 #include "harness/run/finding_files.h"
+#include "reports/render/html.h"
 #include "reports/render/json_report.h"
 #include "reports/render/terminal.h"
+#include "reports/render/viewer.h"
 
 namespace qconform::cli {
 
-Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report) {
+Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report) {
   const std::filesystem::path folder(out);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
   if (auto written = write_findings(folder, policy, report); !written) return tl::unexpected(written.error());
-  const std::filesystem::path file = folder / "report.json";
-  if (auto written = write_file(file, report::to_json(report)); !written) return tl::unexpected(written.error());
-  return file;
+  WrittenReport files{folder / "report.json"};
+  const std::string json = report::to_json(report);
+  if (auto written = write_file(files.json, json); !written) return tl::unexpected(written.error());
+  if (report::viewer() == nullptr) return files;
+  const auto page = report::to_html(json, "");
+  if (!page) return tl::unexpected(page.error());
+  files.page = folder / "report.html";
+  if (auto written = write_file(*files.page, *page); !written) return tl::unexpected(written.error());
+  return files;
 }
 
 Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command) {
@@ -41,12 +50,13 @@ void print_headline(const Report& report, bool json) {
 }
 
 Result<int> deliver(const std::string& out, const Policy& policy, bool json, Report& report) {
-  const auto file = write_report(out, policy, report);
-  if (!file) return tl::unexpected(file.error());
+  const auto files = write_report(out, policy, report);
+  if (!files) return tl::unexpected(files.error());
   if (json) {
     fmt::print("{}", report::to_json(report));
   } else {
-    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), file->string());
+    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), files->json.string());
+    if (files->page) fmt::print("page   {}\n", files->page->string());
   }
   return report.conforms() ? kConforms : kDoesNotConform;
 }

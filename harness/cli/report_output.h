@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,16 @@ namespace qconform::cli {
 /// Prints the first line, before anything random starts. With `json`, to stderr: stdout is for data.
 void print_headline(const Report& report, bool json);
 
-/// Writes the findings and report.json to the folder `out`, which it makes; the path of the latter.
-[[nodiscard]] Result<std::filesystem::path> write_report(const std::string& out, const Policy& policy, Report& report);
+struct WrittenReport {
+  std::filesystem::path json;
+  std::optional<std::filesystem::path> page{};  ///< where this build has one
+};
 
-/// Writes the findings and report.json to the folder `out` and prints the summary, or the report as
-/// JSON. Returns the exit code.
+/// Writes the findings, report.json and report.html to the folder `out`, which it makes.
+[[nodiscard]] Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report);
+
+/// Writes the findings and report.json to the folder `out`, with report.html if this build has the page, and prints the
+/// summary, or the report as JSON. Returns the exit code.
 [[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, bool json, Report& report);
 
 }  // namespace qconform::cli

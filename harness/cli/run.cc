@@ -9,6 +9,7 @@
 #include "harness/cli/waivers.h"
 #include "harness/diagnose/campaign_diagnosis.h"
 #include "harness/run/campaign.h"
+#include "harness/run/picture.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/shrink/findings.h"
 #include "harness/source/select.h"
@@ -85,7 +86,8 @@ Result<int> run(RunOptions options) {
                                    .stop = {},
                                    .waivers = *waivers ? &**waivers : nullptr,
                                    .draft = &draft,
-                                   .diagnoser = options.explain ? &diagnosis : nullptr};
+                                   .diagnoser = options.explain ? &diagnosis : nullptr,
+                                   .results = RowsKept::all};
     auto ran = run_campaign(suites->judged, *backends, campaign, report);
     if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
     if (!ran) return tl::unexpected(ran.error());
@@ -93,6 +95,7 @@ Result<int> run(RunOptions options) {
   if (is_default) leave_to_kernels(report);
   if (auto written = write_draft(options.waivers, draft); !written) return tl::unexpected(written.error());
   if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
+  add_pictures(report, *backends, *policy);
   return deliver(options.out, *policy, options.json, report);
 }
 

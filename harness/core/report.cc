@@ -54,6 +54,12 @@ void BackendResult::note_worst(const std::string& case_id, const ElementReport& 
   if (worst.size() > kWorstElements) worst.pop_back();
 }
 
+bool TellingCase::tells_more_than(const TellingCase& other) const {
+  const std::uint64_t both = std::min(right_elements, wrong_elements);
+  const std::uint64_t others = std::min(other.right_elements, other.wrong_elements);
+  return both != others ? both > others : wrong_elements > other.wrong_elements;
+}
+
 bool Report::conforms() const {
   return !backends.empty() && std::all_of(backends.begin(), backends.end(),
                                           [](const BackendResult& b) { return !b.decides || b.conforms(); });

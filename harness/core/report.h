@@ -10,7 +10,9 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
+#include "harness/core/case_results.h"
 #include "harness/core/combination_coverage.h"
+#include "harness/core/picture.h"
 #include "harness/core/verdict.h"
 #include "harness/hazards/coverage.h"
 
@@ -35,7 +37,8 @@ struct OperatorResult {
   VerdictCounts waived{};  ///< those among them that a waiver covers
   std::uint64_t elements = 0;
   std::uint64_t wrong_elements = 0;
-  TierTally tiers;  ///< QLinearConv only
+  TierTally tiers;    ///< QLinearConv only
+  ErrorTally errors;  ///< of the wrong elements
   std::map<std::string, std::uint64_t> unsupported_reasons;
   std::map<std::string, std::uint64_t> mistrusted_reasons;
 
@@ -90,9 +93,10 @@ struct Shrinking {
   std::uint64_t runs = 0;   ///< of the backend
   std::uint64_t steps = 0;  ///< reductions taken; with 0 the case is the one that was met
   double seconds = 0;
-  Case original;                 ///< as it was met, where steps > 0; read from a report, it has only its id
-  std::string original_summary;  ///< one line, set where the report was read
-  std::string original_file;     ///< where that was written, relative to the report; may be empty
+  Case original;                     ///< as it was met, where steps > 0; read from a report, it has only its id
+  std::string original_summary;      ///< one line, set where the report was read
+  std::string original_file;         ///< where that was written, relative to the report; may be empty
+  std::optional<Picture> picture{};  ///< of the original's output
 };
 
 /// The waiver that covers a finding (harness/run/waivers.h).
@@ -128,6 +132,18 @@ struct Diagnosis {
   std::uint64_t passing_inside = 0;      ///< passing cases that have these features all the same
 };
 
+/// A failing case that shows the pattern of a failure better than the smallest one.
+struct TellingCase {
+  Case test_case;
+  std::uint64_t right_elements = 0;  ///< of its output
+  std::uint64_t wrong_elements = 0;
+  std::string file;                ///< where it was written, relative to the report; may be empty
+  std::optional<Picture> picture;  ///< of its output
+
+  /// More elements on both sides of where the failure begins; then, more wrong ones.
+  [[nodiscard]] bool tells_more_than(const TellingCase& other) const;
+};
+
 /// A failure with what is needed to see it again.
 struct Finding {
   std::string id;  ///< "F1"
@@ -144,12 +160,14 @@ struct Finding {
   std::optional<WaivedBy> waiver;
   std::optional<Diagnosis> diagnosis;
   std::optional<Shrinking> shrinking;
-  std::vector<Case> related;  ///< of an inconsistency: the cases whose answers contradict the example's
-  std::string case_file;      ///< where the example was written, relative to the report; may be empty
-  std::string model_file;     ///< likewise, as an ONNX model of one node
-  std::string test_folder;    ///< likewise, as a backend-test folder
-  std::string related_file;   ///< likewise for the related cases
-  std::string replay;         ///< command line
+  std::optional<Picture> picture;      ///< of the example's output, where values are wrong (harness/run/picture.h)
+  std::optional<TellingCase> telling;  ///< of its cases of moderate size, the first with the clearest pattern
+  std::vector<Case> related;           ///< of an inconsistency: the cases whose answers contradict the example's
+  std::string case_file;               ///< where the example was written, relative to the report; may be empty
+  std::string model_file;              ///< likewise, as an ONNX model of one node
+  std::string test_folder;             ///< likewise, as a backend-test folder
+  std::string related_file;            ///< likewise for the related cases
+  std::string replay;                  ///< command line
 };
 
 struct SuiteResult {
@@ -222,6 +240,7 @@ struct Report {
   HazardCoverage hazards;  ///< of every case that has a right answer
   std::vector<BackendResult> backends;
   std::vector<Finding> findings;
+  std::optional<CaseResults> results;  ///< where they were asked for
   StageTimes times;
   std::optional<CampaignState> campaign;  ///< of `qconform fuzz`
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "harness/core/verdict_named.h"
@@ -47,6 +48,29 @@ void TierTally::add(const TierTally& other) {
   for (std::size_t i = 0; i < by_tier.size(); ++i) by_tier[i] += other.by_tier[i];
   none += other.none;
   common &= other.common;
+}
+
+std::uint64_t ErrorTally::elements() const {
+  return std::accumulate(high.begin(), high.end(), std::accumulate(low.begin(), low.end(), incomparable));
+}
+
+void ErrorTally::add(double error) {
+  if (!std::isfinite(error)) {
+    ++incomparable;
+    return;
+  }
+  const double distance = std::fabs(error);
+  std::size_t bin = 0;
+  for (double limit = 0.5; distance > limit && bin + 1 < kBins; limit *= 2) ++bin;
+  ++(error < 0 ? low : high)[bin];
+}
+
+void ErrorTally::add(const ErrorTally& other) {
+  for (std::size_t i = 0; i < kBins; ++i) {
+    low[i] += other.low[i];
+    high[i] += other.high[i];
+  }
+  incomparable += other.incomparable;
 }
 
 }  // namespace qconform

@@ -54,7 +54,22 @@ struct TierTally {
   void add(const TierTally& other);
 };
 
-/// One wrong element, for the reader.
+/// Wrong elements by how far they are from the reference's value. Bin 0 holds distances up to 1/2 (0 where
+/// only bits differ), bin i those above 2^(i-2) and up to 2^(i-1); the last one also all that are larger.
+struct ErrorTally {
+  static constexpr std::size_t kBins = 34;
+
+  std::array<std::uint64_t, kBins> low{};   ///< too low
+  std::array<std::uint64_t, kBins> high{};  ///< too high, or of no distance
+  std::uint64_t incomparable = 0;           ///< infinite, or NaN
+
+  [[nodiscard]] std::uint64_t elements() const;
+  /// `error`: got - right.
+  void add(double error);
+  void add(const ErrorTally& other);
+};
+
+/// One element, for the reader.
 struct ElementReport {
   std::vector<std::int64_t> index;  ///< into the output, one value per dimension
   std::string got;
@@ -72,6 +87,7 @@ struct Verdict {
   std::uint64_t elements = 0;  ///< judged
   std::uint64_t wrong_elements = 0;
   TierTally tiers;                     ///< of QLinearConv; empty for other operators
+  ErrorTally errors;                   ///< of the wrong elements
   std::optional<ElementReport> worst;  ///< the wrong element farthest from the admissible set
 };
 

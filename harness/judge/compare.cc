@@ -12,9 +12,8 @@ std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
   return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
 }
 
-double distance(const Tensor& got, const Tensor& right, std::int64_t index) {
-  const double difference = std::fabs(number_at(got, index) - number_at(right, index));
-  return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+double distance(double error) {
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : std::fabs(error);
 }
 
 // Tells right from wrong where the element is not the exact one.
@@ -26,6 +25,14 @@ bool examine(const Lowered& lowered, const Tensor& got, std::int64_t index, cons
 
 }  // namespace
 
+bool is_right(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
+              const Policy& policy, std::int64_t index, TierTally& tiers) {
+  const bool is_exact = raw(got, index) == raw(exact, index);
+  const bool is_pinned = pinned == nullptr || raw(*pinned, index) == raw(got, index);
+  const bool right = is_exact ? is_pinned : examine(lowered, got, index, policy, tiers);
+  return policy.pinned && pinned != nullptr ? is_pinned : right;
+}
+
 Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
                    const Policy& policy) {
   Comparison result;
@@ -35,14 +42,12 @@ Comparison compare(const Lowered& lowered, const Tensor& got, const Tensor& exac
     as_exact = static_cast<std::uint64_t>(elements);
   } else {
     for (std::int64_t i = 0; i < elements; ++i) {
-      const bool is_exact = raw(got, i) == raw(exact, i);
-      if (is_exact) ++as_exact;
-      const bool is_pinned = pinned == nullptr || raw(*pinned, i) == raw(got, i);
-      bool right = is_exact ? is_pinned : examine(lowered, got, i, policy, result.tiers);
-      if (policy.pinned && pinned != nullptr) right = is_pinned;
-      if (right) continue;
+      if (raw(got, i) == raw(exact, i)) ++as_exact;
+      if (is_right(lowered, got, exact, pinned, policy, i, result.tiers)) continue;
       ++result.wrong;
-      const double off = distance(got, pinned == nullptr ? exact : *pinned, i);
+      const double error = number_at(got, i) - number_at(pinned == nullptr ? exact : *pinned, i);
+      result.errors.add(error);
+      const double off = distance(error);
       if (result.worst >= 0 && off <= result.worst_distance) continue;
       result.worst = i;
       result.worst_distance = off;

@@ -29,9 +29,12 @@ Verdict failure(VerdictKind kind, std::string detail, std::string rule = {}) {
   return verdict;
 }
 
+const Tensor* pinned_of(const Expected& expected) {
+  return expected.pinned ? &*expected.pinned : nullptr;
+}
+
 Comparison compare_with(const Expected& expected, const Tensor& got) {
-  const Tensor* pinned = expected.pinned ? &*expected.pinned : nullptr;
-  return compare(*expected.classification.lowered, got, *expected.output, pinned, expected.policy);
+  return compare(*expected.classification.lowered, got, *expected.output, pinned_of(expected), expected.policy);
 }
 
 Verdict judge_values(const Expected& expected, const Tensor& got) {
@@ -45,17 +48,15 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
     verdict.detail = expected.doubt;
     return verdict;
   }
-  const Lowered& lowered = *expected.classification.lowered;
-  const bool is_from_file = expected.policy.pinned != nullptr;
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
-  verdict.worst =
-      ElementReport{.index = index_of(comparison.worst, got.shape),
-                    .got = element_text(got, comparison.worst),
-                    .admissible = is_from_file ? "{" + element_text(*expected.pinned, comparison.worst) + "}"
-                                               : lowered.admissible_text(comparison.worst, expected.policy),
-                    .exact = lowered.exact_value(comparison.worst),
-                    .distance = comparison.worst_distance};
+  verdict.errors = comparison.errors;
+  ElementView worst = view(expected, got, comparison.worst);
+  verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
+                                .got = std::move(worst.got),
+                                .admissible = std::move(worst.admissible),
+                                .exact = std::move(worst.exact),
+                                .distance = comparison.worst_distance};
   verdict.detail = fmt::format("{} of {} elements wrong", comparison.wrong, verdict.elements);
   return verdict;
 }
@@ -207,6 +208,19 @@ void assess(const Case& test_case, Expected& expected) {
   }
   expected.expectation_disputed =
       test_case.expectation != Expectation::unstated && test_case.expectation != classification.expectation();
+}
+
+ElementView view(const Expected& expected, const Tensor& got, std::int64_t index) {
+  const Lowered& lowered = *expected.classification.lowered;
+  const Tensor* pinned = pinned_of(expected);
+  const std::string right = element_text(pinned == nullptr ? *expected.output : *pinned, index);
+  TierTally tiers;
+  const bool is_from_file = expected.policy.pinned != nullptr;
+  return {.right = is_right(lowered, got, *expected.output, pinned, expected.policy, index, tiers),
+          .got = element_text(got, index),
+          .expected = right,
+          .exact = lowered.exact_value(index),
+          .admissible = is_from_file ? "{" + right + "}" : lowered.admissible_text(index, expected.policy)};
 }
 
 Verdict judge(const Expected& expected, const Outcome& outcome) {

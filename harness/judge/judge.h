@@ -41,6 +41,16 @@ struct Expected {
 /// What can be said of the case before any backend has run it.
 void assess(const Case& test_case, Expected& expected);
 
+/// One element of an output of the right type and shape, for the reader. `expected` has an output.
+struct ElementView {
+  bool right = false;
+  std::string got;
+  std::string expected;    ///< the reference's value, or the pinned one
+  std::string exact;       ///< before rounding; may be empty
+  std::string admissible;  ///< "{214}"
+};
+[[nodiscard]] ElementView view(const Expected& expected, const Tensor& got, std::int64_t index);
+
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
 

@@ -48,6 +48,30 @@ TEST(Judge, NamesTheElementFarthestFromRight) {
   EXPECT_EQ(verdict.worst->index, (std::vector<std::int64_t>{0, 0, 0, 2}));
 }
 
+TEST(Judge, CountsErrorsByDirectionAndSize) {
+  const Case test_case = QLinearConvBuilder().x(make::uint8({1, 1, 1, 4}, {5, 6, 7, 8})).build();
+  const Verdict verdict = judge_output(test_case, make::uint8({1, 1, 1, 4}, {4, 6, 10, 12}));
+  EXPECT_EQ(verdict.errors.elements(), 3U);
+  EXPECT_EQ(verdict.errors.low[1], 1U) << "1 too low";
+  EXPECT_EQ(verdict.errors.high[3], 2U) << "3 and 4 too high";
+}
+
+TEST(ErrorTally, HasABinForEveryError) {
+  ErrorTally tally;
+  for (const double error : {0.0, 0.5, -0.5, 1.0, -2.0, 0x1p31, 0x1p60, -0x1p60}) tally.add(error);
+  tally.add(std::numeric_limits<double>::infinity());
+  tally.add(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(tally.elements(), 10U);
+  EXPECT_EQ(tally.high[0], 2U);
+  EXPECT_EQ(tally.low[0], 1U);
+  EXPECT_EQ(tally.high[1], 1U);
+  EXPECT_EQ(tally.low[2], 1U);
+  EXPECT_EQ(tally.high[32], 1U);
+  EXPECT_EQ(tally.high[33], 1U);
+  EXPECT_EQ(tally.low[33], 1U);
+  EXPECT_EQ(tally.incomparable, 2U);
+}
+
 TEST(Judge, AsksForShapeAndType) {
   EXPECT_EQ(judge_output(plain(), make::uint8({1, 1, 1}, {5})).kind, VerdictKind::bad_shape);
   const Verdict verdict = judge_output(plain(), make::int8({1, 1, 1, 1}, {5}));

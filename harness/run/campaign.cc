@@ -42,6 +42,7 @@ class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
       : backends_(backends), options_(options), report_(report), started_(backends.size()) {
+    if (options.results) table_.emplace(*options.results);
     for (const auto& backend : backends_) {
       report_.backends.push_back({.info = backend->info()});
       if (const Worker* worker = backend->worker()) depth_ = std::max(depth_, worker->depth());
@@ -71,6 +72,7 @@ class Campaign {
 
   void finish() {
     report_.findings = findings_.take();
+    if (table_) report_.results = table_->take();
     if (options_.diagnoser == nullptr) return;
     for (Finding& finding : report_.findings) {
       const auto backend = std::find_if(backends_.begin(), backends_.end(), [&](const auto& candidate) {
@@ -120,7 +122,10 @@ class Campaign {
     count(test_case, expected, suite_);
     if (expected.output) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
     stopwatch_.lap(report_.times.survey);
-    for (std::size_t i = 0; i < backends_.size(); ++i) run_backend(i, test_case, expected);
+    std::vector<CaseResult::OfBackend> results;
+    results.reserve(backends_.size());
+    for (std::size_t i = 0; i < backends_.size(); ++i) results.push_back(run_backend(i, test_case, expected));
+    if (table_) table_->add(suite_.name, test_case, std::move(results));
     pending_bytes_ -= bytes;
     pending_.pop_front();
     start_workers();
@@ -128,7 +133,7 @@ class Campaign {
     if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_});
   }
 
-  void run_backend(std::size_t number, const Case& test_case, const Expected& expected) {
+  CaseResult::OfBackend run_backend(std::size_t number, const Case& test_case, const Expected& expected) {
     BackendResult& result = report_.backends[number];
     Worker* worker = backends_[number]->worker();
     stopwatch_.lap(report_.times.judge);
@@ -144,8 +149,13 @@ class Campaign {
     }
     record(test_case, verdict, result);
     stopwatch_.lap(report_.times.judge);
-    conclude(number, test_case, expected, outcome, verdict);
+    std::string finding = conclude(number, test_case, expected, outcome, verdict);
     stopwatch_.lap(report_.times.diagnose);
+    const bool has_tier = verdict.tiers.elements() > 0;
+    return {.verdict = verdict.kind,
+            .tier = has_tier ? verdict.tiers.common.strictest() : std::nullopt,
+            .wrong_elements = verdict.wrong_elements,
+            .finding = std::move(finding)};
   }
 
   // What a closer look makes of an output that is not right: it may not have been written, or not be the same
@@ -187,38 +197,40 @@ class Campaign {
     counts.elements += verdict.elements;
     counts.wrong_elements += verdict.wrong_elements;
     counts.tiers.add(verdict.tiers);
+    counts.errors.add(verdict.errors);
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
     if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
   }
 
-  // What a verdict adds to the findings, or to what is known of the cases that pass.
-  void conclude(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
-                const Verdict& verdict) {
+  // What a verdict adds to the findings, or to what is known of the cases that pass. Returns the finding's id.
+  std::string conclude(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
+                       const Verdict& verdict) {
     Diagnoser* diagnoser = options_.diagnoser;
     if (is_failure(verdict.kind)) {
-      record_failure(backend, test_case, expected, outcome, verdict);
-    } else if (diagnoser != nullptr && verdict.kind != VerdictKind::unsupported) {
+      return record_failure(backend, test_case, expected, outcome, verdict);
+    }
+    if (diagnoser != nullptr && verdict.kind != VerdictKind::unsupported) {
       diagnoser->passed(backend, test_case, expected);
     }
+    return {};
   }
 
-  void record_failure(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
-                      const Verdict& verdict) {
+  std::string record_failure(std::size_t backend, const Case& test_case, const Expected& expected,
+                             const Outcome& outcome, const Verdict& verdict) {
     BackendResult& result = report_.backends[backend];
     const Waiver* waiver = options_.waivers == nullptr
                                ? nullptr
                                : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
     if (waiver != nullptr) {
-      findings_.add(result.info.name, test_case, verdict, {}, waiver);
       ++result.operators[test_case.op_type].waived[static_cast<std::size_t>(verdict.kind)];
-      return;
+      return findings_.add(result.info.name, test_case, verdict, {}, waiver);
     }
     ++failures_;
     if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
     std::string signature =
         options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
-    findings_.add(result.info.name, test_case, verdict, {}, nullptr, std::move(signature));
+    return findings_.add(result.info.name, test_case, verdict, {}, nullptr, std::move(signature));
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;
@@ -232,6 +244,7 @@ class Campaign {
   Stopwatch stopwatch_;
   GuardedOutput output_;
   Findings findings_;
+  std::optional<CaseTable> table_;
   std::uint64_t failures_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "harness/core/case_source.h"
 #include "harness/core/profile.h"
 #include "harness/core/report.h"
+#include "harness/run/case_table.h"
 #include "harness/run/diagnoser.h"
 #include "harness/run/waivers.h"
 
@@ -30,6 +31,7 @@ struct CampaignOptions {
   const Waivers* waivers = nullptr;                    ///< what may fail; null: nothing
   WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
+  std::optional<RowsKept> results = {};                ///< which single cases the report lists; absent: none
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of

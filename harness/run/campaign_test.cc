@@ -102,6 +102,16 @@ TEST(Campaign, CatchesOneByteBeforeTheOutput) {
   EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte before the output");
 }
 
+TEST(Campaign, KeepsTheCaseWithTheClearestPattern) {
+  const Report report = run_random({"pad-raw-zero"}, 400);
+  for (const Finding& finding : report.findings) {
+    ASSERT_TRUE(finding.telling.has_value());
+    EXPECT_GT(finding.telling->right_elements, 4U);
+    EXPECT_GT(finding.telling->wrong_elements, 4U);
+    EXPECT_LE(finding.telling->right_elements + finding.telling->wrong_elements, 4096U);
+  }
+}
+
 TEST(Campaign, KeepsTheSmallestCaseOfAFinding) {
   const Report report = run_random({"past-end"}, 200);
   ASSERT_EQ(report.findings.size(), 1U);

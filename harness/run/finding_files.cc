@@ -40,6 +40,10 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
     finding.shrinking->original_file = finding.id + ".original.json";
     if (auto written = write(finding.shrinking->original, finding.shrinking->original_file); !written) return written;
   }
+  if (finding.telling) {
+    finding.telling->file = finding.id + ".telling.json";
+    if (auto written = write(finding.telling->test_case, finding.telling->file); !written) return written;
+  }
   return write_file(folder / finding.test_folder / "replay.txt", replay_note(finding));
 }
 

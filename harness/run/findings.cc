@@ -12,6 +12,19 @@ std::size_t size_of(const Case& test_case) {
   return bytes;
 }
 
+// Of what a picture shows whole.
+constexpr std::uint64_t kMostElements = 4096;
+constexpr std::size_t kMostInputBytes = std::size_t{64} << 10;
+
+void note_telling(const Case& test_case, const Verdict& verdict, std::optional<TellingCase>& telling) {
+  if (verdict.kind != VerdictKind::wrong || verdict.elements > kMostElements) return;
+  if (verdict.elements < 2 || size_of(test_case) > kMostInputBytes) return;
+  TellingCase candidate{{}, verdict.elements - verdict.wrong_elements, verdict.wrong_elements, {}, {}};
+  if (telling && !candidate.tells_more_than(*telling)) return;
+  candidate.test_case = test_case;
+  telling = std::move(candidate);
+}
+
 // What a finding is about: an operator; of a real model, the node, so that every layer is told by itself.
 std::string subject_of(const Case& test_case) {
   const auto& tags = test_case.tags;
@@ -21,8 +34,8 @@ std::string subject_of(const Case& test_case) {
 
 }  // namespace
 
-void Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-                   const std::vector<Case>& related, const Waiver* waiver, std::string signature) {
+std::string Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
+                          const std::vector<Case>& related, const Waiver* waiver, std::string signature) {
   if (signature.empty()) {
     signature = std::string(name_of(verdict.kind)) + (verdict.rule.empty() ? "" : ":" + verdict.rule);
   }
@@ -39,11 +52,13 @@ void Findings::add(const std::string& backend, const Case& test_case, const Verd
   }
   Finding& finding = findings_[at->second];
   finding.cases += is_new ? 0 : 1;
-  if (!is_new && size_of(test_case) >= size_of(finding.example)) return;
+  note_telling(test_case, verdict, finding.telling);
+  if (!is_new && size_of(test_case) >= size_of(finding.example)) return finding.id;
   finding.kind = verdict.kind;
   finding.verdict = verdict;
   finding.example = test_case;
   finding.related = related;
+  return finding.id;
 }
 
 std::vector<Finding> Findings::take() {

@@ -15,10 +15,11 @@ namespace qconform {
 /// smallest case of each group.
 class Findings {
  public:
-  /// `related`: the cases whose answers contradict this one's, where the verdict is that. `waiver`: the
-  /// one that covers the failure, or null. Without a signature, that is the verdict's kind and rule.
-  void add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-           const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
+  /// Returns the id of the finding that the failure counts to. `related`: the cases whose answers contradict this
+  /// one's, where the verdict is that. `waiver`: the one that covers the failure, or null. Without a signature, that is
+  /// the verdict's kind and rule.
+  std::string add(const std::string& backend, const Case& test_case, const Verdict& verdict,
+                  const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
   /// In the order in which they were first met, numbered "F1", "F2", ...
   [[nodiscard]] std::vector<Finding> take();
 

@@ -79,7 +79,8 @@ bool ReportFields::read(const Json& value, const std::string& where, TierTally& 
 bool ReportFields::read(const Json& value, const std::string& where, OperatorResult& out) {
   if (!object(value, where,
               {"cases", "verdicts", "waived", "elements", "wrong_elements", "tiers", "unsupported_reasons",
-               "mistrusted_reasons"}) ||
+               "mistrusted_reasons"},
+              {"errors"}) ||
       !member(value, where, "verdicts", out.verdicts) || !sum(value, where, "cases", out.cases()) ||
       !member(value, where, "waived", out.waived) || !member(value, where, "elements", out.elements) ||
       !member(value, where, "wrong_elements", out.wrong_elements) || !member(value, where, "tiers", out.tiers) ||

@@ -35,7 +35,7 @@ bool ReportFields::read(const Json& value, const std::string& where, Diagnosis& 
 }
 
 bool ReportFields::original(const Json& value, const std::string& where, Shrinking& out) {
-  return object(value, where, {"id", "summary", "file"}) && member(value, where, "id", out.original.id) &&
+  return object(value, where, {"id", "summary", "file"}, {"picture"}) && member(value, where, "id", out.original.id) &&
          member(value, where, "summary", out.original_summary) && member(value, where, "file", out.original_file);
 }
 
@@ -73,7 +73,7 @@ bool ReportFields::read(const Json& value, const std::string& where, Finding& ou
   return object(value, where,
                 {"id", "backend", "operator", "verdict", "signature", "cases", "detail", "elements", "wrong_elements",
                  "example", "replay"},
-                {"related", "log", "rule", "worst", "waiver", "diagnosis", "shrinking"}) &&
+                {"related", "log", "rule", "worst", "waiver", "diagnosis", "shrinking", "picture", "telling"}) &&
          member(value, where, "id", out.id) && member(value, where, "backend", out.backend) &&
          member(value, where, "operator", out.op_type) && member(value, where, "verdict", out.kind) &&
          member(value, where, "signature", out.signature) && member(value, where, "cases", out.cases) &&

@@ -34,7 +34,7 @@ bool read_members(ReportFields& fields, const Json& json, Report& report) {
   if (!fields.object(json, "",
                      {"format", "version", "conforms", "environment", "command", "seed", "profile", "overflow",
                       "suites", "hazards", "backends", "findings", "seconds"},
-                     {"campaign"}) ||
+                     {"campaign", "results"}) ||
       !fields.read(json["conforms"], "conforms", conforms) ||
       !fields.read(json["environment"], "environment", report.environment) ||
       !fields.plain_list(json, "", "command", report.command) || !fields.read(json["seed"], "seed", report.seed) ||

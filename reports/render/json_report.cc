@@ -4,9 +4,11 @@
 
 #include <limits>
 
+#include "harness/json/json_text.h"
 #include "harness/operators/case_text.h"
 #include "reports/render/environment_json.h"
 #include "reports/render/finding_text.h"
+#include "reports/render/picture_json.h"
 
 namespace qconform::report {
 namespace {
@@ -106,14 +108,16 @@ Json tiers_json(const TierTally& tally) {
 }
 
 Json operator_json(const OperatorResult& result) {
-  return {{"cases", result.cases()},
-          {"verdicts", verdicts_json(result.verdicts)},
-          {"waived", waived_json(result.waived)},
-          {"elements", result.elements},
-          {"wrong_elements", result.wrong_elements},
-          {"tiers", tiers_json(result.tiers)},
-          {"unsupported_reasons", result.unsupported_reasons},
-          {"mistrusted_reasons", result.mistrusted_reasons}};
+  Json json{{"cases", result.cases()},
+            {"verdicts", verdicts_json(result.verdicts)},
+            {"waived", waived_json(result.waived)},
+            {"elements", result.elements},
+            {"wrong_elements", result.wrong_elements},
+            {"tiers", tiers_json(result.tiers)},
+            {"unsupported_reasons", result.unsupported_reasons},
+            {"mistrusted_reasons", result.mistrusted_reasons}};
+  if (result.errors.elements() > 0) json["errors"] = errors_json(result.errors);
+  return json;
 }
 
 // Distances may be infinite, which JSON has no number for.
@@ -165,6 +169,7 @@ Json shrinking_json(const Shrinking& shrinking) {
   if (shrinking.steps > 0) {
     result["original"] = {
         {"id", shrinking.original.id}, {"summary", original_summary(shrinking)}, {"file", shrinking.original_file}};
+    if (shrinking.picture) result["original"]["picture"] = picture_json(*shrinking.picture);
   }
   return result;
 }
@@ -224,6 +229,12 @@ Json finding_json(const Finding& finding) {
   }
   if (finding.diagnosis) result["diagnosis"] = diagnosis_json(*finding.diagnosis);
   if (finding.shrinking) result["shrinking"] = shrinking_json(*finding.shrinking);
+  if (finding.picture) result["picture"] = picture_json(*finding.picture);
+  if (const auto& telling = finding.telling) {
+    result["telling"] = {
+        {"id", telling->test_case.id}, {"summary", summary_of(telling->test_case)}, {"file", telling->file}};
+    if (telling->picture) result["telling"]["picture"] = picture_json(*telling->picture);
+  }
   return result;
 }
 
@@ -285,8 +296,8 @@ std::string to_json(const Report& report) {
               {"diagnose", report.times.diagnose},
               {"total", report.times.total}}}};
   if (report.campaign) json["campaign"] = campaign_json(*report.campaign);
-  // Names that are not UTF-8 (from file names, say) are replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (report.results) json["results"] = results_json(*report.results, report.backends);
+  return print_json(json);
 }
 
 std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,

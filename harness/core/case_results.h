@@ -1,0 +1,36 @@
+// What became of single cases, for a reader who looks for one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/verdict.h"
+
+namespace qconform {
+
+struct CaseResult {
+  struct OfBackend {
+    VerdictKind verdict = VerdictKind::pass;
+    std::optional<reference::Tier> tier;  ///< the strictest that every element meets; of QLinearConv
+    std::uint64_t wrong_elements = 0;
+    std::string finding;  ///< that the case counts to: "F1"; empty where it does not fail
+  };
+
+  std::uint64_t number = 0;  ///< position within the run
+  std::string suite;
+  std::string id;
+  std::string op_type;
+  std::string summary;              ///< shapes and attributes, for the reader
+  std::vector<OfBackend> backends;  ///< in the order of the report's
+};
+
+/// A bounded part of a run's cases, in their order.
+struct CaseResults {
+  std::vector<CaseResult> rows;
+  std::uint64_t cases = 0;    ///< of the run, those of `rows` included
+  std::uint64_t failing = 0;  ///< of these, those that fail on some backend
+};
+
+}  // namespace qconform

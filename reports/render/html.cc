@@ -1,0 +1,73 @@
+#include "reports/render/html.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/render/bench_json.h"
+#include "reports/render/json_report.h"
+#include "reports/render/viewer.h"
+
+namespace qconform::report {
+namespace {
+
+// For a script element: nothing in it may look like the element's end. In JSON "<" stands in texts
+// alone, where it can be escaped; so can the two line ends that JavaScript knows and JSON does not.
+std::string for_script(std::string_view json) {
+  constexpr std::string_view kLineEnds = "\xe2\x80\xa8";  // U+2028; U+2029 ends in a9
+  std::string text;
+  text.reserve(json.size() + json.size() / 64);
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '<') {
+      text += "\\u003c";
+    } else if (json.substr(i, 2) == kLineEnds.substr(0, 2) && i + 2 < json.size() &&
+               (json[i + 2] == '\xa8' || json[i + 2] == '\xa9')) {
+      text += json[i + 2] == '\xa8' ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      text += json[i];
+    }
+  }
+  return text;
+}
+
+// Without the white space between values, which a page has no use for.
+Result<std::string> compact(std::string_view json, std::string_view field, std::string_view format, int version) {
+  const auto fault = [&](const std::string& message) { return fail(std::string(field), message); };
+  const auto value = nlohmann::ordered_json::parse(json, nullptr, false);
+  if (value.is_discarded()) return fault("is not JSON");
+  if (!value.is_object() || value.value("format", nlohmann::ordered_json()) != format) {
+    return fault(fmt::format("expected \"format\": \"{}\"", format));
+  }
+  const auto stated = value.value("version", nlohmann::ordered_json());
+  if (!stated.is_number_integer() || stated < 1 || stated > version) {
+    return fault(fmt::format("version {}: this qconform reads 1 to {}", stated.dump(), version));
+  }
+  return for_script(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void append(std::span<const std::string_view> parts, std::string& text) {
+  for (const std::string_view part : parts) text += part;
+}
+
+}  // namespace
+
+Result<std::string> to_html(std::string_view report_json, std::string_view bench_json) {
+  const Viewer* page = viewer();
+  if (page == nullptr)
+    return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
+  const auto report = compact(report_json, "report", "qconform-report", kJsonVersion);
+  if (!report) return tl::unexpected(report.error());
+  Result<std::string> bench;
+  if (!bench_json.empty()) bench = compact(bench_json, "bench", "qconform-bench", kBenchJsonVersion);
+  if (!bench) return tl::unexpected(bench.error());
+  std::string text;
+  append(page->begin, text);
+  text += *report;
+  append(page->middle, text);
+  text += *bench;
+  append(page->end, text);
+  return text;
+}
+
+}  // namespace qconform::report

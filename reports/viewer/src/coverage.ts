@@ -1,0 +1,108 @@
+// What the cases reached: suites, the parameter space, hazards.
+import { h, number, numberHead, section, table, type Child } from "./dom";
+import type { Coverage, Hazard, Report, Suite } from "./model";
+import { byFrequency, count, counted, percent } from "./text";
+
+function expectations(suite: Suite): string {
+  return byFrequency(suite.expectations).map(([name, cases]) => `${name} ${count(cases)}`).join(", ");
+}
+
+function suites(report: Report): HTMLElement {
+  const rows = report.suites.map((suite) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, suite.name),
+      number(count(suite.cases)),
+      h("td", {}, expectations(suite)),
+      number(count(suite.elements)),
+      number(count(suite.exact_ties)),
+      number(count(suite.near_ties)),
+      number(count(Object.values(suite.skipped).reduce((a, b) => a + b, 0))),
+      h("td", {}, h("code", {}, suite.digest)),
+    ),
+  );
+  const heads = ["Suite", numberHead("Cases"), "Expectation", numberHead("Elements"), numberHead("Exact ties"),
+    numberHead("Near ties"), numberHead("No cases"), "Digest"];
+  return table("Suites", heads, rows);
+}
+
+function coverageRow(suite: string, part: Coverage): HTMLElement {
+  const complete = part.covered === part.feasible;
+  return h(
+    "tr",
+    {},
+    h("td", {}, suite),
+    h("th", { scope: "row" }, part.model),
+    number(count(part.parameters)),
+    number(count(part.classes)),
+    number(count(part.strength)),
+    number(count(part.cases)),
+    number(`${count(part.covered)} of ${count(part.feasible)}`, { class: `number ${complete ? "good" : "bad"}` }),
+    number(percent(part.covered, part.feasible)),
+    number(count(part.infeasible)),
+  );
+}
+
+function parameterSpace(report: Report): Child {
+  const rows = report.suites.flatMap((suite) => suite.coverage.map((part) => coverageRow(suite.name, part)));
+  if (rows.length === 0) return null;
+  const heads = ["Suite", "Model", numberHead("Parameters"), numberHead("Classes"), numberHead("Strength"), numberHead("Cases"),
+    numberHead("Combinations covered"), numberHead("Share"), numberHead("Proved infeasible")];
+  return [h("h3", {}, "Parameter space"), table("Parameter space covered", heads, rows)];
+}
+
+// One column for each operator: how many cases got there, darker the more there are.
+function hazardRow(hazard: Hazard, operators: string[], most: number): HTMLElement {
+  const cells = operators.map((operator) => {
+    const by = hazard.by.filter((entry) => entry.operator === operator);
+    const cases = by.reduce((sum, entry) => sum + entry.cases, 0);
+    const share = cases === 0 ? 0 : 0.08 + (0.32 * Math.log1p(cases)) / Math.log1p(most);
+    const types = by.map((entry) => `${entry.types}: ${count(entry.cases)}`).join("\n");
+    return number(cases === 0 ? "–" : count(cases), { class: "number reach", style: `--reach: ${share.toFixed(2)}`, title: types });
+  });
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, hazard.id),
+    h(hazard.cases > 0 ? "td.good" : "td.bad", {}, hazard.cases > 0 ? "✓ reached" : "✗ not reached"),
+    number(count(hazard.cases)),
+    number(count(hazard.elements)),
+    cells,
+    number(count(new Set(hazard.by.map((entry) => `${entry.operator} ${entry.types}`)).size)),
+  );
+}
+
+function hazards(report: Report): Child {
+  if (report.hazards.length === 0) return null;
+  const reached = report.hazards.filter((hazard) => hazard.cases > 0).length;
+  const operators = [...new Set(report.hazards.flatMap((hazard) => hazard.by.map((entry) => entry.operator)))].sort();
+  const most = Math.max(1, ...report.hazards.map((hazard) => hazard.cases));
+  const heads = ["Hazard", "", numberHead("Cases"), numberHead("Elements"), ...operators.map(numberHead), numberHead("Type mixes")];
+  return [
+    h("h3", {}, `Hazards reached: ${reached} of ${report.hazards.length}`),
+    h("p.note", {}, "Where real kernels go wrong, told by the values of a case. `qconform list hazards` explains each. Columns of operators count cases."),
+    table("Hazards reached, cases by operator", heads, report.hazards.map((hazard) => hazardRow(hazard, operators, most)), "hazards"),
+  ];
+}
+
+function leftAside(report: Report): Child {
+  const skipped = report.suites.flatMap((suite) => byFrequency(suite.skipped).map(([reason, cases]) => [suite.name, reason, cases] as const));
+  const disputed = report.suites.flatMap((suite) => suite.disputed.map((text) => h("li", {}, text)));
+  return [
+    skipped.length > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", {}, `Left aside, not cases: ${counted(skipped.length, "reason")}`),
+        table("Left aside", ["Suite", numberHead("Number"), "Reason"],
+          skipped.map(([suite, reason, cases]) => h("tr", {}, h("td", {}, suite), number(count(cases)), h("td", {}, reason)))),
+      ),
+    disputed.length > 0 &&
+      h("details", {}, h("summary", {}, `${counted(disputed.length, "case")} disputed: recorded output or expectation contradicts the rules`), h("ul", {}, disputed)),
+  ];
+}
+
+export function coverage(report: Report): HTMLElement {
+  return section("coverage", "Coverage", suites(report), parameterSpace(report), hazards(report), leftAside(report));
+}

@@ -1,0 +1,79 @@
+// Elements from code: h("td.number", {title: "..."}, "12").
+
+export type Child = Node | string | number | null | undefined | false | Child[];
+type Attributes = Record<string, string | number | boolean | EventListener | undefined>;
+
+function append(parent: Node, children: Child[]): void {
+  for (const child of children) {
+    if (Array.isArray(child)) append(parent, child);
+    else if (child instanceof Node) parent.appendChild(child);
+    else if (child !== null && child !== undefined && child !== false) {
+      parent.appendChild(document.createTextNode(String(child)));
+    }
+  }
+}
+
+/** `selector` is a tag with classes: "span.bad". Attributes that are functions listen; false leaves one out. */
+export function h(selector: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
+  const [tag = "div", ...classes] = selector.split(".");
+  const element = document.createElement(tag);
+  if (classes.length > 0) element.className = classes.join(" ");
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+export function replace(parent: Element, ...children: Child[]): void {
+  parent.replaceChildren();
+  append(parent, children);
+}
+
+/** A table in a region of its own that scrolls sideways, and that the keyboard reaches where it has to. */
+export function table(caption: string, heads: Child[], rows: HTMLElement[], classes = ""): HTMLElement {
+  const head = heads.map((text) => (text instanceof HTMLTableCellElement ? text : h("th", { scope: "col" }, text)));
+  return h(
+    "div.scroll",
+    { tabindex: 0, role: "region", "aria-label": caption },
+    h(
+      "table",
+      { class: classes },
+      h("caption.unseen", {}, caption),
+      h("thead", {}, h("tr", {}, head)),
+      h("tbody", {}, rows),
+    ),
+  );
+}
+
+export function number(text: string | number, attributes: Attributes = {}): HTMLElement {
+  return h("td.number", attributes, text);
+}
+
+export function numberHead(text: string): HTMLElement {
+  return h("th.number", { scope: "col" }, text);
+}
+
+/** A part of the page that can be jumped to. */
+export function section(id: string, title: string, ...children: Child[]): HTMLElement {
+  return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), children);
+}
+
+/** Closed until asked for; `make` runs at the first opening. */
+export function fold(title: Child, make: () => Child, open = false): HTMLElement {
+  const body = h("div.folded");
+  const details = h("details", {}, h("summary", {}, title), body) as HTMLDetailsElement;
+  let made = false;
+  const fill = () => {
+    if (!details.open || made) return;
+    made = true;
+    replace(body, make());
+  };
+  details.addEventListener("toggle", fill);
+  if (open) {
+    details.open = true;
+    fill();
+  }
+  return details;
+}

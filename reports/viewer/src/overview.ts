@@ -1,0 +1,168 @@
+// The head of the page and the verdicts: each backend on each operator.
+import { commandLine } from "./copy";
+import { h, number, numberHead, section, table, type Child } from "./dom";
+import type { Backend, OperatorResult, Report, Tiers } from "./model";
+import { byFrequency, count, counted, failures, percent, seconds, shellWord, toneOf } from "./text";
+
+export function head(report: Report): HTMLElement {
+  const { environment } = report;
+  const failing = report.backends.filter((backend) => backend.decides && !backend.conforms);
+  const why = report.conforms
+    ? "every backend that decides passed, and failed nothing that is not waived"
+    : failing.length > 0
+      ? failing.map((backend) => backend.name).join(", ")
+      : "no backend computed anything";
+  const facts: [string, Child][] = [
+    ["profile", report.profile],
+    ["seed", String(report.seed)],
+    ["qconform", `${environment.version} (${environment.commit})`],
+    ["started", environment.started.replace("T", " ").replace("Z", " UTC")],
+    ["took", seconds(report.seconds.total ?? 0)],
+    ["cpu", environment.cpu],
+  ];
+  return h(
+    "header",
+    {},
+    h("h1", {}, "qconform report"),
+    h(
+      `p.conclusion.${report.conforms ? "good" : "bad"}`,
+      {},
+      h("strong", {}, report.conforms ? "✓ conforms" : "✗ does not conform"),
+      ` ${why}`,
+    ),
+    h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    commandLine(`qconform ${report.command.map(shellWord).join(" ")}`, "the command of this run"),
+  );
+}
+
+// Shares of the cases, drawn; the numbers stand in the cells beside.
+function bar(result: OperatorResult): HTMLElement {
+  const parts = byFrequency(result.verdicts).map(([kind, cases]) => ({ kind, cases }));
+  const order = { good: 0, aside: 1, bad: 2 };
+  parts.sort((a, b) => order[toneOf(a.kind)] - order[toneOf(b.kind)]);
+  return h(
+    "td",
+    { "aria-hidden": "true" },
+    h(
+      "div.bar",
+      {},
+      parts
+        .filter(({ cases }) => cases > 0)
+        .map(({ kind, cases }) =>
+          h(`span.${toneOf(kind)}`, { style: `flex-grow: ${cases}`, title: `${kind} ${count(cases)}` }),
+        ),
+    ),
+  );
+}
+
+function kinds(result: OperatorResult, tone: "aside" | "bad"): Child {
+  const list = byFrequency(result.verdicts).filter(([kind, cases]) => toneOf(kind) === tone && cases > 0);
+  if (list.length === 0) return "–";
+  return list.map(([kind, cases], position) => {
+    const waived = result.waived[kind] ?? 0;
+    return [position > 0 ? ", " : "", `${kind} ${count(cases)}`, waived > 0 ? ` (${count(waived)} waived)` : ""];
+  });
+}
+
+function tierText(tiers: Tiers | null): Child {
+  if (tiers === null) return "–";
+  const parts = Object.entries(tiers.elements)
+    .filter(([, elements]) => elements > 0)
+    .map(([tier, elements]) => `${tier} ${count(elements)}`);
+  return [h(tiers.reached === null ? "strong.bad" : "strong", {}, tiers.reached ?? "none"), ` (${parts.join(", ")})`];
+}
+
+function row(backend: Backend, name: string, result: OperatorResult, position: number, of: number): HTMLElement {
+  const failed = failures(result.verdicts);
+  const label =
+    position > 0
+      ? null
+      : h(
+          "th.backend",
+          { scope: "rowgroup", rowspan: of },
+          h("span.name", {}, backend.name),
+          h("span.note", {}, `${backend.version} · ${backend.kind} · ${seconds(backend.seconds)}`),
+          h(
+            `span.note.${backend.conforms ? "good" : "bad"}`,
+            {},
+            backend.conforms ? "✓ conforms" : "✗ does not conform",
+            backend.decides ? "" : " (does not decide)",
+          ),
+        );
+  return h(
+    "tr",
+    position === 0 ? { class: "group" } : {},
+    label,
+    h("th.operator", { scope: "row" }, name),
+    number(count(result.cases)),
+    number(count(result.verdicts.pass ?? 0), { class: "number good" }),
+    h(failed > 0 ? "td.bad" : "td", {}, kinds(result, "bad")),
+    h("td.aside", {}, kinds(result, "aside")),
+    bar(result),
+    h("td", {}, tierText(result.tiers)),
+    number(result.wrong_elements === 0 ? "0" : count(result.wrong_elements), {
+      title: `${percent(result.wrong_elements, result.elements)} of ${count(result.elements)} judged`,
+    }),
+    number(count(result.elements)),
+  );
+}
+
+function reasons(report: Report): HTMLElement | null {
+  const rows = report.backends.flatMap((backend) =>
+    Object.entries(backend.operators).flatMap(([operator, result]) =>
+      [
+        ...byFrequency(result.unsupported_reasons).map(([reason, cases]) => ["unsupported", reason, cases] as const),
+        ...byFrequency(result.mistrusted_reasons).map(([reason, cases]) => ["mistrusted", reason, cases] as const),
+      ].map(([kind, reason, cases]) =>
+        h("tr", {}, h("td", {}, backend.name), h("td", {}, operator), h("td", {}, kind), number(count(cases)), h("td", {}, reason)),
+      ),
+    ),
+  );
+  if (rows.length === 0) return null;
+  return h(
+    "details",
+    {},
+    h("summary", {}, `Why cases are unsupported or mistrusted: ${counted(rows.length, "reason")}`),
+    h("p.note", {}, "Unsupported: a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing."),
+    table("Reasons", ["Backend", "Operator", "Verdict", numberHead("Cases"), "Reason"], rows),
+  );
+}
+
+function relations(report: Report): Child {
+  const rows = report.backends.flatMap((backend) =>
+    (backend.relations?.by_relation ?? []).map((relation) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, backend.name),
+        h("th", { scope: "row" }, relation.id),
+        ...[relation.checked, relation.held].map((value) => number(count(value))),
+        number(count(relation.broken), relation.broken > 0 ? { class: "number bad" } : {}),
+        ...[relation.latitude, relation.refused, relation.failed, relation.not_applicable].map((v) => number(count(v))),
+      ),
+    ),
+  );
+  if (rows.length === 0) return null;
+  const heads = ["Checked", "Held", "Broken", "Latitude", "Refused", "Failed", "Not applicable"].map(numberHead);
+  return [h("h3", {}, "Relations between a backend's own answers"), table("Relations", ["Backend", "Relation", ...heads], rows)];
+}
+
+export function verdicts(report: Report): HTMLElement {
+  const rows = report.backends.flatMap((backend) => {
+    const operators = Object.entries(backend.operators);
+    return operators.map(([name, result], position) => row(backend, name, result, position, operators.length));
+  });
+  const heads = [
+    "Backend",
+    "Operator",
+    numberHead("Cases"),
+    numberHead("Pass"),
+    "Failures",
+    "Unsupported, mistrusted",
+    h("th", { scope: "col", "aria-hidden": "true" }, "Share"),
+    "Tier (elements)",
+    numberHead("Wrong elements"),
+    numberHead("Elements"),
+  ];
+  return section("verdicts", "Verdicts", table("Verdicts by backend and operator", heads, rows, "verdicts"), reasons(report), relations(report));
+}

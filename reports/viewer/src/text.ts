@@ -1,0 +1,57 @@
+// Numbers, verdicts and commands as text.
+import type { Counts } from "./model";
+
+const grouping = new Intl.NumberFormat("en-US");
+
+/** 12,345 */
+export function count(value: number): string {
+  return grouping.format(value);
+}
+
+/** "1 case", "12 cases" */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+export function seconds(value: number): string {
+  if (value >= 5400) return `${(value / 3600).toFixed(1)} h`;
+  if (value >= 90) return `${(value / 60).toFixed(1)} min`;
+  return value >= 1 ? `${value.toFixed(1)} s` : `${(value * 1000).toFixed(value < 0.01 ? 2 : 0)} ms`;
+}
+
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return "0 %";
+  const share = (100 * part) / whole;
+  if (part < whole && share > 99.9) return "> 99.9 %";
+  return part > 0 && share < 0.1 ? "< 0.1 %" : `${share.toFixed(share >= 10 ? 0 : 1)} %`;
+}
+
+export function indexText(tensor: string, index: number[]): string {
+  return `${tensor}[${index.join(",")}]`;
+}
+
+export function shapeText(shape: number[]): string {
+  return `[${shape.join(",")}]`;
+}
+
+/** A verdict decides what it looks like, and never by colour alone: the word stands beside it. */
+export function toneOf(verdict: string): "good" | "aside" | "bad" {
+  if (verdict === "pass") return "good";
+  return verdict === "unsupported" || verdict === "mistrusted" ? "aside" : "bad";
+}
+
+export function failures(verdicts: Counts): number {
+  return Object.entries(verdicts)
+    .filter(([kind]) => toneOf(kind) === "bad")
+    .reduce((sum, [, cases]) => sum + cases, 0);
+}
+
+/** Most frequent first. */
+export function byFrequency(counts: Counts): [string, number][] {
+  return Object.entries(counts).sort((a, b) => b[1] - a[1]);
+}
+
+/** As a POSIX shell takes it. */
+export function shellWord(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,.\/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

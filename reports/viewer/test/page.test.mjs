@@ -1,0 +1,254 @@
+// The page in a real browser.
+//
+// usage: node --test page.test.mjs, with QCONFORM (the program), QCONFORM_CHROMIUM (the browser) and
+// QCONFORM_SAMPLES (reports/samples) in the environment
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { launch, openPage } from "./browser.mjs";
+import { manyCases } from "./many_cases.mjs";
+
+const { QCONFORM, QCONFORM_CHROMIUM, QCONFORM_SAMPLES } = process.env;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const sample = (name) => join(QCONFORM_SAMPLES, name);
+const report = JSON.parse(readFileSync(sample("report.json"), "utf8"));
+
+let folder;
+let browser;
+let file;
+
+function render(source, out, ...options) {
+  execFileSync(QCONFORM, ["report", "html", source, "-o", out, ...options], { stdio: ["ignore", "ignore", "inherit"] });
+  return out;
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "qconform-page-"));
+  file = render(sample("report.json"), join(folder, "report.html"), "--bench", sample("bench.json"));
+  browser = await launch(QCONFORM_CHROMIUM);
+});
+
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs `body` with the page open, and holds against it what the page did that it must not. */
+async function onPage(body, { source = file, ...options } = {}) {
+  const opened = await openPage(browser, source, options);
+  try {
+    await body(opened.page);
+    assert.deepEqual(opened.problems, []);
+  } finally {
+    await opened.close();
+  }
+}
+
+const pictured = report.findings.find((finding) => finding.picture?.geometry);
+
+/** Opens a finding and returns its element. */
+async function unfold(page, id) {
+  const item = page.locator(`#${id}`);
+  if (!(await item.locator("> details").evaluate((details) => details.open))) await item.locator("summary").first().click();
+  return item;
+}
+
+test("renders every part", () =>
+  onPage(async (page) => {
+    const titles = await page.locator("h2").allTextContents();
+    assert.deepEqual(titles, ["Verdicts", "Findings", "Coverage", "Errors", "Cases", "Speed", "Environment"]);
+    assert.equal(await page.locator("ol.findings > li").count(), report.findings.length);
+    for (const backend of report.backends) assert.equal(await page.locator("th.backend .name", { hasText: new RegExp(`^${backend.name}$`) }).count(), 1);
+    assert.match(await page.locator(".conclusion").innerText(), /does not conform/);
+    assert.equal(await page.locator(".hazards tbody tr").count(), report.hazards.length);
+    assert.ok((await page.locator("#errors svg").count()) > 0);
+    assert.ok((await page.locator("#speed svg").count()) > 0);
+  }));
+
+test("shows an element on hover and on focus, with what feeds it", () =>
+  onPage(async (page) => {
+    const item = await unfold(page, pictured.id);
+    const position = pictured.picture.wrong[0];
+    const { picture } = pictured;
+    const detail = item.locator(".detail");
+    const shows = async () => {
+      const text = await detail.innerText();
+      assert.match(text, /wrong/);
+      assert.ok(text.includes(picture.got.values[position]), text);
+      assert.ok(text.includes(picture.expected[position]), text);
+      assert.ok(text.includes(picture.admissible[position] ?? `{${picture.expected[position]}}`), text);
+      assert.match(text, /Σ \(x [−+] /);
+      assert.ok((await detail.locator("table.taps").count()) >= 3);
+    };
+    const cell = item.locator(`[data-position="${position}"]`);
+    await cell.hover();
+    await shows();
+    await page.mouse.move(0, 0);
+    await cell.focus();
+    await shows();
+    assert.ok((await cell.getAttribute("aria-label")).includes(`got ${picture.got.values[position]}, expected ${picture.expected[position]}`));
+  }));
+
+test("the sum over the window is the accumulator of the exact value", () =>
+  onPage(async (page) => {
+    // Scales 1 make the exact value the sum itself.
+    for (const { id, picture } of report.findings.filter((f) => f.operator === "ConvInteger" && f.picture)) {
+      const item = await unfold(page, id);
+      const position = picture.wrong[0];
+      await item.locator(`[data-position="${position}"]`).focus();
+      const sum = (await item.locator(".sum").innerText()).match(/= (-?[\d,]+)/)[1].replaceAll(",", "");
+      assert.equal(sum, picture.expected[position], id);
+    }
+  }));
+
+test("the keyboard moves over the map and turns to wrong elements", () =>
+  onPage(async (page) => {
+    const wide = report.findings.find((f) => (f.picture?.got.extent.at(-1) ?? 0) > 1 || (f.shrinking?.original?.picture?.got.extent.at(-1) ?? 0) > 1);
+    const item = await unfold(page, wide.id);
+    if (!(wide.picture.got.extent.at(-1) > 1)) await item.locator("input[type=radio]").nth(1).check();
+    const at = () => page.evaluate(() => Number(document.activeElement.dataset.position));
+    await item.locator("[role=gridcell][tabindex='0']").focus();
+    await page.keyboard.press("Home");
+    const start = await at();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await at(), start + 1);
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await at(), start);
+    await page.keyboard.press("n");
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), / wrong: /);
+    assert.equal(await item.locator("[role=gridcell][tabindex='0']").count(), 1, "one stop for the Tab key");
+  }));
+
+test("copies the replay line", () =>
+  onPage(
+    async (page) => {
+      const item = await unfold(page, report.findings[0].id);
+      await item.getByRole("button", { name: /Copy the replay line/ }).click();
+      await item.getByRole("button", { name: "Copied" }).or(item.getByText("Copied", { exact: true })).first().waitFor();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), report.findings[0].replay);
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  ));
+
+test("filters cases by backend, operator, verdict and text", () =>
+  onPage(async (page) => {
+    const status = page.locator(".filters [role=status]");
+    const all = report.results.id.length;
+    assert.equal(await status.innerText(), `${all.toLocaleString("en-US")} of ${all.toLocaleString("en-US")} cases`);
+    const shown = async () => Number((await status.innerText()).split(" ")[0].replaceAll(",", ""));
+    await page.locator(".filters").getByLabel("Verdict").selectOption("any failure");
+    assert.equal(await shown(), report.results.failing);
+    const backend = report.results.backends.find((b) => b.failures.row.length > 0);
+    await page.locator(".filters").getByLabel("Backend").selectOption(backend.name);
+    assert.equal(await shown(), backend.failures.row.length);
+    assert.equal(await page.locator(".cases .head [role=columnheader]").count(), 5);
+    const row = backend.failures.row[0];
+    await page.locator(".filters").getByLabel("Text").fill(report.results.id[row]);
+    assert.ok((await shown()) >= 1);
+    assert.ok((await page.locator(".cases .body").innerText()).includes(report.results.id[row]));
+    await page.locator(".filters").getByLabel("Text").fill("no case is called this");
+    assert.equal(await shown(), 0);
+    await page.locator(".filters").getByLabel("Text").fill("");
+    await page.locator(".filters").getByLabel("Operator").selectOption(report.results.operators[0]);
+    const expected = backend.failures.row.filter((r) => report.results.operator[r] === 0).length;
+    assert.equal(await shown(), expected);
+  }));
+
+test("a case leads to its finding", () =>
+  onPage(async (page) => {
+    await page.locator(".filters").getByLabel("Verdict").selectOption("any failure");
+    const link = page.locator(".cases .body a").last();
+    const id = await link.innerText();
+    await link.click();
+    await page.waitForFunction((finding) => document.getElementById(finding).querySelector("details").open, id);
+  }));
+
+test("has no serious violation of accessibility rules, light and dark, wide and narrow", async () => {
+  for (const [colorScheme, width] of [["light", 1400], ["dark", 1400], ["light", 420]]) {
+    await onPage(
+      async (page) => {
+        for (const finding of report.findings.slice(0, 3)) await unfold(page, finding.id);
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run());
+        const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+        assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`)]), [], `${colorScheme} ${width}`);
+      },
+      { colorScheme, viewport: { width, height: 900 }, bypassCSP: true },
+    );
+  }
+});
+
+test("follows the colour scheme", async () => {
+  const colours = [];
+  for (const colorScheme of ["light", "dark"]) {
+    await onPage(async (page) => colours.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)), { colorScheme });
+  }
+  assert.notEqual(colours[0], colours[1]);
+});
+
+test("does not scroll sideways on a narrow screen", () =>
+  onPage(
+    async (page) => {
+      const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      assert.ok(content <= screen, `${content} > ${screen}`);
+    },
+    { viewport: { width: 420, height: 900 } },
+  ));
+
+test("keeps few rows of 10,000 cases in the document", async (context) => {
+  const source = join(folder, "many.json");
+  writeFileSync(source, JSON.stringify(manyCases(report, 10_000)));
+  const many = render(source, join(folder, "many.html"));
+  await onPage(
+    async (page) => {
+      const rows = () => page.locator(".cases [role=row]").count();
+      assert.ok((await rows()) < 100, `${await rows()} rows`);
+      await page.locator(".cases").evaluate((table) => (table.scrollTop = table.scrollHeight));
+      await page.locator(".cases [aria-rowindex='10001']").waitFor();
+      assert.ok((await rows()) < 100);
+      const loaded = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
+      context.diagnostic(`loaded in ${Math.round(loaded)} ms`);
+    },
+    { source: many },
+  );
+});
+
+test("embedded text cannot end its element", async () => {
+  const hostile = structuredClone(report);
+  const text = "</script><script>window.broken = true</script><!-- \u2028\u2029";
+  hostile.findings[0].detail = text;
+  hostile.findings[0].example.id = text;
+  const source = join(folder, "hostile.json");
+  writeFileSync(source, JSON.stringify(hostile));
+  await onPage(
+    async (page) => {
+      assert.equal(await page.evaluate(() => window.broken), undefined);
+      assert.ok((await page.locator("#findings").textContent()).includes(text));
+    },
+    { source: render(source, join(folder, "hostile.html")) },
+  );
+});
+
+test("a report of an older qconform has a page", async () => {
+  const older = structuredClone(report);
+  delete older.results;
+  for (const backend of older.backends) for (const result of Object.values(backend.operators)) delete result.errors;
+  for (const finding of older.findings) {
+    delete finding.picture;
+    delete finding.telling;
+    delete finding.shrinking?.original?.picture;
+  }
+  const source = join(folder, "older.json");
+  writeFileSync(source, JSON.stringify(older));
+  await onPage(
+    async (page) => {
+      await unfold(page, older.findings[0].id);
+      assert.match(await page.locator("#findings").innerText(), /No picture/);
+    },
+    { source: render(source, join(folder, "older.html")) },
+  );
+});
