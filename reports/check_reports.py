@@ -88,6 +88,10 @@ def inconsistencies(report):
             yield f"{finding['id']} has no picture"
         elif "picture" in finding and len(finding["picture"]["wrong"]) != finding["wrong_elements"]:
             yield f"{finding['id']}: its picture has other wrong elements"
+    if ("results" in report) == ("campaign" in report):
+        yield "single cases are listed for runs, and not for campaigns"
+    if "results" not in report:
+        return
     results = report["results"]
     failing = {row for backend in results["backends"] for row in backend["failures"]["row"]}
     if len(failing) != results["failing"] or len(results["id"]) != results["cases"]:

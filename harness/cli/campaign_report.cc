@@ -43,7 +43,9 @@ Report campaign_report(const campaign::Identity& identity, const campaign::Tally
   Report report = new_campaign_report(identity);
   campaign::conclude(tally, backends, options, report);
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
-  add_pictures(report, backends, options.policy, {.seconds = std::numeric_limits<double>::infinity()});
+  PicturesLimits limits;
+  limits.seconds = std::numeric_limits<double>::infinity();
+  add_pictures(report, backends, options.policy, limits);
   report.times.total = 0;  // of the campaign, not of its jobs
   for (const CampaignRun& run : state.runs) report.times.total += run.seconds;
   report.campaign = std::move(state);

@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"", "subcommand"},
         Misuse{"walk",
                "no command \"walk\"; there are run, fuzz, replay, shrink, explain, audit, identify, export, capture, "
-               "bench, report, gate, list, completion"},
+               "report, bench, gate, list, completion"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
