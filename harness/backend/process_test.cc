@@ -24,6 +24,8 @@ namespace {
 
 using qconform::testing::expect_hostile_row;
 using qconform::testing::Hostile;
+using qconform::testing::kDevours;
+using qconform::testing::kExits;
 using qconform::testing::report_of;
 using qconform::testing::Rows;
 using qconform::testing::TemporaryFolder;
@@ -63,11 +65,9 @@ TEST_P(HostileProcess, IsToldAsWhatItIsAtTheCaseThatItWas) {
 INSTANTIATE_TEST_SUITE_P(
     All, HostileProcess,
     ::testing::Values(Hostile{"garbage", VerdictKind::crashed, "expected a message, got \"Traceback: no such", ""},
-                      Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""},
-                      Hostile{"exits", VerdictKind::exited, "status 3", ""},
+                      Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
                       Hostile{"exits-in-the-answer", VerdictKind::exited, "status 0", ""},
-                      Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"},
-                      Hostile{"devours", VerdictKind::out_of_memory, "more than 128 MiB", ""},
+                      Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"}, kDevours,
                       Hostile{"floods-stderr", VerdictKind::timed_out, "no answer within 2 s", "****"},
                       Hostile{"huge", VerdictKind::crashed, "announces 4294967295 bytes", ""},
                       Hostile{"closes-stdout", VerdictKind::crashed, "closed its stdout without an answer", ""},
@@ -84,8 +84,7 @@ TEST_P(HostileCommand, IsToldAsWhatItIsAtTheCaseThatItWas) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostileCommand,
-                         ::testing::Values(Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""},
-                                           Hostile{"exits", VerdictKind::exited, "status 3", ""},
+                         ::testing::Values(Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
                                            Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"},
                                            Hostile{"no-file", VerdictKind::unwritten, "left no file", ""},
                                            Hostile{"no-tensor", VerdictKind::crashed, "holds no tensor", "computed"}),

@@ -86,20 +86,16 @@ class Campaign {
  private:
   struct Pending {
     Case test_case;
-    Expected expected;
     std::size_t bytes = 0;
   };
 
-  // Workers compute while this process works out what is right, for this case and for those behind it.
+  // Workers compute while this process judges the cases before it.
   void begin_case(Case test_case) {
-    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), {}, 0});
+    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), 0});
     for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
     pending_bytes_ += pending.bytes;
     start_workers();
-    pending.expected = expect(pending.test_case, options_.policy);
-    stopwatch_.lap(report_.times.reference);
-    assess(pending.test_case, pending.expected);
-    stopwatch_.lap(report_.times.survey);
+    stopwatch_.lap(report_.times.backend);
   }
 
   [[nodiscard]] bool is_full() const { return pending_.size() >= depth_ || pending_bytes_ > kPendingBytes; }
@@ -117,35 +113,60 @@ class Campaign {
 
   // Judges the oldest case.
   void finish_case(std::optional<std::uint64_t> of) {
-    const Pending& pending = pending_.front();
-    const auto& [test_case, expected, bytes] = pending;
+    const auto& [test_case, bytes] = pending_.front();
+    outcomes_.clear();
+    for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, test_case));
+    const Expected expected = expected_of(test_case);
     count(test_case, expected, suite_);
     if (expected.output) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
     stopwatch_.lap(report_.times.survey);
     std::vector<CaseResult::OfBackend> results;
     results.reserve(backends_.size());
-    for (std::size_t i = 0; i < backends_.size(); ++i) results.push_back(run_backend(i, test_case, expected));
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
+    }
     if (table_) table_->add(suite_.name, test_case, std::move(results));
     pending_bytes_ -= bytes;
     pending_.pop_front();
-    start_workers();
     stopwatch_.lap(report_.times.judge);
+    start_workers();
+    stopwatch_.lap(report_.times.backend);
     if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_});
   }
 
-  CaseResult::OfBackend run_backend(std::size_t number, const Case& test_case, const Expected& expected) {
-    BackendResult& result = report_.backends[number];
+  Outcome outcome_of(std::size_t number, const Case& test_case) {
     Worker* worker = backends_[number]->worker();
     stopwatch_.lap(report_.times.judge);
     Outcome outcome = worker == nullptr ? execute(*backends_[number], test_case, output_) : worker->finish();
     if (worker != nullptr) --started_[number];
-    result.seconds += note_backend_time();
+    report_.backends[number].seconds += note_backend_time();
+    return outcome;
+  }
+
+  // What is right for a case that every backend refuses is not computed: only whether it may be refused.
+  Expected expected_of(const Case& test_case) {
+    const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_refusal);
+    Expected expected = all_refuse && !test_case.recorded_output ? expect_form(test_case, options_.policy)
+                                                                 : expect(test_case, options_.policy);
+    stopwatch_.lap(report_.times.reference);
+    assess(test_case, expected);
+    return expected;
+  }
+
+  static bool is_refusal(const Outcome& outcome) {
+    return std::holds_alternative<outcome::Unsupported>(outcome) || std::holds_alternative<outcome::Rejected>(outcome);
+  }
+
+  CaseResult::OfBackend judge_backend(std::size_t number, const Case& test_case, const Expected& expected,
+                                      Outcome outcome) {
+    BackendResult& result = report_.backends[number];
+    Worker* worker = backends_[number]->worker();
     Verdict verdict = judge(expected, outcome);
     if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
       stopwatch_.lap(report_.times.judge);
       outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
-      verdict = judge(expected, outcome);
       result.seconds += note_backend_time();
+      verdict = judge(expected, outcome);
     }
     record(test_case, verdict, result);
     stopwatch_.lap(report_.times.judge);
@@ -241,6 +262,7 @@ class Campaign {
   std::size_t pending_bytes_ = 0;     ///< of their inputs
   std::size_t depth_ = 1;             ///< how many there may be
   std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
+  std::vector<Outcome> outcomes_;     ///< of the case that is being judged, by backend
   Stopwatch stopwatch_;
   GuardedOutput output_;
   Findings findings_;

@@ -55,6 +55,36 @@ class NearTieSource final : public CaseSource {
   bool done_ = false;
 };
 
+// Takes no case of one operator.
+class RefusesOperator final : public Backend {
+ public:
+  RefusesOperator(std::string op_type, std::unique_ptr<Backend> rest)
+      : op_type_(std::move(op_type)), rest_(std::move(rest)) {}
+  [[nodiscard]] const BackendInfo& info() const override { return rest_->info(); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    if (test_case.op_type == op_type_) return outcome::Unsupported{"no " + op_type_};
+    return rest_->prepare(test_case);
+  }
+
+ private:
+  std::string op_type_;
+  std::unique_ptr<Backend> rest_;
+};
+
+Report run_without_conv_integer(const std::vector<std::string>& others) {
+  const auto scalar = [] { return backend::in_tree(planted("scalar"), RoundingProfile::correctly_rounded, "scalar"); };
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(1, 200));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::make_unique<RefusesOperator>("ConvInteger", scalar()));
+  for (const std::string& name : others) {
+    backends.push_back(backend::in_tree(planted(name), RoundingProfile::correctly_rounded, name));
+  }
+  Report report;
+  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  return report;
+}
+
 std::uint64_t failures(const BackendResult& result, VerdictKind kind) {
   return result.count(kind);
 }
@@ -69,6 +99,20 @@ TEST(Campaign, ReferenceConformsToItself) {
   EXPECT_EQ(scalar.tiers().common.strictest(), reference::Tier::exact);
   EXPECT_EQ(report.suites[0].cases, 400U);
   EXPECT_GT(report.times.reference, 0);
+}
+
+TEST(Campaign, CountsHazardsOfCasesThatABackendComputes) {
+  const Report refused = run_without_conv_integer({});
+  const Report computed = run_without_conv_integer({"scalar"});
+  EXPECT_EQ(refused.suites[0].cases, computed.suites[0].cases);
+  EXPECT_EQ(refused.suites[0].digest, computed.suites[0].digest);
+  EXPECT_EQ(refused.suites[0].expectations, computed.suites[0].expectations);
+  EXPECT_LT(refused.suites[0].elements, computed.suites[0].elements);
+  EXPECT_EQ(refused.suites[0].exact_ties, computed.suites[0].exact_ties) << "ConvInteger has none";
+  EXPECT_EQ(computed.hazards.by_operator().count("ConvInteger"), 1U);
+  EXPECT_EQ(refused.hazards.by_operator().count("ConvInteger"), 0U);
+  EXPECT_GT(refused.backends[0].count(VerdictKind::unsupported), 0U);
+  EXPECT_EQ(refused.backends[0].count(VerdictKind::unsupported), computed.backends[0].count(VerdictKind::unsupported));
 }
 
 TEST(Campaign, CatchesRawZeroPadding) {

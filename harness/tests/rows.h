@@ -52,6 +52,10 @@ struct Hostile {
   const char* log;
 };
 
+/// What libraries and programs alike do to their process.
+inline constexpr Hostile kExits{"exits", VerdictKind::exited, "status 3", ""};
+inline constexpr Hostile kDevours{"devours", VerdictKind::out_of_memory, "more than 128 MiB", ""};
+
 inline void PrintTo(const Hostile& hostile, std::ostream* out) {
   *out << hostile.name;
 }

@@ -1,6 +1,6 @@
 // What a campaign costs beside the library that it judges: the same cases on the library alone, through its
-// worker, and through a whole campaign, taking turns. CPU time of this process and its workers, so that who
-// else uses the machine matters little, and one core's time even where the two sides run on two.
+// worker, and through a whole campaign with and without a worker, taking turns. CPU time of this process and its
+// workers, so that who else uses the machine matters little, and one core's time even where the two sides run on two.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -129,18 +129,18 @@ void run_in_worker(Backend& backend, const std::vector<Case>& cases) {
   }
 }
 
-Report run_whole(std::vector<std::unique_ptr<Backend>>& isolated, const Options& options,
+Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const Options& options,
                  const std::vector<std::uint64_t>& numbers) {
   Report report;
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<ChosenSource>(options.seed, numbers));
-  if (auto ran = run_campaign(suites, isolated, {}, report); !ran) throw std::runtime_error(ran.error().text());
+  if (auto ran = run_campaign(suites, backends, {}, report); !ran) throw std::runtime_error(ran.error().text());
   return report;
 }
 
 // Microseconds for one case, by round.
 struct Samples {
-  std::vector<double> alone, in_worker, whole;
+  std::vector<double> alone, in_worker, whole_here, whole;
 };
 
 template <typename Run>
@@ -167,7 +167,12 @@ void print(const Options& options, const Samples& samples, std::size_t cases, co
              options.backend, cases, options.guard, options.rounds);
   line("library and adapter", samples.alone);
   line("in its worker", samples.in_worker);
-  line("whole campaign", samples.whole);
+  line("campaign, no worker", samples.whole_here);
+  line("campaign", samples.whole);
+  if (!samples.whole.empty() && !samples.whole_here.empty()) {
+    fmt::print("  the worker takes {:.1f} % of a campaign's throughput\n",
+               100 * (1 - share(samples.whole_here, samples.whole)));
+  }
   const double each = 1e6 / static_cast<double>(cases) / options.rounds;
   fmt::print(
       "  of qconform's own process, elapsed us/case: generate {:.2f}, reference {:.2f}, survey {:.2f}, judge {:.2f}, "
@@ -187,16 +192,19 @@ void run(const Options& options) {
   bench::pin(bench::choose_cpus(1).value());
   std::vector<std::unique_ptr<Backend>> isolated;
   isolated.push_back(opened(options, true));
-  const auto here = opened(options, false);
+  std::vector<std::unique_ptr<Backend>> here;
+  here.push_back(opened(options, false));
   const std::vector<std::uint64_t> numbers = computed_cases(options, *isolated[0]);
   std::vector<Case> cases;
   for (const std::uint64_t number : numbers) cases.push_back(random_case(options.seed, number));
-  run_alone(*here, cases);  // warms caches
+  run_alone(*here[0], cases);  // warms caches
   Samples samples;
   StageTimes times;
   for (int round = 0; round < options.rounds; ++round) {
-    measure(options, "alone", samples.alone, cases.size(), [&] { run_alone(*here, cases); });
+    measure(options, "alone", samples.alone, cases.size(), [&] { run_alone(*here[0], cases); });
     measure(options, "worker", samples.in_worker, cases.size(), [&] { run_in_worker(*isolated[0], cases); });
+    measure(options, "campaign-here", samples.whole_here, cases.size(),
+            [&] { (void)run_whole(here, options, numbers); });
     measure(options, "campaign", samples.whole, cases.size(),
             [&] { add(times, run_whole(isolated, options, numbers).times); });
   }
@@ -216,7 +224,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "How often each way is measured")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "Of the cases");
   app.add_option("--only", options.only, "One way alone, for a profiler")
-      ->check(CLI::IsMember({"alone", "worker", "campaign"}));
+      ->check(CLI::IsMember({"alone", "worker", "campaign-here", "campaign"}));
   CLI11_PARSE(app, argc, argv);
   try {
     qconform::backend::offer_libraries(qconform::libraries::libraries());
