@@ -190,6 +190,16 @@ TEST_F(KernelSets, EqualTheReferenceOnRandomConvolutions) {
   }
 }
 
+// Rows and images longer than a vector of bytes has positions.
+TEST_F(KernelSets, EqualTheReferenceOnLongRows) {
+  const int cases = testing::scaled(300);
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    Random random(static_cast<std::uint64_t>(i) + 11'000'000);
+    ASSERT_NO_FATAL_FAILURE(check_convolutions(random, testing::random_long_rows(random)));
+  }
+}
+
 // x, w and y at every distance from a 16-byte boundary: no kernel may rely on alignment.
 TEST_F(KernelSets, EqualTheReferenceInUnalignedMemory) {
   const int cases = testing::scaled(20);

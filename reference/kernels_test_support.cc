@@ -167,6 +167,51 @@ ConvolutionOperands random_operands(Random& random) {
   return o;
 }
 
+SpatialAxis with_output(SpatialAxis axis) {
+  axis.pad_end += std::max<std::int64_t>(0, axis.kernel_extent() - axis.input - axis.pad_begin - axis.pad_end);
+  axis.output = (axis.input + axis.pad_begin + axis.pad_end - axis.kernel_extent()) / axis.stride + 1;
+  return axis;
+}
+
+ConvolutionOperands random_long_rows(Random& random) {
+  ConvolutionOperands o;
+  ConvolutionGeometry& g = o.geometry;
+  const SpatialAxis plain{
+      .input = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0, .output = 1};
+  SpatialAxis rows = plain;
+  SpatialAxis columns = plain;
+  g.batch = random.between(1, 2);
+  if (random.one_in(2)) {
+    g.input_channels = random.pick<std::int64_t>({1, 2, 3, 4, 5, 8, 15, 21});
+    g.output_channels = random.pick<std::int64_t>({1, 2, 5, 6, 7, 12, 17, 63, 64, 65});
+    columns.input = random.pick<std::int64_t>({63, 64, 65, 100, 127, 128, 129, 192, 196});
+  } else {
+    g.group = random.between(2, 5);
+    g.input_channels = g.group;
+    g.output_channels = g.group * random.pick<std::int64_t>({1, 1, 2});
+    columns.input = random.between(24, 150);
+    columns.kernel = random.pick<std::int64_t>({1, 2, 3, 3, 3, 4, 5, 9});
+    columns.stride = random.between(1, 2);
+    columns.pad_begin = random.between(0, 3);
+    columns.pad_end = random.between(0, 3);
+    rows.input = random.between(1, random.one_in(6) ? 70 : 9);
+    rows.kernel = random.pick<std::int64_t>({1, 2, 3, 3, 3, 3, 5});
+    rows.stride = random.one_in(2) ? columns.stride : random.between(1, 3);
+    rows.dilation = random.one_in(4) ? 2 : 1;
+    rows.pad_begin = random.between(0, 3);
+    rows.pad_end = random.between(0, 3);
+  }
+  if (g.group > 1 || random.one_in(2)) g.axes.push_back(with_output(rows));
+  g.axes.push_back(with_output(columns));
+  o.x_type = random_type(random);
+  o.w_type = random_type(random);
+  o.x_zero_point = random_zero_point(random, o.x_type);
+  const std::int32_t middle = o.w_type == Integer8::uint8 ? 128 : 0;
+  const std::int32_t w_zero_point = random.one_in(8) ? random_zero_point(random, o.w_type) : middle;
+  o.w_zero_point.assign(static_cast<std::size_t>(g.output_channels), w_zero_point);
+  return o;
+}
+
 std::vector<std::byte> random_bytes(Random& random, std::int64_t count, std::int32_t zero_point) {
   const std::int64_t kind = random.between(0, 3);
   const auto constant = static_cast<std::int32_t>(random.pick({0, 255, 127, 128}));

@@ -59,6 +59,13 @@ class GuardedMemory {
 /// A convolution within the contract whose reference costs at most a few hundred thousand products.
 [[nodiscard]] ConvolutionOperands random_operands(Random& random);
 
+/// Layers that kernels compute with positions as lanes: a single tap and at least 64 positions, or one input channel in
+/// each group and long rows.
+[[nodiscard]] ConvolutionOperands random_long_rows(Random& random);
+
+/// The axis with its output; pad_end grows where no window would fit.
+[[nodiscard]] SpatialAxis with_output(SpatialAxis axis);
+
 /// Bytes that are uniform, or extreme, or mostly the zero point.
 [[nodiscard]] std::vector<std::byte> random_bytes(Random& random, std::int64_t count, std::int32_t zero_point);
 

@@ -12,6 +12,15 @@ class CopyingWriter final : public TileWriter {
 
   void write(const SumsTile& tile) const override { store_sums(tile, place_, y_); }
 
+  void write_lines(const LineLeaves& leaves, const PanelProduct& product, const LinesTile& tile) const override {
+    leaves.multiply(&product);
+    store_lines(tile, y_);
+  }
+  void write_lines(const LineLeaves& leaves, const PlaneProduct& product, const LinesTile& tile) const override {
+    leaves.multiply_plane(&product);
+    store_lines(tile, y_);
+  }
+
  private:
   OutputPlacement place_;
   std::byte* y_;
@@ -21,7 +30,7 @@ class BlockedConvInteger final : public PreparedNode {
  public:
   BlockedConvInteger(const ConvInteger& node, ImageLayout layout, std::span<const std::byte> w,
                      const ConvolutionLeaves& convolution)
-      : convolution_(node.operands, layout, w, convolution) {}
+      : convolution_(node.operands, layout, w, convolution, std::nullopt) {}
 
   void run(std::span<const std::byte> x, std::span<std::byte> y) const override { run_on(1, x, y); }
 

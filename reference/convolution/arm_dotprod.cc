@@ -12,10 +12,11 @@ struct DotProd {
   using Vector = int32x4_t;
   using Weights = int8x16_t;  // four bytes of depth for each of four channels
   static constexpr int kLanes = 4;
-  // At most 24 sums, with the weights and an x in 32 registers.
-  static constexpr int kRows[5] = {0, 12, 12, 8, 6};
+  // At most 24 sums, with the weights of a vector and 16 bytes of x of each position in 32 registers.
+  static constexpr int kRows[5] = {0, 12, 10, 7, 6};
 
   static Vector load(const std::int32_t* from) { return vld1q_s32(from); }
+  static Vector start(const std::int32_t* at, int v) { return load(at + v * kLanes); }
   static void store(std::int32_t* to, Vector value) { vst1q_s32(to, value); }
   static void pin(Vector& value) { __asm__("" : "+w"(value)); }
   static Weights weights(const std::byte* from) { return vld1q_s8(reinterpret_cast<const std::int8_t*>(from)); }
@@ -23,6 +24,13 @@ struct DotProd {
     return vreinterpretq_s8_s32(vld1q_dup_s32(reinterpret_cast<const std::int32_t*>(from)));
   }
   static Vector multiply_add(Vector sums, int8x16_t x, Weights w) { return vdotq_s32(sums, x, w); }
+
+  static constexpr int kWideSteps = 4;
+  static int8x16_t load_wide(const std::byte* from) { return vld1q_s8(reinterpret_cast<const std::int8_t*>(from)); }
+  template <int step>
+  static Vector multiply_add_part(Vector sums, int8x16_t x, Weights w) {
+    return vdotq_laneq_s32(sums, w, x, step);
+  }
 };
 
 void multiply(const PanelProduct* product) {

@@ -14,11 +14,34 @@ namespace {
 
 constexpr int kPairLanes = 4;                   // channels of a vector of sums, as the panel counts them
 constexpr std::int64_t kPairStep = 8;           // bytes of depth of one product
-constexpr int kMostPairs[5] = {0, 6, 4, 3, 3};  // of positions: at most 24 sums, weights and x in 32 registers
+constexpr int kMostPairs[5] = {0, 6, 5, 3, 3};  // of positions: at most 24 sums, weights and x in 32 registers
 
 int32x4_t load_start(const PanelProduct* c, int row0, int row1, int channel) {
   return vcombine_s32(vld1_s32(c->start + row0 * c->start_stride + channel),
                       vld1_s32(c->start + row1 * c->start_stride + channel));
+}
+
+// Sixteen bytes of each of two positions become two pairs of eight.
+void load_pairs(const std::byte* row0, const std::byte* row1, uint8x16_t* pairs) {
+  const auto bytes = [](const std::byte* row) {
+    return vreinterpretq_u64_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(row)));
+  };
+  const uint64x2_t x0 = bytes(row0);
+  const uint64x2_t x1 = bytes(row1);
+  pairs[0] = vreinterpretq_u8_u64(vzip1q_u64(x0, x1));
+  pairs[1] = vreinterpretq_u8_u64(vzip2q_u64(x0, x1));
+}
+
+// Eight bytes of depth of all channels.
+template <int P, int M>
+inline __attribute__((always_inline)) void add_products(int32x4_t (&acc)[P][M], const uint8x16_t* inputs,
+                                                        const std::byte* w) {
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    const int8x16_t weights = vld1q_s8(reinterpret_cast<const std::int8_t*>(w + m * 16));
+#pragma GCC unroll 6
+    for (int p = 0; p < P; ++p) acc[p][m] = vusmmlaq_s32(acc[p][m], inputs[p], weights);
+  }
 }
 
 uint8x16_t load_pair(const std::byte* row0, const std::byte* row1) {
@@ -42,16 +65,25 @@ void multiply_pairs(const PanelProduct* c, int first, int count) {
     const std::byte* x[2 * P];
 #pragma GCC unroll 12
     for (int i = 0; i < 2 * P; ++i) x[i] = c->rows[row(i)] + c->run_offsets[run];
-    for (std::int64_t at = 0; at < c->run_bytes; at += kPairStep) {
+    std::int64_t at = 0;
+    for (; at + 2 * kPairStep <= c->run_bytes; at += 2 * kPairStep) {
+      uint8x16_t inputs[2][P];
+#pragma GCC unroll 6
+      for (int p = 0; p < P; ++p) {
+        uint8x16_t pairs[2];
+        load_pairs(x[2 * p] + at, x[2 * p + 1] + at, pairs);
+        inputs[0][p] = pairs[0];
+        inputs[1][p] = pairs[1];
+      }
+      add_products(acc, inputs[0], w);
+      add_products(acc, inputs[1], w + V * kPairLanes * kPairStep);
+      w += 2 * V * kPairLanes * kPairStep;
+    }
+    if (at < c->run_bytes) {
       uint8x16_t inputs[P];
 #pragma GCC unroll 6
       for (int p = 0; p < P; ++p) inputs[p] = load_pair(x[2 * p] + at, x[2 * p + 1] + at);
-#pragma GCC unroll 8
-      for (int m = 0; m < kChannelPairs; ++m) {
-        const int8x16_t weights = vld1q_s8(reinterpret_cast<const std::int8_t*>(w + m * 16));
-#pragma GCC unroll 6
-        for (int p = 0; p < P; ++p) acc[p][m] = vusmmlaq_s32(acc[p][m], inputs[p], weights);
-      }
+      add_products(acc, inputs, w);
       w += V * kPairLanes * kPairStep;
     }
     w += c->w_skip;

@@ -15,6 +15,7 @@ struct Neon {
   static constexpr int kRows[5] = {0, 8, 8, 6, 5};
 
   static Vector load(const std::int32_t* from) { return vld1q_s32(from); }
+  static Vector start(const std::int32_t* at, int v) { return load(at + v * kLanes); }
   static void store(std::int32_t* to, Vector value) { vst1q_s32(to, value); }
   static void pin(Vector& value) { __asm__("" : "+w"(value)); }
   static Weights weights(const std::byte* from) { return vld2_s16(reinterpret_cast<const std::int16_t*>(from)); }
@@ -25,6 +26,13 @@ struct Neon {
   }
   static Vector multiply_add(Vector sums, int16x4_t x, Weights w) {
     return vmlal_lane_s16(vmlal_lane_s16(sums, w.val[0], x, 0), w.val[1], x, 1);
+  }
+
+  static constexpr int kWideSteps = 4;
+  static int16x8_t load_wide(const std::byte* from) { return vld1q_s16(reinterpret_cast<const std::int16_t*>(from)); }
+  template <int step>
+  static Vector multiply_add_part(Vector sums, int16x8_t x, Weights w) {
+    return vmlal_laneq_s16(vmlal_laneq_s16(sums, w.val[0], x, 2 * step), w.val[1], x, 2 * step + 1);
   }
 };
 

@@ -57,8 +57,33 @@ bool Band::can_stay(const Inside& rows, const Inside& columns) const {
   const Lowering& l = lowering_;
   const std::int64_t run = l.group_channels * (l.whole_rows ? l.columns.kernel : 1);
   return layout_ == ImageLayout::channels_last && leaves_.x_bytes == 1 && x_flip(operands_, leaves_) == 0 &&
-         l.whole_rows && run % leaves_.unit == 0 && rows.begin == 0 && rows.end == rows.stored && columns.begin == 0 &&
-         columns.end == columns.stored;
+         l.whole_rows && run % leaves_.unit == 0 && !has_padding(rows, columns);
+}
+
+bool Band::has_padding(const Inside& rows, const Inside& columns) {
+  return rows.begin > 0 || rows.end < rows.stored || columns.begin > 0 || columns.end < columns.stored;
+}
+
+// Whether the band is consecutive bytes of x in their order.
+bool Band::is_one_piece(const Inside& rows, const Inside& columns) const {
+  const Lowering& l = lowering_;
+  return layout_ == ImageLayout::channels_last && l.group_pitch == l.group_channels && !has_padding(rows, columns) &&
+         rows.step == 1 && columns.step == 1 && (rows.stored == 1 || columns.stored == l.columns.input);
+}
+
+void Band::widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const {
+  leaves_.widen(reinterpret_cast<const std::uint8_t*>(from), count, flip,
+                static_cast<std::int16_t>(packed_x_zero_point(operands_, leaves_)),
+                reinterpret_cast<std::int16_t*>(to));
+}
+
+// Whole blocks from where they are, the rest from where more may be read.
+void Band::widen_piece(const std::byte* from, std::int64_t count) {
+  const std::uint8_t flip = x_flip(operands_, leaves_);
+  const std::int64_t whole = count / kBlock * kBlock;
+  widen(from, whole, flip, memory_.data());
+  std::memcpy(line_.data(), from + whole, static_cast<std::size_t>(count - whole));
+  widen(line_.data(), count - whole, flip, memory_.data() + whole * leaves_.x_bytes);
 }
 
 void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
@@ -76,6 +101,11 @@ void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRang
   first_ = memory_.data();
   pixel_bytes_ = l.pixel_pitch * leaves_.x_bytes;
   row_bytes_ = columns.stored * pixel_bytes_;
+  if (leaves_.x_bytes == 2 && is_one_piece(rows, columns)) {
+    widen_piece(x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch,
+                rows.stored * columns.stored * l.pixel_pitch);
+    return;
+  }
   std::byte* const to = leaves_.x_bytes == 1 ? memory_.data() : line_.data();
   if (rows.begin < rows.end && columns.begin < columns.end) {
     if (layout_ == ImageLayout::channels_last) {
@@ -86,9 +116,7 @@ void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRang
   }
   fill_padding(rows, columns, to);
   if (leaves_.x_bytes == 1) return;
-  leaves_.widen(reinterpret_cast<const std::uint8_t*>(to), rows.stored * columns.stored * l.pixel_pitch, 0,
-                static_cast<std::int16_t>(packed_x_zero_point(operands_, leaves_)),
-                reinterpret_cast<std::int16_t*>(memory_.data()));
+  widen(to, rows.stored * columns.stored * l.pixel_pitch, 0, memory_.data());
 }
 
 // Comes last, because blocks of channels are written beyond their ends.

@@ -40,7 +40,11 @@ class Band {
     std::int64_t step;  // in the input, from one stored to the next
   };
 
+  [[nodiscard]] static bool has_padding(const Inside& rows, const Inside& columns);
   [[nodiscard]] bool can_stay(const Inside& rows, const Inside& columns) const;
+  [[nodiscard]] bool is_one_piece(const Inside& rows, const Inside& columns) const;
+  void widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const;
+  void widen_piece(const std::byte* from, std::int64_t count);
   void reserve(std::int64_t elements);
   [[nodiscard]] static Inside inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored);
   void fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const;

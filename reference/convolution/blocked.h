@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "reference/convolution/path.h"
@@ -14,9 +15,10 @@ namespace qconform::reference {
 /// A convolution with packed weights.
 class BlockedConvolution {
  public:
-  /// `leaves` must outlive this; w is not needed afterwards.
+  /// `leaves` must outlive this; w is not needed afterwards. `profile` is what the writer requantizes with, none where
+  /// sums are the output.
   BlockedConvolution(const ConvolutionOperands& operands, ImageLayout layout, std::span<const std::byte> w,
-                     const ConvolutionLeaves& leaves);
+                     const ConvolutionLeaves& leaves, std::optional<RoundingProfile> profile);
 
   /// Hands every sum to `writer` exactly once, from at most `threads` threads.
   void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const;

@@ -54,8 +54,9 @@ struct RequantizedOutput {
   const RequantizeChannels* parameters;
   std::uint8_t* y;  ///< [places][y_stride]
   std::int64_t y_stride;
-  int channels;             ///< that are stored: a multiple of 8, less than 8 short of whole vectors
-  std::uint64_t* doubtful;  ///< by place; bit m is set when y[place][m] must be replaced
+  int channels;                         ///< that are stored: a multiple of 8, less than 8 short of whole vectors
+  std::uint64_t* doubtful;              ///< by place; bit m is set when y[place][m] must be replaced
+  const std::uint8_t* y_end = nullptr;  ///< of a PlaneProduct, see there
 };
 
 /// sums[p][m] = start[lane of m] + sum over taps of x[p][tap][m] * w[tap][m], modulo 2^32, for a
@@ -94,6 +95,64 @@ struct ChannelBlock {
   std::int64_t row_gap = 0;
 };
 
+/// Planes of x on their way to panels whose lanes are positions: four channels of a position become four
+/// neighbouring bytes, and kTilePositions positions one step of depth, in the order that interleaving within 128 bits
+/// gives. Channels that are missing in the last four are any value.
+struct PixelPanel {
+  const std::byte* from;     ///< [channels][from_stride]: the first position
+  std::int64_t from_stride;  ///< bytes from channel to channel
+  std::int64_t channels;
+  std::byte* to;           ///< [tiles][to_stride]: of each [channels / 4][kTilePositions][4]
+  std::int64_t to_stride;  ///< bytes from tile to tile
+  std::int64_t tiles;      ///< of kTilePositions positions
+  std::uint8_t flip;       ///< XORed to every byte
+};
+
+/// One channel of a depthwise convolution in one plane of x [rows][columns]:
+///   sums[line][p] = start + sum over rows r and columns s of the kernel of
+///                   x[first_row + line * row_stride + r * row_dilation][first_column + p * column_stride + s] *
+///                   w[r][s]
+/// modulo 2^32. What lies outside the plane is `padding`.
+///
+/// As bytes, y[line] is written up to its 64th byte, after y[line - 1], where that lies before y_end.
+struct PlaneProduct {
+  const std::byte* x;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t first_row;
+  std::int64_t first_column;
+  std::int64_t row_stride;
+  std::int64_t row_dilation;
+  int column_stride;  ///< 1 or 2
+  int kernel_rows;
+  int groups;  ///< of four columns of the kernel, in [1, kPlaneGroups]
+  std::uint8_t padding;
+  std::uint8_t flip;   ///< XORed to every byte, padding too
+  const std::byte* w;  ///< int8 [kernel_rows][groups][4]
+  std::int32_t start;
+  int lines;           ///< in [1, kTilePositions]
+  std::int32_t* sums;  ///< [lines][kTilePositions]
+};
+
+/// Most groups of a PlaneProduct.
+inline constexpr int kPlaneGroups = 16;
+
+/// Routines whose lanes are consecutive positions of y with channels first, so that neither x nor y is transposed. A
+/// line is kTilePositions positions of one channel. Bytes of x are uint8.
+struct LineLeaves {
+  void (*interleave)(const PixelPanel* panel);
+
+  /// PanelProduct with its operands exchanged: rows are those of w, int8, one for each line; w is a panel of pixels;
+  /// `start` has one element for each line (start_stride 1), and sums are [lines][kTilePositions].
+  void (*multiply)(const PanelProduct* product);
+  /// As ConvolutionLeaves::multiply_requantized; bytes and their doubts are by line, as the parameters.
+  bool (*multiply_requantized[3])(const PanelProduct* product, const RequantizedOutput* output);
+
+  void (*multiply_plane)(const PlaneProduct* product);
+  /// Of the parameters the first are used. `channels` of the output are the positions of each line that exist.
+  bool (*multiply_plane_requantized[3])(const PlaneProduct* product, const RequantizedOutput* output);
+};
+
 struct ConvolutionLeaves {
   int x_bytes;      ///< of an element of packed x: 1 or 2, see above
   bool signed_x;    ///< whether bytes of x are int8; only with x_bytes 1
@@ -127,6 +186,9 @@ struct ConvolutionLeaves {
   /// as many, and 16 channels of each.
   void (*to_channels_last)(const ChannelBlock* block);
   void (*to_channels_first)(const ChannelBlock* block);
+
+  /// Null where the set has none; only with x_bytes 1 and unsigned x.
+  const LineLeaves* lines = nullptr;
 };
 
 }  // namespace qconform::reference

@@ -34,7 +34,8 @@ std::optional<Lowering> lower(const ConvolutionGeometry& g, const ConvolutionLea
              .group_channels = g.group_input_channels(),
              .group_pitch = 0,
              .pixel_pitch = 0,
-             .whole_rows = false};
+             .whole_rows = false,
+             .first_column = 0};
   if (is_pointwise(l.rows) && is_pointwise(l.columns)) {
     l.columns.input *= l.rows.input;
     l.columns.output *= l.rows.output;
@@ -55,7 +56,8 @@ std::int64_t band_elements(const Lowering& l, const BandRange& range) {
 
 std::vector<BandRange> divide_into_bands(const Lowering& l, int x_bytes, std::int64_t band_bytes, std::int64_t least) {
   const bool by_columns = l.rows.output == 1;
-  const std::int64_t length = by_columns ? l.columns.output : l.rows.output;
+  const std::int64_t first = by_columns ? l.first_column : 0;
+  const std::int64_t length = (by_columns ? l.columns.output : l.rows.output) - first;
   const std::int64_t granule = by_columns ? kTilePositions : 1;
   const SpatialAxis& divided = by_columns ? l.columns : l.rows;
   const std::int64_t across = by_columns ? Lowering::stored(l.rows, 1) : Lowering::stored(l.columns, l.columns.output);
@@ -68,8 +70,8 @@ std::vector<BandRange> divide_into_bands(const Lowering& l, int x_bytes, std::in
   const std::int64_t count = (length + step - 1) / step;
   step = ((length + count - 1) / count + granule - 1) / granule * granule;
   std::vector<BandRange> bands;
-  for (std::int64_t begin = 0; begin < length; begin += step) {
-    const std::int64_t end = std::min(begin + step, length);
+  for (std::int64_t begin = first; begin < first + length; begin += step) {
+    const std::int64_t end = std::min(begin + step, first + length);
     bands.push_back(by_columns ? BandRange{0, 1, begin, end} : BandRange{begin, end, 0, l.columns.output});
   }
   return bands;

@@ -19,9 +19,10 @@ struct Lowering {
   SpatialAxis columns;  ///< all positions for those where neither window nor stride tells rows apart
   std::int64_t groups;
   std::int64_t group_channels;
-  std::int64_t group_pitch;  ///< packed elements from group to group
-  std::int64_t pixel_pitch;  ///< packed elements from pixel to pixel
-  bool whole_rows;           ///< a run is a kernel row: all its taps and channels; otherwise one tap
+  std::int64_t group_pitch;       ///< packed elements from group to group
+  std::int64_t pixel_pitch;       ///< packed elements from pixel to pixel
+  bool whole_rows;                ///< a run is a kernel row: all its taps and channels; otherwise one tap
+  std::int64_t first_column = 0;  ///< outputs before it are left out; only with a single row
 
   [[nodiscard]] std::int64_t runs() const { return rows.kernel * (whole_rows ? 1 : columns.kernel); }
   /// Stored rows or columns from one output position to the next: axes with a single tap store

@@ -6,10 +6,15 @@
 //   Vector, kLanes   32-bit sums
 //   kRows[v]         positions at a time in a panel of v vectors: as many as the registers hold
 //   load, store      a Vector of sums
+//   start(at, v)     what the v-th Vector of sums of a position starts with
 //   weights(w)       four bytes of depth for each channel of a vector
 //   broadcast(x)     four bytes of depth for all channels
 //   multiply_add(sums, inputs, weights)
 //   pin(sums)        keeps a Vector in a register at this point
+//   kWideSteps       steps of depth whose bytes of x one load takes, for instructions that multiply by a part of a
+//                    register; 1 where there are none. Beyond 1 also
+//   load_wide(x)     the bytes of all of them
+//   multiply_add_part<s>(sums, inputs, weights)   those of step s
 // Finish takes the sums out of the registers:
 //   template <int V, int R> void finish(const PanelProduct* c, int first, Vector (&sums)[R][V])
 //   template <int V> void step(const PanelProduct* c)    other work of earlier rows, for the units that products
@@ -32,6 +37,39 @@ inline std::int64_t place_of(const PanelProduct* c, int row) {
   return c->places == nullptr ? row : c->places[row];
 }
 
+// One step of a wide load: the weights of a vector are in a register no longer than they are multiplied.
+template <typename Isa, int V, int R, int step, typename Inputs>
+inline __attribute__((always_inline)) void multiply_part(const Inputs* inputs, const std::byte* w,
+                                                         typename Isa::Vector (&acc)[R][V]) {
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) {
+    const auto weights = Isa::weights(w + (step * V + v) * Isa::kLanes * kStepBytes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) acc[r][v] = Isa::template multiply_add_part<step>(acc[r][v], inputs[r], weights);
+  }
+}
+
+// As much of a run as wide loads take. Moves w behind it, and returns how many bytes that are.
+template <typename Isa, int V, int R>
+inline __attribute__((always_inline)) std::int64_t multiply_wide(const std::byte* const* x, std::int64_t run_bytes,
+                                                                 const std::byte*& w,
+                                                                 typename Isa::Vector (&acc)[R][V]) {
+  constexpr std::int64_t kBytes = Isa::kWideSteps * kStepBytes;
+  static_assert(Isa::kWideSteps == 4);
+  std::int64_t at = 0;
+  for (; at + kBytes <= run_bytes; at += kBytes) {
+    decltype(Isa::load_wide(x[0])) inputs[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) inputs[r] = Isa::load_wide(x[r] + at);
+    multiply_part<Isa, V, R, 0>(inputs, w, acc);
+    multiply_part<Isa, V, R, 1>(inputs, w, acc);
+    multiply_part<Isa, V, R, 2>(inputs, w, acc);
+    multiply_part<Isa, V, R, 3>(inputs, w, acc);
+    w += Isa::kWideSteps * V * Isa::kLanes * kStepBytes;
+  }
+  return at;
+}
+
 // The sums of R positions and V vectors of channels stay in registers over the whole depth.
 template <typename Isa, int V, int R, typename Finish>
 __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, Finish& finish) {
@@ -40,7 +78,7 @@ __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, F
   const std::int32_t* const start = c->start + first * c->start_stride;
   Vector acc[R][V];
 #pragma GCC unroll 4
-  for (int v = 0; v < V; ++v) acc[0][v] = Isa::load(start + v * Isa::kLanes);
+  for (int v = 0; v < V; ++v) acc[0][v] = Isa::start(start, v);
 #pragma GCC unroll 16
   for (int r = 1; r < R; ++r) {
 #pragma GCC unroll 4
@@ -50,7 +88,7 @@ __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, F
 #pragma GCC unroll 16
     for (int r = 1; r < R; ++r) {
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[r][v] = Isa::load(start + r * c->start_stride + v * Isa::kLanes);
+      for (int v = 0; v < V; ++v) acc[r][v] = Isa::start(start + r * c->start_stride, v);
     }
   }
   const std::byte* w = c->w;
@@ -59,7 +97,9 @@ __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, F
     const std::byte* x[R];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) x[r] = rows[r] + c->run_offsets[run];
-    for (std::int64_t at = 0; at < run_bytes; at += kStepBytes) {
+    std::int64_t at = 0;
+    if constexpr (Isa::kWideSteps > 1) at = multiply_wide<Isa, V, R>(x, run_bytes, w, acc);
+    for (; at < run_bytes; at += kStepBytes) {
       typename Isa::Weights weights[V];
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) weights[v] = Isa::weights(w + v * Isa::kLanes * kStepBytes);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "reference/convolution/accumulate.h"
@@ -19,7 +20,11 @@ struct ConvolutionSetup {
   ConvolutionOperands operands;
   ImageLayout layout;
   const ConvolutionLeaves& leaves;
+  std::optional<RoundingProfile> profile;  ///< what sums are requantized with; none: they are the output
 };
+
+/// Whether sums can be computed by lines of y.
+[[nodiscard]] bool takes_lines(const ConvolutionSetup& setup);
 
 /// A convolution with packed weights.
 class ConvolutionPath {
@@ -44,6 +49,16 @@ class ConvolutionPath {
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup,
                                                                    const Lowering& lowering,
                                                                    std::span<const std::byte> w);
+
+/// Kernels of a single tap with channels first: lanes are positions (pointwise.cc). Null for layers that are none, or
+/// that are better off with another path.
+[[nodiscard]] std::unique_ptr<ConvolutionPath> make_pointwise_path(const ConvolutionSetup& setup,
+                                                                   const Lowering& lowering,
+                                                                   std::span<const std::byte> w);
+
+/// One input channel in each group, with channels first: lanes are positions of a row (planes.cc). Null as above.
+[[nodiscard]] std::unique_ptr<ConvolutionPath> make_plane_path(const ConvolutionSetup& setup,
+                                                               std::span<const std::byte> w);
 
 /// The general way: gathers the input under a tile of output positions piece by piece. It takes any
 /// number of spatial dimensions and any padding, in bounded memory.

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "reference/convolution/depthwise_product.h"
+#include "reference/convolution/transpose512.h"
 #include "reference/numerics/requantize512.h"
 
 namespace qconform::reference {
@@ -57,6 +58,28 @@ class QuadOutput {
       store_channels(y(place[i]) + channel[i], _mm_load_si128(reinterpret_cast<const __m128i*>(bytes[i])),
                      channel[i] + kLanes > out_->channels);
       if (bits[i] != 0) note(place[i], std::uint64_t{bits[i]} << channel[i]);
+    }
+  }
+
+  // The bytes of the line `place`, whose sums [kTilePositions] are of the channel with parameters number `channel`.
+  __attribute__((noinline)) void resolve_line(const std::int32_t* sums, std::int64_t place, std::int64_t channel) {
+    double multiplier[kLanes];
+    double doubt[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      multiplier[i] = out_->parameters->exact_multiplier[channel];
+      doubt[i] = out_->parameters->exact_doubt[channel];
+    }
+    RequantizeChannels one = *out_->parameters;
+    one.exact_multiplier = multiplier;
+    one.exact_doubt = doubt;
+    Quad quad{};
+    for (int i = 0; i < kQuad; ++i) quad.sums[i] = sums + i * kLanes;
+    __m512i values[kQuad];
+    std::uint32_t bits[kQuad];
+    round_quad_exactly(&quad, &one, values, bits);
+    store_front(reinterpret_cast<std::byte*>(y(place)), narrow(values, range_), out_->channels);
+    for (int i = 0; i < kQuad; ++i) {
+      if (bits[i] != 0) note(place, std::uint64_t{bits[i]} << (i * kLanes));
     }
   }
 

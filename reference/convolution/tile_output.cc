@@ -70,4 +70,12 @@ void store_sums(const SumsTile& tile, const OutputPlacement& y_place, std::byte*
   }
 }
 
+void store_lines(const LinesTile& tile, std::byte* y) {
+  constexpr std::size_t kSize = sizeof(std::int32_t);
+  for (int line = 0; line < tile.lines; ++line) {
+    std::memcpy(y + static_cast<std::size_t>(tile.y_begin + line * tile.y_stride) * kSize,
+                tile.sums + line * kTilePositions, static_cast<std::size_t>(tile.positions) * kSize);
+  }
+}
+
 }  // namespace qconform::reference

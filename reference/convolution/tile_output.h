@@ -15,5 +15,6 @@ void store_tile(const SumsTile& at, const std::uint8_t* tile, const OutputPlacem
 
 /// Sums as they are, 4 bytes each.
 void store_sums(const SumsTile& tile, const OutputPlacement& y_place, std::byte* y);
+void store_lines(const LinesTile& tile, std::byte* y);
 
 }  // namespace qconform::reference

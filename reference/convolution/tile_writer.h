@@ -21,6 +21,19 @@ struct SumsTile {
   std::int64_t image;
 };
 
+/// Lines of y: kTilePositions consecutive elements each, of which the first `positions` belong to it.
+struct LinesTile {
+  std::int32_t* sums;  ///< [lines][kTilePositions], for products to leave sums in
+  int lines;           ///< in [1, kTilePositions]
+  int positions;       ///< in [1, kTilePositions]
+  std::int64_t first_channel;
+  int channel_step;       ///< from line to line: 1 or 0; lanes (see WeightPanel) are channels
+  std::int64_t y_begin;   ///< element of y where the first line begins
+  std::int64_t y_stride;  ///< elements from line to line
+  /// Element of y before which a line may reach beyond its positions, if lines come in their order.
+  std::int64_t y_end;
+};
+
 class TileWriter {
  public:
   TileWriter() = default;
@@ -42,6 +55,10 @@ class TileWriter {
     block.multiply(&product);
     write(tile);
   }
+
+  /// The same for lines. Only for leaves and outputs that have them (takes_lines() in path.h).
+  virtual void write_lines(const LineLeaves& leaves, const PanelProduct& product, const LinesTile& tile) const = 0;
+  virtual void write_lines(const LineLeaves& leaves, const PlaneProduct& product, const LinesTile& tile) const = 0;
 };
 
 /// Elements of y: where an image's channel and position lie.

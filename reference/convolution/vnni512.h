@@ -15,8 +15,10 @@ struct Vnni512 {
   static constexpr int kLanes = 16;
   // At most 24 sums, with the weights and an x in 32 registers.
   static constexpr int kRows[5] = {0, 12, 12, 8, 6};
+  static constexpr int kWideSteps = 1;
 
   static Vector load(const void* from) { return _mm512_loadu_si512(from); }
+  static Vector start(const std::int32_t* at, int v) { return load(at + v * kLanes); }
   static void store(void* to, Vector value) { _mm512_storeu_si512(to, value); }
   static void pin(Vector& value) { __asm__("" : "+v"(value)); }
   static Weights weights(const std::byte* from) { return load(from); }

@@ -1,6 +1,6 @@
 // VPDPBUSD on 512 bits: four products of uint8 and int8, at most 4 * 255 * 128 in magnitude, added
 // to a 32-bit lane modulo 2^32 (rule C17). The instruction's saturating form, VPDPBUSDS, is not used.
-#include "reference/convolution/transpose512.h"
+#include "reference/convolution/plane_product512.h"
 #include "reference/convolution/vnni512.h"
 
 namespace qconform::reference {
@@ -9,6 +9,8 @@ namespace {
 void multiply(const PanelProduct* product) {
   multiply_panel<Vnni512, 4>(product);
 }
+
+constexpr LineLeaves kLines = line_leaves512<Vnni512>();
 
 }  // namespace
 
@@ -28,6 +30,7 @@ const ConvolutionLeaves convolution_leaves_avx512vnni = {
     .subtract_products = subtract_products,
     .depthwise = {kDepthwise64, kDepthwise32},
     .to_channels_last = to_channels_last,
-    .to_channels_first = to_channels_first};
+    .to_channels_first = to_channels_first,
+    .lines = &kLines};
 
 }  // namespace qconform::reference

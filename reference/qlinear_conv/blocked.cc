@@ -10,7 +10,7 @@ class BlockedQLinearConv final : public PreparedNode {
  public:
   BlockedQLinearConv(const QLinearConv& node, RoundingProfile profile, ImageLayout layout, std::span<const std::byte> w,
                      const ConvolutionLeaves& convolution, const RequantizeLeaves& requantize)
-      : convolution_(node.operands, layout, w, convolution),
+      : convolution_(node.operands, layout, w, convolution, profile),
         requantization_(node, profile, requantize),
         leaves_(convolution) {
     for (const WeightPanel& panel : convolution_.panels()) {

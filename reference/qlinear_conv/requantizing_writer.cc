@@ -73,6 +73,18 @@ void PreparedRequantization::replace_doubtful(const SumsTile& t, const std::uint
   }
 }
 
+void PreparedRequantization::replace_doubtful(const LinesTile& t, const std::uint64_t* doubtful,
+                                              std::uint8_t* y) const {
+  for (int line = 0; line < t.lines; ++line) {
+    for (std::uint64_t rest = doubtful[line]; rest != 0; rest &= rest - 1) {
+      const int p = std::countr_zero(rest);
+      if (p >= t.positions) break;
+      const std::int64_t channel = t.first_channel + line * t.channel_step;
+      y[line * t.y_stride + p] = exactly(channel, t.sums[line * kTilePositions + p]);
+    }
+  }
+}
+
 void PreparedRequantization::tile_by_rows(const SumsTile& t, std::uint8_t* y, std::int64_t y_stride) const {
   for (int m = 0; m < t.channels; ++m) {
     std::int32_t sums[kTilePositions] = {};
@@ -153,6 +165,32 @@ void RequantizingWriter::write_products(const DepthwiseBlock& block, const Depth
     TileWriter::write_products(block, product, tile);
     return;
   }
+  write_requantized(tile, [&](const RequantizedOutput* out) { return multiply(&product, out); });
+}
+
+template <typename Multiply>
+void RequantizingWriter::write_requantized(const LinesTile& tile, Multiply multiply) const {
+  std::uint64_t doubtful[kTilePositions];
+  const RequantizeChannels parameters = requantization_.channels(tile.first_channel);
+  auto* const y = reinterpret_cast<std::uint8_t*>(y_);
+  const RequantizedOutput out{.parameters = &parameters,
+                              .y = y + tile.y_begin,
+                              .y_stride = tile.y_stride,
+                              .channels = tile.positions,
+                              .doubtful = doubtful,
+                              .y_end = y + tile.y_end};
+  if (multiply(&out)) requantization_.replace_doubtful(tile, doubtful, out.y);
+}
+
+void RequantizingWriter::write_lines(const LineLeaves& leaves, const PanelProduct& product,
+                                     const LinesTile& tile) const {
+  const auto multiply = leaves.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
+  write_requantized(tile, [&](const RequantizedOutput* out) { return multiply(&product, out); });
+}
+
+void RequantizingWriter::write_lines(const LineLeaves& leaves, const PlaneProduct& product,
+                                     const LinesTile& tile) const {
+  const auto multiply = leaves.multiply_plane_requantized[static_cast<std::size_t>(requantization_.profile())];
   write_requantized(tile, [&](const RequantizedOutput* out) { return multiply(&product, out); });
 }
 

@@ -34,6 +34,9 @@ class PreparedRequantization {
   void replace_doubtful(const SumsTile& tile, const std::uint64_t* doubtful, std::uint8_t* y,
                         std::int64_t y_stride) const;
 
+  /// The same for lines; doubtful and y are by line, of which the first is at y.
+  void replace_doubtful(const LinesTile& tile, const std::uint64_t* doubtful, std::uint8_t* y) const;
+
   /// Bytes of `count` sums of one channel. Both may be accessed up to the next multiple of 16.
   void row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const;
 
@@ -64,11 +67,15 @@ class RequantizingWriter final : public TileWriter {
                       const SumsTile& tile) const override;
   void write_products(const DepthwiseBlock& block, const DepthwiseProduct& product,
                       const SumsTile& tile) const override;
+  void write_lines(const LineLeaves& leaves, const PanelProduct& product, const LinesTile& tile) const override;
+  void write_lines(const LineLeaves& leaves, const PlaneProduct& product, const LinesTile& tile) const override;
 
  private:
   // multiply(output) computes all bytes of the tile and says whether any is in doubt.
   template <typename Multiply>
   void write_requantized(const SumsTile& tile, Multiply multiply) const;
+  template <typename Multiply>
+  void write_requantized(const LinesTile& tile, Multiply multiply) const;
 
   const PreparedRequantization& requantization_;
   const ConvolutionLeaves& leaves_;
