@@ -67,8 +67,7 @@ struct SeparatedLines {
 template <typename Isa, typename Profile>
 class RequantizedLines {
  public:
-  explicit RequantizedLines(const RequantizedOutput* out)
-      : out_(out, kLineVectors), multiplier_(out->parameters->multiplier) {}
+  explicit RequantizedLines(const RequantizedOutput* out) : out_(out, kLineVectors), multiplier_(out_.multiplier()) {}
 
   [[nodiscard]] bool any_doubt() const { return out_.any_doubt(); }
 
@@ -106,7 +105,7 @@ class RequantizedLines {
     }
     // No branch to be mispredicted.
     uncertain_ |= std::uint64_t{!out_.apply(values, multiplier)} << next_;
-    _mm512_storeu_si512(out_.y(next_), narrow_interleaved(values, out_.range()));
+    _mm512_storeu_si512(out_.y(next_), Profile::interleaved_bytes(values, out_.range()));
     ++next_;
   }
 
@@ -133,9 +132,11 @@ void multiply_lines(const PanelProduct* c) {
 
 template <typename Isa, typename Profile>
 bool multiply_lines_requantized(const PanelProduct* c, const RequantizedOutput* out) {
-  RequantizedLines<Lines<Isa>, Profile> finish(out);
-  multiply_vectors<Lines<Isa>, kLineVectors>(c, finish);
-  return finish.any_doubt();
+  return with_profile<Profile>(out, [&](auto profile) {
+    RequantizedLines<Lines<Isa>, decltype(profile)> finish(out);
+    multiply_vectors<Lines<Isa>, kLineVectors>(c, finish);
+    return finish.any_doubt();
+  });
 }
 
 }  // namespace

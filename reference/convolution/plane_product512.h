@@ -165,7 +165,7 @@ class RequantizedPlane {
  public:
   explicit RequantizedPlane(const RequantizedOutput* out)
       : out_(out, 1),
-        multiplier_(_mm512_set1_ps(out->parameters->multiplier[0])),
+        multiplier_(_mm512_set1_ps(out_.multiplier()[0])),
         y_end_(out->y_end),
         positions_(out->channels) {}
 
@@ -176,7 +176,7 @@ class RequantizedPlane {
       uncertain_ |= std::uint64_t{1} << line;
       SeparatedPlane<Isa>::finish(c, line, sums);
     }
-    const __m512i bytes = narrow_interleaved(values, out_.range());
+    const __m512i bytes = Profile::interleaved_bytes(values, out_.range());
     std::uint8_t* const y = out_.y(line);
     if (__builtin_expect(y_end_ - y >= kTilePositions, 1)) {
       _mm512_storeu_si512(y, bytes);
@@ -210,9 +210,11 @@ void multiply_plane(const PlaneProduct* c) {
 
 template <typename Isa, typename Profile>
 bool multiply_plane_requantized(const PlaneProduct* c, const RequantizedOutput* out) {
-  RequantizedPlane<Isa, Profile> finish(out);
-  multiply_plane_with<Isa>(c, finish);
-  return finish.resolve_doubt(c);
+  return with_profile<Profile>(out, [&](auto profile) {
+    RequantizedPlane<Isa, decltype(profile)> finish(out);
+    multiply_plane_with<Isa>(c, finish);
+    return finish.resolve_doubt(c);
+  });
 }
 
 template <typename Isa>

@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <type_traits>
+
 #include "reference/convolution/depthwise_product.h"
 #include "reference/convolution/transpose512.h"
 #include "reference/numerics/requantize512.h"
@@ -17,6 +19,15 @@ inline void store_channels(std::uint8_t* y, __m128i bytes, bool half) {
   } else {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y), bytes);
   }
+}
+
+// run(profile), with FixedPoint in place of CorrectlyRounded where the parameters allow it.
+template <typename Profile, typename Run>
+inline bool with_profile(const RequantizedOutput* out, Run run) {
+  if constexpr (std::is_same_v<Profile, CorrectlyRounded>) {
+    if (out->parameters->fixed_multiplier != nullptr) return run(FixedPoint{});
+  }
+  return run(Profile{});
 }
 
 // Output that float32 settles but for some quads. The sums of those are in memory; resolve() computes their
@@ -35,6 +46,9 @@ class QuadOutput {
   [[nodiscard]] const Range& range() const { return range_; }
   [[nodiscard]] std::uint8_t* y(std::int64_t place) const { return out_->y + place * out_->y_stride; }
   [[nodiscard]] std::int64_t y_stride() const { return out_->y_stride; }
+
+  // Of the channels' parameters, or of the lines'.
+  [[nodiscard]] const float* multiplier() const { return Profile::multiplier(out_->parameters); }
 
   // Values of a quad; false where they are uncertain.
   inline __attribute__((always_inline)) bool apply(__m512i* values, const __m512* multiplier) const {
@@ -105,7 +119,7 @@ template <typename Isa, typename Profile>
 class RequantizedSums {
  public:
   RequantizedSums(const RequantizedOutput* out, int vectors)
-      : out_(out, vectors), parameters_(out->parameters), is_dense_(out->y_stride == out->channels && !out_.half()) {}
+      : out_(out, vectors), multiplier_(out_.multiplier()), is_dense_(out->y_stride == out->channels && !out_.half()) {}
 
   [[nodiscard]] bool any_doubt() const { return out_.any_doubt(); }
 
@@ -182,9 +196,9 @@ class RequantizedSums {
                                                         __m512i* values) {
     __m512 multiplier[kQuad];
 #pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) multiplier[i] = _mm512_loadu_ps(parameters_->multiplier + vector_of<V>(i) * kLanes);
+    for (int i = 0; i < kQuad; ++i) multiplier[i] = _mm512_loadu_ps(multiplier_ + vector_of<V>(i) * kLanes);
     const bool certain = out_.apply(values, multiplier);
-    store<V>(c, row, offset, narrow(values, out_.range()));
+    store<V>(c, row, offset, in_order(Profile::interleaved_bytes(values, out_.range())));
     return certain;
   }
 
@@ -223,7 +237,7 @@ class RequantizedSums {
 
   StoredSums<Isa> stored_;
   QuadOutput<Profile> out_;
-  const RequantizeChannels* parameters_;
+  const float* multiplier_;
   bool is_dense_;                // y of consecutive positions lies without gaps
   int next_ = 0;                 // rows below have been requantized
   int ready_ = 0;                // rows below have their sums
@@ -237,7 +251,7 @@ class RequantizedDepthwiseSums {
   explicit RequantizedDepthwiseSums(const RequantizedOutput* out) : out_(out, kQuad) {
     __m512i lanes[kQuad];
 #pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) lanes[i] = _mm512_loadu_si512(out->parameters->multiplier + i * kLanes);
+    for (int i = 0; i < kQuad; ++i) lanes[i] = _mm512_loadu_si512(out_.multiplier() + i * kLanes);
     Isa::separate(lanes);  // its own inverse
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) multiplier_[i] = _mm512_castsi512_ps(lanes[i]);
@@ -264,7 +278,7 @@ class RequantizedDepthwiseSums {
 #pragma GCC unroll 4
       for (int i = 0; i < kQuad; ++i) Isa::store(c->sums + position * kPanelChannels + i * kLanes, sums[i]);
     }
-    store(position, narrow_interleaved(values, out_.range()));
+    store(position, Profile::interleaved_bytes(values, out_.range()));
   }
 
  private:
@@ -286,9 +300,11 @@ class RequantizedDepthwiseSums {
 
 template <typename Isa, typename Profile>
 bool multiply_depthwise_requantized(const DepthwiseProduct* c, const RequantizedOutput* out) {
-  RequantizedDepthwiseSums<Isa, Profile> finish(out);
-  multiply_depthwise_block<Isa>(c, finish);
-  return finish.resolve_doubt(c);
+  return with_profile<Profile>(out, [&](auto profile) {
+    RequantizedDepthwiseSums<Isa, decltype(profile)> finish(out);
+    multiply_depthwise_block<Isa>(c, finish);
+    return finish.resolve_doubt(c);
+  });
 }
 
 // One vector of channels and so few steps of depth that all weights stay in registers: no loop over depth ends.
@@ -330,13 +346,15 @@ void multiply_narrow(const PanelProduct* c, Finish& finish) {
 
 template <typename Isa, typename Profile>
 bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
-  RequantizedSums<Isa, Profile> finish(out, c->vectors);
-  switch (c->vectors) {
-    case 4: multiply_vectors<Isa, 4>(c, finish); break;
-    case 3: multiply_vectors<Isa, 3>(c, finish); break;
-    default: multiply_narrow<Isa>(c, finish); break;
-  }
-  return finish.any_doubt();
+  return with_profile<Profile>(out, [&](auto profile) {
+    RequantizedSums<Isa, decltype(profile)> finish(out, c->vectors);
+    switch (c->vectors) {
+      case 4: multiply_vectors<Isa, 4>(c, finish); break;
+      case 3: multiply_vectors<Isa, 3>(c, finish); break;
+      default: multiply_narrow<Isa>(c, finish); break;
+    }
+    return finish.any_doubt();
+  });
 }
 
 }  // namespace

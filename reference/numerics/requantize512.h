@@ -24,6 +24,7 @@ struct Range {
   __m512 hi;
   __m512i zero_point;
   __m512i zero_point16;
+  __m512 fixed_offset;  // of FixedPoint: what is added to products before they are rounded down
   bool is_signed;
   bool is_bounded;  // no product reaches 2^31, so that those beyond the range of y saturate when they are narrowed
 };
@@ -39,6 +40,7 @@ Range range_of(const RequantizeChannels* c, int vectors) {
           .hi = _mm512_set1_ps(static_cast<float>(c->hi - c->zero_point)),
           .zero_point = _mm512_set1_epi32(c->zero_point),
           .zero_point16 = _mm512_set1_epi16(static_cast<std::int16_t>(c->zero_point)),
+          .fixed_offset = _mm512_set1_ps(static_cast<float>(c->zero_point * kFixedOne + kFixedOne / 2 + kFixedOffset)),
           .is_signed = c->lo < 0,
           .is_bounded = _mm512_cmp_ps_mask(largest, _mm512_set1_ps(0.99F), _CMP_NLE_UQ) == 0};
 }
@@ -105,8 +107,35 @@ inline __m512i magnitude(__m512 distance) {
   return _mm512_and_si512(_mm512_castps_si512(distance), _mm512_set1_epi32(0x7FFFFFFF));
 }
 
-struct CorrectlyRounded {
-  // Returns whether nothing is in doubt; otherwise the values are preliminary.
+// The bytes of the four vectors: narrowing works within 128 bits, so four bytes of each vector in each of them.
+inline __m512i narrow_interleaved(const __m512i* values, const Range& r) {
+  const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(values[0], values[1]), r.zero_point16);
+  const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(values[2], values[3]), r.zero_point16);
+  return r.is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+}
+
+// The order of vectors, one after the other.
+inline __m512i in_order(__m512i interleaved) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return _mm512_permutexvar_epi32(order, interleaved);
+}
+
+inline __m512i narrow(const __m512i* values, const Range& r) {
+  return in_order(narrow_interleaved(values, r));
+}
+
+// Each profile has
+//   multiplier(c)       of the channels
+//   apply(values, ...)  from sums to values; returns whether nothing is in doubt, otherwise they are preliminary
+//   interleaved_bytes   of the values, as narrow_interleaved
+struct IntegerValues {
+  static const float* multiplier(const RequantizeChannels* c) { return c->multiplier; }
+  static inline __m512i interleaved_bytes(const __m512i* values, const Range& r) {
+    return narrow_interleaved(values, r);
+  }
+};
+
+struct CorrectlyRounded : IntegerValues {
   static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* /*c*/, const Range& r,
                            __m512 doubt) {
     __m512 product[kQuad];
@@ -124,7 +153,37 @@ struct CorrectlyRounded {
   }
 };
 
-struct OrtF32 {
+// correctly_rounded where all channels have a fixed_multiplier: values are multiples of 2^-16 with the zero point
+// added.
+struct FixedPoint {
+  static const float* multiplier(const RequantizeChannels* c) { return c->fixed_multiplier; }
+  static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* /*c*/, const Range& r,
+                           __m512 /*doubt*/) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) {
+      const __m512 product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(values[i]), multiplier[i], r.fixed_offset);
+      values[i] = _mm512_cvt_roundps_epi32(product, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    }
+    // The least fractions; the upper halves do not count.
+    const __m512i least =
+        _mm512_min_epu16(_mm512_min_epu16(values[0], values[1]), _mm512_min_epu16(values[2], values[3]));
+    return (_mm512_cmplt_epu16_mask(least, _mm512_set1_epi16(kFixedDoubt)) & 0x55555555U) == 0;
+  }
+  // The integers of two vectors are the upper halves of their lanes: the second's stay where they are.
+  static inline __m512i integers(__m512i even, __m512i odd) {
+    constexpr int kOddUnderMask = 0xF8;  // a | (b & c)
+    return _mm512_ternarylogic_epi32(_mm512_srli_epi32(even, 16), odd, _mm512_set1_epi32(-0x10000), kOddUnderMask);
+  }
+  static inline __m512i interleaved_bytes(const __m512i* values, const Range& r) {
+    const __m512i low = integers(values[0], values[1]);
+    const __m512i high = integers(values[2], values[3]);
+    const __m512i bytes = r.is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+    const __m128i order = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
+    return _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(order));
+  }
+};
+
+struct OrtF32 : IntegerValues {
   static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* /*c*/, const Range& r,
                            __m512 /*doubt*/) {
     __m512 product[kQuad];
@@ -152,19 +211,6 @@ struct OnnxReference {
     return true;
   }
 };
-
-// The bytes of the four vectors: narrowing works within 128 bits, so four bytes of each vector in each of them.
-inline __m512i narrow_interleaved(const __m512i* values, const Range& r) {
-  const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(values[0], values[1]), r.zero_point16);
-  const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(values[2], values[3]), r.zero_point16);
-  return r.is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
-}
-
-// The same, one vector after the other.
-inline __m512i narrow(const __m512i* values, const Range& r) {
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  return _mm512_permutexvar_epi32(order, narrow_interleaved(values, r));
-}
 
 // A quad is this many positions of these vectors; in one of three vectors the last is there twice.
 template <int vectors>

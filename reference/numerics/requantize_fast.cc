@@ -50,4 +50,10 @@ FastRequantization fast_requantization(const Requantization& p) {
           .hi = p.y_range.hi};
 }
 
+bool takes_fixed_point(const FastRequantization& channel, double largest) {
+  constexpr double kLimit = 0x1p15 - 0x1p9;
+  const double magnitude = channel.multiplier < 0 ? -channel.multiplier : channel.multiplier;
+  return channel.narrow_doubt == kNarrowInDoubt && largest * magnitude < kLimit;
+}
+
 }  // namespace qconform::reference

@@ -22,6 +22,17 @@
 // arbitrary values, take the double path. c' must lie within [2^-100, 2^60], or nothing is certain. If c is a power of
 // two of at least 2^-15, then p' is exact for |A| <= 2^24, and larger A saturate: nothing is in doubt.
 //
+// Fixed point is cheaper still, where |A| is known to be so small that |A*c| < 2^15 - 2^9 and c is not such a power of
+// two. With u = 2^-16 as the unit and z the zero point of y,
+//   t = floor(RN32(RN32(A)*(c' * 2^16) + o)),  o = (z * 2^16) + 2^15 + kFixedOffset, an integer below 2^24 in
+//   magnitude.
+// For |v| <= 2^8: A and c' contribute |v/u| * 2.01 * 2^-23 < 4.1, and the fused sum, below 2^25, less than 2. So
+// before it is rounded down it is within 7 of v/u + o. Where the lower 16 bits of t are at least kFixedDoubt, which
+// exceeds kFixedOffset + 7, its upper bits are rne(v) + z: v + 1/2 + z is above them, by more than 0, and below the
+// next integer, because kFixedOffset is at least 7. Without a fused product there is one more rounding, below 2, and
+// rounding t in any other way changes it by less than 1: kFixedOffset and kFixedDoubt leave room for that too. Beyond
+// 2^8 both saturate: the upper bits fit int16, and saturate when they are narrowed.
+//
 // The float profiles are sequences of IEEE operations; kernels perform the same ones, never in doubt.
 #pragma once
 
@@ -53,6 +64,13 @@ inline constexpr double kRequantizationBound = 1024;
 using RequantizeRow = std::uint64_t (*)(const std::int32_t* sums, int count, const FastRequantization* channel,
                                         std::uint8_t* y);
 
+inline constexpr std::int32_t kFixedOne = 1 << 16;
+inline constexpr std::int32_t kFixedOffset = 12;
+inline constexpr std::int32_t kFixedDoubt = 24;
+
+/// Whether fixed point may be used for sums of at most `largest` in magnitude.
+[[nodiscard]] bool takes_fixed_point(const FastRequantization& channel, double largest);
+
 /// The parameters of consecutive output channels, an array each. Plain data.
 struct RequantizeChannels {
   const float* multiplier;  ///< correctly_rounded: c'; of the other profiles their c
@@ -62,6 +80,7 @@ struct RequantizeChannels {
   std::int32_t zero_point;
   std::int32_t lo;
   std::int32_t hi;
+  const float* fixed_multiplier = nullptr;  ///< correctly_rounded: c' * 2^16; null unless all channels take fixed point
 };
 
 /// Requantizes sums [positions][sums_stride] of `channels` channels, a multiple of the leaves' lanes

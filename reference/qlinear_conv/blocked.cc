@@ -11,7 +11,7 @@ class BlockedQLinearConv final : public PreparedNode {
   BlockedQLinearConv(const QLinearConv& node, RoundingProfile profile, ImageLayout layout, std::span<const std::byte> w,
                      const ConvolutionLeaves& convolution, const RequantizeLeaves& requantize)
       : convolution_(node.operands, layout, w, convolution, profile),
-        requantization_(node, profile, requantize),
+        requantization_(node, profile, w, requantize),
         leaves_(convolution) {
     for (const WeightPanel& panel : convolution_.panels()) {
       for (int m = 0; m < panel.channels; ++m) {

@@ -1,13 +1,32 @@
 #include "reference/qlinear_conv/requantizing_writer.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "reference/convolution/tile_output.h"
 
 namespace qconform::reference {
 
+namespace {
+
+// Of the channel's sums, bias included.
+double largest_sum(const ConvolutionOperands& o, std::span<const std::byte> w, std::size_t channel) {
+  const IntegerRange x_range = range_of(o.x_type);
+  const std::int64_t largest_x = std::max(x_range.hi - o.x_zero_point, o.x_zero_point - x_range.lo);
+  const auto depth = static_cast<std::size_t>(o.geometry.depth());
+  std::int64_t sum = 0;
+  for (const std::byte byte : w.subspan(channel * depth, depth)) {
+    sum += std::abs(load8(o.w_type, byte) - o.w_zero_point[channel]);
+  }
+  const std::int64_t bias = o.bias.empty() ? 0 : o.bias[channel];
+  return static_cast<double>(sum * largest_x + std::abs(bias));
+}
+
+}  // namespace
+
 PreparedRequantization::PreparedRequantization(const QLinearConv& node, RoundingProfile profile,
-                                               const RequantizeLeaves& leaves)
+                                               std::span<const std::byte> w, const RequantizeLeaves& leaves)
     : profile_(profile),
       row_(leaves.row[static_cast<std::size_t>(profile)]),
       tile_(leaves.tile[static_cast<std::size_t>(profile)]) {
@@ -15,6 +34,7 @@ PreparedRequantization::PreparedRequantization(const QLinearConv& node, Rounding
   for (std::size_t m = 0; m < channels; ++m) {
     exact_.push_back(node.requantization(m));
     fast_.push_back(fast_requantization(exact_.back()));
+    fixed_point_ = fixed_point_ && takes_fixed_point(fast_.back(), largest_sum(node.operands, w, m));
   }
 }
 
@@ -24,12 +44,14 @@ void PreparedRequantization::assign_lane(std::int64_t lane, std::int64_t channel
   const std::size_t size = at + kPanelChannels;
   if (multiplier_.size() < size) {
     multiplier_.resize(size);
+    fixed_multiplier_.resize(size);
     doubt_.resize(size, 1);
     exact_multiplier_.resize(size);
     exact_doubt_.resize(size, 1);
   }
   const FastRequantization& fast = fast_[static_cast<std::size_t>(channel)];
   multiplier_[at] = profile_ == RoundingProfile::correctly_rounded ? fast.narrow_multiplier : fast.float_multiplier;
+  fixed_multiplier_[at] = fast.narrow_multiplier * static_cast<float>(kFixedOne);
   doubt_[at] = fast.narrow_doubt;
   exact_multiplier_[at] = fast.multiplier;
   exact_doubt_[at] = fast.doubt;
@@ -60,7 +82,8 @@ RequantizeChannels PreparedRequantization::channels(std::int64_t first_lane) con
           .exact_doubt = exact_doubt_.data() + first_lane,
           .zero_point = any.zero_point,
           .lo = any.lo,
-          .hi = any.hi};
+          .hi = any.hi,
+          .fixed_multiplier = fixed_point_ ? fixed_multiplier_.data() + first_lane : nullptr};
 }
 
 void PreparedRequantization::replace_doubtful(const SumsTile& t, const std::uint64_t* doubtful, std::uint8_t* y,

@@ -16,8 +16,9 @@ namespace qconform::reference {
 /// The parameters of a node's output channels.
 class PreparedRequantization {
  public:
-  /// `leaves` must outlive this.
-  PreparedRequantization(const QLinearConv& node, RoundingProfile profile, const RequantizeLeaves& leaves);
+  /// `leaves` must outlive this. w tells how large sums can be.
+  PreparedRequantization(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> w,
+                         const RequantizeLeaves& leaves);
 
   /// Lets lane `lane` have the parameters of `channel`. Lanes without a channel get any.
   void assign_lane(std::int64_t lane, std::int64_t channel);
@@ -49,7 +50,9 @@ class PreparedRequantization {
   RequantizeTile tile_;
   std::vector<Requantization> exact_;     // by channel
   std::vector<FastRequantization> fast_;  // by channel
+  bool fixed_point_ = true;               // see requantize_fast.h
   std::vector<float> multiplier_;         // by lane, as the rest
+  std::vector<float> fixed_multiplier_;
   std::vector<float> doubt_;
   std::vector<double> exact_multiplier_;
   std::vector<double> exact_doubt_;
