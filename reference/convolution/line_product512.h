@@ -57,13 +57,9 @@ struct SeparatedLines {
       for (int v = 0; v < V; ++v) Isa::store(c->sums + (first + r) * c->sums_stride + v * Isa::kLanes, sums[r][v]);
     }
   }
-  template <int V>
-  void step(const PanelProduct* /*c*/) {}
-  template <int V>
-  void flush(const PanelProduct* /*c*/) {}
 };
 
-// As RequantizedSums: the sums of some lines are requantized while the products of the next are formed.
+// As RequantizedSums.
 template <typename Isa, typename Profile>
 class RequantizedLines {
  public:
@@ -74,53 +70,34 @@ class RequantizedLines {
   template <int V, int R>
   inline __attribute__((always_inline)) void finish(const PanelProduct* c, int first,
                                                     typename Isa::Vector (&sums)[R][V]) {
-    stored_.template finish<V, R>(c, first, sums);
-    ready_ = first + R;
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r) finish_line(c, first + r, sums[r]);
   }
 
-  template <int V>
-  inline __attribute__((always_inline)) void step(const PanelProduct* c) {
-    if (next_ < ready_) take_next(c);
-  }
-
-  template <int V>
-  void flush(const PanelProduct* c) {
-    while (next_ < ready_) take_next(c);
+  // Once all lines are finished.
+  void resolve_doubt(const PanelProduct* c) {
     for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) {
       const int line = __builtin_ctzll(uncertain_);
-      std::int32_t* const sums = c->sums + line * c->sums_stride;
-      separate_in_memory(sums);
-      out_.resolve_line(sums, line, line);
+      out_.resolve_line(c->sums + line * c->sums_stride, line, line);
     }
   }
 
  private:
-  inline __attribute__((always_inline)) void take_next(const PanelProduct* c) {
-    __m512i values[kQuad];
-    __m512 multiplier[kQuad];
+  inline __attribute__((always_inline)) void finish_line(const PanelProduct* c, int line, typename Isa::Vector* sums) {
+    const __m512 scale = _mm512_set1_ps(multiplier_[line]);
+    const __m512 multiplier[kQuad] = {scale, scale, scale, scale};
+    __m512i values[kQuad] = {sums[0], sums[1], sums[2], sums[3]};
+    const bool certain = out_.apply(values, multiplier);
+    _mm512_storeu_si512(out_.y(line), Profile::interleaved_bytes(values, out_.range()));
+    if (__builtin_expect(certain, 1)) return;
+    uncertain_ |= std::uint64_t{1} << line;
+    Isa::separate(sums);
 #pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) {
-      values[i] = _mm512_loadu_si512(c->sums + next_ * c->sums_stride + i * kLanes);
-      multiplier[i] = _mm512_set1_ps(multiplier_[next_]);
-    }
-    // No branch to be mispredicted.
-    uncertain_ |= std::uint64_t{!out_.apply(values, multiplier)} << next_;
-    _mm512_storeu_si512(out_.y(next_), Profile::interleaved_bytes(values, out_.range()));
-    ++next_;
+    for (int v = 0; v < kLineVectors; ++v) Isa::store(c->sums + line * c->sums_stride + v * kLanes, sums[v]);
   }
 
-  static void separate_in_memory(std::int32_t* sums) {
-    typename Isa::Vector v[kLineVectors];
-    for (int i = 0; i < kLineVectors; ++i) v[i] = Isa::load(sums + i * kLanes);
-    Isa::separate(v);
-    for (int i = 0; i < kLineVectors; ++i) Isa::store(sums + i * kLanes, v[i]);
-  }
-
-  StoredSums<Isa> stored_;
   QuadOutput<Profile> out_;
   const float* multiplier_;      // by line
-  int next_ = 0;                 // lines below have been requantized
-  int ready_ = 0;                // lines below have their sums
   std::uint64_t uncertain_ = 0;  // by line
 };
 
@@ -135,6 +112,7 @@ bool multiply_lines_requantized(const PanelProduct* c, const RequantizedOutput* 
   return with_profile<Profile>(out, [&](auto profile) {
     RequantizedLines<Lines<Isa>, decltype(profile)> finish(out);
     multiply_vectors<Lines<Isa>, kLineVectors>(c, finish);
+    finish.resolve_doubt(c);
     return finish.any_doubt();
   });
 }

@@ -17,9 +17,6 @@
 //   multiply_add_part<s>(sums, inputs, weights)   those of step s
 // Finish takes the sums out of the registers:
 //   template <int V, int R> void finish(const PanelProduct* c, int first, Vector (&sums)[R][V])
-//   template <int V> void step(const PanelProduct* c)    other work of earlier rows, for the units that products
-//                                                        leave idle: called after each step of depth
-//   template <int V> void flush(const PanelProduct* c)   what is left of it
 #pragma once
 
 #include <cstddef>
@@ -110,7 +107,6 @@ __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, F
         for (int v = 0; v < V; ++v) acc[r][v] = Isa::multiply_add(acc[r][v], inputs, weights[v]);
       }
       w += V * Isa::kLanes * kStepBytes;
-      finish.template step<V>(c);
     }
     w += c->w_skip;
   }
@@ -136,10 +132,6 @@ struct StoredSums {
       for (int v = 0; v < V; ++v) Isa::store(to + v * Isa::kLanes, sums[r][v]);
     }
   }
-  template <int V>
-  void step(const PanelProduct* /*c*/) {}
-  template <int V>
-  void flush(const PanelProduct* /*c*/) {}
 };
 
 // R down to 1.
@@ -164,7 +156,6 @@ void multiply_vectors(const PanelProduct* c, Finish& finish) {
     multiply_count<Isa, V, kRows>(c, first, end - first, finish);
     first = end;
   }
-  finish.template flush<V>(c);
 }
 
 template <typename Isa, int V, typename Finish>

@@ -113,8 +113,7 @@ class QuadOutput {
   bool any_ = false;
 };
 
-// The sums of a block of positions go to memory, and are requantized while the products of the next block are
-// formed: the two need different units, and what is behind them in the program has to wait.
+// Sums are requantized from the registers that they are in. Only where a quad is uncertain they go to memory.
 template <typename Isa, typename Profile>
 class RequantizedSums {
  public:
@@ -125,92 +124,57 @@ class RequantizedSums {
 
   template <int V, int R>
   inline __attribute__((always_inline)) void finish(const PanelProduct* c, int first, __m512i (&sums)[R][V]) {
-    stored_.template finish<V, R>(c, first, sums);
-    ready_ = first + R;
+#pragma GCC unroll 12
+    for (int row = 0; row < R; row += kPositions<V>) {
+      const auto offset = [row](int i) { return row + position_of<V>(i) < R ? position_of<V>(i) : R - 1 - row; };
+      __m512i quad[kQuad];
+#pragma GCC unroll 4
+      for (int i = 0; i < kQuad; ++i) quad[i] = sums[row + offset(i)][vector_of<V>(i)];
+      finish_quad<V>(c, first + row, offset, quad);
+    }
   }
 
-  template <int V>
-  inline __attribute__((always_inline)) void step(const PanelProduct* c) {
-    if (next_ + kPositions<V> <= ready_) take_next<V>(c);
-  }
-
-  // Instead of finish and step: the sums of all positions are in memory.
-  template <int V>
-  void finish_stored(const PanelProduct* c) {
-    ready_ = c->positions;
-    flush<V>(c);
-  }
-
-  // Instead of finish and step: four positions from `row` on, or what is left of them with the last repeated.
-  inline __attribute__((always_inline)) void finish_at_once(const PanelProduct* c, int row, const __m512i* sums) {
+  // Instead of finish, for one vector: four positions from `row` on, or what is left of them with the last repeated.
+  inline __attribute__((always_inline)) void finish_some(const PanelProduct* c, int row, const __m512i* sums) {
     const int last = c->positions - row - 1;
-    const auto offset = [last](int i) { return i < last ? i : last; };
-    __m512i values[kQuad];
-#pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) values[i] = sums[i];
-    if (__builtin_expect(write_quad<1>(c, row, offset, values), 1)) return;
-    uncertain_ |= std::uint64_t{1} << row;
-#pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) Isa::store(c->sums + place_of(c, row + offset(i)) * c->sums_stride, sums[i]);
+    finish_quad<1>(
+        c, row, [last](int i) { return i < last ? i : last; }, sums);
   }
 
+  // Once all positions are finished.
   template <int V>
-  void flush(const PanelProduct* c) {
-    while (next_ + kPositions<V> <= ready_) take_next<V>(c);
-    if (next_ < ready_) take_rest<V>(c);
+  void resolve_doubt(const PanelProduct* c) {
     for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve<V>(c, __builtin_ctzll(uncertain_));
-    next_ = 0;
-    ready_ = 0;
   }
 
  private:
-  template <int V>
-  inline __attribute__((always_inline)) void take_next(const PanelProduct* c) {
-    take_quad<V>(c, next_, [](int i) { return position_of<V>(i); });
-    next_ += kPositions<V>;
-  }
-
-  // The last quad, with its last position repeated.
-  template <int V>
-  __attribute__((noinline)) void take_rest(const PanelProduct* c) {
-    const int last = ready_ - next_ - 1;
-    take_quad<V>(c, next_, [last](int i) { return position_of<V>(i) < last ? position_of<V>(i) : last; });
-  }
-
-  // The quad of positions row + offset(i), whose sums are in memory.
+  // The quad of positions row + offset(i).
   template <int V, typename Offset>
-  inline __attribute__((always_inline)) void take_quad(const PanelProduct* c, int row, Offset offset) {
+  inline __attribute__((always_inline)) void finish_quad(const PanelProduct* c, int row, Offset offset,
+                                                         const __m512i* sums) {
     __m512i values[kQuad];
-#pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) {
-      values[i] =
-          _mm512_loadu_si512(c->sums + place_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes);
-    }
-    // No branch to be mispredicted.
-    uncertain_ |= std::uint64_t{!write_quad<V>(c, row, offset, values)} << row;
-  }
-
-  // Returns whether it was certain.
-  template <int V, typename Offset>
-  inline __attribute__((always_inline)) bool write_quad(const PanelProduct* c, int row, Offset offset,
-                                                        __m512i* values) {
     __m512 multiplier[kQuad];
 #pragma GCC unroll 4
-    for (int i = 0; i < kQuad; ++i) multiplier[i] = _mm512_loadu_ps(multiplier_ + vector_of<V>(i) * kLanes);
+    for (int i = 0; i < kQuad; ++i) {
+      values[i] = sums[i];
+      multiplier[i] = _mm512_loadu_ps(multiplier_ + vector_of<V>(i) * kLanes);
+    }
     const bool certain = out_.apply(values, multiplier);
     store<V>(c, row, offset, in_order(Profile::interleaved_bytes(values, out_.range())));
-    return certain;
+    if (__builtin_expect(certain, 1)) return;
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) {
+      uncertain_ |= std::uint64_t{1} << (row + offset(i));
+      Isa::store(c->sums + place_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes, sums[i]);
+    }
   }
 
   template <int V>
   void resolve(const PanelProduct* c, int row) {
-    std::int64_t place[kQuad];
+    const std::int64_t at = place_of(c, row);
+    const std::int64_t place[kQuad] = {at, at, at, at};
     int channel[kQuad];
-    for (int i = 0; i < kQuad; ++i) {
-      const int position = row + position_of<V>(i);
-      place[i] = place_of(c, position < c->positions ? position : c->positions - 1);
-      channel[i] = vector_of<V>(i) * kLanes;
-    }
+    for (int i = 0; i < kQuad; ++i) channel[i] = (i < V ? i : V - 1) * kLanes;
     out_.resolve(c->sums, c->sums_stride, place, channel);
   }
 
@@ -235,13 +199,10 @@ class RequantizedSums {
     store_channels(out_.y(place_of(c, row)) + vector_of<V>(i) * kLanes, bytes, out_.half() && vector_of<V>(i) == V - 1);
   }
 
-  StoredSums<Isa> stored_;
   QuadOutput<Profile> out_;
   const float* multiplier_;
   bool is_dense_;                // y of consecutive positions lies without gaps
-  int next_ = 0;                 // rows below have been requantized
-  int ready_ = 0;                // rows below have their sums
-  std::uint64_t uncertain_ = 0;  // by the first row of the quad
+  std::uint64_t uncertain_ = 0;  // by row
 };
 
 // Interleaving and narrowing of bytes, both within 128 bits, undo each other: no permutation is left.
@@ -324,24 +285,26 @@ __attribute__((noinline)) void multiply_shallow(const PanelProduct* c, Finish& f
 #pragma GCC unroll 16
       for (int s = 0; s < steps; ++s) sums[i] = Isa::multiply_add(sums[i], Isa::broadcast(x + s * kStepBytes), w[s]);
     }
-    finish.finish_at_once(c, row, sums);
+    finish.finish_some(c, row, sums);
   }
 }
 
-// Of panels of one or two vectors a step is too short for anything beside it: requantization comes last.
 template <typename Isa, typename Finish>
-void multiply_narrow(const PanelProduct* c, Finish& finish) {
-  const std::int64_t steps = c->vectors == 1 && c->runs == 1 && c->start_stride == 0 ? c->run_bytes / kStepBytes : 0;
+void multiply_one_vector(const PanelProduct* c, Finish& finish) {
+  const std::int64_t steps = c->runs == 1 && c->start_stride == 0 ? c->run_bytes / kStepBytes : 0;
   switch (steps) {
     case 4: multiply_shallow<Isa, 4>(c, finish); break;
     case 8: multiply_shallow<Isa, 8>(c, finish); break;
     case 16: multiply_shallow<Isa, 16>(c, finish); break;
-    default:
-      multiply_panel<Isa, 2>(c);
-      c->vectors == 1 ? finish.template finish_stored<1>(c) : finish.template finish_stored<2>(c);
-      return;
+    default: multiply_vectors<Isa, 1>(c, finish); break;
   }
-  finish.template flush<1>(c);
+}
+
+template <typename Isa, int V, typename Finish>
+bool finish_vectors(const PanelProduct* c, Finish& finish) {
+  V == 1 ? multiply_one_vector<Isa>(c, finish) : multiply_vectors<Isa, V>(c, finish);
+  finish.template resolve_doubt<V>(c);
+  return finish.any_doubt();
 }
 
 template <typename Isa, typename Profile>
@@ -349,11 +312,11 @@ bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
   return with_profile<Profile>(out, [&](auto profile) {
     RequantizedSums<Isa, decltype(profile)> finish(out, c->vectors);
     switch (c->vectors) {
-      case 4: multiply_vectors<Isa, 4>(c, finish); break;
-      case 3: multiply_vectors<Isa, 3>(c, finish); break;
-      default: multiply_narrow<Isa>(c, finish); break;
+      case 4: return finish_vectors<Isa, 4>(c, finish);
+      case 3: return finish_vectors<Isa, 3>(c, finish);
+      case 2: return finish_vectors<Isa, 2>(c, finish);
+      default: return finish_vectors<Isa, 1>(c, finish);
     }
-    return finish.any_doubt();
   });
 }
 

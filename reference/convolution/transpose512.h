@@ -65,22 +65,28 @@ class PixelPointer {
   int column_ = 0;
 };
 
-// Sixteen pixels, one of each row's 128-bit lanes.
+// Pixels of each row's 128-bit lane number `lane`, in order, because each store may reach into what follows.
 template <int lane>
-inline __attribute__((always_inline)) void store_pixels(const __m512i* rows, PixelPointer* to) {
+inline __attribute__((always_inline)) void store_pixels(const __m512i* rows, int pixels, PixelPointer* to) {
+  if (pixels >= (lane + 1) * kBlock) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kBlock; ++i) store16(to->next(), _mm512_extracti32x4_epi32(rows[i], lane));
+    for (int i = 0; i < kBlock; ++i) store16(to->next(), _mm512_extracti32x4_epi32(rows[i], lane));
+    return;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kBlock; ++i) {
+    if (lane * kBlock + i < pixels) store16(to->next(), _mm512_extracti32x4_epi32(rows[i], lane));
+  }
 }
 
-// In order, because each store may reach into what follows.
-void store_some_pixels(const __m512i* rows, int pixels, int channels, PixelPointer* to) {
+// The same with some of the channels only.
+void store_some_channels(const __m512i* rows, int pixels, int channels, PixelPointer* to) {
   alignas(64) std::byte bytes[kBlock][kPixels];
 #pragma GCC unroll 16
   for (int i = 0; i < kBlock; ++i) _mm512_store_si512(bytes[i], rows[i]);
   const auto stored = static_cast<__mmask16>(first_bytes(channels));
   for (int p = 0; p < pixels; ++p) {
-    const __m128i pixel = load16(bytes[p % kBlock] + p / kBlock * kBlock);
-    channels == kBlock ? store16(to->next(), pixel) : _mm_mask_storeu_epi8(to->next(), stored, pixel);
+    _mm_mask_storeu_epi8(to->next(), stored, load16(bytes[p % kBlock] + p / kBlock * kBlock));
   }
 }
 
@@ -95,14 +101,14 @@ void pixels_to_channels_last(const ChannelBlock* b, int first, int pixels, Pixel
     rows[c] = _mm512_xor_si512(rows[c], flip);
   }
   transpose_lanes(rows);
-  if (pixels < kPixels || b->stored_channels < kBlock) {
-    store_some_pixels(rows, pixels, b->stored_channels, to);
+  if (b->stored_channels < kBlock) {
+    store_some_channels(rows, pixels, b->stored_channels, to);
     return;
   }
-  store_pixels<0>(rows, to);
-  store_pixels<1>(rows, to);
-  store_pixels<2>(rows, to);
-  store_pixels<3>(rows, to);
+  store_pixels<0>(rows, pixels, to);
+  store_pixels<1>(rows, pixels, to);
+  store_pixels<2>(rows, pixels, to);
+  store_pixels<3>(rows, pixels, to);
 }
 
 void to_channels_last(const ChannelBlock* b) {
