@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/isolate/guard_bytes.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {
@@ -58,7 +59,7 @@ std::optional<Outcome> GuardedInputs::violation() const {
       return outcome::ReadOutOfBounds{input_name(*case_, slot.position), stray->side, stray->offset, true};
     }
     const std::span<const std::byte> content = content_of(slot);
-    if (content.empty() || std::memcmp(content.data(), slot.placed.data(), content.size()) == 0) continue;
+    if (equal_to_edge(content.data(), slot.placed.data(), content.size())) continue;
     const auto change = std::mismatch(content.begin(), content.end(), slot.placed.begin());
     const std::string form = slot.is_converted ? " (in the form that the library takes)" : "";
     return outcome::ChangedInput{input_name(*case_, slot.position) + form, change.first - content.begin()};

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <new>
+
+#include "harness/isolate/guard_bytes.h"
 
 namespace qconform {
 namespace {
@@ -51,8 +52,8 @@ std::span<std::byte> GuardedMemory::place(std::size_t size, Against against, std
   size_ = size;
   room_ = room;
   data_ = against == Against::start ? start : start + capacity_ - size - room;
-  if (against == Against::end) std::memset(data_ - canary_, std::to_integer<int>(kCanary), canary_);
-  std::memset(data_ + size, std::to_integer<int>(kCanary), canaries_behind());
+  if (against == Against::end) fill_to_edge(data_ - canary_, kCanary, canary_);
+  fill_to_edge(data_ + size, kCanary, canaries_behind());
   return {data_, size_};
 }
 
@@ -64,7 +65,7 @@ std::optional<Stray> GuardedMemory::damage() const {
     return intact;
   }();
   const auto is_intact = [](const std::byte* canary, std::size_t size) {
-    return std::memcmp(canary, kIntact.data(), size) == 0;
+    return equal_to_edge(canary, kIntact.data(), size);
   };
   const std::size_t before = against_ == Against::end ? canary_ : 0;
   const std::size_t behind = canaries_behind();

@@ -1,11 +1,11 @@
 #include "harness/isolate/guarded_run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "harness/core/digest.h"
 #include "harness/isolate/float_mode.h"
+#include "harness/isolate/guard_bytes.h"
 
 namespace qconform {
 namespace {
@@ -55,7 +55,7 @@ class GuardedRun::Output final : public OutputSink {
     type_ = type;
     shape_.assign(shape.begin(), shape.end());
     bytes_ = memory_.place(static_cast<std::size_t>(bytes_for(type, elements_of(shape))), against_);
-    if (!bytes_.empty()) std::memset(bytes_.data(), std::to_integer<int>(poison_), bytes_.size());
+    fill_to_edge(bytes_.data(), poison_, bytes_.size());
     allocated_ = true;
     return bytes_;
   }

@@ -1,5 +1,6 @@
 #include "harness/source/random_values.h"
 
+#include <array>
 #include <bit>
 
 namespace qconform {
@@ -16,6 +17,14 @@ Ends ends_of(ElementType type) {
 
 std::byte byte_of(std::int64_t value) {
   return static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
+}
+
+// Every byte by itself. On a copy of the generator, whose state is then not taken for one of the bytes.
+template <typename Draw>
+void fill_each(Rng& rng, std::span<std::byte> bytes, Draw draw) {
+  Rng copy = rng;
+  for (std::byte& byte : bytes) byte = draw(copy);
+  rng = copy;
 }
 
 }  // namespace
@@ -48,12 +57,14 @@ Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape,
   tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
   const auto [lo, hi] = ends_of(type);
   if (swarm.draw(rng, Feature::extreme_values, 1, 4)) {
-    for (std::byte& byte : tensor.bytes) {
-      const std::uint64_t draw = rng.below(16);
-      byte = draw < 7 ? byte_of(lo) : draw < 14 ? byte_of(hi) : byte_of(rng.between(lo, hi));
-    }
+    fill_each(rng, tensor.bytes, [ends = std::array{byte_of(lo), byte_of(hi)}, lo = lo, hi = hi](Rng& draws) {
+      const std::uint64_t draw = draws.below(16);
+      return draw < 14 ? ends[draw / 7] : byte_of(draws.between(lo, hi));
+    });
   } else if (swarm.draw(rng, Feature::quiet_values, 1, 6)) {
-    for (std::byte& byte : tensor.bytes) byte = rng.chance(3, 4) ? byte_of(quiet) : byte_of(rng.between(lo, hi));
+    fill_each(rng, tensor.bytes, [still = byte_of(quiet), lo = lo, hi = hi](Rng& draws) {
+      return draws.chance(3, 4) ? still : byte_of(draws.between(lo, hi));
+    });
   } else {
     rng.fill(tensor.bytes);
   }

@@ -2,8 +2,10 @@
 // anew for each case, so that case i of a seed needs none of the cases before it.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace qconform {
@@ -34,14 +36,19 @@ class Rng {
     return values[below(static_cast<std::uint32_t>(N))];
   }
 
-  /// Independent uniform bytes.
+  /// Independent uniform bytes: the low byte of each word first.
   void fill(std::span<std::byte> bytes) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      if (i % 8 == 0) word = next();
-      bytes[i] = static_cast<std::byte>(word & 0xFFU);
-      word >>= 8;
+    static_assert(std::endian::native == std::endian::little);
+    Rng rng = *this;  // its state in a register: bytes might be this object's
+    for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
+      const std::uint64_t word = rng.next();
+      std::memcpy(bytes.data(), &word, sizeof word);
     }
+    if (!bytes.empty()) {
+      const std::uint64_t word = rng.next();
+      std::memcpy(bytes.data(), &word, bytes.size());
+    }
+    *this = rng;
   }
 
  private:
