@@ -2,6 +2,8 @@
 // has to give the reference's bytes under every arithmetic that it knows; out of contract, it must
 // refuse. The input is an ONNX model, so that every corpus entry and crash file opens elsewhere.
 //
+// With --backend it judges those backends alone, as a campaign does (campaign_judge.h).
+//
 // The custom mutator decodes the model, changes the case and encodes it again (harness/mutate).
 #include <array>
 #include <cstddef>
@@ -9,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "fuzz/campaign_judge.h"
 #include "fuzz/model_damage.h"
 #include "harness/backend/in_tree.h"
 #include "harness/judge/judge.h"
@@ -144,7 +148,20 @@ std::size_t store(const Result<std::string>& bytes, std::uint8_t* data, std::siz
 
 constexpr int kAttempts = 4;  // at a mutant that fits the size
 
+std::unique_ptr<fuzz::CampaignJudge> campaign_judge;  // null without --backend
+
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  const auto flags = fuzz::CampaignFlags::of(*argc, *argv);
+  if (flags.describe) {
+    std::fputs(fuzz::description(LLVMFuzzerMutate != nullptr).c_str(), stdout);
+    std::fflush(stdout);
+    std::_Exit(0);
+  }
+  if (flags.judges) campaign_judge = std::make_unique<fuzz::CampaignJudge>(flags);
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto test_case = case_from_model(text_of(data, size));
@@ -153,7 +170,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   check_round_trip(*test_case);
-  judge_case(*test_case);
+  if (campaign_judge != nullptr) {
+    campaign_judge->judge(text_of(data, size));
+  } else {
+    judge_case(*test_case);
+  }
   return 0;
 }
 

@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
 
 namespace {
 
@@ -23,6 +25,14 @@ std::vector<fs::path> files_of(const fs::path& path) {
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::vector<fs::path> operands(int argc, char** argv) {
+  std::vector<fs::path> paths;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]).substr(0, 2) != "--") paths.emplace_back(argv[i]);
+  }
+  return paths;
 }
 
 bool run(const fs::path& file) {
@@ -41,12 +51,15 @@ bool run(const fs::path& file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  if (LLVMFuzzerInitialize != nullptr) (void)LLVMFuzzerInitialize(&argc, &argv);
+  // Options of the target itself are none of this program's business, as with libFuzzer.
+  const std::vector<fs::path> paths = operands(argc, argv);
+  if (paths.empty()) {
     std::fprintf(stderr, "usage: %s FILE|FOLDER...\nRuns the fuzz target once on each file.\n", argv[0]);
     return 2;
   }
-  for (int i = 1; i < argc; ++i) {
-    for (const fs::path& file : files_of(argv[i])) {
+  for (const fs::path& path : paths) {
+    for (const fs::path& file : files_of(path)) {
       if (!run(file)) return 2;
     }
   }

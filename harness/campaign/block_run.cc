@@ -25,12 +25,6 @@ class BlockSource final : public CaseSource {
   std::uint64_t end_;
 };
 
-std::uint64_t input_bytes(const Case& test_case) {
-  std::uint64_t bytes = 0;
-  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
-  return bytes;
-}
-
 std::size_t position_of(const Report& report, const std::string& backend) {
   std::size_t position = 0;
   while (report.backends[position].info.name != backend) ++position;
@@ -66,19 +60,36 @@ Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagno
 
 }  // namespace
 
-Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
-                              const BlockOptions& options) {
+CaseAt cases_of(std::uint64_t seed) {
+  return [seed](std::uint64_t index) { return fuzz_case(seed, index); };
+}
+
+std::uint64_t input_bytes(const Case& test_case) {
+  std::uint64_t bytes = 0;
+  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+  return bytes;
+}
+
+Result<Tally> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+                        std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options) {
   std::vector<std::unique_ptr<CaseSource>> sources;
-  sources.push_back(std::make_unique<BlockSource>(options.seed, block * kBlockCases, cases));
-  BlockDiagnosis diagnosis(block);
-  CampaignOptions campaign{.policy = options.policy, .stop = options.stop, .waivers = options.waivers};
-  if (options.explain) campaign.diagnoser = &diagnosis;
+  sources.push_back(std::move(source));
+  BlockDiagnosis diagnosis(number);
+  CampaignOptions campaign{.policy = options.judging.policy, .stop = options.stop, .waivers = options.judging.waivers};
+  if (options.judging.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Report report;
   if (auto ran = run_campaign(sources, backends, campaign, report); !ran) return tl::unexpected(ran.error());
-  Tally tally = tally_of(report, block, diagnosis);
-  const Span span{block, 1, tally.suite.cases};
-  return BlockResult{span, std::move(tally)};
+  return tally_of(report, number, diagnosis);
+}
+
+Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
+                              const BlockOptions& options) {
+  auto source = std::make_unique<BlockSource>(options.seed, block * kBlockCases, cases);
+  auto tally = run_cases(std::move(source), block, backends, options);
+  if (!tally) return tl::unexpected(tally.error());
+  const Span span{block, 1, tally->suite.cases};
+  return BlockResult{span, std::move(*tally)};
 }
 
 }  // namespace qconform::campaign

@@ -7,17 +7,15 @@
 #include <vector>
 
 #include "harness/campaign/blocks.h"
+#include "harness/campaign/judging.h"
 #include "harness/core/backend.h"
-#include "harness/core/profile.h"
-#include "harness/run/waivers.h"
+#include "harness/core/case_source.h"
 
 namespace qconform::campaign {
 
 struct BlockOptions {
   std::uint64_t seed = 0;
-  Policy policy;
-  const Waivers* waivers = nullptr;
-  bool explain = true;                  ///< determine symptoms and sample cases
+  Judging judging;
   std::function<bool()> stop = {};      ///< asked before every case whether to end; may be empty
   std::function<void()> progress = {};  ///< called after every case; may be empty
 };
@@ -31,5 +29,15 @@ struct BlockResult {
 [[nodiscard]] Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases,
                                             std::vector<std::unique_ptr<Backend>>& backends,
                                             const BlockOptions& options);
+
+/// The cases of a seed.
+[[nodiscard]] CaseAt cases_of(std::uint64_t seed);
+
+/// Bytes of a case's inputs.
+[[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
+
+/// The same of any cases, which count as block `number`. Their provenance tells them apart.
+[[nodiscard]] Result<Tally> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+                                      std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options);
 
 }  // namespace qconform::campaign

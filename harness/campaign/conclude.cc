@@ -8,7 +8,6 @@
 #include "harness/diagnose/campaign_diagnosis.h"
 #include "harness/run/execute.h"
 #include "harness/shrink/findings.h"
-#include "harness/source/fuzz.h"
 
 namespace qconform::campaign {
 namespace {
@@ -34,7 +33,7 @@ class Conclusion {
       : tally_(tally),
         backends_(backends),
         options_(options),
-        diagnosis_(backends, options.policy,
+        diagnosis_(backends, options.judging.policy,
                    {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}) {}
 
   std::vector<Finding> findings() {
@@ -81,13 +80,13 @@ class Conclusion {
     const Verdict& verdict = failures.smallest.verdict;
     const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
     if (!key.waiver.empty()) return key.symptom;
-    if (!options_.explain && options_.draft == nullptr) return key.symptom;
+    if (!options_.judging.explain && options_.draft == nullptr) return key.symptom;
     Backend& backend = *backends_[key.backend];
-    const Case test_case = fuzz_case(options_.seed, failures.smallest.index);
+    const Case test_case = options_.case_at(failures.smallest.index);
     const Outcome outcome = execute(backend, test_case, output_);
     if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
-    if (!options_.explain || !has_values || failures.examined == 0) return key.symptom;
-    Expected expected = expect(test_case, options_.policy);
+    if (!options_.judging.explain || !has_values || failures.examined == 0) return key.symptom;
+    Expected expected = expect(test_case, options_.judging.policy);
     assess(test_case, expected);
     std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
     return signature.empty() ? key.symptom : signature;
@@ -119,9 +118,9 @@ class Conclusion {
     finding.signature = group.signature;
     finding.cases = failures.cases;
     finding.verdict = failures.smallest.verdict;
-    finding.example = fuzz_case(options_.seed, failures.smallest.index);
+    finding.example = options_.case_at(failures.smallest.index);
     if (!group.waiver.empty()) finding.waiver = waived_by(group);
-    if (!options_.explain || !group.waiver.empty()) return finding;
+    if (!options_.judging.explain || !group.waiver.empty()) return finding;
     const auto passing = tally_.passing.find({group.backend, group.op_type});
     const auto passing_features =
         passing == tally_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
@@ -132,8 +131,8 @@ class Conclusion {
   }
 
   [[nodiscard]] WaivedBy waived_by(const Group& group) const {
-    if (options_.waivers == nullptr) return {group.waiver, "", ""};
-    for (const Waiver* waiver : options_.waivers->of(backends_[group.backend]->info())) {
+    if (options_.judging.waivers == nullptr) return {group.waiver, "", ""};
+    for (const Waiver* waiver : options_.judging.waivers->of(backends_[group.backend]->info())) {
       if (waiver->id == group.waiver) return {waiver->id, waiver->reason, waiver->reference};
     }
     return {group.waiver, "", ""};
@@ -158,7 +157,7 @@ void describe_backends(const Tally& tally, const std::vector<std::unique_ptr<Bac
 void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options,
               Report& report) {
   report.suites = {tally.suite};
-  report.suites.front().name = "fuzz";
+  report.suites.front().name = options.suite;
   for (const auto& [op_type, by_types] : tally.hazards) {
     for (const auto& [types, tallies] : by_types) report.hazards.add(op_type, types, tallies);
   }
@@ -167,7 +166,7 @@ void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backend
   report.findings = Conclusion(tally, backends, options).findings();
   if (!options.shrink) return;
   shrink::shrink_findings(
-      report, backends, options.policy,
+      report, backends, options.judging.policy,
       {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit});
 }
 

@@ -7,20 +7,18 @@
 #include <memory>
 #include <vector>
 
+#include "harness/campaign/judging.h"
 #include "harness/campaign/tally.h"
 #include "harness/core/backend.h"
-#include "harness/core/profile.h"
-#include "harness/run/waivers.h"
 
 namespace qconform::campaign {
 
 struct ConclusionOptions {
-  std::uint64_t seed = 0;
-  Policy policy;
-  const Waivers* waivers = nullptr;
+  Judging judging;
+  CaseAt case_at;
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
-  bool explain = true;
   bool shrink = true;
+  const char* suite = "fuzz";  ///< what the cases are called
 };
 
 /// Fills suites, hazards, backends, findings and times of the report. The backends are those of the campaign, in

@@ -1,7 +1,6 @@
 // Runs a campaign: hands out blocks to jobs, keeps the journal, and writes findings while it goes.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -12,22 +11,11 @@
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/identity.h"
 #include "harness/campaign/jobs.h"
+#include "harness/campaign/known.h"
 #include "harness/campaign/ledger.h"
+#include "harness/campaign/standing.h"
 
 namespace qconform::campaign {
-
-/// Where a campaign stands, for a progress line.
-struct Standing {
-  std::uint64_t cases = 0;  ///< done, of all runs, the blocks under way included
-  std::optional<std::uint64_t> of;
-  double rate = 0;  ///< cases a second in this run
-  std::uint64_t elements = 0;
-  std::uint64_t hazards_reached = 0;
-  std::uint64_t hazards = 0;  ///< that concern the operators met
-  std::uint64_t failures = 0;
-  std::string findings;  ///< by diagnosis, of what was concluded last; may be empty
-  std::optional<double> seconds_left;
-};
 
 struct DriverOptions {
   std::filesystem::path folder;
@@ -41,16 +29,9 @@ struct DriverOptions {
   std::function<bool()> interrupted;               ///< asked again and again
   std::function<void(const Standing&)> progress;   ///< called again and again
   std::function<void(const std::string&)> remark;  ///< a line for the user
-  std::function<void(const Identity&)> begun;      ///< called once the backends are known
   /// Called in a process of its own while the campaign goes on, when there are new failures: writes what is known,
   /// and returns it in a few words for progress lines.
-  std::function<std::string(const Tally&, const CampaignState&, const Identity&)> conclude;
-};
-
-struct DriverResult {
-  Identity identity;
-  Tally tally;
-  CampaignState state;
+  std::function<std::string(const Known&)> conclude;
 };
 
 /// The blocks of a shard: [first, end). Without a number of cases shards are so far apart that they do not meet.
@@ -61,6 +42,6 @@ struct BlockRange {
 [[nodiscard]] BlockRange blocks_of(const Shard& shard, std::optional<std::uint64_t> cases);
 
 /// After an error the journal holds what was done before it.
-[[nodiscard]] Result<DriverResult> drive(const DriverOptions& options);
+[[nodiscard]] Result<Known> drive(const DriverOptions& options);
 
 }  // namespace qconform::campaign

@@ -37,6 +37,7 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
   const auto of = [](const Identity& i) { return i.version + " " + i.commit; };
   const std::vector<Field> fields{
       {"commit", of(*this), of(other)},
+      {"--engine", engine, other.engine},
       {"--seed", std::to_string(seed), std::to_string(other.seed)},
       {"--backend", listed(backends), listed(other.backends)},
       {"backend versions", versions_of(infos), versions_of(other.infos)},
@@ -46,7 +47,7 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
       {"--waivers", waivers_digest.empty() ? "none" : "a file of digest " + waivers_digest,
        other.waivers_digest.empty() ? "none" : "a file of digest " + other.waivers_digest},
       {"--no-explain", explain ? "not given" : "given", other.explain ? "not given" : "given"},
-      {"--isolation, --timeout, --memory-limit, --guard, --threads-check", isolation, other.isolation},
+      {"options of workers", isolation, other.isolation},
       {"block size", std::to_string(block_cases), std::to_string(other.block_cases)},
       {"--shard", same_shard ? shard.text() : "", same_shard ? other.shard.text() : ""},
   };
@@ -68,6 +69,7 @@ std::string encode_identity(const Identity& identity) {
                    {"version", 1},
                    {"qconform", identity.version},
                    {"commit", identity.commit},
+                   {"engine", identity.engine},
                    {"seed", identity.seed},
                    {"block_cases", identity.block_cases},
                    {"backends", identity.backends},
@@ -94,6 +96,7 @@ Result<Identity> decode_identity(std::string_view bytes) {
     Identity identity;
     identity.version = value.at("qconform").get<std::string>();
     identity.commit = value.at("commit").get<std::string>();
+    identity.engine = value.at("engine").get<std::string>();
     identity.seed = value.at("seed").get<std::uint64_t>();
     identity.block_cases = value.at("block_cases").get<std::uint64_t>();
     identity.backends = value.at("backends").get<std::vector<std::string>>();

@@ -24,6 +24,7 @@ struct Identity {
   std::string version;  ///< of qconform
   std::string commit;
   std::uint64_t seed = 0;
+  std::string engine = "seeded";  ///< blocks of cases that the seed gives; or "libfuzzer": coverage guides
   std::uint64_t block_cases = 0;
   std::vector<std::string> backends;  ///< as on the command line
   std::vector<BackendInfo> infos;     ///< what they said of themselves
@@ -33,7 +34,7 @@ struct Identity {
   std::string waivers;         ///< file; empty for none
   std::string waivers_digest;  ///< of its bytes
   bool explain = true;
-  std::string isolation;  ///< what of the options about workers can change a verdict, as one line
+  std::string isolation;  ///< what of the options about workers can change a verdict, as on the command line
   Shard shard;            ///< of the journal alone; merging does not look at it
   /// The command line that runs the whole campaign, without what makes no difference; not compared.
   std::vector<std::string> command;

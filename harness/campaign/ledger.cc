@@ -70,14 +70,17 @@ Record progress_record(const CampaignProgress& progress) {
           cbor({{"seconds", progress.seconds},
                 {"cases", progress.cases},
                 {"failures", progress.failures},
-                {"findings", progress.findings}})};
+                {"findings", progress.findings},
+                {"edges", progress.edges},
+                {"features", progress.features}})};
 }
 
 Result<CampaignProgress> decode_progress(const Record& record) {
   try {
     const json value = json::from_cbor(record.payload);
-    return CampaignProgress{value.at("seconds").get<double>(), value.at("cases").get<std::uint64_t>(),
-                            value.at("failures").get<std::uint64_t>(), value.at("findings").get<std::uint64_t>()};
+    return CampaignProgress{value.at("seconds").get<double>(),         value.at("cases").get<std::uint64_t>(),
+                            value.at("failures").get<std::uint64_t>(), value.at("findings").get<std::uint64_t>(),
+                            value.at("edges").get<std::uint64_t>(),    value.at("features").get<std::uint64_t>()};
   } catch (const std::exception& error) {
     return fail("progress", error.what());
   }

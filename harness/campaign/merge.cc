@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/campaign/block_run.h"
 #include "harness/campaign/tally_json.h"
 
 namespace qconform::campaign {
@@ -26,15 +27,16 @@ class Merge {
     for (std::size_t i = 0; i < journals_.size(); ++i) {
       if (auto read = survey(i); !read) return tl::unexpected(read.error());
     }
-    merged_.identity.shard = {};
+    merged_.known.identity.shard = {};
     JournalWriter writer;
     auto written = writer.open(out);
     if (written) written = writer.replace([this](const JournalWriter::Put& put) { return write(put); });
     if (!written) return tl::unexpected(written.error());
-    describe(places_, merged_.state);
-    for (const auto& [id, run] : runs_) merged_.state.runs.push_back(run);
-    std::stable_sort(merged_.state.runs.begin(), merged_.state.runs.end(),
+    describe(places_, merged_.known.state);
+    for (const auto& [id, run] : runs_) merged_.known.state.runs.push_back(run);
+    std::stable_sort(merged_.known.state.runs.begin(), merged_.known.state.runs.end(),
                      [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
+    merged_.known.case_at = cases_of(merged_.known.identity.seed);
     return std::move(merged_);
   }
 
@@ -73,13 +75,18 @@ class Merge {
   Result<void> note_identity(const Record& record) {
     auto identity = decode_identity(record.payload);
     if (!identity) return tl::unexpected(identity.error());
-    if (merged_.identity.version.empty()) {
-      merged_.identity = std::move(*identity);
+    if (identity->engine != "seeded") {
+      return fail("--engine", identity->engine +
+                                  ": inputs that coverage led to are no blocks; put what other machines "
+                                  "kept in this one's libfuzzer/corpus, and go on with --resume");
+    }
+    if (merged_.known.identity.version.empty()) {
+      merged_.known.identity = std::move(*identity);
       return {};
     }
-    if (auto fits = identity->fits(merged_.identity, journals_.front().string(), false); !fits) return fits;
+    if (auto fits = identity->fits(merged_.known.identity, journals_.front().string(), false); !fits) return fits;
     // Of campaigns that were to have different numbers of cases, the same one in whatever order.
-    merged_.identity.command = std::max(merged_.identity.command, identity->command);
+    merged_.known.identity.command = std::max(merged_.known.identity.command, identity->command);
     return {};
   }
 
@@ -93,7 +100,7 @@ class Merge {
 
   // In the order of the blocks: neighbours are put together, and written once nothing can join them any more.
   Result<void> write(const JournalWriter::Put& put) {
-    if (auto done = put({RecordKind::identity, {}, encode_identity(merged_.identity)}); !done) return done;
+    if (auto done = put({RecordKind::identity, {}, encode_identity(merged_.known.identity)}); !done) return done;
     Blocks joined;
     std::uint64_t end = 0;
     for (const auto& [first, entry] : places_.whole()) {
@@ -135,7 +142,7 @@ class Merge {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
         if (auto done = put({RecordKind::blocks, entry.first, encode_tally(entry.second)}); !done) return done;
-        merged_.tally.add(entry.second);
+        merged_.known.tally.add(entry.second);
       }
     }
     joined = {};

@@ -5,21 +5,19 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/campaign/identity.h"
+#include "harness/campaign/known.h"
 #include "harness/campaign/ledger.h"
 
 namespace qconform::campaign {
 
 struct Merged {
-  Identity identity;  ///< of the whole campaign
-  Tally tally;
-  CampaignState state;
+  Known known;                       ///< of the whole campaign
   std::vector<std::string> remarks;  ///< for the user: tails that were cut short
 };
 
 /// Reads the journals and writes one, in place of `out`. Memory: a tally for each digit of the number of blocks, and
-/// some dozen bytes for each span, whatever the journals take. Errors: journals of different campaigns, and damage
-/// but for a tail that was cut short.
+/// some dozen bytes for each span, whatever the journals take. Errors: journals of different campaigns, campaigns that
+/// coverage guides, and damage but for a tail that was cut short.
 [[nodiscard]] Result<Merged> merge(const std::vector<std::filesystem::path>& journals,
                                    const std::filesystem::path& out);
 

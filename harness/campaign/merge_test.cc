@@ -36,6 +36,7 @@ Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
   tally.backends.resize(1);
   OperatorResult& result = tally.backends[0].operators["QLinearConv"];
   result.verdicts[0] = cases;
+  result.errors.add(static_cast<double>(block) - 9);
   result.unsupported_reasons["reason " + std::to_string(block % 100)] = 1;
   tally.backends[0].worst = {{"case-" + std::to_string(block), {{0}, "1", "{2}", "2", static_cast<double>(block % 7)}}};
   Failures& found = tally.failures[{0, "QLinearConv", "symptom-" + std::to_string(block % 3), ""}];
@@ -132,8 +133,9 @@ std::string merged(const std::vector<fs::path>& journals, const fs::path& out) {
   auto result = merge(journals, out);
   if (!result) return result.error().text();
   std::string text;
-  for (const auto& [first, end] : result->state.blocks) text += std::to_string(first) + "-" + std::to_string(end) + " ";
-  return text + bytes_of(result->tally);
+  for (const auto& [first, end] : result->known.state.blocks)
+    text += std::to_string(first) + "-" + std::to_string(end) + " ";
+  return text + bytes_of(result->known.tally);
 }
 
 RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
@@ -183,7 +185,7 @@ std::vector<std::unique_ptr<Backend>> planted_backends() {
 
 TEST(RunBlock, DependsOnNothingThatRanBefore) {
   auto backends = planted_backends();
-  const BlockOptions options{.seed = 7, .policy = {}, .waivers = nullptr, .explain = true, .stop = {}, .progress = {}};
+  const BlockOptions options{.seed = 7, .judging = {}, .stop = {}, .progress = {}};
   const auto alone = run_block(9, 200, backends, options);
   ASSERT_TRUE(alone.has_value());
   ASSERT_TRUE(run_block(2, 100, backends, options).has_value());

@@ -65,6 +65,7 @@ json operator_json(const OperatorResult& result) {
           {"elements", result.elements},
           {"wrong", result.wrong_elements},
           {"tiers", tiers_json(result.tiers)},
+          {"errors", {result.errors.low, result.errors.high, result.errors.incomparable}},
           {"unsupported", result.unsupported_reasons},
           {"mistrusted", result.mistrusted_reasons}};
 }
@@ -76,6 +77,9 @@ OperatorResult operator_from(const json& value) {
   result.elements = value.at("elements").get<std::uint64_t>();
   result.wrong_elements = value.at("wrong").get<std::uint64_t>();
   result.tiers = tiers_from(value.at("tiers"));
+  const json& errors = value.at("errors");
+  result.errors = {errors.at(0).get<decltype(ErrorTally::low)>(), errors.at(1).get<decltype(ErrorTally::high)>(),
+                   errors.at(2).get<std::uint64_t>()};
   result.unsupported_reasons = value.at("unsupported").get<std::map<std::string, std::uint64_t>>();
   result.mistrusted_reasons = value.at("mistrusted").get<std::map<std::string, std::uint64_t>>();
   return result;

@@ -38,17 +38,17 @@ Report new_campaign_report(const campaign::Identity& identity) {
   return new_report(policy, identity.seed, identity.command);
 }
 
-Report campaign_report(const campaign::Identity& identity, const campaign::Tally& tally, CampaignState state,
-                       std::vector<std::unique_ptr<Backend>>& backends, const campaign::ConclusionOptions& options) {
-  Report report = new_campaign_report(identity);
-  campaign::conclude(tally, backends, options, report);
+Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr<Backend>>& backends,
+                       const campaign::ConclusionOptions& options) {
+  Report report = new_campaign_report(known.identity);
+  campaign::conclude(known.tally, backends, options, report);
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
   PicturesLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();
-  add_pictures(report, backends, options.policy, limits);
+  add_pictures(report, backends, options.judging.policy, limits);
   report.times.total = 0;  // of the campaign, not of its jobs
-  for (const CampaignRun& run : state.runs) report.times.total += run.seconds;
-  report.campaign = std::move(state);
+  for (const CampaignRun& run : known.state.runs) report.times.total += run.seconds;
+  report.campaign = known.state;
   return report;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/campaign/conclude.h"
-#include "harness/campaign/identity.h"
+#include "harness/campaign/known.h"
 #include "harness/core/error.h"
 #include "harness/core/report.h"
 
@@ -16,8 +16,7 @@ namespace qconform::cli {
 [[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
 
 /// The same with what the blocks found, findings explained and shrunk.
-[[nodiscard]] Report campaign_report(const campaign::Identity& identity, const campaign::Tally& tally,
-                                     CampaignState state, std::vector<std::unique_ptr<Backend>>& backends,
+[[nodiscard]] Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr<Backend>>& backends,
                                      const campaign::ConclusionOptions& options);
 
 /// Writes findings and report.json, and removes what an earlier report of the folder had beyond these.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "harness/backend/threads_check.h"
 
@@ -31,10 +32,32 @@ void add_isolation_options(CLI::App& command, IsolationOptions& options) {
                   "Runs of a case in a worker: sampled (a second one for a share of the cases and for those that fail) "
                   "or full (always two)")
       ->capture_default_str();
-  command.add_option("--arm64-program", options.arm64_program,
-                     "qconform built for arm64, for its processors (default: build/arm64-qemu/bin/qconform)");
+  add_arm64_option(command, options);
   command.add_flag("--threads-check{4}", options.threads,
                    "Run each prepared case from this many threads at once too (4) and compare the outputs");
+}
+
+void add_arm64_option(CLI::App& command, IsolationOptions& options) {
+  command.add_option("--arm64-program", options.arm64_program,
+                     "qconform built for arm64, for its processors (default: build/arm64-qemu/bin/qconform)");
+}
+
+std::string isolation_text(const IsolationOptions& options) {
+  return fmt::format("--isolation {} --timeout {} --memory-limit {} --guard {} --threads-check {}", options.which,
+                     options.timeout, options.memory, options.guard, options.threads);
+}
+
+IsolationOptions isolation_from(const std::string& text) {
+  IsolationOptions options;
+  std::istringstream words(text);
+  for (std::string name; words >> name;) {
+    if (name == "--isolation") words >> options.which;
+    if (name == "--timeout") words >> options.timeout;
+    if (name == "--memory-limit") words >> options.memory;
+    if (name == "--guard") words >> options.guard;
+    if (name == "--threads-check") words >> options.threads;
+  }
+  return options;
 }
 
 Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& options) {

@@ -24,6 +24,14 @@ struct IsolationOptions {
 void add_cpu_option(CLI::App& command, IsolationOptions& options);
 void add_isolation_options(CLI::App& command, IsolationOptions& options);
 
+/// For the program of another processor, which is this machine's own affair.
+void add_arm64_option(CLI::App& command, IsolationOptions& options);
+
+/// What of the options can change a verdict, as they are written on a command line.
+[[nodiscard]] std::string isolation_text(const IsolationOptions& options);
+/// The same back; other text leaves the options as they are by default.
+[[nodiscard]] IsolationOptions isolation_from(const std::string& text);
+
 [[nodiscard]] Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& options);
 
 }  // namespace qconform::cli

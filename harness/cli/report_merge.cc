@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct MergeOptions {
   std::vector<std::string> inputs;
   std::string out;
-  IsolationOptions isolation;
+  IsolationOptions workers;  ///< only what is this machine's own affair
   bool explain = true;
   bool shrink = true;
   bool json = false;
@@ -49,11 +49,13 @@ Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
   return std::vector<fs::path>(journals.begin(), journals.end());
 }
 
-Result<int> conclude(const MergeOptions& options, campaign::Merged merged) {
+Result<int> conclude(const MergeOptions& options, const campaign::Known& merged) {
   const campaign::Identity& identity = merged.identity;
   const auto policy = chosen_policy({identity.profile, identity.overflow});
   if (!policy) return tl::unexpected(policy.error());
-  const auto isolation = chosen_isolation(options.isolation);
+  IsolationOptions workers = isolation_from(identity.isolation);
+  workers.arm64_program = options.workers.arm64_program;
+  const auto isolation = chosen_isolation(workers);
   if (!isolation) return tl::unexpected(isolation.error());
   const auto waivers = chosen_waivers({identity.waivers, ""}, "");
   if (!waivers) return tl::unexpected(waivers.error());
@@ -64,12 +66,12 @@ Result<int> conclude(const MergeOptions& options, campaign::Merged merged) {
         "; findings are explained and shrunk with the backends that the campaign had: merge where they are";
     return tl::unexpected(error);
   }
-  const campaign::ConclusionOptions conclusion{.seed = identity.seed,
-                                               .policy = *policy,
-                                               .waivers = *waivers ? &**waivers : nullptr,
-                                               .explain = options.explain && identity.explain,
-                                               .shrink = options.shrink};
-  Report report = campaign_report(identity, merged.tally, std::move(merged.state), *backends, conclusion);
+  const campaign::ConclusionOptions conclusion{
+      .judging = {*policy, *waivers ? &**waivers : nullptr, options.explain && identity.explain},
+      .case_at = merged.case_at,
+      .draft = nullptr,
+      .shrink = options.shrink};
+  Report report = campaign_report(merged, *backends, conclusion);
   return deliver_campaign(options.out, *policy, options.json, report);
 }
 
@@ -83,7 +85,7 @@ Result<int> merge(const MergeOptions& options) {
   auto merged = campaign::merge(*journals, out / campaign::kJournalName);
   if (!merged) return tl::unexpected(merged.error());
   for (const std::string& remark : merged->remarks) fmt::print(stderr, "qconform: {}\n", remark);
-  return conclude(options, std::move(*merged));
+  return conclude(options, merged->known);
 }
 
 }  // namespace
@@ -96,11 +98,12 @@ void add_report_merge(CLI::App& app, Action& action) {
       "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and what\n"
       "was merged can be merged again.\n"
       "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use, or shards that do not\n"
-      "belong to one campaign.");
+      "belong to one campaign. They have to agree in --isolation, --timeout, --memory-limit, --guard and\n"
+      "--threads-check, which are in force here too: findings are confirmed and shrunk as in the campaign.");
   command->add_option("inputs", options->inputs, "Folders of campaigns, their reports or their journals")->required();
   command->add_option("-o,--out", options->out, "Folder for the journal, the report and the cases of its findings")
       ->required();
-  add_isolation_options(*command, options->isolation);
+  add_arm64_option(*command, options->workers);
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by symptom, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");

@@ -201,7 +201,7 @@ struct CampaignRun {
   double seconds = 0;
   int jobs = 1;
   std::string shard;        ///< "3/16"; empty for the whole campaign
-  std::uint64_t cases = 0;  ///< of the blocks that it did
+  std::uint64_t cases = 0;  ///< of the blocks that it did; inputs that its engine ran
   std::string ended;  ///< "cases" or "time" (reached), "interrupted", "fault"; "running" where it was killed, or runs
 };
 
@@ -211,6 +211,19 @@ struct CampaignProgress {
   std::uint64_t cases = 0;
   std::uint64_t failures = 0;  ///< failing verdicts that no waiver covers
   std::uint64_t findings = 0;  ///< kinds of failures met, before they are explained
+  std::uint64_t edges = 0;     ///< of the fuzz target's code, covered, where coverage guides; else 0
+  std::uint64_t features = 0;  ///< likewise what the engine tells inputs apart by: edges with numbers of times, ...
+};
+
+/// The engine of a campaign that is guided by coverage, and what it did in all runs. The suite of such a campaign
+/// holds the inputs that it kept, each judged once.
+struct EngineState {
+  std::string name;              ///< "libfuzzer"
+  std::uint64_t executions = 0;  ///< inputs that it ran
+  std::uint64_t edges = 0;       ///< as in CampaignProgress
+  std::uint64_t features = 0;
+  std::uint64_t kept = 0;     ///< inputs that reached something new, or failed
+  std::uint64_t crashes = 0;  ///< inputs over which a process of the fuzz target ended
 };
 
 /// How far a campaign has come: docs/campaigns.md.
@@ -228,6 +241,7 @@ struct CampaignState {
   std::vector<Part> parts;                 ///< blocks that were begun and are not done; ascending
   std::vector<CampaignRun> runs;           ///< by start
   std::vector<CampaignProgress> progress;  ///< by seconds; empty for a merged campaign
+  std::optional<EngineState> engine{};     ///< of a campaign that coverage guides; it has no blocks
 };
 
 struct Report {

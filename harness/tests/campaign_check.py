@@ -1,9 +1,9 @@
 """Breaks campaigns in every way that a night can, and checks that nothing is lost.
 
-usage: campaign_check.py PROGRAM CHECK [--kills N] [--shards N] [--seed N] [--emulator WORD]...
+usage: campaign_check.py PROGRAM CHECK [--kills N] [--blocks N] [--shards N] [--seed N] [--plugins FOLDER] [--emulator WORD]...
 
 PROGRAM is qconform with planted defects. CHECK is one of the functions below, without "check_": kills, shards,
-faults, or large.
+faults, conclusion, or large.
 """
 
 import argparse
@@ -100,14 +100,23 @@ def fuzz(out, cases, jobs=2, *more):
     return ["fuzz", *BACKENDS, "--seed", "7", "--cases", str(cases), "--jobs", str(jobs), "--out", str(out), *more]
 
 
+def is_live(process, folder):
+    """Whether it is a campaign under way: with a journal, and processes of its own."""
+    try:
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8")
+        return children.strip() != "" and (folder / JOURNAL).stat().st_size > 0
+    except OSError:
+        return False
+
+
 def check_kills(program, folder, options):
     """Killed at random moments and resumed, a campaign ends as one that was left alone."""
-    cases = 512 * (24 if options.kills > 10 else 8) + 100
+    cases = 512 * options.blocks + 100
     started = time.monotonic()
     program.run(1, *fuzz(folder / "whole", cases))
     whole = time.monotonic() - started
     draw = random.Random(options.seed)
-    kills, campaigns = 0, 0
+    kills, campaigns, idle = 0, 0, 0
     while kills < options.kills:
         out = folder / f"killed-{campaigns}"
         campaigns += 1
@@ -117,15 +126,20 @@ def check_kills(program, folder, options):
                 process.wait(draw.uniform(0, whole * 0.7) if kills < options.kills else None)
                 break
             except subprocess.TimeoutExpired:
+                live = is_live(process, out)
                 process.send_signal(signal.SIGKILL)
-                process.wait()
-                kills += 1
+                # One that ended by itself in the meantime was not killed, and one that had not begun proves nothing.
+                if process.wait() == -signal.SIGKILL and live:
+                    kills += 1
+                else:
+                    idle += 1
         require(process.returncode == 1, f"exit code {process.returncode}: {process.stdout.read()}")
         require_same(folder / "whole", out, f"campaign {campaigns}")
         require_gone(str(out))
         require(not list(out.rglob("*.part")), f"half-written files are left: {list(out.rglob('*.part'))}")
         shutil.rmtree(out)
-    print(f"{kills} kills in {campaigns} campaigns of {cases} cases")
+        print(f"campaign {campaigns} ends as the one that was left alone, after {kills} kills so far", flush=True)
+    print(f"{kills} kills of campaigns under way, {idle} before or behind that, in {campaigns} campaigns of {cases} cases")
 
 
 def check_shards(program, folder, options):
@@ -220,6 +234,31 @@ def check_faults(program, folder, _):
     require_same(whole, out, "after a full disk")
 
 
+def check_conclusion(program, folder, options):
+    """A backend that crashes or hangs while its findings are explained, confirmed and shrunk costs none of them."""
+    plugin = ["--backend", f"plugin:{options.plugins}/fickle.so"]
+    campaign = ["fuzz", *plugin, "--seed", "7", "--cases", "2048", "--timeout", "0.2", "--out"]
+    program.run(1, *campaign, str(folder / "calm"))
+    calm = json.loads((folder / "calm" / "report.json").read_text(encoding="utf-8"))
+    require(calm["findings"], "the plugin is right")
+    failing = sum(finding["cases"] for finding in calm["findings"])
+    for mood in ("crash", "hang"):
+        out = folder / mood
+        shutil.copytree(folder / "calm", out)
+        started = time.monotonic()
+        program.run(1, *campaign, str(out), "--resume", env=dict(os.environ, FICKLE=mood))
+        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+        require(report["backends"][0]["operators"] == calm["backends"][0]["operators"], f"{mood}: other counts")
+        require(sum(finding["cases"] for finding in report["findings"]) == failing, f"{mood}: failures went lost")
+        for finding in report["findings"]:
+            require(finding["verdict"] == "wrong" and (out / finding["example"]["file"]).exists(), f"{mood}: {finding}")
+        require_gone(str(out))
+        print(f"{mood}: {len(report['findings'])} findings of {failing} cases after {time.monotonic() - started:.1f} s")
+        # Neither is what was concluded meanwhile in the way of a later look.
+        program.run(1, *campaign, str(out), "--resume")
+        require_same(folder / "calm", out, f"after a conclusion with {mood}")
+
+
 def full_disk(limit):
     """As a full disk: what is behind the limit cannot be written."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -252,8 +291,10 @@ def main():
     parser.add_argument("program")
     parser.add_argument("check")
     parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--blocks", type=int, default=8)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plugins", default="")
     parser.add_argument("--emulator", action="append", default=[])
     options = parser.parse_args()
     program = Program(options.emulator + [options.program])

@@ -187,7 +187,11 @@ CampaignState campaign() {
   });
   result.parts = some(2, [] { return CampaignState::Part{count(), count()}; });
   result.runs = some(2, [] { return CampaignRun{text(), text(), seconds(), 3, text(), count(), text()}; });
-  result.progress = some(3, [] { return CampaignProgress{seconds(), count(), count(), count()}; });
+  result.progress = some(3, [] { return CampaignProgress{seconds(), count(), count(), count(), 0, 0}; });
+  if (coin()) {
+    result.engine = EngineState{text(), count(), count(), count(), count(), count()};
+    for (CampaignProgress& at : result.progress) at.edges = at.features = count();
+  }
   return result;
 }
 

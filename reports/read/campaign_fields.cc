@@ -35,16 +35,27 @@ bool ReportFields::read(const Json& value, const std::string& where, CampaignRun
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignProgress& out) {
-  return object(value, where, {"seconds", "cases", "failures", "findings"}) &&
+  const auto maybe_count = [&](const char* key, std::uint64_t& count) {
+    return !value.contains(key) || member(value, where, key, count);
+  };
+  return object(value, where, {"seconds", "cases", "failures", "findings"}, {"edges", "features"}) &&
          seconds(value, where, "seconds", out.seconds) && member(value, where, "cases", out.cases) &&
-         member(value, where, "failures", out.failures) && member(value, where, "findings", out.findings);
+         member(value, where, "failures", out.failures) && member(value, where, "findings", out.findings) &&
+         maybe_count("edges", out.edges) && maybe_count("features", out.features);
+}
+
+bool ReportFields::read(const Json& value, const std::string& where, EngineState& out) {
+  return object(value, where, {"name", "executions", "edges", "features", "kept", "crashes"}) &&
+         member(value, where, "name", out.name) && member(value, where, "executions", out.executions) &&
+         member(value, where, "edges", out.edges) && member(value, where, "features", out.features) &&
+         member(value, where, "kept", out.kept) && member(value, where, "crashes", out.crashes);
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignState& out) {
-  return object(value, where, {"block_cases", "blocks", "parts", "runs", "progress"}) &&
+  return object(value, where, {"block_cases", "blocks", "parts", "runs", "progress"}, {"engine"}) &&
          member(value, where, "block_cases", out.block_cases) && list(value, where, "blocks", out.blocks) &&
          list(value, where, "parts", out.parts) && list(value, where, "runs", out.runs) &&
-         list(value, where, "progress", out.progress);
+         list(value, where, "progress", out.progress) && maybe(value, where, "engine", out.engine);
 }
 
 }  // namespace qconform::report

@@ -47,6 +47,7 @@ class ReportFields : public JsonFields {
   bool read(const Json& value, const std::string& where, CampaignState::Part& out);
   bool read(const Json& value, const std::string& where, CampaignRun& out);
   bool read(const Json& value, const std::string& where, CampaignProgress& out);
+  bool read(const Json& value, const std::string& where, EngineState& out);
   bool read(const Json& value, const std::string& where, OperatorResult& out);
   bool read(const Json& value, const std::string& where, RelationResult& out);
   bool read(const Json& value, const std::string& where, WorstElement& out);

@@ -255,14 +255,21 @@ Json campaign_json(const CampaignState& campaign) {
   }
   Json progress = Json::array();
   for (const CampaignProgress& at : campaign.progress) {
-    progress.push_back(
-        {{"seconds", at.seconds}, {"cases", at.cases}, {"failures", at.failures}, {"findings", at.findings}});
+    Json entry{{"seconds", at.seconds}, {"cases", at.cases}, {"failures", at.failures}, {"findings", at.findings}};
+    if (campaign.engine) entry.update({{"edges", at.edges}, {"features", at.features}});
+    progress.push_back(std::move(entry));
   }
-  return {{"block_cases", campaign.block_cases},
-          {"blocks", std::move(blocks)},
-          {"parts", std::move(parts)},
-          {"runs", std::move(runs)},
-          {"progress", std::move(progress)}};
+  Json result{{"block_cases", campaign.block_cases},
+              {"blocks", std::move(blocks)},
+              {"parts", std::move(parts)},
+              {"runs", std::move(runs)},
+              {"progress", std::move(progress)}};
+  if (const auto& engine = campaign.engine) {
+    result["engine"] = {{"name", engine->name},   {"executions", engine->executions},
+                        {"edges", engine->edges}, {"features", engine->features},
+                        {"kept", engine->kept},   {"crashes", engine->crashes}};
+  }
+  return result;
 }
 
 template <typename T>

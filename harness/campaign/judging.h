@@ -1,0 +1,22 @@
+// How the cases of a campaign are judged: the same while they are run and when their findings are concluded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "harness/core/case.h"
+#include "harness/core/profile.h"
+#include "harness/run/waivers.h"
+
+namespace qconform::campaign {
+
+struct Judging {
+  Policy policy;
+  const Waivers* waivers = nullptr;  ///< null: nothing may fail
+  bool explain = true;               ///< determine symptoms, sample cases, and look for the defects behind failures
+};
+
+/// A case of the campaign by Provenance::index: one that failed.
+using CaseAt = std::function<Case(std::uint64_t)>;
+
+}  // namespace qconform::campaign

@@ -1,0 +1,49 @@
+#include "harness/campaign/run_log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace qconform::campaign {
+namespace {
+
+constexpr double kProgressEvery = 60;  // s
+constexpr double kProgressGrowth = 1.5;
+
+std::string host_name() {
+  char name[256] = {};
+  (void)gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::string>& remarks) {
+  run_.machine = host_name();
+  run_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  run_.jobs = jobs;
+  run_.shard = identity.shard.text();
+  run_.ended = "running";
+  id_ = fmt::format("{}-{}-{}-{}", run_.started, run_.machine, getpid(), Clock::now().time_since_epoch().count());
+  const bool goes_on = ledger_.has_campaign();
+  auto begun = goes_on ? identity.fits(ledger_.identity(), "the journal", true) : ledger_.begin(identity, remarks);
+  if (!begun) return tl::unexpected(begun.error());
+  seconds_before_ = ledger_.seconds_before(id_);
+  start_ = Clock::now();
+  ledger_.note_run(id_, run_);
+  if (auto committed = ledger_.commit(); !committed) return tl::unexpected(committed.error());
+  return goes_on;
+}
+
+void RunLog::note(CampaignProgress progress) {
+  run_.seconds = seconds();
+  next_note_ = std::min(run_.seconds * kProgressGrowth, run_.seconds + kProgressEvery);
+  progress.seconds = seconds_before_ + run_.seconds;
+  ledger_.note_progress(progress);
+  ledger_.note_run(id_, run_);
+}
+
+}  // namespace qconform::campaign

@@ -1,0 +1,47 @@
+// One run of a campaign, from its start or from where it was taken up again, as its journal is told of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/ledger.h"
+
+namespace qconform::campaign {
+
+class RunLog {
+ public:
+  /// The ledger, which is open, outlives it.
+  explicit RunLog(Ledger& ledger) : ledger_(ledger) {}
+
+  /// Goes on with the campaign in the ledger, if that is the same one, or begins it there. True where it goes on.
+  [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
+
+  /// Of this run, from begin() on.
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  /// "running", and after end() why it ended.
+  [[nodiscard]] const std::string& ended() const { return run_.ended; }
+  [[nodiscard]] bool is_running() const { return run_.ended == "running"; }
+  void end(const char* why) { run_.ended = why; }
+  /// Cases of this run.
+  [[nodiscard]] std::uint64_t cases() const { return run_.cases; }
+  void set_cases(std::uint64_t cases) { run_.cases = cases; }
+
+  /// Whether progress is to be noted again: early on more often, so that short campaigns have a curve too.
+  [[nodiscard]] bool is_due() const { return seconds() >= next_note_; }
+  /// Where the campaign stands; its seconds are filled in. Made durable by Ledger::commit().
+  void note(CampaignProgress progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Ledger& ledger_;
+  CampaignRun run_;
+  std::string id_;
+  double seconds_before_ = 0;
+  double next_note_ = 1;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace qconform::campaign

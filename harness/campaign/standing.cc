@@ -1,0 +1,45 @@
+#include "harness/campaign/standing.h"
+
+#include <algorithm>
+
+#include "harness/campaign/block_diagnosis.h"
+
+namespace qconform::campaign {
+namespace {
+
+bool is_finding(const FailureKey& key) {
+  return key.waiver.empty() && key.symptom != kUnexamined;
+}
+
+}  // namespace
+
+Standing standing_of(const Tally& sum) {
+  HazardCoverage hazards;
+  for (const auto& [op_type, by_types] : sum.hazards) {
+    for (const auto& [types, tallies] : by_types) hazards.add(op_type, types, tallies);
+  }
+  Standing standing;
+  standing.cases = sum.suite.cases;
+  standing.elements = sum.suite.elements;
+  for (const HazardInfo& info : qconform::hazards()) {
+    standing.hazards += hazards.is_applicable(info.hazard) ? 1 : 0;
+    standing.hazards_reached += hazards.total(info.hazard).cases > 0 ? 1 : 0;
+  }
+  standing.failures = sum.unwaived();
+  return standing;
+}
+
+std::uint64_t kinds_of(const Tally& sum) {
+  return static_cast<std::uint64_t>(std::count_if(sum.failures.begin(), sum.failures.end(),
+                                                  [](const auto& entry) { return is_finding(entry.first); }));
+}
+
+bool note_failures(const Tally& sum, std::set<FailureKey>& seen) {
+  const std::size_t before = seen.size();
+  for (const auto& [key, found] : sum.failures) {
+    if (is_finding(key)) seen.insert(key);
+  }
+  return seen.size() > before;
+}
+
+}  // namespace qconform::campaign

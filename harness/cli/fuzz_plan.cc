@@ -1,0 +1,186 @@
+#include "harness/cli/fuzz_plan.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <random>
+
+#include "harness/backend/select.h"
+#include "harness/cli/duration.h"
+#include "harness/core/digest.h"
+#include "harness/core/file.h"
+#include "harness/core/version.h"
+
+namespace qconform::cli {
+namespace {
+
+constexpr int kMostJobs = 1024;
+
+std::uint64_t drawn_seed() {
+  std::random_device device;
+  return device();  // 32 bits: short enough to type
+}
+
+// What is not given and the journal has.
+Result<void> take_from_journal(FuzzOptions& options) {
+  const std::filesystem::path file = std::filesystem::path(options.out) / campaign::kJournalName;
+  std::error_code error;
+  if (!options.resume || std::filesystem::file_size(file, error) == 0 || error) return {};
+  auto reader = campaign::JournalReader::open(file);
+  if (!reader) return tl::unexpected(reader.error());
+  const auto record = reader->next();
+  if (!record) return tl::unexpected(record.error());
+  const auto identity = campaign::decode_identity((*record)->payload);
+  if (!identity) return tl::unexpected(identity.error().in(file.string()));
+  if (!options.seed) options.seed = identity->seed;
+  if (!options.backends.empty()) return {};
+  options.backends = identity->backends;
+  options.isolation.cpus.clear();  // these names have the processors in them
+  return {};
+}
+
+Result<std::string> digest_of_file(const std::string& field, const std::string& file) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const auto bytes = read_file(file, kMost);
+  if (!bytes) return tl::unexpected(bytes.error().in(field));
+  Digest digest;
+  digest.add(std::string_view(*bytes));
+  return fmt::format("{:016x}", digest.value());
+}
+
+std::vector<std::string> canonical_command(const FuzzOptions& options) {
+  std::vector<std::string> command{"fuzz", "--seed", std::to_string(*options.seed)};
+  if (options.is_guided()) command.insert(command.end(), {"--engine", options.engine});
+  for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
+  if (options.cases) command.insert(command.end(), {"--cases", std::to_string(*options.cases)});
+  if (!options.duration.empty()) command.insert(command.end(), {"--for", options.duration});
+  return command;
+}
+
+Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaign::Shard& shard) {
+  campaign::Identity identity;
+  identity.version = kVersion;
+  identity.commit = kCommit;
+  identity.engine = options.engine;
+  identity.seed = *options.seed;
+  identity.block_cases = campaign::kBlockCases;
+  identity.backends = options.backends;
+  identity.profile = options.policy.profile;
+  identity.overflow = options.policy.overflow;
+  identity.explain = options.explain;
+  identity.isolation = isolation_text(options.isolation);
+  identity.shard = shard;
+  identity.command = canonical_command(options);
+  if (options.policy.profile.find_first_of("/.") != std::string::npos) {
+    auto digest = digest_of_file("--profile", options.policy.profile);
+    if (!digest) return tl::unexpected(digest.error());
+    identity.profile_digest = std::move(*digest);
+  }
+  if (!options.waivers.file.empty() && options.waivers.file != "none") {
+    auto digest = digest_of_file("--waivers", options.waivers.file);
+    if (!digest) return tl::unexpected(digest.error());
+    identity.waivers = options.waivers.file;
+    identity.waivers_digest = std::move(*digest);
+  }
+  return identity;
+}
+
+Result<void> check_guided(FuzzOptions& options) {
+  if (options.cases) return fail("--cases", "the cases of a seed; with --engine libfuzzer, --for says how long");
+  if (!options.shard.shard.empty()) {
+    return fail("--shard", "a share of a seed's blocks, of which --engine libfuzzer has none");
+  }
+  if (options.isolation.which == "none") {
+    return fail("--isolation", "none: --engine libfuzzer judges what ended the fuzz target, in worker processes");
+  }
+  if (options.isolation.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
+  options.isolation.which = "all";
+  return {};
+}
+
+Result<void> check(FuzzOptions& options) {
+  if (options.jobs < 1 || options.jobs > kMostJobs) {
+    return fail("--jobs", fmt::format("expected 1 to {}, got {}", kMostJobs, options.jobs));
+  }
+  if (options.repair && !options.resume) return fail("--repair", "goes with --resume");
+  if (options.is_guided()) return check_guided(options);
+  if (options.engine != "seeded") {
+    return fail("--engine", fmt::format("expected seeded or libfuzzer, got \"{}\"", options.engine));
+  }
+  if (!options.fuzz_target.empty()) return fail("--fuzz-target", "goes with --engine libfuzzer");
+  return {};
+}
+
+// Of a journal that is gone on with, whatever the machine.
+Result<void> choose_shard(FuzzPlan& plan, campaign::Shard& shard) {
+  if (plan.options.is_guided()) return {};
+  const auto chosen = chosen_shard(plan.options.shard);
+  if (!chosen) return tl::unexpected(chosen.error());
+  shard = *chosen;
+  return {};
+}
+
+Result<void> choose_judging(FuzzPlan& plan) {
+  const auto policy = chosen_policy(plan.options.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  auto waivers = chosen_waivers(plan.options.waivers, "");
+  if (!waivers) return tl::unexpected(waivers.error());
+  plan.waivers = std::move(*waivers);
+  plan.judging = {*policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
+  return {};
+}
+
+Result<void> choose_driver(FuzzPlan& plan) {
+  const FuzzOptions& options = plan.options;
+  const auto isolation = chosen_isolation(options.isolation);
+  if (!isolation) return tl::unexpected(isolation.error());
+  campaign::DriverOptions& driver = plan.driver;
+  if (!options.duration.empty()) {
+    const auto parsed = parse_duration("--for", options.duration);
+    if (!parsed) return tl::unexpected(parsed.error());
+    driver.seconds = parsed->count();
+  }
+  driver.folder = options.out;
+  driver.take = options.repair   ? campaign::Ledger::Take::repair
+                : options.resume ? campaign::Ledger::Take::resume
+                                 : campaign::Ledger::Take::anew;
+  driver.jobs = options.jobs;
+  driver.cases = options.cases;
+  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judging.policy.profile),
+                 isolation = *isolation] { return backend::select_all(names, arithmetic, isolation); };
+  driver.block = {.seed = *options.seed, .judging = plan.judging, .stop = {}, .progress = {}};
+  campaign::Shard shard;
+  if (auto chosen = choose_shard(plan, shard); !chosen) return chosen;
+  auto identity = identity_of(options, shard);
+  if (!identity) return tl::unexpected(identity.error());
+  driver.identity = std::move(*identity);
+  return {};
+}
+
+}  // namespace
+
+campaign::ConclusionOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) const {
+  return {.judging = judging,
+          .case_at = case_at,
+          .draft = nullptr,
+          .shrink = options.shrink,
+          .suite = options.is_guided() ? "libfuzzer" : "fuzz"};
+}
+
+Result<void> make_plan(FuzzPlan& plan) {
+  FuzzOptions& options = plan.options;
+  if (auto checked = check(options); !checked) return checked;
+  if (auto chosen = choose_judging(plan); !chosen) return chosen;
+  if (auto taken = take_from_journal(options); !taken) return taken;
+  if (!options.seed) options.seed = drawn_seed();
+  if (options.backends.empty()) options.backends = backend::available_kernels();
+  options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
+  if (auto chosen = choose_driver(plan); !chosen) return chosen;
+  if (!options.is_guided()) return {};
+  auto target = guided::find_target(options.fuzz_target);
+  if (!target) return tl::unexpected(target.error());
+  plan.target = std::move(*target);
+  return {};
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,54 @@
+// What `fuzz` is asked for, and what a campaign needs, made from that.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/conclude.h"
+#include "harness/campaign/driver.h"
+#include "harness/cli/isolation.h"
+#include "harness/cli/policy.h"
+#include "harness/cli/shard.h"
+#include "harness/cli/waivers.h"
+#include "harness/guided/target.h"
+
+namespace qconform::cli {
+
+struct FuzzOptions {
+  std::vector<std::string> backends;
+  std::string engine = "seeded";
+  std::string fuzz_target;
+  std::string duration;
+  std::optional<std::uint64_t> cases;
+  std::optional<std::uint64_t> seed;
+  int jobs = 1;
+  bool resume = false;
+  bool repair = false;
+  ShardOptions shard;
+  PolicyOptions policy;
+  IsolationOptions isolation;
+  WaiverOptions waivers;
+  std::string out = "build/reports/fuzz";
+  bool explain = true;
+  bool shrink = true;
+  bool json = false;
+
+  [[nodiscard]] bool is_guided() const { return engine == "libfuzzer"; }
+};
+
+struct FuzzPlan {
+  FuzzOptions options;
+  campaign::Judging judging;
+  std::optional<Waivers> waivers;        ///< what judging.waivers points to
+  std::optional<guided::Target> target;  ///< of a campaign that coverage guides
+  campaign::DriverOptions driver;        ///< without what it tells while it runs
+
+  [[nodiscard]] campaign::ConclusionOptions conclusion(const campaign::CaseAt& case_at) const;
+};
+
+/// Fills the plan from its options. What is not given and the journal has is taken from there.
+[[nodiscard]] Result<void> make_plan(FuzzPlan& plan);
+
+}  // namespace qconform::cli

@@ -1,0 +1,45 @@
+// The inputs that an engine keeps in folders, as cases, each once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/core/case_source.h"
+
+namespace qconform::guided {
+
+class KeptInputs {
+ public:
+  /// Larger files are no inputs: the engine is told that bound too.
+  static constexpr std::int64_t kLargest = std::int64_t{16} << 10;
+
+  /// `seed` is the provenance's.
+  explicit KeptInputs(std::uint64_t seed) : seed_(seed) {}
+
+  /// Files of the folder that were not there before, by name. Those that are written (.part) are left for later.
+  [[nodiscard]] std::vector<std::filesystem::path> fresh(const std::filesystem::path& folder);
+  /// The cases in these files: the provenance has their numbers, in the order in which they are asked for. Files
+  /// without a case are counted as skipped, and those that are gone left out. This outlives the source.
+  [[nodiscard]] std::unique_ptr<CaseSource> source(std::vector<std::filesystem::path> files);
+
+  /// A case that a source gave, which was not forgotten since.
+  [[nodiscard]] Case at(std::uint64_t index) const { return cases_.at(index); }
+  /// Of the last case that a source gave.
+  [[nodiscard]] std::uint64_t last_index() const { return next_index_ - 1; }
+  void forget_all_but(const std::set<std::uint64_t>& indices);
+
+ private:
+  class Source;
+
+  std::uint64_t seed_;
+  std::uint64_t next_index_ = 0;
+  std::set<std::filesystem::path> known_;
+  std::map<std::uint64_t, Case> cases_;
+};
+
+}  // namespace qconform::guided
