@@ -36,11 +36,15 @@ void load_pairs(const std::byte* row0, const std::byte* row1, uint8x16_t* pairs)
 template <int P, int M>
 inline __attribute__((always_inline)) void add_products(int32x4_t (&acc)[P][M], const uint8x16_t* inputs,
                                                         const std::byte* w) {
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
-    const int8x16_t weights = vld1q_s8(reinterpret_cast<const std::int8_t*>(w + m * 16));
+  static_assert(M % 2 == 0);
+#pragma GCC unroll 4
+  for (int m = 0; m < M; m += 2) {
+    const int8x16_t weights0 = vld1q_s8(reinterpret_cast<const std::int8_t*>(w + m * 16));
+    const int8x16_t weights1 = vld1q_s8(reinterpret_cast<const std::int8_t*>(w + m * 16 + 16));
 #pragma GCC unroll 6
-    for (int p = 0; p < P; ++p) acc[p][m] = vusmmlaq_s32(acc[p][m], inputs[p], weights);
+    for (int p = 0; p < P; ++p) acc[p][m] = vusmmlaq_s32(acc[p][m], inputs[p], weights0);
+#pragma GCC unroll 6
+    for (int p = 0; p < P; ++p) acc[p][m + 1] = vusmmlaq_s32(acc[p][m + 1], inputs[p], weights1);
   }
 }
 

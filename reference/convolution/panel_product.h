@@ -14,7 +14,7 @@
 //   kWideSteps       steps of depth whose bytes of x one load takes, for instructions that multiply by a part of a
 //                    register; 1 where there are none. Beyond 1 also
 //   load_wide(x)     the bytes of all of them
-//   multiply_add_part<s>(sums, inputs, weights)   those of step s
+//   multiply_add_part<s>(sums, inputs, weights)   the bytes of step s
 // Finish takes the sums out of the registers:
 //   template <int V, int R> void finish(const PanelProduct* c, int first, Vector (&sums)[R][V])
 #pragma once

@@ -10,8 +10,8 @@
 namespace qconform::reference {
 namespace {
 
-constexpr std::int64_t kTilesBytes = std::int64_t{1}
-                                     << 14;  // of x that is interleaved at a time: half a first-level cache
+// Of x that is interleaved at a time: half a first-level cache.
+constexpr std::int64_t kTilesBytes = std::int64_t{1} << 14;
 constexpr std::int64_t kMostTiles = 8;
 
 // Tiles of one image, and the panels of weights that meet them.
