@@ -11,6 +11,20 @@
 namespace qconform::reference {
 namespace {
 
+// Four rows of bytes by four: byte i of each row next to each other, in the order that unpacking leaves. Isa has
+//   low_bytes, high_bytes, low_words, high_words   of two vectors, unpacked within 128 bits
+template <typename Isa>
+inline __attribute__((always_inline)) void interleave_bytes(const std::byte* const* rows, typename Isa::Vector* out) {
+  const auto low01 = Isa::low_bytes(Isa::load(rows[0]), Isa::load(rows[1]));
+  const auto high01 = Isa::high_bytes(Isa::load(rows[0]), Isa::load(rows[1]));
+  const auto low23 = Isa::low_bytes(Isa::load(rows[2]), Isa::load(rows[3]));
+  const auto high23 = Isa::high_bytes(Isa::load(rows[2]), Isa::load(rows[3]));
+  out[0] = Isa::low_words(low01, low23);
+  out[1] = Isa::high_words(low01, low23);
+  out[2] = Isa::low_words(high01, high23);
+  out[3] = Isa::high_words(high01, high23);
+}
+
 // The taps of one group of the window at `row`.
 template <typename Isa>
 inline __attribute__((always_inline)) void load_group(const DepthwiseProduct* c, int group, const std::byte* row,

@@ -16,16 +16,11 @@ struct Vnni256 : Words256 {
 
   static constexpr int kTaps = 4;
   static constexpr int kBlockVectors = 4;
-  static void interleave(const std::byte* const* taps, Vector* out) {
-    const Vector low01 = _mm256_unpacklo_epi8(load(taps[0]), load(taps[1]));
-    const Vector high01 = _mm256_unpackhi_epi8(load(taps[0]), load(taps[1]));
-    const Vector low23 = _mm256_unpacklo_epi8(load(taps[2]), load(taps[3]));
-    const Vector high23 = _mm256_unpackhi_epi8(load(taps[2]), load(taps[3]));
-    out[0] = _mm256_unpacklo_epi16(low01, low23);
-    out[1] = _mm256_unpackhi_epi16(low01, low23);
-    out[2] = _mm256_unpacklo_epi16(high01, high23);
-    out[3] = _mm256_unpackhi_epi16(high01, high23);
-  }
+  static Vector low_bytes(Vector a, Vector b) { return _mm256_unpacklo_epi8(a, b); }
+  static Vector high_bytes(Vector a, Vector b) { return _mm256_unpackhi_epi8(a, b); }
+  static Vector low_words(Vector a, Vector b) { return _mm256_unpacklo_epi16(a, b); }
+  static Vector high_words(Vector a, Vector b) { return _mm256_unpackhi_epi16(a, b); }
+  static void interleave(const std::byte* const* taps, Vector* out) { interleave_bytes<Vnni256>(taps, out); }
   static void separate(Vector* v) {
     const Vector low01 = _mm256_permute2x128_si256(v[0], v[1], 0x20);
     const Vector low23 = _mm256_permute2x128_si256(v[2], v[3], 0x20);

@@ -31,16 +31,11 @@ struct Vnni512 {
 
   static constexpr int kTaps = 4;
   static constexpr int kBlockVectors = 4;
-  static void interleave(const std::byte* const* taps, Vector* out) {
-    const Vector low01 = _mm512_unpacklo_epi8(load(taps[0]), load(taps[1]));
-    const Vector high01 = _mm512_unpackhi_epi8(load(taps[0]), load(taps[1]));
-    const Vector low23 = _mm512_unpacklo_epi8(load(taps[2]), load(taps[3]));
-    const Vector high23 = _mm512_unpackhi_epi8(load(taps[2]), load(taps[3]));
-    out[0] = _mm512_unpacklo_epi16(low01, low23);
-    out[1] = _mm512_unpackhi_epi16(low01, low23);
-    out[2] = _mm512_unpacklo_epi16(high01, high23);
-    out[3] = _mm512_unpackhi_epi16(high01, high23);
-  }
+  static Vector low_bytes(Vector a, Vector b) { return _mm512_unpacklo_epi8(a, b); }
+  static Vector high_bytes(Vector a, Vector b) { return _mm512_unpackhi_epi8(a, b); }
+  static Vector low_words(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }
+  static Vector high_words(Vector a, Vector b) { return _mm512_unpackhi_epi16(a, b); }
+  static void interleave(const std::byte* const* taps, Vector* out) { interleave_bytes<Vnni512>(taps, out); }
   // A transposition of four vectors of four times 128 bits.
   static void separate(Vector* v) {
     const Vector front01 = _mm512_shuffle_i32x4(v[0], v[1], 0x44);
