@@ -25,6 +25,7 @@ add_custom_command(
   COMMAND qconform manual --out "${generated}/man1"
   COMMAND sh -c "gzip -9n '${generated}'/man1/*.1"
   COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion bash >'${generated}/qconform'"
+  COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion zsh >'${generated}/_qconform'"
   COMMAND sh -c "${emulator} $<TARGET_FILE:qconform> completion fish >'${generated}/qconform.fish'"
   COMMAND sh -c "gzip -9nc '${PROJECT_SOURCE_DIR}/CHANGELOG.md' >'${generated}/CHANGELOG.md.gz'"
   COMMAND ${CMAKE_COMMAND} -E touch "${generated}/stamp"
@@ -40,6 +41,10 @@ add_custom_target(qconform_installed_texts ${always} DEPENDS "${generated}/stamp
 install(DIRECTORY "${generated}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 install(FILES "${generated}/qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${generated}/qconform.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+# zsh looks in the first below /usr/local, Debian's zsh in the second below /usr.
+foreach(folder site-functions vendor-completions)
+  install(FILES "${generated}/_qconform" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${folder}")
+endforeach()
 install(FILES "${generated}/CHANGELOG.md.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES cmake/copyright DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

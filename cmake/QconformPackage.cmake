@@ -3,7 +3,11 @@ set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_PACKAGE_NAME qconform)
 set(CPACK_PACKAGE_VENDOR "The qconform developers")
-set(CPACK_PACKAGE_CONTACT "The qconform developers <qconform@lists.example.org>")
+# The Maintainer of the Debian package. Who builds packages for others names himself; the default is of no one, in the
+# domain that is reserved for that (RFC 2606).
+set(QCONFORM_PACKAGE_CONTACT "qconform package builder <nobody@qconform.invalid>"
+    CACHE STRING "Maintainer of the packages: Name <address>")
+set(CPACK_PACKAGE_CONTACT "${QCONFORM_PACKAGE_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "conformance and fuzz testing of quantized neural-network operators")
 set(CPACK_PACKAGE_DESCRIPTION
     "qconform judges implementations of ONNX QLinearConv, ConvInteger,

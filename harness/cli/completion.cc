@@ -103,9 +103,65 @@ std::string fish_script(const CommandModel& root) {
   return text;
 }
 
+// What zsh's _describe takes: names and what they are, in quotes.
+std::string zsh_described(const std::string& name, const std::string& description) {
+  return " " + quoted(name + ":" + description);
+}
+
+// Walks over the words as bash's does.
+constexpr std::string_view kZshBegin = R"zsh(#compdef qconform
+_qconform() {
+  local command=qconform word
+  local -i i
+  local -a known commands options valued
+)zsh";
+constexpr std::string_view kZshWalk = R"zsh(
+  for ((i = 2; i < CURRENT; ++i)); do
+    word=${words[i]}
+    if [[ $word != -* ]] && (( ${known[(Ie)$command $word]} )); then command="$command $word"; fi
+  done
+  case $command in
+)zsh";
+constexpr std::string_view kZshEnd = R"zsh(
+  esac
+  if (( ${valued[(Ie)${words[CURRENT-1]}]} )); then
+    _files
+  elif [[ $PREFIX == -* ]]; then
+    _describe -o option options
+  elif (( ${#commands} )); then
+    _describe command commands
+  else
+    _files
+  fi
+}
+# As a file of fpath this is the function's body; sourced, it makes the function known.
+if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then _qconform "$@"; else compdef _qconform qconform; fi
+)zsh";
+
+std::string zsh_script(const CommandModel& root) {
+  std::string text(kZshBegin);
+  text += "  known=(";
+  for (const CommandModel* command : all_commands(root)) text += " " + quoted(command->name());
+  text += " )" + std::string(kZshWalk.substr(0, kZshWalk.size() - 1));
+  for (const CommandModel* command : all_commands(root)) {
+    std::string commands;
+    std::string options;
+    for (const CommandModel& each : command->commands) commands += zsh_described(each.path.back(), each.description);
+    for (const OptionModel& option : command->options) {
+      if (option.positional) continue;
+      for (const std::string& name : option.names) options += zsh_described(name, option.description);
+    }
+    text += fmt::format("\n    {})\n      commands=({} )\n      options=({} )\n      valued=( {})\n      ;;",
+                        quoted(command->name()), commands, options, valued_options(*command));
+  }
+  return text + std::string(kZshEnd);
+}
+
 Result<int> run_completion(const CompletionOptions& options) {
   const CommandModel root = model_of(*options.app);
-  fmt::print("{}", options.shell == "bash" ? bash_script(root) : fish_script(root));
+  fmt::print("{}", options.shell == "bash"  ? bash_script(root)
+                   : options.shell == "zsh" ? zsh_script(root)
+                                            : fish_script(root));
   return kConforms;
 }
 
@@ -116,7 +172,9 @@ void add_completion(CLI::App& app, Action& action) {
   options->app = &app;
   CLI::App* command = app.add_subcommand("completion", "Print the completion of commands and options for a shell");
   command->footer("example: source <(qconform completion bash)");
-  command->add_option("SHELL", options->shell, "bash or fish")->required()->check(CLI::IsMember({"bash", "fish"}));
+  command->add_option("SHELL", options->shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   when_chosen(*command, action, std::move(options), &run_completion);
 }
 

@@ -223,6 +223,22 @@ TEST_F(Gate, WritesItsForms) {
               AllOf(HasSubstr("### qconform gate fails: 1 worse"), HasSubstr("`mine QuantizeLinear half-away`")));
 }
 
+// Rounds of a kernel as they were measured on a machine with other work to do, beside onednn and xnnpack; "slower" are
+// those of the kernel set below it under its name.
+TEST_F(Gate, TellsASlowerKernelFromTheNoiseOfRealRounds) {
+  const auto speeds = [&](const char* before, const char* now) {
+    const std::string folder = " " QCONFORM_SOURCE_DIRECTORY "/reports/gate/samples/";
+    return run(good(), good(), "--bench-baseline" + folder + before + ".json --bench" + folder + now + ".json");
+  };
+  EXPECT_EQ(speeds("baseline", "again").exit_code, 0);
+  EXPECT_EQ(speeds("again", "baseline").exit_code, 0);
+  const auto slower = speeds("again", "slower");
+  EXPECT_EQ(slower.exit_code, 1);
+  EXPECT_THAT(slower.output, AllOf(HasSubstr("gate fails: 4 worse"), HasSubstr("avx512vnni mean of 3 layers"),
+                                   HasSubstr("layer/3x3 32->32 @14   0.79")));
+  EXPECT_EQ(speeds("slower", "baseline").exit_code, 0) << "faster";
+}
+
 TEST_F(Gate, RefusesReportsThatCannotBeCompared) {
   Report other = good();
   other.profile = "ort-f32";

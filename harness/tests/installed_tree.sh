@@ -82,5 +82,18 @@ completed() {
 [[ $(completed qconform report ju) == "junit" ]] || fail "completion of a command's own commands"
 [[ $(completed qconform run --backend scalar --sui) == "--suite" ]] || fail "completion of options"
 [[ -z $(completed qconform run --out re) ]] || fail "an option's value is no command"
+# The same of zsh, with its own functions in place of those that draw a menu.
+zsh_completed() {
+  zsh -f -c '_files() { print -r -- files }; _describe() { print -r -- ${(P)@[-1]%%:*} }; compdef() { : }
+             source "$1"; shift; words=("$@"); CURRENT=$#; PREFIX=${words[-1]}; _qconform' zsh \
+    "$share/zsh/vendor-completions/_qconform" "$@"
+}
+if command -v zsh >/dev/null; then
+  cmp -s "$share"/zsh/{vendor-completions,site-functions}/_qconform || fail "two different completions for zsh"
+  [[ " $(zsh_completed qconform rep) " == *" run fuzz replay "*" report "* ]] || fail "zsh: commands: $(zsh_completed qconform rep)"
+  [[ $(zsh_completed qconform report ju) == "summary html junit markdown merge" ]] || fail "zsh: a command's own commands"
+  [[ " $(zsh_completed qconform run --backend scalar --sui) " == *" --suite "* ]] || fail "zsh: options"
+  [[ $(zsh_completed qconform run --out re) == files ]] || fail "zsh: an option's value is no command"
+fi
 if command -v fish >/dev/null; then fish --no-execute "$share/fish/vendor_completions.d/qconform.fish"; fi
 echo "the installed tree works by itself"

@@ -131,11 +131,38 @@ function title(finding: Finding): Child {
 }
 
 function open(id: string): void {
-  const details = document.getElementById(id)?.querySelector("details");
-  if (!details) return;
+  const item = document.getElementById(id);
+  const details = item?.querySelector("details");
+  if (!item || !details) return;
+  item.hidden = false;
   details.open = true;
   details.querySelector("summary")?.focus({ preventScroll: true });
-  document.getElementById(id)?.scrollIntoView();
+  item.scrollIntoView();
+}
+
+// Which findings are shown; few need no choice.
+const FEW = 8;
+
+function choosing(list: Finding[], items: HTMLElement[]): Child {
+  if (list.length <= FEW) return null;
+  const status = h("span.note", { role: "status" });
+  const choices = ([["Backend", (f) => f.backend], ["Operator", (f) => f.operator], ["Verdict", (f) => (f.waiver ? `${f.verdict}, waived` : f.verdict)]] as [string, (f: Finding) => string][]).map(([name, of]) => {
+    const values = [...new Set(list.map(of))].sort();
+    const control = h("select", {}, [`any ${name.toLowerCase()}`, ...values].map((value) => h("option", {}, value))) as HTMLSelectElement;
+    return { name, control, fits: (finding: Finding) => control.selectedIndex === 0 || of(finding) === values[control.selectedIndex - 1] };
+  });
+  const filter = () => {
+    let shown = 0;
+    list.forEach((finding, position) => {
+      const fits = choices.every((choice) => choice.fits(finding));
+      items[position]!.hidden = !fits;
+      if (fits) ++shown;
+    });
+    status.textContent = `${count(shown)} of ${counted(list.length, "finding")}`;
+  };
+  for (const { control } of choices) control.addEventListener("input", filter);
+  filter();
+  return h("form.choosing", { onsubmit: (event: Event) => event.preventDefault() }, choices.map(({ name, control }) => h("label", {}, `${name} `, control)), status);
 }
 
 export function findings(report: Report): HTMLElement {
@@ -145,5 +172,5 @@ export function findings(report: Report): HTMLElement {
   const items = list.map((finding, position) => h("li", { id: finding.id }, fold(h("span.title", {}, title(finding)), () => article(finding), position === 0)));
   window.addEventListener("hashchange", () => open(location.hash.slice(1)));
   if (location.hash) requestAnimationFrame(() => open(location.hash.slice(1)));
-  return section("findings", "Findings", h("p.note", {}, note), h("ol.findings", {}, items));
+  return section("findings", "Findings", h("p.note", {}, note), choosing(list, items), h("ol.findings", {}, items));
 }

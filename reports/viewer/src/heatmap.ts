@@ -139,7 +139,7 @@ class HeatMap {
         style: wrong ? `--share: ${share.toFixed(2)}` : undefined,
         "aria-label": sentence(this.picture, position, wrong),
       },
-      values ? `${this.picture.got.values[position]}${glyph}` : glyph,
+      values ? [this.picture.got.values[position], glyph && h("sup", { "aria-hidden": "true" }, glyph)] : glyph,
     );
   }
 

@@ -134,6 +134,28 @@ test("copies the replay line", () =>
     { permissions: ["clipboard-read", "clipboard-write"] },
   ));
 
+test("filters findings, and a link to one that is hidden shows it", async () => {
+  const many = structuredClone(report);
+  const [first] = many.findings;
+  many.findings = [...Array(12).keys()].map((i) => ({ ...first, id: `F${i + 1}`, backend: i < 3 ? "one" : "other", verdict: i % 2 ? "crashed" : "wrong" }));
+  const source = join(folder, "findings.json");
+  writeFileSync(source, JSON.stringify(many));
+  await onPage(
+    async (page) => {
+      const shown = () => page.locator("ol.findings > li:visible").count();
+      assert.equal(await shown(), 12);
+      await page.locator(".choosing").getByLabel("Backend").selectOption("one");
+      assert.equal(await shown(), 3);
+      await page.locator(".choosing").getByLabel("Verdict").selectOption("crashed");
+      assert.equal(await shown(), 1);
+      assert.equal(await page.locator(".choosing [role=status]").innerText(), "1 of 12 findings");
+      await page.evaluate(() => (location.hash = "F12"));
+      await page.locator("#F12 > details[open]").waitFor();
+    },
+    { source: render(source, join(folder, "findings.html")) },
+  );
+});
+
 test("filters cases by backend, operator, verdict and text", () =>
   onPage(async (page) => {
     const status = page.locator(".filters [role=status]");
