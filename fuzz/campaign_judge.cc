@@ -10,7 +10,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/file.h"
 #include "harness/core/version.h"
-#include "harness/diagnose/policy_named.h"
+#include "harness/diagnose/identify/policy_named.h"
 #include "harness/guided/input.h"
 #include "harness/judge/judge.h"
 #include "harness/run/execute.h"

@@ -1,6 +1,5 @@
 // DequantizeLinear of 8-bit integers and int32: what every version has.
 #include <cmath>
-#include <limits>
 
 #include "corpus/author/linear_vector.h"
 
@@ -8,13 +7,6 @@ namespace qconform::author {
 namespace {
 
 using enum ElementType;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-Tensor scalar(ElementType type, std::int64_t value) {
-  return make::integer(type, value);
-}
 
 double product(double a, float scale) {
   return static_cast<double>(static_cast<float>(a) * scale);

@@ -10,7 +10,7 @@ namespace {
 
 using enum ElementType;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteNumber = std::numeric_limits<double>::infinity();
 
 // The numbers of a float type of at most 8 bits, NaN and infinities left out.
 std::vector<double> every_number(ElementType type) {
@@ -74,7 +74,7 @@ void write_narrow_at(Topic& topic, std::int64_t version, ElementType type) {
           .x(make::int8({3}, {1, -3, 0})));
   topic.tolerated(scaled(dequantize_vector(version, name + "-scale-infinite", "infinities, or an error", {"D6"},
                                            {name, "odd-scale"}),
-                         type, kInfinity)
+                         type, kInfiniteNumber)
                       .x(make::int8({2}, {1, -1})));
 }
 
@@ -145,7 +145,7 @@ void write_float8_at(Topic& topic, std::int64_t version, ElementType type) {
   if (type == float8e5m2) {
     topic.known_numbers(
         start("infinite", "infinities stay infinite", {"D1"}).x(make::integers(type, {2}, {0x7C, 0xFC})).scale(0.5F),
-        {2}, {kInfinity, -kInfinity});
+        {2}, {kInfiniteNumber, -kInfiniteNumber});
     topic.open(start("infinite-subnormal-scale",
                      "infinities, or NaN of an arithmetic that takes the scale for zero; their neighbour is a normal "
                      "number, or zero",
@@ -275,7 +275,7 @@ void write_output_types_at(Topic& topic, std::int64_t version) {
   };
   topic.known_numbers(power("power-of-two-scale", "float8e8m0 0x7d is 2^-2", 125, {"D1"}), {3}, {0.25, 0.5, 63.75});
   topic.known_numbers(power("largest-power-of-two-scale", "0xfe is 2^127; 2 * 2^127 is infinite", 254, {"D1"}), {3},
-                      {0x1p127, kInfinity, kInfinity});
+                      {0x1p127, kInfiniteNumber, kInfiniteNumber});
   topic.open(power("smallest-power-of-two-scale", "0x00 is 2^-127, subnormal in float32", 0, {"D6"}));
   topic.tolerated(power("nan-power-of-two-scale", "0xff is NaN: NaN, or an error", 255, {"D6"}));
   topic.refused(dequantize_vector(version, "power-of-two-scale-without-output-dtype", "float8e8m0 is no type of y",

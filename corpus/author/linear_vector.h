@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,14 @@
 #include "reference/linear_quantization/admissible_bits.h"
 
 namespace qconform::author {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// An integer without dimensions: a zero point per tensor.
+[[nodiscard]] inline Tensor scalar(ElementType type, std::int64_t value) {
+  return make::integer(type, value);
+}
 
 /// The versions of both operators, from `first` on.
 [[nodiscard]] std::span<const std::int64_t> linear_versions(std::int64_t first = 10);

@@ -1,7 +1,6 @@
 // QuantizeLinear to 8-bit integers: what every version has.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "corpus/author/linear_vector.h"
 
@@ -9,13 +8,6 @@ namespace qconform::author {
 namespace {
 
 using enum ElementType;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-Tensor scalar(ElementType type, std::int64_t value) {
-  return make::integer(type, value);
-}
 
 void write_ties_at(Topic& topic, std::int64_t version) {
   const std::vector<float> ties{0.5F, -0.5F, 1.5F, -1.5F, 2.5F, -2.5F};

@@ -10,8 +10,6 @@ namespace {
 
 using enum ElementType;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kNanNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfiniteNumber = std::numeric_limits<double>::infinity();
 

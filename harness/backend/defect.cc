@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/core/version.h"
-#include "harness/diagnose/modelled_case.h"
+#include "harness/diagnose/models/modelled_case.h"
 
 namespace qconform::backend {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/core/backend.h"
-#include "harness/diagnose/defect.h"
+#include "harness/diagnose/models/defect.h"
 
 namespace qconform::backend {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "harness/core/digest.h"
-#include "harness/diagnose/candidates.h"
-#include "harness/diagnose/pattern.h"
+#include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/explain/pattern.h"
 
 namespace qconform::campaign {
 namespace {

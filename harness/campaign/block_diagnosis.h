@@ -9,7 +9,7 @@
 
 #include "harness/campaign/tally.h"
 #include "harness/core/backend.h"
-#include "harness/diagnose/separate.h"
+#include "harness/diagnose/explain/observation.h"
 #include "harness/run/diagnoser.h"
 
 namespace qconform::campaign {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "harness/campaign/block_diagnosis.h"
-#include "harness/diagnose/campaign_diagnosis.h"
+#include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/run/execute.h"
 #include "harness/shrink/findings.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/diagnose/case_features.h"
+#include "harness/diagnose/explain/case_features.h"
 
 namespace qconform::campaign {
 

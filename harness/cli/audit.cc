@@ -1,4 +1,4 @@
-#include "harness/diagnose/audit.h"
+#include "harness/diagnose/audit/audit.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
-#include "harness/diagnose/audit_json.h"
+#include "harness/diagnose/audit/audit_json.h"
 #include "harness/source/select.h"
 #include "reports/render/terminal.h"
 

@@ -1,4 +1,4 @@
-#include "harness/diagnose/explain.h"
+#include "harness/diagnose/explain/explain.h"
 
 #include <fmt/format.h>
 

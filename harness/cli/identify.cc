@@ -1,4 +1,4 @@
-#include "harness/diagnose/identify.h"
+#include "harness/diagnose/identify/identify.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/core/file.h"
-#include "harness/diagnose/identify_json.h"
-#include "harness/diagnose/identify_profile.h"
+#include "harness/diagnose/identify/identify_json.h"
+#include "harness/diagnose/identify/identify_profile.h"
 #include "harness/json/case_json.h"
 #include "reports/render/terminal.h"
 

@@ -1,6 +1,6 @@
 #include "harness/cli/policy.h"
 
-#include "harness/diagnose/policy_named.h"
+#include "harness/diagnose/identify/policy_named.h"
 
 namespace qconform::cli {
 

@@ -7,7 +7,7 @@
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/waivers.h"
-#include "harness/diagnose/campaign_diagnosis.h"
+#include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/run/campaign.h"
 #include "harness/run/picture.h"
 #include "harness/run/relation_campaign.h"

@@ -7,7 +7,7 @@
 
 namespace qconform {
 
-/// The arithmetic of one operator. Names are those of harness/diagnose/identify_ways.h.
+/// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_ways.h.
 struct Pin {
   std::string op_type;
   /// Element types of "x", "w" and "y" that it holds for; absent ones do not matter.

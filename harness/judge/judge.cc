@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/diagnose/identify_profile.h"
+#include "harness/diagnose/identify/identify_profile.h"
 #include "harness/judge/compare.h"
 #include "harness/judge/trust.h"
 #include "harness/operators/element_text.h"

@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "harness/core/digest.h"
-#include "harness/diagnose/case_features.h"
-#include "harness/diagnose/modelled_case.h"
+#include "harness/diagnose/explain/case_features.h"
+#include "harness/diagnose/models/modelled_case.h"
 #include "harness/judge/judge.h"
 #include "harness/run/environment.h"
 #include "harness/source/select.h"

@@ -21,7 +21,7 @@
 #include "harness/core/profile.h"
 #include "harness/core/report.h"
 #include "harness/core/verdict.h"
-#include "harness/diagnose/defect.h"
+#include "harness/diagnose/models/defect.h"
 
 namespace qconform {
 
@@ -59,7 +59,7 @@ struct Waiver {
   std::vector<WaivedCase> cases;
   std::vector<Replacement> instead;     ///< the case that the backend computes instead
   std::vector<diagnose::Model> models;  ///< defects of the computation, each with each arithmetic
-  std::vector<std::string> region;      ///< features (harness/diagnose/case_features.h) that a case must have
+  std::vector<std::string> region;      ///< features (harness/diagnose/explain/case_features.h) that a case must have
   std::optional<std::string> detail;    ///< the verdict's whole detail, where that tells defects apart
   std::vector<std::string> cpus;        ///< cpu_level()s that it is for, and no others; empty: all
   std::string reason;

@@ -10,7 +10,7 @@
 #include "harness/core/file.h"
 #include "harness/core/near_names.h"
 #include "harness/core/verdict_named.h"
-#include "harness/diagnose/case_features.h"
+#include "harness/diagnose/explain/case_features.h"
 #include "harness/json/json_fields.h"
 #include "harness/operators/operator.h"
 #include "harness/run/waivers.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "harness/core/case_builder.h"
-#include "harness/diagnose/modelled_case.h"
+#include "harness/diagnose/models/modelled_case.h"
 #include "harness/judge/judge.h"
 #include "harness/run/environment.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/backend/select.h"
-#include "harness/diagnose/defect.h"
+#include "harness/diagnose/models/defect.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_text.h"
 #include "harness/shrink/roles.h"

@@ -10,6 +10,7 @@
 #include "harness/operators/operator.h"
 #include "harness/source/fuzz.h"
 #include "harness/source/swarm.h"
+#include "harness/tests/source_cases.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {
@@ -20,19 +21,13 @@ namespace {
 constexpr std::uint64_t kDigestOfSeed1 = 7164825484949013796U;
 
 TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
-  std::uint64_t digest = 0;
-  for (std::uint64_t index = 0; index < 2000; ++index) digest += digest_of(random_case(1, index));
-  EXPECT_EQ(digest, kDigestOfSeed1);
+  EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return random_case(1, index); }, 2000), kDigestOfSeed1);
 }
 
 TEST(RandomSuite, CaseDependsOnSeedAndIndexAlone) {
   RandomSource source(5, 40);
-  for (std::uint64_t index = 0; index < 40; ++index) {
-    const auto next = source.next();
-    ASSERT_TRUE(next.has_value() && next->has_value());
-    EXPECT_EQ(**next, random_case(5, index));
-  }
-  EXPECT_FALSE(source.next()->has_value());
+  testing::expect_cases_of(
+      source, [](std::uint64_t index) { return random_case(5, index); }, 40);
   EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(6, 0)));
   EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(5, 1)));
 }

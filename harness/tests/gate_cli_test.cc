@@ -7,7 +7,7 @@
 
 #include "harness/backend/select.h"
 #include "harness/core/file.h"
-#include "harness/diagnose/campaign_diagnosis.h"
+#include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/run/campaign.h"
 #include "harness/source/select.h"
 #include "harness/tests/program.h"

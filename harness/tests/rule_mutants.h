@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/diagnose/modelled_case.h"
+#include "harness/diagnose/models/modelled_case.h"
 #include "harness/judge/judge.h"
 
 namespace qconform::testing {

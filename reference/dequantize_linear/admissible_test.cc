@@ -8,6 +8,7 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/dequantize_linear/dequantize_linear.h"
+#include "reference/linear_quantization/one_element_test_support.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/numerics/small_float_test_support.h"
 #include "reference/oracle/exact.h"
@@ -17,25 +18,16 @@ namespace qconform::reference {
 namespace {
 
 using oracle::exact;
-using oracle::FormatFacts;
-using oracle::NumberLine;
+using oracle::line_of;
+using oracle::members;
+using oracle::output_bits;
 using oracle::Random;
+using oracle::rn;
 
 constexpr auto kF32 = Element::float32;
 constexpr auto kF16 = Element::float16;
 constexpr auto kBf16 = Element::bfloat16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-const FormatFacts& facts_of(Element type) {
-  const auto& formats = oracle::small_formats();
-  return *std::find_if(formats.begin(), formats.end(), [&](const FormatFacts& f) { return f.type == type; });
-}
-
-const NumberLine& line_of(Element type) {
-  static const NumberLine float16(facts_of(kF16));
-  static const NumberLine bfloat16(facts_of(kBf16));
-  return type == kF16 ? float16 : bfloat16;
-}
 
 // The pattern of RN(value); a zero has the sign given.
 std::uint64_t rn_bits(Element type, const mpq_class& value, bool negative_zero) {
@@ -45,12 +37,6 @@ std::uint64_t rn_bits(Element type, const mpq_class& value, bool negative_zero) 
   }
   const bool negative = value < 0 || (value == 0 && negative_zero);
   return (negative ? 0x8000U : 0U) | line_of(type).nearest(mpq_class(abs(value)));
-}
-
-mpq_class rn(Element type, const mpq_class& value) {
-  if (type == Element::none) return value;
-  const std::uint64_t bits = rn_bits(type, value, false);
-  return type == kF32 ? exact(static_cast<double>(oracle::rn32(value))) : definition(facts_of(type), bits);
 }
 
 // One way to multiply: difference and scale rounded to types, and the product to a type before the
@@ -111,15 +97,7 @@ DequantizeLinear node_of(const Arithmetic& a, Element x, double scale, double ze
 }
 
 std::uint64_t reference_output(const DequantizeLinear& node, std::uint64_t x_bits) {
-  std::vector<std::byte> x(static_cast<std::size_t>(bytes_for(1, bits_of(node.x_type))));
-  std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(1, bits_of(node.y_type))));
-  store_bits(x, bits_of(node.x_type), 0, x_bits);
-  dequantize_linear(node, x, y);
-  return load_bits(y, bits_of(node.y_type), 0);
-}
-
-std::set<std::uint64_t> members(const AdmissibleBits& set) {
-  return {set.members().begin(), set.members().end()};
+  return output_bits(node, x_bits, dequantize_linear);
 }
 
 std::set<std::uint64_t> expected_members(const Arithmetic& a, double difference, double scale) {

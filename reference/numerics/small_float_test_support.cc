@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/oracle/exact.h"
+
 namespace qconform::reference::oracle {
 namespace {
 
@@ -81,6 +83,25 @@ std::uint64_t expected_pattern(const FormatFacts& format, const NumberLine& line
   if (saturate || format.nans.empty()) return sign | largest;
   if (format.infinity >= 0) return sign | static_cast<std::uint64_t>(format.infinity);
   return format.has_negative_zero ? sign | nan : nan;
+}
+
+const FormatFacts& facts_of(Element type) {
+  const auto& formats = small_formats();
+  return *std::find_if(formats.begin(), formats.end(), [&](const FormatFacts& f) { return f.type == type; });
+}
+
+const NumberLine& line_of(Element type) {
+  static const NumberLine float16(facts_of(Element::float16));
+  static const NumberLine bfloat16(facts_of(Element::bfloat16));
+  return type == Element::float16 ? float16 : bfloat16;
+}
+
+mpq_class rn(Element type, const mpq_class& value) {
+  if (type == Element::none) return value;
+  if (type == Element::float32) return exact(static_cast<double>(rn32(value)));
+  if (type == Element::float64) return exact(rn64(value));
+  const mpq_class magnitude = definition(facts_of(type), line_of(type).nearest(mpq_class(abs(value))));
+  return value < 0 ? mpq_class(-magnitude) : magnitude;
 }
 
 }  // namespace qconform::reference::oracle

@@ -52,4 +52,14 @@ class NumberLine {
 [[nodiscard]] std::uint64_t expected_pattern(const FormatFacts& format, const NumberLine& line, double value,
                                              bool saturate);
 
+/// One of small_formats().
+[[nodiscard]] const FormatFacts& facts_of(Element type);
+
+/// Of float16 or bfloat16.
+[[nodiscard]] const NumberLine& line_of(Element type);
+
+/// RN to float32, float64, float16 or bfloat16 by definition; the value itself for `none`. The value must
+/// not overflow.
+[[nodiscard]] mpq_class rn(Element type, const mpq_class& value);
+
 }  // namespace qconform::reference::oracle

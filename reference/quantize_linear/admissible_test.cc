@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/tests/test_scale.h"
+#include "reference/linear_quantization/one_element_test_support.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/numerics/small_float_test_support.h"
 #include "reference/oracle/exact.h"
@@ -17,30 +18,13 @@ namespace {
 
 using oracle::exact;
 using oracle::FormatFacts;
+using oracle::members;
 using oracle::NumberLine;
+using oracle::output_bits;
 using oracle::Random;
+using oracle::rn;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-const FormatFacts& facts_of(Element type) {
-  const auto& formats = oracle::small_formats();
-  return *std::find_if(formats.begin(), formats.end(), [&](const FormatFacts& f) { return f.type == type; });
-}
-
-const NumberLine& line_of(Element type) {
-  static const NumberLine float16(facts_of(Element::float16));
-  static const NumberLine bfloat16(facts_of(Element::bfloat16));
-  return type == Element::float16 ? float16 : bfloat16;
-}
-
-// RN to a type by definition; the value must not overflow.
-mpq_class rn(Element type, const mpq_class& value) {
-  if (type == Element::none) return value;
-  if (type == Element::float32) return exact(static_cast<double>(oracle::rn32(value)));
-  if (type == Element::float64) return exact(oracle::rn64(value));
-  const mpq_class magnitude = definition(facts_of(type), line_of(type).nearest(mpq_class(abs(value))));
-  return value < 0 ? mpq_class(-magnitude) : magnitude;
-}
 
 // One way to divide: operands rounded to a type (none: exact), then the quotient rounded to a type.
 struct Way {
@@ -154,15 +138,7 @@ QuantizeLinear node_of(const Arithmetic& a, Element y_type, double scale, std::i
 }
 
 std::uint64_t reference_output(const QuantizeLinear& node, std::uint64_t x_bits) {
-  std::vector<std::byte> x(static_cast<std::size_t>(bytes_for(1, bits_of(node.x_type))));
-  std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(1, bits_of(node.y_type))));
-  store_bits(x, bits_of(node.x_type), 0, x_bits);
-  quantize_linear(node, x, y);
-  return load_bits(y, bits_of(node.y_type), 0);
-}
-
-std::set<std::uint64_t> members(const AdmissibleBits& set) {
-  return {set.members().begin(), set.members().end()};
+  return output_bits(node, x_bits, quantize_linear);
 }
 
 TEST(AdmissibleQuantize, IsWhatTheRulesList) {

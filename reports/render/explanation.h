@@ -5,7 +5,7 @@
 
 #include "harness/core/case.h"
 #include "harness/core/verdict.h"
-#include "harness/diagnose/explain.h"
+#include "harness/diagnose/explain/explain.h"
 
 namespace qconform::report {
 

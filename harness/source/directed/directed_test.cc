@@ -9,6 +9,7 @@
 #include "harness/hazards/coverage.h"
 #include "harness/judge/judge.h"
 #include "harness/source/random_values.h"
+#include "harness/tests/source_cases.h"
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/tie.h"
 
@@ -19,20 +20,14 @@ namespace {
 constexpr std::uint64_t kDigestOfSeed1 = 13343688860736732539U;
 
 TEST(DirectedSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
-  std::uint64_t digest = 0;
-  for (std::uint64_t index = 0; index < 600; ++index) digest += digest_of(directed_case(1, index));
-  EXPECT_EQ(digest, kDigestOfSeed1);
+  EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return directed_case(1, index); }, 600), kDigestOfSeed1);
 }
 
 TEST(DirectedSuite, CaseDependsOnSeedAndIndexAlone) {
   DirectedSource source(5, 20);
   EXPECT_EQ(source.size(), 20U);
-  for (std::uint64_t index = 0; index < 20; ++index) {
-    const auto next = source.next();
-    ASSERT_TRUE(next.has_value() && next->has_value());
-    EXPECT_EQ(**next, directed_case(5, index));
-  }
-  EXPECT_FALSE(source.next()->has_value());
+  testing::expect_cases_of(
+      source, [](std::uint64_t index) { return directed_case(5, index); }, 20);
   EXPECT_NE(digest_of(directed_case(5, 0)), digest_of(directed_case(6, 0)));
 }
 

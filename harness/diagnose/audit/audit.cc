@@ -1,0 +1,159 @@
+#include "harness/diagnose/audit/audit.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "harness/diagnose/models/modelled_case.h"
+#include "harness/judge/judge.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// Processor time: what else the machine does has no part in it.
+struct Clock {
+  using time_point = std::clock_t;
+  static time_point now() { return std::clock(); }
+};
+
+double seconds_since(Clock::time_point start) {
+  return static_cast<double>(Clock::now() - start) / CLOCKS_PER_SEC;
+}
+
+// A mutant's model under each arithmetic that a case's profile may pin.
+struct Models {
+  explicit Models(const Defect& defect) {
+    for (Model* model : {&correctly_rounded, &ort_f32, &onnx_reference}) static_cast<void>(model->add(defect));
+  }
+  [[nodiscard]] const Model& under(RoundingProfile arithmetic) const {
+    switch (arithmetic) {
+      case RoundingProfile::ort_f32: return ort_f32;
+      case RoundingProfile::onnx_reference: return onnx_reference;
+      case RoundingProfile::correctly_rounded: break;
+    }
+    return correctly_rounded;
+  }
+
+  Model correctly_rounded{RoundingProfile::correctly_rounded};
+  Model ort_f32{RoundingProfile::ort_f32};
+  Model onnx_reference{RoundingProfile::onnx_reference};
+};
+
+class Auditor {
+ public:
+  Auditor(std::string suite, const AuditOptions& options) : options_(options) {
+    audit_.suite = std::move(suite);
+    for (const Defect& defect : defects()) {
+      for (const Op op : kAllOps) {
+        if (!defect.operators.contains(op)) continue;
+        audit_.mutants.push_back({&defect, op, 0, 0, 0, std::nullopt});
+        models_.emplace_back(defect);
+        own_seconds_.push_back(0);
+      }
+    }
+  }
+
+  Result<void> run(CaseSource& source) {
+    for (;;) {
+      const auto start = Clock::now();
+      auto next = source.next();
+      if (!next) return tl::unexpected(next.error());
+      if (!*next) return {};
+      ++audit_.cases;
+      run_case(**next, start);
+      if (options_.progress) options_.progress(audit_.cases);
+    }
+  }
+
+  Audit take() { return std::move(audit_); }
+
+ private:
+  void run_case(const Case& test_case, Clock::time_point start) {
+    Expected expected = expect(test_case, options_.policy);
+    const auto modelled = ModelledCase::prepare(test_case, expected.classification);
+    if (modelled == nullptr || !expected.output) {
+      ++audit_.not_modelled;
+      return;
+    }
+    assess(test_case, expected);
+    for (const HazardInfo& info : hazards()) {
+      audit_.hazards[static_cast<std::size_t>(modelled->op())].add(
+          info.hazard, static_cast<std::int64_t>(expected.hazards[info.hazard]));
+    }
+    shared_seconds_ += seconds_since(start);
+    const RoundingProfile arithmetic = arithmetic_of(expected.policy.profile);
+    const Tensor& right = expected.pinned ? *expected.pinned : *expected.output;
+    for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
+      if (audit_.mutants[i].op == modelled->op()) {
+        run_mutant(i, test_case, *modelled, models_[i].under(arithmetic), right, expected);
+      }
+    }
+  }
+
+  void run_mutant(std::size_t i, const Case& test_case, const ModelledCase& modelled, const Model& model,
+                  const Tensor& right, const Expected& expected) {
+    Mutant& mutant = audit_.mutants[i];
+    const auto start = Clock::now();
+    std::optional<Tensor> output = modelled.run(model);
+    ++mutant.cases;
+    const bool differs = !output || *output != right;
+    mutant.differed += differs ? 1 : 0;
+    // A model without output would hand back nothing: no backend passes with that.
+    const bool condemned =
+        differs && (!output || is_failure(judge(expected, outcome::Produced{std::move(*output)}).kind));
+    mutant.killed += condemned ? 1 : 0;
+    own_seconds_[i] += seconds_since(start);
+    if (condemned && !mutant.first) {
+      mutant.first = Detection{audit_.cases, test_case.id, shared_seconds_ + own_seconds_[i]};
+    }
+  }
+
+  const AuditOptions& options_;
+  Audit audit_;
+  std::vector<Models> models_;
+  double shared_seconds_ = 0;
+  std::vector<double> own_seconds_;  // by mutant
+};
+
+}  // namespace
+
+std::string_view name_of(Fate fate) {
+  switch (fate) {
+    case Fate::killed: return "killed";
+    case Fate::admitted: return "admitted";
+    case Fate::not_triggered: return "not triggered";
+    case Fate::undetected: break;
+  }
+  return "undetected";
+}
+
+Fate Mutant::fate() const {
+  if (killed > 0) return Fate::killed;
+  if (differed == 0) return Fate::not_triggered;
+  return defect->admitted.contains(op) ? Fate::admitted : Fate::undetected;
+}
+
+std::uint64_t Audit::count(Fate fate) const {
+  return static_cast<std::uint64_t>(
+      std::count_if(mutants.begin(), mutants.end(), [&](const Mutant& m) { return m.fate() == fate; }));
+}
+
+std::uint64_t Audit::killable() const {
+  return static_cast<std::uint64_t>(std::count_if(mutants.begin(), mutants.end(),
+                                                  [](const Mutant& m) { return !m.defect->admitted.contains(m.op); }));
+}
+
+std::uint64_t Audit::killed() const {
+  return static_cast<std::uint64_t>(std::count_if(mutants.begin(), mutants.end(), [](const Mutant& m) {
+    return !m.defect->admitted.contains(m.op) && m.fate() == Fate::killed;
+  }));
+}
+
+Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<CaseSource>>& sources, const AuditOptions& options) {
+  Auditor auditor(std::move(suite), options);
+  for (const auto& source : sources) {
+    if (auto done = auditor.run(*source); !done) return tl::unexpected(done.error());
+  }
+  return auditor.take();
+}
+
+}  // namespace qconform::diagnose

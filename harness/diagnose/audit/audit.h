@@ -1,0 +1,88 @@
+// How much a suite detects: every defect model as a mutant, judged on every case.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/case_source.h"
+#include "harness/core/profile.h"
+#include "harness/diagnose/models/defect.h"
+#include "harness/hazards/hazard.h"
+
+namespace qconform::diagnose {
+
+/// What became of a mutant: one defect in one operator.
+enum class Fate : std::uint8_t {
+  killed,         ///< a case condemned it
+  admitted,       ///< it differed, and the profile admits each answer: an expression, not a failure
+  not_triggered,  ///< no case made it differ from the reference
+  undetected,     ///< it differed on cases that then passed, though its answers are wrong elsewhere
+};
+
+/// "killed", "admitted", "not triggered", "undetected"
+[[nodiscard]] std::string_view name_of(Fate fate);
+
+struct Detection {
+  std::uint64_t at = 0;  ///< the case's number in the suite, from 1
+  std::string case_id;
+  double seconds = 0;  ///< processor time of drawing, reference, mutant and judge until then
+};
+
+struct Mutant {
+  const Defect* defect = nullptr;
+  Op op = Op::qlinear_conv;
+  std::uint64_t cases = 0;     ///< of its operator, on which it ran
+  std::uint64_t differed = 0;  ///< its output was not the reference's
+  std::uint64_t killed = 0;    ///< the judge condemned it
+  std::optional<Detection> first;
+
+  [[nodiscard]] Fate fate() const;
+};
+
+/// The hazards that let the defect show in the operator: any one of them. Empty for a defect that ordinary
+/// cases show, or that needs a parameter which is no hazard.
+[[nodiscard]] std::vector<Hazard> hazards_behind(const Defect& defect, Op op);
+
+/// Why a mutant survives.
+struct Survival {
+  std::string reason;             ///< one line
+  std::vector<Hazard> unreached;  ///< of those behind it, what no case of the suite reaches
+};
+
+/// The audit of one suite.
+struct Audit {
+  std::string suite;
+  std::uint64_t cases = 0;
+  /// Cases of no use here: out of contract, or with any value right.
+  std::uint64_t not_modelled = 0;
+  std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
+  /// What the cases of each operator reach, by its position in kAllOps.
+  std::array<HazardCounts, std::size(kAllOps)> hazards;
+
+  [[nodiscard]] std::uint64_t reached(Op op, Hazard hazard) const {
+    return hazards[static_cast<std::size_t>(op)][hazard];
+  }
+  /// Of a mutant that is not killed.
+  [[nodiscard]] Survival survival(const Mutant& mutant) const;
+  [[nodiscard]] std::uint64_t count(Fate fate) const;
+  /// Mutants that a suite could kill: all but those that the default profile admits in their operator.
+  [[nodiscard]] std::uint64_t killable() const;
+  /// Of these, the killed ones.
+  [[nodiscard]] std::uint64_t killed() const;
+};
+
+struct AuditOptions {
+  Policy policy;
+  std::function<void(std::uint64_t cases)> progress = {};  ///< called after every case; may be empty
+};
+
+/// Runs every case of the sources, one suite together, on every defect model of its operator.
+[[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<CaseSource>>& sources,
+                                  const AuditOptions& options);
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,129 @@
+#include "harness/diagnose/audit/audit.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/diagnose/audit/audit_json.h"
+#include "harness/diagnose/models/modelled_case.h"
+#include "harness/judge/judge.h"
+#include "harness/source/fuzz.h"
+#include "harness/source/select.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::diagnose {
+namespace {
+
+Audit audit_of(const std::string& suite, std::optional<std::uint64_t> cases = {}) {
+  auto sources = open_suite(suite, {.seed = 1, .cases = cases});
+  EXPECT_TRUE(sources.has_value());
+  auto result = audit(suite, *sources, {});
+  EXPECT_TRUE(result.has_value());
+  return *std::move(result);
+}
+
+const Mutant& mutant(const Audit& audit, std::string_view id, Op op) {
+  for (const Mutant& m : audit.mutants) {
+    if (m.defect->id == id && m.op == op) return m;
+  }
+  throw std::out_of_range(std::string(id));
+}
+
+// What the default suite is for. A mutant that survives here is a loss of detection power.
+TEST(Audit, TheCorpusKillsEveryMutantThatIsNotAdmitted) {
+  const Audit corpus = audit_of("corpus");
+  EXPECT_EQ(corpus.killed(), corpus.killable());
+  EXPECT_GT(corpus.killable(), 80U);
+  for (const Mutant& m : corpus.mutants) {
+    EXPECT_EQ(m.fate() == Fate::killed, !m.defect->admitted.contains(m.op)) << m.defect->id << name_of(m.op);
+  }
+}
+
+// A few uniform random cases reach no tie: the audit must say so, or it would flatter every suite.
+TEST(Audit, ASuiteWithoutTiesDoesNotKillWhatNeedsThem) {
+  const Audit random = audit_of("random", 60);
+  EXPECT_EQ(random.cases, 60U);
+  EXPECT_EQ(mutant(random, "half-away", Op::qlinear_conv).fate(), Fate::not_triggered);
+  const Mutant& pads = mutant(random, "pad-raw-zero", Op::qlinear_conv);
+  EXPECT_EQ(pads.fate(), Fate::killed);
+  EXPECT_LE(pads.killed, pads.differed);
+  EXPECT_LE(pads.differed, pads.cases);
+  ASSERT_TRUE(pads.first);
+  EXPECT_GE(pads.first->at, 1U);
+  EXPECT_LE(pads.first->at, 60U);
+}
+
+TEST(Audit, WhatTheProfileAdmitsIsNoFailureUntilItIsPinned) {
+  auto sources = open_suite("corpus", {});
+  const auto strict = audit("corpus", *sources, {.policy = {.profile = Profile::ort_f32}});
+  ASSERT_TRUE(strict);
+  EXPECT_EQ(mutant(*strict, "scale-double", Op::qlinear_conv).fate(), Fate::killed);
+  const Audit lenient = audit_of("corpus");
+  EXPECT_GT(mutant(lenient, "scale-double", Op::qlinear_conv).differed, 0U);
+  EXPECT_EQ(mutant(lenient, "scale-double", Op::qlinear_conv).killed, 0U);
+}
+
+// What a model computes that the default profile is said to admit, no case condemns. Seed 2 meets an infinity
+// under a subnormal scale.
+TEST(Audit, NoCaseCondemnsWhatTheProfileAdmits) {
+  std::size_t differed = 0;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(4000)); ++i) {
+    const Case test_case = fuzz_case(2, i);
+    const Expected expected = expect(test_case, {});
+    const auto modelled = ModelledCase::prepare(test_case, expected.classification);
+    if (modelled == nullptr || !expected.output) continue;
+    for (const Defect& defect : defects()) {
+      if (!defect.admitted.contains(modelled->op())) continue;
+      Tensor output = *modelled->run(defect);
+      differed += output != *expected.output ? 1 : 0;
+      const Verdict verdict = judge(expected, outcome::Produced{std::move(output)});
+      EXPECT_FALSE(is_failure(verdict.kind)) << defect.id << " on " << test_case.id << ": " << verdict.detail;
+    }
+  }
+  EXPECT_GT(differed, 20U);
+}
+
+// Why a mutant survives is said in hazards: those that no case reaches.
+TEST(Audit, ASurvivorNamesTheHazardThatWasNotReached) {
+  const Audit random = audit_of("random", 60);
+  const Survival ties = random.survival(mutant(random, "half-away", Op::qlinear_conv));
+  EXPECT_EQ(ties.unreached, (std::vector{Hazard::tie_positive, Hazard::tie_negative}));
+  EXPECT_EQ(ties.reason, "never reached: positive ties, negative ties");
+  EXPECT_EQ(random.reached(Op::qlinear_conv, Hazard::tie_positive), 0U);
+  EXPECT_GT(random.reached(Op::qlinear_conv, Hazard::clamp_high), 0U);
+  const Audit none = audit_of("random", 0);
+  EXPECT_EQ(none.survival(none.mutants.front()).reason, "no case of the operator");
+}
+
+// Each hazard behind a defect is one of the operator, and every defect that shows in ordinary cases has none.
+TEST(Audit, AKilledMutantsHazardIsReached) {
+  const Audit corpus = audit_of("corpus");
+  for (const Mutant& m : corpus.mutants) {
+    const std::vector<Hazard> behind = hazards_behind(*m.defect, m.op);
+    if (behind.empty() || m.fate() != Fate::killed) continue;
+    std::uint64_t reached = 0;
+    for (const Hazard hazard : behind) reached += corpus.reached(m.op, hazard);
+    EXPECT_GT(reached, 0U) << m.defect->id << " in " << name_of(m.op);
+  }
+}
+
+TEST(AuditBaseline, ASurvivorThatWasKilledOnceIsNamed) {
+  const std::vector<Audit> before{audit_of("random", 60)};
+  const auto baseline = read_baseline_json(audits_json(before, 1));
+  ASSERT_TRUE(baseline.has_value()) << baseline.error().text();
+  EXPECT_EQ(baseline->size(), before[0].count(Fate::killed));
+  EXPECT_TRUE(lost_kills(*baseline, before).empty());
+  const std::vector<Audit> after{audit_of("random", 3)};
+  const auto lost = lost_kills(*baseline, after);
+  EXPECT_EQ(lost.size(), before[0].count(Fate::killed) - after[0].count(Fate::killed));
+  EXPECT_FALSE(lost.empty());
+  EXPECT_EQ(lost_kills(*baseline, {}), *baseline) << "a suite that is gone kills nothing";
+  EXPECT_FALSE(read_baseline_json("{}").has_value());
+}
+
+TEST(Audit, CasesOutOfContractAreNotModelled) {
+  const Audit corpus = audit_of("corpus");
+  EXPECT_GT(corpus.not_modelled, 100U);
+  EXPECT_LT(corpus.not_modelled, corpus.cases);
+}
+
+}  // namespace
+}  // namespace qconform::diagnose

@@ -1,0 +1,57 @@
+#include "harness/diagnose/explain/aims.h"
+
+#include <algorithm>
+
+#include "harness/diagnose/explain/pattern.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// Hazards at which defects in these stages show, and random cases nearly never: rounding and long sums.
+std::vector<Hazard> hazards_near(const Defect& defect, Op op) {
+  std::vector<Hazard> wanted;
+  for (const std::string_view stage : stages_of(defect)) {
+    if (stage == "round" || stage == "product" || stage == "quotient") {
+      wanted.insert(wanted.end(), {Hazard::tie_positive, Hazard::tie_negative, Hazard::tie_odd_zero_point,
+                                   Hazard::near_tie_above, Hazard::near_tie_below});
+    }
+    if (stage == "accumulate") {
+      wanted.insert(wanted.end(), {Hazard::float_accumulation, Hazard::pair_saturation, Hazard::tap_sum_wrap});
+    }
+    if (stage == "keep") wanted.push_back(Hazard::int32_wrap);
+  }
+  std::erase_if(wanted, [&](Hazard hazard) { return !info_of(hazard).concerns(name_of(op)); });
+  return wanted;
+}
+
+}  // namespace
+
+std::vector<Hazard> common_hazards(Op op, std::span<const Observation* const> failures) {
+  const std::string_view pattern = pattern_of(failures).id;
+  const bool is_rounding = pattern == "ties" || pattern == "near-ties";
+  std::vector<Hazard> common;
+  for (const HazardInfo& info : hazards()) {
+    if (!info.concerns(name_of(op))) continue;
+    const bool is_common = std::all_of(failures.begin(), failures.end(), [&](const Observation* observation) {
+      return observation->expected().hazards[info.hazard] > 0;
+    });
+    if (is_common || (is_rounding && info.hazard <= Hazard::near_tie_below)) common.push_back(info.hazard);
+  }
+  return common;
+}
+
+std::vector<Hazard> separating_hazards(Op op, std::span<const DefectSet* const> candidates,
+                                       std::span<const Defect* const> known, bool few_failures) {
+  std::vector<Hazard> separating;
+  for (const Defect* defect : known) {
+    const auto with = std::count_if(candidates.begin(), candidates.end(), [&](const DefectSet* candidate) {
+      return std::find(candidate->defects.begin(), candidate->defects.end(), defect) != candidate->defects.end();
+    });
+    const bool is_common = with == static_cast<std::ptrdiff_t>(candidates.size()) && !few_failures;
+    if (with == 0 || is_common) continue;
+    for (const Hazard hazard : hazards_near(*defect, op)) separating.push_back(hazard);
+  }
+  return separating;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,36 @@
+// What an explanation may take: counted work, so that the answer does not depend on how busy the machine
+// is, and the time that the backend takes, which nobody can count.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/diagnose/explain/candidates.h"
+
+namespace qconform::diagnose {
+
+class Budget {
+ public:
+  /// `work` in products (ModelledCase::expense()), that of `test` included; `backend_seconds` wall-clock.
+  Budget(const CandidateTest& test, std::uint64_t work, double backend_seconds)
+      : test_(test), most_work_(work), most_seconds_(backend_seconds) {}
+
+  void spend(std::uint64_t work) { other_work_ += work; }
+  void spend_on_backend(double seconds) { backend_seconds_ += seconds; }
+
+  [[nodiscard]] std::uint64_t work() const { return test_.work() + other_work_; }
+  [[nodiscard]] std::uint64_t most_work() const { return most_work_; }
+  /// Whether less than this share (0 to 1) of both is spent.
+  [[nodiscard]] bool is_left(double share) const {
+    return static_cast<double>(work()) < static_cast<double>(most_work_) * share &&
+           backend_seconds_ < most_seconds_ * share;
+  }
+
+ private:
+  const CandidateTest& test_;
+  std::uint64_t most_work_;
+  double most_seconds_;
+  std::uint64_t other_work_ = 0;  // beside that of test_
+  double backend_seconds_ = 0;
+};
+
+}  // namespace qconform::diagnose

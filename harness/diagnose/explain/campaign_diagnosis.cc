@@ -1,0 +1,163 @@
+#include "harness/diagnose/explain/campaign_diagnosis.h"
+
+#include <algorithm>
+
+#include "harness/run/execute.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// Keeps the first ones, and then takes turns in replacing them, so that late cases have their share.
+void keep(std::vector<FeatureSet>& kept, std::uint64_t number, const FeatureSet& features) {
+  if (kept.size() < CampaignDiagnosis::kLearnt) {
+    kept.push_back(features);
+  } else {
+    kept[number % kept.size()] = features;
+  }
+}
+
+DiagnosedDefect diagnosed(const Defect& defect) {
+  std::string stages;
+  for (const std::string_view stage : stages_of(defect)) stages += (stages.empty() ? "" : ", ") + std::string(stage);
+  return {std::string(defect.id), std::string(defect.description), std::string(defect.rule), std::move(stages),
+          std::string(defect.evidence)};
+}
+
+}  // namespace
+
+void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
+  if (!expected.output) return;
+  Subject& subject = subjects_[{backend, test_case.op_type}];
+  const std::uint64_t number = subject.passed++;
+  // Features cost a part of what judging costs.
+  constexpr std::uint64_t kTurn = 16;
+  if (number >= kLearnt && number % kTurn != 0) return;
+  keep(subject.passing, number < kLearnt ? number : number / kTurn, features_of(test_case, expected));
+}
+
+CampaignDiagnosis::Group& CampaignDiagnosis::group_named(Subject& subject, const std::string& signature) {
+  for (Group& group : subject.groups) {
+    if (group.signature == signature) return group;
+  }
+  subject.groups.emplace_back();
+  subject.groups.back().signature = signature;
+  return subject.groups.back();
+}
+
+// The explanation that reproduces the output.
+CampaignDiagnosis::Group* CampaignDiagnosis::claiming(Subject& subject, const Observation& observation) {
+  const auto claims = [&](const Group& group) {
+    return group.model && match(observation, observation.modelled().run(*group.model)).holds;
+  };
+  const auto found = std::find_if(subject.groups.begin(), subject.groups.end(), claims);
+  return found == subject.groups.end() ? nullptr : &*found;
+}
+
+Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation) const {
+  GuardedOutput output;
+  // Every run that times out takes as long as it may: after a few nothing is run any more.
+  constexpr int kMostTimedOut = 5;
+  int timed_out = 0;
+  const Runner run = [&](const Case& test_case) -> Outcome {
+    if (timed_out >= kMostTimedOut) return outcome::Unsupported{"too many cases timed out"};
+    Outcome outcome = execute(backend, test_case, output);
+    if (std::holds_alternative<outcome::TimedOut>(outcome)) ++timed_out;
+    return outcome;
+  };
+  const Policy& policy = observation.expected().policy;
+  auto own = Observation::of(observation.test_case(), outcome::Produced{observation.got()}, policy);
+  return explain(std::move(own), run, policy, each_);
+}
+
+CampaignDiagnosis::Group& CampaignDiagnosis::unexplained(Subject& subject, const Observation& observation) {
+  Group* widest = nullptr;
+  for (Group& group : subject.groups) {
+    if (group.model || !lies_in(observation, group.pattern)) continue;
+    if (group.pattern != "everywhere") return group;
+    widest = &group;
+  }
+  if (widest != nullptr) return *widest;
+  const Observation* const alone[] = {&observation};
+  const Pattern pattern = pattern_of(alone);
+  Group& group = group_named(subject, "unexplained:" + std::string(pattern.id));
+  group.pattern = pattern.id;
+  group.where = pattern.description;
+  return group;
+}
+
+CampaignDiagnosis::Group& CampaignDiagnosis::examine(Subject& subject, Backend& backend,
+                                                     const Observation& observation) {
+  if (Group* group = claiming(subject, observation)) return *group;
+  if (subject.explanations >= kExplanations) return unexplained(subject, observation);
+  Explanation explanation = explain_case(backend, observation);
+  subject.explanations += explanation.candidates.empty() ? 3 : explanation.status == Status::partial ? 2 : 1;
+  Group& group = group_named(subject, explanation.signature());
+  if (!group.explanation) {
+    group.pattern = explanation.place().id;
+    group.where = explanation.place().description;
+    group.model = explanation.model(observation.expected().policy);
+    group.explanation = std::move(explanation);
+  }
+  return group;
+}
+
+std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
+                                      const Outcome& outcome, const Verdict& verdict) {
+  if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
+  const auto observation = Observation::borrowing(test_case, expected, outcome);
+  if (observation == nullptr || !observation->is_failure()) return {};
+  Subject& subject = subjects_[{backend, test_case.op_type}];
+  const std::uint64_t number = subject.failed++;
+  if (number >= kExamined && number % kExaminedAfterwards != 0) {
+    const auto commonest = std::max_element(subject.groups.begin(), subject.groups.end(),
+                                            [](const Group& a, const Group& b) { return a.cases < b.cases; });
+    ++commonest->cases;
+    return commonest->signature;
+  }
+  Group& group = examine(subject, *backends_[backend], *observation);
+  ++group.cases;
+  keep(group.failing, group.examined++, features_of(test_case, expected));
+  return group.signature;
+}
+
+void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,
+                              Learnt learnt) {
+  Subject& subject = subjects_[{backend, op_type}];
+  subject.passing = std::move(learnt.passing);
+  for (Group& group : subject.groups) {
+    if (group.signature != signature) continue;
+    group.examined = learnt.examined;
+    group.failing = std::move(learnt.failing);
+  }
+}
+
+std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const std::string& op_type,
+                                                      const std::string& signature) const {
+  const auto subject = subjects_.find({backend, op_type});
+  if (subject == subjects_.end()) return std::nullopt;
+  const std::vector<Group>& groups = subject->second.groups;
+  const auto group =
+      std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.signature == signature; });
+  if (group == groups.end()) return std::nullopt;
+  Diagnosis diagnosis;
+  diagnosis.status = name_of(Status::unexplained);
+  diagnosis.examined = group->examined;
+  diagnosis.where = group->where;
+  Region region = learn_region(group->failing, subject->second.passing);
+  diagnosis.when = std::move(region.conditions);
+  diagnosis.failing = region.failing;
+  diagnosis.passing = region.passing;
+  diagnosis.passing_inside = region.passing_inside;
+  if (!group->explanation) return diagnosis;
+  const Explanation& explanation = *group->explanation;
+  diagnosis.status = name_of(explanation.status);
+  diagnosis.arithmetic = explanation.arithmetic;
+  diagnosis.trial_cases = explanation.support.cases;
+  diagnosis.trial_failing = explanation.support.failing;
+  diagnosis.trial_reproduced = explanation.support.reproduced_cases;
+  if (explanation.candidates.empty()) return diagnosis;
+  for (const Defect* defect : explanation.candidates.front().defects) diagnosis.defects.push_back(diagnosed(*defect));
+  return diagnosis;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,126 @@
+// A campaign's failures, grouped by what is wrong with the kernel.
+#include "harness/diagnose/explain/campaign_diagnosis.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/backend/in_tree.h"
+#include "harness/operators/operator.h"
+#include "harness/run/campaign.h"
+#include "harness/source/random.h"
+#include "harness/tests/planted_kernels.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// Random cases of some operators.
+class OperatorSource final : public CaseSource {
+ public:
+  OperatorSource(std::uint64_t count, std::vector<std::string> op_types)
+      : left_(count), op_types_(std::move(op_types)) {}
+  [[nodiscard]] std::string name() const override { return "random"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (left_-- == 0) return std::nullopt;
+    for (;;) {
+      Case drawn = random_case(1, index_++);
+      if (std::find(op_types_.begin(), op_types_.end(), drawn.op_type) != op_types_.end()) return drawn;
+    }
+  }
+
+ private:
+  std::uint64_t left_;
+  std::vector<std::string> op_types_;
+  std::uint64_t index_ = 0;
+};
+
+Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::vector<std::string> op_types) {
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<OperatorSource>(cases, std::move(op_types)));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::move(backend));
+  CampaignDiagnosis diagnosis(backends, {});
+  CampaignOptions options;
+  options.diagnoser = &diagnosis;
+  Report report;
+  EXPECT_TRUE(run_campaign(suites, backends, options, report).has_value());
+  return report;
+}
+
+std::unique_ptr<Backend> planted(std::string_view name) {
+  const auto& sets = qconform::testing::planted_kernel_sets();
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const auto& set) { return name == set.name; });
+  return backend::in_tree(*found, RoundingProfile::correctly_rounded, std::string(name));
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+// The planted kernels are written without the models.
+TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
+  const Report report = run_random(planted("pad-raw-zero"), 320, {"QLinearConv", "ConvInteger"});
+  ASSERT_EQ(report.findings.size(), 2U) << "one for each convolution";
+  for (const Finding& finding : report.findings) {
+    EXPECT_EQ(finding.signature, "pad-raw-zero");
+    ASSERT_TRUE(finding.diagnosis.has_value());
+    const Diagnosis& diagnosis = *finding.diagnosis;
+    EXPECT_EQ(diagnosis.status, "explained");
+    ASSERT_EQ(diagnosis.defects.size(), 1U);
+    EXPECT_EQ(diagnosis.defects[0].rule, "C1");
+    EXPECT_EQ(diagnosis.examined, finding.cases);
+    EXPECT_EQ(diagnosis.failing, finding.cases);
+    EXPECT_TRUE(contains(diagnosis.when, "padded"));
+    EXPECT_TRUE(contains(diagnosis.when, "x_zero_point != 0"));
+    EXPECT_LT(diagnosis.passing_inside * 4, diagnosis.passing);
+  }
+}
+
+// Every byte of the output is the same, whatever the case.
+class Constant final : public Backend {
+ public:
+  explicit Constant(std::uint64_t& runs) : runs_(runs) {}
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    ++runs_;
+    const Classification classification = classify(test_case);
+    if (!classification.lowered) return outcome::Rejected{"out of contract"};
+    return std::make_unique<Prepared>(classification.lowered->output_type(), classification.lowered->output_shape());
+  }
+
+ private:
+  class Prepared final : public PreparedCase {
+   public:
+    Prepared(ElementType type, std::vector<std::int64_t> shape) : type_(type), shape_(std::move(shape)) {}
+    void run(OutputSink& sink) override {
+      const std::span<std::byte> y = sink.allocate(type_, shape_);
+      std::fill(y.begin(), y.end(), std::byte{0x2A});
+    }
+
+   private:
+    ElementType type_;
+    std::vector<std::int64_t> shape_;
+  };
+  std::uint64_t& runs_;
+  BackendInfo info_{"constant", "1", "test"};
+};
+
+TEST(CampaignDiagnosis, IsBoundedHoweverManyCasesFail) {
+  constexpr std::uint64_t kCases = 1200;
+  std::uint64_t runs = 0;
+  const Report report = run_random(std::make_unique<Constant>(runs), kCases, {"QLinearConv"});
+  std::uint64_t failing = 0;
+  std::uint64_t examined = 0;
+  for (const Finding& finding : report.findings) {
+    EXPECT_EQ(finding.signature.substr(0, 12), "unexplained:");
+    failing += finding.cases;
+    examined += finding.diagnosis->examined;
+  }
+  EXPECT_GT(failing, CampaignDiagnosis::kExamined);
+  EXPECT_LT(examined, failing);
+  EXPECT_GE(examined, CampaignDiagnosis::kExamined);
+  EXPECT_LE(runs, kCases + CampaignDiagnosis::kExplanations * ExplainOptions().cases);
+}
+
+}  // namespace
+}  // namespace qconform::diagnose

@@ -1,0 +1,68 @@
+// Sets of defects that reproduce what a backend computed, and how they are put to the test.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/profile.h"
+#include "harness/diagnose/explain/evidence.h"
+
+namespace qconform::diagnose {
+
+/// A way to form QLinearConv's scaled value. Every one that a policy admits may be a backend's, whatever
+/// else is wrong with it.
+struct Arithmetic {
+  std::string name;  ///< "correctly-rounded", "ort-f32", ...: those of profiles and float_expressions()
+  Model model;       ///< without defects
+};
+
+/// The policy's own first; the others where the operator has them and the policy pins none.
+[[nodiscard]] std::vector<Arithmetic> arithmetics(Op op, const Policy& policy);
+
+/// Defects that a backend may have, all at once.
+struct DefectSet {
+  std::vector<const Defect*> defects;
+  std::size_t arithmetic = 0;  ///< the one under which they fit best
+  /// Elements in which backend and model differ although the defects do not show there: legal values by
+  /// an arithmetic that is none of arithmetics(). 0 when every byte is reproduced.
+  std::uint64_t legal = 0;
+
+  /// "pad-raw-zero+half-away"
+  [[nodiscard]] std::string name() const;
+};
+
+/// Tests candidates against evidence, element by element, and counts what that takes.
+class CandidateTest {
+ public:
+  CandidateTest(Op op, const Policy& policy) : arithmetics_(arithmetics(op, policy)) {}
+
+  [[nodiscard]] const std::vector<Arithmetic>& known_arithmetics() const { return arithmetics_; }
+  [[nodiscard]] Model model_of(const DefectSet& candidate) const { return model_of(candidate, candidate.arithmetic); }
+
+  /// Whether the defects reproduce every element of every observation, under one arithmetic if there is
+  /// one. Sets `arithmetic` and `legal`.
+  [[nodiscard]] bool fits(DefectSet& candidate, std::span<const Observation* const> evidence) const;
+  /// The model on one observation.
+  [[nodiscard]] Match outcome_of(const Model& model, const Observation& observation) const;
+  /// Of all models run so far: ModelledCase::expense().
+  [[nodiscard]] std::uint64_t work() const { return work_; }
+
+ private:
+  [[nodiscard]] Model model_of(const DefectSet& candidate, std::size_t arithmetic) const;
+  /// The elements that are legal and not reproduced; nothing where an observation contradicts.
+  [[nodiscard]] std::optional<std::uint64_t> legal_under(const DefectSet& candidate, std::size_t arithmetic,
+                                                         std::span<const Observation* const> evidence) const;
+
+  std::vector<Arithmetic> arithmetics_;
+  mutable std::uint64_t work_ = 0;
+};
+
+/// Each defect of the list by itself.
+[[nodiscard]] std::vector<DefectSet> single_candidates(std::span<const Defect* const> defects);
+/// Every two of them that combine.
+[[nodiscard]] std::vector<DefectSet> pair_candidates(std::span<const Defect* const> defects);
+
+}  // namespace qconform::diagnose

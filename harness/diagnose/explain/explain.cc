@@ -1,0 +1,258 @@
+#include "harness/diagnose/explain/explain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "harness/diagnose/explain/aims.h"
+#include "harness/diagnose/explain/budget.h"
+#include "harness/diagnose/explain/nearest_set.h"
+#include "harness/diagnose/explain/probes.h"
+
+namespace qconform::diagnose {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Cases that are run whatever the candidates say of them: they also show what nobody has modelled.
+constexpr std::uint64_t kBlindCases = 240;
+// The aim of generated cases is set anew after so many of them.
+constexpr std::uint64_t kAimingTurn = 60;
+// One further case in so many is run even though the candidates agree on it.
+constexpr std::uint64_t kBlindTurn = 8;
+// Generated cases in a row that tell no candidates apart, after which none is expected to.
+constexpr std::uint64_t kMostIdle = 500;
+// Failing cases that an explanation rests on at least.
+constexpr std::uint64_t kFewestFailing = 3;
+// Of the work, in parts: up to the end of gathering, of testing pairs, of separating,
+// of doubting the region.
+constexpr double kForGathering = 0.4;
+constexpr double kForPairs = 0.6;
+constexpr double kForSeparating = 0.8;
+constexpr double kForDoubting = 0.9;
+// Cases drawn to doubt the region; passing ones outside it, after which it is believed.
+constexpr std::uint64_t kDoubts = 1000;
+constexpr std::uint64_t kFewestOutside = 400;
+// What the reference and the judge take of a case, in runs of a model.
+constexpr std::uint64_t kOfAnObservation = 4;
+class Search {
+ public:
+  Search(std::unique_ptr<Observation> first, const Runner& run, const Policy& policy, const ExplainOptions& options)
+      : op_(first->modelled().op()),
+        run_(run),
+        policy_(policy),
+        options_(options),
+        probes_(op_, options.seed),
+        test_(op_, first->expected().policy),
+        budget_(test_, options.work, options.seconds) {
+    for (const Defect& defect : defects()) {
+      const auto& known = options.known;
+      const bool is_known = known.empty() || std::find(known.begin(), known.end(), &defect) != known.end();
+      if (is_known && defect.operators.contains(op_)) known_.push_back(&defect);
+    }
+    probes_.add_neighbourhood(first->test_case());
+    evidence_.push_back(std::move(first));
+    for (const Case& neighbour : options.neighbours) observe(neighbour);
+  }
+
+  Explanation run() {
+    gather();
+    fitting_ = fitting(single_candidates(known_), 1);
+    rivals_ = fitting(pair_candidates(known_), kForPairs);
+    if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
+    // A pair that holds a fitting defect adds one to it; any other pair is no simpler than that.
+    separate();
+    doubt_region();
+    Explanation result = conclude();
+    describe(result, evidence_, test_);
+    result.region = region();
+    result.work = budget_.work();
+    result.seconds = seconds_since(start_);
+    return result;
+  }
+
+ private:
+  static double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  // Runs the backend; null where nothing is to be learnt.
+  const Observation* observe(Case test_case) {
+    const auto start = Clock::now();
+    const Outcome outcome = run_(test_case);
+    budget_.spend_on_backend(seconds_since(start));
+    auto observation = Observation::of(std::move(test_case), outcome, policy_);
+    if (observation == nullptr) return nullptr;
+    budget_.spend(kOfAnObservation * observation->modelled().expense());
+    if (observation->is_failure()) probes_.add_neighbourhood(observation->test_case());
+    evidence_.push_back(std::move(observation));
+    return evidence_.back().get();
+  }
+
+  void gather() {
+    const std::uint64_t count = std::min(kBlindCases, options_.cases);
+    for (; generated_ < count && budget_.is_left(kForGathering); ++generated_) {
+      if (generated_ % kAimingTurn == 0) probes_.aim_at(common_hazards(op_, failures_of(evidence_)));
+      observe(probes_.next());
+    }
+  }
+
+  // Those that fit. Where the work up to `share` does not suffice for all, nothing is certain any more.
+  std::vector<DefectSet> fitting(std::vector<DefectSet> candidates, double share) {
+    const std::vector<const Observation*> ordered = in_testing_order(evidence_);
+    std::vector<DefectSet> result;
+    for (DefectSet& candidate : candidates) {
+      is_complete_ = is_complete_ && budget_.is_left(share);
+      if (!is_complete_) break;
+      if (test_.fits(candidate, ordered)) result.push_back(std::move(candidate));
+    }
+    return result;
+  }
+
+  // Whether the candidates that are left give different answers to the case.
+  [[nodiscard]] bool disagree_on(const Case& test_case) {
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) return false;
+    std::optional<std::optional<Tensor>> first;
+    for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
+      for (const DefectSet& candidate : *list) {
+        budget_.spend(modelled->expense());
+        std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
+        if (first && *first != answer) return true;
+        if (!first) first = std::move(answer);
+      }
+    }
+    return false;
+  }
+
+  void eliminate(std::vector<DefectSet>& list, const Observation& observation) {
+    const Observation* const newest[] = {&observation};
+    std::vector<const Observation*> ordered;
+    std::erase_if(list, [&](DefectSet& candidate) {
+      const std::uint64_t legal = candidate.legal;
+      const std::size_t arithmetic = candidate.arithmetic;
+      if (test_.fits(candidate, newest) && candidate.arithmetic == arithmetic && candidate.legal == 0) {
+        candidate.legal = legal;
+        return false;
+      }
+      if (ordered.empty()) ordered = in_testing_order(evidence_);
+      return !test_.fits(candidate, ordered);
+    });
+  }
+
+  [[nodiscard]] bool few_fail() const { return failures_of(evidence_).size() < kFewestFailing; }
+
+  void aim_apart() {
+    std::vector<const DefectSet*> all;
+    for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
+      for (const DefectSet& candidate : *list) all.push_back(&candidate);
+    }
+    std::vector<Hazard> hazards = separating_hazards(op_, all, known_, few_fail());
+    if (!hazards.empty()) probes_.aim_at(std::move(hazards));
+  }
+
+  // Cases on which the candidates disagree, until one is left or none comes up any more.
+  void separate() {
+    std::uint64_t idle = 0;
+    aim_apart();
+    for (; generated_ < options_.cases && budget_.is_left(kForSeparating); ++generated_, ++idle) {
+      if (idle >= kMostIdle && !few_fail()) return;
+      if (fitting_.size() + rivals_.size() < 2 && !few_fail()) return;
+      Case next = probes_.next();
+      const bool tells = disagree_on(next);
+      if (tells) idle = 0;
+      if (!tells && generated_ % kBlindTurn != 0) continue;
+      const Observation* observation = observe(std::move(next));
+      if (observation == nullptr) continue;
+      learn_from(*observation);
+      if (tells) aim_apart();
+    }
+  }
+
+  void learn_from(const Observation& observation) {
+    eliminate(fitting_, observation);
+    eliminate(rivals_, observation);
+    if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
+  }
+
+  [[nodiscard]] Region region() {
+    std::vector<FeatureSet> failing;
+    std::vector<FeatureSet> passing;
+    for (std::size_t i = features_.size(); i < evidence_.size(); ++i) {
+      features_.push_back(features_of(evidence_[i]->test_case(), evidence_[i]->expected()));
+    }
+    for (std::size_t i = 0; i < evidence_.size(); ++i) {
+      (evidence_[i]->is_failure() ? failing : passing).push_back(features_[i]);
+    }
+    return learn_region(failing, passing);
+  }
+
+  // What all failures so far have in common some may lack. Cases outside the region are run until enough
+  // of them passed; one that fails corrects the region.
+  void doubt_region() {
+    Region believed = region();
+    probes_.aim_at({});
+    probes_.stay_near();
+    std::uint64_t passed = 0;
+    for (std::uint64_t drawn = 0; drawn < kDoubts && passed < kFewestOutside && budget_.is_left(kForDoubting);
+         ++drawn) {
+      if (believed.conditions.empty()) return;
+      Case next = probes_.next();
+      Expected expected = expect(next, policy_);
+      assess(next, expected);
+      const auto modelled = ModelledCase::prepare(next, expected.classification);
+      if (modelled == nullptr || !expected.output) continue;
+      budget_.spend(kOfAnObservation * modelled->expense());
+      if (believed.contains(features_of(next, expected))) continue;
+      const Observation* observation = observe(std::move(next));
+      if (observation == nullptr) continue;
+      learn_from(*observation);
+      if (observation->is_failure()) believed = region();
+      passed = observation->is_failure() ? 0 : passed + 1;
+    }
+  }
+
+  Explanation conclude() {
+    Explanation result;
+    result.op = op_;
+    if (fitting_.empty()) {
+      result.candidates = nearest_set(test_, evidence_, known_, budget_);
+      result.status = result.candidates.empty() ? Status::unexplained : Status::partial;
+      return result;
+    }
+    // Those that reproduce every byte come before those that leave legal elements aside.
+    std::stable_sort(fitting_.begin(), fitting_.end(),
+                     [](const DefectSet& a, const DefectSet& b) { return a.legal < b.legal; });
+    const bool is_exact = fitting_.front().legal == 0;
+    if (is_exact) std::erase_if(fitting_, [](const DefectSet& candidate) { return candidate.legal != 0; });
+    const bool is_certain = is_exact && is_complete_ && !few_fail();
+    result.status = !is_certain ? Status::partial : fitting_.size() == 1 ? Status::explained : Status::ambiguous;
+    result.candidates = std::move(fitting_);
+    result.not_excluded = std::move(rivals_);
+    return result;
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  Op op_;
+  const Runner& run_;
+  const Policy& policy_;
+  const ExplainOptions& options_;
+  Probes probes_;
+  CandidateTest test_;
+  Budget budget_;
+  std::vector<const Defect*> known_;
+  Evidence evidence_;
+  std::vector<FeatureSet> features_;  // of the evidence, as far as they were asked for
+  std::uint64_t generated_ = 0;
+  bool is_complete_ = true;         // every candidate has been tested
+  std::vector<DefectSet> fitting_;  // of the smallest size that fits at all
+  std::vector<DefectSet> rivals_;   // pairs, where single defects fit
+};
+
+}  // namespace
+
+Explanation explain(std::unique_ptr<Observation> observation, const Runner& run, const Policy& policy,
+                    const ExplainOptions& options) {
+  return Search(std::move(observation), run, policy, options).run();
+}
+
+}  // namespace qconform::diagnose

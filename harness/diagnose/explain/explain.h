@@ -1,0 +1,33 @@
+// Why a backend is wrong on a case: the smallest set of defect models that reproduces its output there
+// and on further cases, made to tell the remaining sets apart.
+//
+// docs/explain.md describes the method and what is claimed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/diagnose/explain/explanation.h"
+
+namespace qconform::diagnose {
+
+struct ExplainOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t cases = 1500;  ///< at most, that are generated
+  /// At most, of models run on cases, in products (ModelledCase::expense()): a few nanoseconds each. A step
+  /// that has begun is not cut short. The answer does not depend on how busy the machine is.
+  std::uint64_t work = std::uint64_t{1} << 30;
+  double seconds = 6;  ///< at most, that the backend takes, wall-clock time
+  /// Further cases on which the backend fails, small ones where the case in question is large.
+  std::vector<Case> neighbours{};
+  /// The models that come into question; empty: all of them.
+  std::vector<const Defect*> known{};
+};
+
+/// `observation` is a failure of the backend that `run` runs. What it is refused, or crashes on, says
+/// nothing and is left aside.
+[[nodiscard]] Explanation explain(std::unique_ptr<Observation> observation, const Runner& run, const Policy& policy,
+                                  const ExplainOptions& options = {});
+
+}  // namespace qconform::diagnose

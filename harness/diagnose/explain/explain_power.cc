@@ -1,0 +1,169 @@
+#include "harness/diagnose/explain/explain_power.h"
+#include "harness/diagnose/explain/probes.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "harness/source/fuzz.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// Keeps the cases that are searched and compared apart from those of explain().
+constexpr std::uint64_t kSearchStream = 0x9A7CULL << 32;
+constexpr std::uint64_t kComparisonStream = 0xC0DEULL << 32;
+constexpr std::uint64_t kFurtherStream = 0xF4E5ULL << 32;
+
+bool is_admitted(const Plant& plant) {
+  return std::all_of(plant.defects.begin(), plant.defects.end(),
+                     [&](const Defect* defect) { return defect->admitted.contains(plant.op); });
+}
+
+std::unique_ptr<Observation> failing_observation(const Plant& plant, const TrialOptions& options) {
+  const Runner run = plant.runner();
+  for (std::uint64_t i = 0; i < options.search; ++i) {
+    Case test_case = fuzz_case(options.seed ^ kSearchStream, i);
+    if (test_case.op_type != name_of(plant.op)) continue;
+    auto observation = Observation::of(std::move(test_case), run, {});
+    if (observation != nullptr && observation->is_failure()) return observation;
+  }
+  return nullptr;
+}
+
+bool compute_the_same(const Model& a, const Model& b, Op op, const TrialOptions& options) {
+  Probes probes(op, options.seed ^ kComparisonStream);
+  for (std::uint64_t i = 0; i < options.comparisons; ++i) {
+    const Case test_case = probes.next();
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled != nullptr && modelled->run(a) != modelled->run(b)) return false;
+  }
+  return true;
+}
+
+bool lists(const std::vector<DefectSet>& candidates, const Plant& plant) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const DefectSet& candidate) { return candidate.defects == plant.defects; });
+}
+
+Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOptions& options) {
+  if (explanation.status == Status::unexplained) return Grade::unexplained;
+  if (explanation.status == Status::partial) return Grade::partial;
+  if (explanation.status == Status::ambiguous && lists(explanation.candidates, plant)) return Grade::ambiguous;
+  if (explanation.candidates.front().defects == plant.defects) return Grade::named;
+  if (compute_the_same(*explanation.model({}), plant.model(), plant.op, options)) return Grade::equivalent;
+  return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;
+}
+
+// Cases by the same generators from another seed, and around the case that was explained.
+Soundness soundness_of(const Explanation& explanation, const Plant& plant, const Case& explained,
+                       const TrialOptions& options) {
+  Probes probes(plant.op, options.seed ^ kFurtherStream);
+  probes.add_neighbourhood(explained);
+  const Runner run = plant.runner();
+  Soundness result;
+  for (std::uint64_t i = 0; i < options.further; ++i) {
+    const auto observation = Observation::of(probes.next(), run, {});
+    if (observation == nullptr) continue;
+    const bool is_inside = explanation.region.contains(features_of(observation->test_case(), observation->expected()));
+    if (!observation->is_failure()) {
+      ++result.passing;
+      result.passing_inside += is_inside ? 1 : 0;
+      continue;
+    }
+    ++result.failing;
+    result.outside_region += is_inside ? 0 : 1;
+    // Of a shape nothing is said of elements, and the reverse.
+    const bool is_told = observation->has_wrong_shape() == (explanation.place().id == "shape");
+    result.outside_pattern += is_told && !lies_in(*observation, explanation.place().id) ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string Plant::name() const {
+  std::string text = std::string(name_of(op)) + " ";
+  for (const Defect* defect : defects) text += (text.back() == ' ' ? "" : "+") + std::string(defect->id);
+  return text;
+}
+
+Model Plant::model() const {
+  Model model;
+  for (const Defect* defect : defects) static_cast<void>(model.add(*defect));
+  return model;
+}
+
+Runner Plant::runner() const {
+  return runner_of(model());
+}
+
+Runner runner_of(Model model) {
+  return [model = std::move(model)](const Case& test_case) -> Outcome {
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) return outcome::Rejected{"out of contract"};
+    std::optional<Tensor> output = modelled->run(model);
+    if (!output) return outcome::Unsupported{"no output"};
+    return outcome::Produced{std::move(*output)};
+  };
+}
+
+std::vector<Plant> single_plants() {
+  std::vector<Plant> plants;
+  for (const Defect& defect : defects()) {
+    for (const Op op : kAllOps) {
+      if (defect.operators.contains(op) && !defect.admitted.contains(op)) plants.push_back({op, {&defect}});
+    }
+  }
+  return plants;
+}
+
+Plant random_pair(std::uint64_t seed, std::uint64_t index) {
+  Rng rng(seed, index);
+  const auto draw = [&] { return &defects()[rng.below(static_cast<std::uint32_t>(defects().size()))]; };
+  for (;;) {
+    Plant plant{rng.pick(kAllOps), {draw(), draw()}};
+    if (plant.defects[0] > plant.defects[1]) std::swap(plant.defects[0], plant.defects[1]);
+    const bool concerned =
+        plant.defects[0]->operators.contains(plant.op) && plant.defects[1]->operators.contains(plant.op);
+    if (concerned && plant.defects[0] != plant.defects[1] && !is_admitted(plant) &&
+        pair_of(*plant.defects[0], *plant.defects[1])) {
+      return plant;
+    }
+  }
+}
+
+std::string_view name_of(Grade grade) {
+  switch (grade) {
+    case Grade::named: return "named";
+    case Grade::equivalent: return "equivalent";
+    case Grade::incomplete: return "incomplete";
+    case Grade::ambiguous: return "ambiguous";
+    case Grade::partial: return "partial";
+    case Grade::unexplained: return "unexplained";
+    case Grade::wrong: break;
+  }
+  return "wrong";
+}
+
+Trial try_to_explain(const Plant& plant, const TrialOptions& options) {
+  Trial trial;
+  trial.plant = plant;
+  auto observation = failing_observation(plant, options);
+  if (observation == nullptr) return trial;
+  ExplainOptions explaining;
+  explaining.seed = options.seed;
+  for (const Defect& defect : defects()) {
+    const bool is_planted = std::find(plant.defects.begin(), plant.defects.end(), &defect) != plant.defects.end();
+    if (!options.hold_out || !is_planted) explaining.known.push_back(&defect);
+  }
+  const Case failing = observation->test_case();
+  const std::clock_t start = std::clock();
+  trial.explanation = explain(std::move(observation), plant.runner(), {}, explaining);
+  trial.processor_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  trial.grade = grade_of(plant, *trial.explanation, options);
+  if (options.hold_out) trial.soundness = soundness_of(*trial.explanation, plant, failing, options);
+  return trial;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,200 @@
+// Planted defects are named; what nobody modelled is not.
+#include "harness/diagnose/explain/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/core/case_builder.h"
+#include "harness/diagnose/explain/explain_power.h"
+#include "harness/diagnose/explain/probes.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::diagnose {
+namespace {
+
+Plant plant(Op op, std::initializer_list<const char*> ids) {
+  Plant result{op, {}};
+  for (const char* id : ids) result.defects.push_back(find_defect(id));
+  return result;
+}
+
+Explanation explanation_of(const Plant& planted) {
+  const Trial trial = try_to_explain(planted, {});
+  EXPECT_TRUE(trial.explanation.has_value()) << planted.name() << " never fails";
+  return trial.explanation.value_or(Explanation());
+}
+
+TEST(Explain, NamesOneDefect) {
+  for (const Plant& planted : {plant(Op::conv_integer, {"pad-raw-zero"}), plant(Op::qlinear_conv, {"pair-sat-i16"}),
+                               plant(Op::quantize_linear, {"half-away"}), plant(Op::dequantize_linear, {"neg-axis"}),
+                               plant(Op::conv_integer, {"asym-pads-symmetrised"})}) {
+    const Explanation e = explanation_of(planted);
+    EXPECT_EQ(e.status, Status::explained) << planted.name();
+    EXPECT_EQ(e.signature(), planted.defects[0]->id);
+    EXPECT_EQ(e.support.reproduced_cases, e.support.cases);
+    EXPECT_EQ(e.support.explained, e.support.wrong);
+    EXPECT_GE(e.support.failing, 3U);
+  }
+}
+
+TEST(Explain, NamesTwoDefects) {
+  for (const Plant& planted : {plant(Op::conv_integer, {"batch0-buffer", "w-zp-ignored"}),
+                               plant(Op::quantize_linear, {"half-away", "vec4-tail"})}) {
+    const Explanation e = explanation_of(planted);
+    EXPECT_EQ(e.status, Status::explained) << planted.name();
+    ASSERT_FALSE(e.candidates.empty());
+    std::vector<const Defect*> wanted = planted.defects;
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(e.candidates.front().defects, wanted) << planted.name();
+  }
+}
+
+// A legal arithmetic beside the defect is told as such, not as a second defect.
+TEST(Explain, TellsTheArithmeticFromTheDefect) {
+  const Explanation e = explanation_of(plant(Op::qlinear_conv, {"k-tail", "scale-associate-right"}));
+  EXPECT_EQ(e.status, Status::explained);
+  EXPECT_EQ(e.signature(), "k-tail");
+  EXPECT_EQ(e.arithmetic, "multiplier-sw-by-sy");
+}
+
+// An arithmetic that is itself wrong is told by its defect, not by one that shows nowhere beside it.
+TEST(Explain, NamesTheDefectOfAWrongArithmetic) {
+  const Runner run = runner_of(Model(RoundingProfile::onnx_reference));
+  const Case failing = QLinearConvBuilder()
+                           .x(make::filled(ElementType::uint8, {1, 1, 1}, 1))
+                           .w(make::filled(ElementType::int8, {1, 1, 1}, 1))
+                           .y_scale(2)
+                           .y_zero_point(1)
+                           .build();
+  auto observation = Observation::of(failing, run, {});
+  ASSERT_NE(observation, nullptr);
+  ASSERT_TRUE(observation->is_failure());
+  const Explanation e = explain(std::move(observation), run, {});
+  EXPECT_EQ(e.signature(), "zp-before-round") << name_of(e.status);
+  EXPECT_EQ(e.arithmetic, "f32-multiplier-widened");
+}
+
+struct HeldOut {
+  Op op;
+  const char* id;
+  std::string_view pattern;
+  const char* condition;
+};
+
+TEST(Explain, DoesNotGuessWhatIsNotModelled) {
+  for (const HeldOut& held :
+       {HeldOut{Op::conv_integer, "pad-reads-neighbour", "border", "padded"},
+        HeldOut{Op::conv_integer, "no-valid-tap", "padding-only", "reaches padding-only windows"},
+        HeldOut{Op::conv_integer, "batch0-buffer", "later-images", "reaches outputs of later images"},
+        HeldOut{Op::quantize_linear, "half-up", "ties", nullptr},
+        HeldOut{Op::dequantize_linear, "vec4-tail", "tail-elements-4", "elements % 4 != 0"}}) {
+    TrialOptions options;
+    options.hold_out = true;
+    options.further = 400;
+    const Trial trial = try_to_explain(plant(held.op, {held.id}), options);
+    ASSERT_TRUE(trial.explanation.has_value()) << held.id << " never fails";
+    const Explanation& e = *trial.explanation;
+    EXPECT_TRUE(e.status == Status::partial || e.status == Status::unexplained) << held.id << ": " << name_of(e.status);
+    EXPECT_EQ(e.pattern.id, held.pattern) << held.id;
+    if (e.status == Status::unexplained) {
+      EXPECT_EQ(e.signature(), "unexplained:" + std::string(held.pattern));
+    }
+    const Soundness& sound = trial.soundness;
+    EXPECT_GT(sound.failing, 50U) << held.id;
+    EXPECT_EQ(sound.outside_pattern, 0U) << held.id << ": " << e.pattern.id;
+    EXPECT_EQ(sound.outside_region, 0U) << held.id << ": " << e.region.text();
+    const auto& conditions = e.region.conditions;
+    if (held.condition != nullptr) {
+      EXPECT_NE(std::find(conditions.begin(), conditions.end(), held.condition), conditions.end())
+          << held.id << ": " << e.region.text();
+    }
+  }
+}
+
+// One failing case is no ground for certainty, however well a model fits it.
+TEST(Explain, IsNotCertainOfOneCase) {
+  const Plant planted = plant(Op::conv_integer, {"x-zp-ignored"});
+  const Runner run = planted.runner();
+  const Case failing = ConvIntegerBuilder().x_zero_point(1).build();
+  bool done = false;
+  const Runner once = [&](const Case& test_case) -> Outcome {
+    if (std::exchange(done, true)) return outcome::Unsupported{"enough"};
+    return run(test_case);
+  };
+  const Explanation e = explain(Observation::of(failing, once, {}), once, {});
+  EXPECT_EQ(e.status, Status::partial);
+  EXPECT_EQ(e.support.cases, 1U);
+  EXPECT_TRUE(e.support.reproduces_case);
+}
+
+TEST(Probes, AreSmallCasesInContractAndRepeatable) {
+  for (const Op op : kAllOps) {
+    Probes probes(op, 5);
+    Probes again(op, 5);
+    probes.add_neighbourhood(Probes(op, 6).next());
+    again.add_neighbourhood(Probes(op, 6).next());
+    for (int i = 0; i < 60; ++i) {
+      const Case drawn = probes.next();
+      EXPECT_EQ(drawn, again.next());
+      EXPECT_EQ(drawn.op_type, name_of(op));
+      EXPECT_NE(ModelledCase::prepare(drawn), nullptr) << drawn.id;
+    }
+  }
+}
+
+FeatureSet features(std::initializer_list<std::size_t> present) {
+  FeatureSet set;
+  for (const std::size_t i : present) set.set(i);
+  return set;
+}
+
+TEST(Region, HasRoomForEveryFeature) {
+  EXPECT_LE(case_features().size(), kMostFeatures);
+}
+
+TEST(Region, IsTheConjunctionThatTellsFailingFromPassing) {
+  const std::vector<FeatureSet> failing(20, features({1, 2, 5}));
+  std::vector<FeatureSet> passing(20, features({1, 5}));
+  passing.insert(passing.end(), 20, features({2, 5}));
+  passing.push_back(features({1, 2, 5}));
+  const Region region = learn_region(failing, passing);
+  EXPECT_EQ(region.conditions, (std::vector<std::string>{case_features()[1].text, case_features()[2].text}));
+  EXPECT_EQ(region.failing, 20U);
+  EXPECT_EQ(region.passing, 41U);
+  EXPECT_EQ(region.passing_inside, 1U);
+}
+
+// Four failing cases share a feature that nine in ten passing ones have: that is no condition.
+TEST(Region, LeavesOutWhatMayBeChance) {
+  std::vector<FeatureSet> passing(90, features({3}));
+  passing.insert(passing.end(), 10, features({}));
+  EXPECT_TRUE(learn_region(std::vector<FeatureSet>(4, features({3})), passing).conditions.empty());
+  EXPECT_EQ(learn_region(std::vector<FeatureSet>(100, features({3})), passing).conditions.size(), 1U);
+}
+
+TEST(Pattern, IsTheNarrowestPlaceOfAllWrongElements) {
+  const Case test_case = ConvIntegerBuilder()
+                             .x(make::filled(ElementType::uint8, {2, 1, 4, 6}, 3))
+                             .w(make::filled(ElementType::int8, {5, 1, 1, 1}, 1))
+                             .build();
+  // Wrong in the last of five channels, in both images.
+  const Runner run = [](const Case& c) -> Outcome {
+    Tensor y = *expect(c, {}).output;
+    for (const std::int64_t image : {0, 1}) set_raw_bits_at(y.bytes, 32, (image * 5 + 4) * 24 + 7, 99);
+    return outcome::Produced{std::move(y)};
+  };
+  const auto observation = Observation::of(test_case, run, {});
+  ASSERT_NE(observation, nullptr);
+  const Observation* const all[] = {observation.get()};
+  const Pattern pattern = pattern_of(all);
+  EXPECT_EQ(pattern.id, "tail-channels-4");
+  EXPECT_EQ(pattern.wrong, 2U);
+  EXPECT_EQ(pattern.there, 48U);
+  EXPECT_EQ(errors_of(all).highest, 96);
+  EXPECT_EQ(errors_of(all).too_high, 2U);
+}
+
+}  // namespace
+}  // namespace qconform::diagnose

@@ -1,0 +1,70 @@
+// The answer of explain(): which defects, how sure, and where and when they show.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/explain/pattern.h"
+#include "harness/diagnose/explain/region.h"
+
+namespace qconform::diagnose {
+
+enum class Status : std::uint8_t {
+  explained,    ///< one set of models reproduces every byte of every output seen, and no other of its size does
+  ambiguous,    ///< several sets of that size do, and no generated case tells them apart
+  partial,      ///< the nearest set reproduces the case in question, or explains most wrong elements; something
+                ///< contradicts it, or is not reproduced, or fewer than three cases fail
+  unexplained,  ///< no set comes near
+};
+
+/// "explained", "ambiguous", "partial", "unexplained"
+[[nodiscard]] std::string_view name_of(Status status);
+
+/// How much stands behind an explanation.
+struct Support {
+  std::uint64_t cases = 0;     ///< that the backend was run on, the one in question included
+  std::uint64_t failing = 0;   ///< of these, with a wrong element or shape
+  std::uint64_t elements = 0;  ///< of all outputs
+  std::uint64_t wrong = 0;     ///< wrong elements
+  // Of the best set of models:
+  std::uint64_t reproduced_cases = 0;
+  std::uint64_t explained = 0;   ///< wrong elements that it reproduces
+  std::uint64_t broken = 0;      ///< elements that are right or legal, where it computes something else
+  std::uint64_t legal = 0;       ///< elements that it need not reproduce: DefectSet::legal
+  bool reproduces_case = false;  ///< the case in question, every element
+};
+
+struct Explanation {
+  Status status = Status::unexplained;
+  Op op = Op::qlinear_conv;
+  /// The best one first: one where explained, the nearest one where partial, none where unexplained.
+  std::vector<DefectSet> candidates;
+  std::string arithmetic;  ///< of QLinearConv's scaled value under the first candidate, "ort-f32"
+  /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
+  std::vector<DefectSet> not_excluded;
+  Support support;
+  Pattern pattern;           ///< of the wrong elements of all cases
+  Pattern pattern_of_case;   ///< of the case in question alone
+  ErrorDistribution errors;  ///< of the case in question
+  Region region;             ///< of the cases that the backend was run on
+  std::uint64_t work = 0;    ///< of models: ExplainOptions::work
+  double seconds = 0;        ///< wall-clock time
+
+  /// Of the wrong elements of all cases; "shape" where the case in question has none.
+  [[nodiscard]] const Pattern& place() const { return pattern_of_case.id == "shape" ? pattern_of_case : pattern; }
+  /// A name for what is wrong, the same from case to case: "pad-raw-zero+half-away";
+  /// "w-zp-first-channel|w-zp-group-local" where ambiguous; "partial:pad-raw-zero" where that reproduces the
+  /// case in question, but not everything; else "unexplained:border", with the pattern.
+  [[nodiscard]] std::string signature() const;
+  /// The first candidate's model, where that reproduces the case in question.
+  [[nodiscard]] std::optional<Model> model(const Policy& policy) const;
+};
+
+/// Fills in what stands behind the candidates, from all that was observed; everything but the region.
+void describe(Explanation& explanation, const Evidence& evidence, const CandidateTest& test);
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,89 @@
+#include "harness/diagnose/explain/pattern.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/diagnose/explain/element_places.h"
+#include "harness/operators/element_text.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// A place with nearly all elements says nothing.
+constexpr double kNearlyAll = 0.9;
+
+struct Tally {
+  std::vector<std::uint64_t> there;  // by place
+  std::uint64_t common = ~std::uint64_t{0};
+  std::uint64_t wrong = 0;
+  std::uint64_t elements = 0;
+
+  void add(const Observation& observation) {
+    const std::vector<std::uint64_t> located = places_of(observation);
+    for (std::size_t i = 0; i < located.size(); ++i) {
+      for (std::size_t place = 0; place < there.size(); ++place) there[place] += located[i] >> place & 1U;
+      if (observation.states()[i] != ElementState::wrong) continue;
+      common &= located[i];
+      ++wrong;
+    }
+    elements += located.size();
+  }
+};
+
+}  // namespace
+
+Pattern pattern_of(std::span<const Observation* const> observations) {
+  Tally tally{std::vector<std::uint64_t>(places().size(), 0)};
+  for (const Observation* observation : observations) {
+    if (!observation->has_wrong_shape() && observation->wrong_elements() > 0) tally.add(*observation);
+  }
+  if (tally.elements == 0) return {"shape", "outputs of another shape", 0, 0, 0};
+  Pattern narrowest{"everywhere", "no place that is known", tally.wrong, tally.elements, tally.elements};
+  const auto limit = static_cast<std::uint64_t>(kNearlyAll * static_cast<double>(tally.elements));
+  for (std::size_t place = 0; place < places().size(); ++place) {
+    const bool holds_all = (tally.common >> place & 1U) != 0;
+    if (!holds_all || tally.there[place] > limit || tally.there[place] >= narrowest.there) continue;
+    narrowest.id = places()[place].id;
+    narrowest.description = places()[place].description;
+    narrowest.there = tally.there[place];
+  }
+  return narrowest;
+}
+
+bool lies_in(const Observation& observation, std::string_view pattern_id) {
+  if (observation.has_wrong_shape() || pattern_id == "shape") {
+    return observation.has_wrong_shape() && pattern_id == "shape";
+  }
+  if (pattern_id == "everywhere") return true;
+  const auto found =
+      std::find_if(places().begin(), places().end(), [&](const Place& place) { return place.id == pattern_id; });
+  if (found == places().end()) return false;
+  const auto bit = static_cast<std::size_t>(found - places().begin());
+  const std::vector<std::uint64_t> located = places_of(observation);
+  for (std::size_t i = 0; i < located.size(); ++i) {
+    if (observation.states()[i] == ElementState::wrong && (located[i] >> bit & 1U) == 0) return false;
+  }
+  return true;
+}
+
+ErrorDistribution errors_of(std::span<const Observation* const> observations) {
+  ErrorDistribution errors;
+  for (const Observation* observation : observations) {
+    const std::vector<ElementState>& states = observation->states();
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (states[i] != ElementState::wrong) continue;
+      const auto index = static_cast<std::int64_t>(i);
+      const double off = number_at(observation->got(), index) - number_at(observation->right(), index);
+      errors.lowest = errors.wrong == 0 ? off : std::fmin(errors.lowest, off);
+      errors.highest = errors.wrong == 0 ? off : std::fmax(errors.highest, off);
+      ++errors.wrong;
+      errors.too_low += off < 0 ? 1 : 0;
+      errors.too_high += off > 0 ? 1 : 0;
+      errors.by_one += std::fabs(off) == 1 ? 1 : 0;
+    }
+  }
+  return errors;
+}
+
+}  // namespace qconform::diagnose

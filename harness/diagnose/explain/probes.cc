@@ -1,0 +1,81 @@
+#include "harness/diagnose/explain/probes.h"
+
+#include <string>
+
+#include "harness/hazards/hazard.h"
+#include "harness/judge/judge.h"
+#include "harness/mutate/case_mutator.h"
+#include "harness/mutate/steps.h"
+#include "harness/source/directed/convolution.h"
+#include "harness/source/random_convolution.h"
+#include "harness/source/random_linear.h"
+#include "harness/source/swarm.h"
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr std::size_t kNeighbourhoods = 12;
+
+// Enough for a sum that leaves int32.
+constexpr std::int64_t kMostWork = std::int64_t{1} << 17;
+
+// Keeps these cases apart from those of other generators that have the same seed.
+constexpr std::uint64_t kProbeStream = 0x5345'5041'5241'5445U;
+
+}  // namespace
+
+void Probes::add_neighbourhood(const Case& test_case) {
+  if (!is_small(test_case, classify(test_case))) return;
+  if (neighbours_.size() < kNeighbourhoods) {
+    neighbours_.push_back(test_case);
+  } else {
+    neighbours_[oldest_++ % kNeighbourhoods] = test_case;
+  }
+}
+
+Hazard Probes::draw_hazard(Rng& rng) const {
+  // Not always: what nobody aims for on purpose is to be met as well.
+  if (!aims_.empty() && rng.chance(3, 4)) return aims_[rng.below(static_cast<std::uint32_t>(aims_.size()))];
+  for (;;) {
+    const HazardInfo& info = hazards()[rng.below(static_cast<std::uint32_t>(hazards().size()))];
+    if (info.concerns(name_of(op_))) return info.hazard;
+  }
+}
+
+// Half of those that aim for ties get them under multipliers that are no powers of two, too.
+Case Probes::draw_aimed(Rng& rng) const {
+  const Hazard hazard = draw_hazard(rng);
+  Case drawn = directed::draw_convolution(rng, name_of(op_), hazard);
+  const bool is_rounding = hazard <= Hazard::near_tie_below;
+  if (is_rounding && rng.chance(1, 2)) mutation::solve_tie(drawn, rng);
+  return drawn;
+}
+
+Case Probes::draw(Rng& rng) const {
+  const std::uint64_t turn = drawn_ % 3;
+  if ((turn == 0 || (is_near_ && turn == 1)) && !neighbours_.empty()) {
+    return mutate(neighbours_[rng.below(static_cast<std::uint32_t>(neighbours_.size()))], rng);
+  }
+  if (op_ == Op::quantize_linear) return random_quantize_linear(rng);
+  if (op_ == Op::dequantize_linear) return random_dequantize_linear(rng);
+  if (turn == 1 || (!aims_.empty() && rng.chance(1, 2)))
+    return directed::draw_convolution(rng, name_of(op_), draw_hazard(rng));
+  const Swarm swarm = Swarm::of_case(seed_, drawn_ * kSwarmBlock);
+  return op_ == Op::qlinear_conv ? random_qlinear_conv(rng, swarm) : random_conv_integer(rng, swarm);
+}
+
+Case Probes::next() {
+  for (;; ++drawn_) {
+    Rng rng(seed_ ^ kProbeStream, drawn_);
+    Case drawn = draw(rng);
+    const Classification classification = classify(drawn);
+    if (!classification.lowered || classification.value_is_open ||
+        work_of(drawn, *classification.lowered) > kMostWork) {
+      continue;
+    }
+    drawn.id = "probe-" + std::to_string(seed_) + "-" + std::to_string(drawn_++);
+    return drawn;
+  }
+}
+
+}  // namespace qconform::diagnose

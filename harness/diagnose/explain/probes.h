@@ -1,0 +1,46 @@
+// Cases that tell hypotheses about a backend apart.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/diagnose/models/defect.h"
+#include "harness/hazards/hazard.h"
+#include "harness/source/rng.h"
+
+namespace qconform::diagnose {
+
+/// Small cases in contract, of one operator, without end: by turns neighbours of cases that showed
+/// something, random ones, and ones that aim for a hazard. Deterministic.
+class Probes {
+ public:
+  Probes(Op op, std::uint64_t seed) : op_(op), seed_(seed) {}
+
+  /// One case in three is from now on a mutant of this one or of another one added. A case that is not
+  /// small (harness/mutate) has no mutants, and is left aside. Keeps the latest few.
+  void add_neighbourhood(const Case& test_case);
+
+  /// From now on most cases that aim for a hazard aim for one of these, which concern the operator, and
+  /// more cases do.
+  void aim_at(std::vector<Hazard> hazards) { aims_ = std::move(hazards); }
+  /// From now on two cases in three are mutants.
+  void stay_near() { is_near_ = true; }
+
+  [[nodiscard]] Case next();
+
+ private:
+  [[nodiscard]] Case draw(Rng& rng) const;
+  [[nodiscard]] Case draw_aimed(Rng& rng) const;
+  [[nodiscard]] Hazard draw_hazard(Rng& rng) const;
+
+  Op op_;
+  std::uint64_t seed_;
+  std::uint64_t drawn_ = 0;
+  std::vector<Hazard> aims_;
+  std::vector<Case> neighbours_;
+  bool is_near_ = false;
+  std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept
+};
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,99 @@
+#include "harness/diagnose/explain/region.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr std::size_t kMostConditions = 4;
+constexpr std::size_t kFewest = 3;
+
+FeatureSet common_features(const std::vector<FeatureSet>& cases) {
+  FeatureSet common;
+  common.set();
+  for (const FeatureSet& features : cases) common &= features;
+  return common;
+}
+
+std::uint64_t inside(const std::vector<FeatureSet>& cases, const FeatureSet& conditions) {
+  return static_cast<std::uint64_t>(std::count_if(
+      cases.begin(), cases.end(), [&](const FeatureSet& features) { return (features & conditions) == conditions; }));
+}
+
+// How likely all failing cases have a feature by chance that this part of the passing ones has, at most.
+constexpr double kLikelyChance = 1e-4;
+
+bool may_be_chance(std::uint64_t passing_with, std::uint64_t passing, std::size_t failing) {
+  const double share = static_cast<double>(passing_with) / static_cast<double>(passing);
+  return std::pow(share, static_cast<double>(failing)) > kLikelyChance;
+}
+
+struct Learning {
+  const std::vector<FeatureSet>& failing;
+  const std::vector<FeatureSet>& passing;
+  FeatureSet common;  // to all failing cases
+};
+
+// The conditions with the one more that leaves the fewest passing cases inside; the first of equals.
+FeatureSet narrowed(const FeatureSet& conditions, const Learning& from) {
+  FeatureSet best = conditions;
+  const std::uint64_t before = inside(from.passing, conditions);
+  std::uint64_t fewest = before;
+  for (std::size_t i = 0; i < case_features().size(); ++i) {
+    if (!from.common[i] || conditions[i]) continue;
+    FeatureSet next = conditions;
+    next.set(i);
+    const std::uint64_t left = inside(from.passing, next);
+    if (left >= fewest || may_be_chance(left, before, from.failing.size())) continue;
+    fewest = left;
+    best = next;
+  }
+  return best;
+}
+
+// Without the conditions that the later ones made needless.
+FeatureSet without_needless(FeatureSet conditions, const std::vector<FeatureSet>& passing) {
+  const std::uint64_t fewest = inside(passing, conditions);
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    if (!conditions[i]) continue;
+    conditions.reset(i);
+    if (inside(passing, conditions) > fewest) conditions.set(i);
+  }
+  return conditions;
+}
+
+}  // namespace
+
+bool Region::contains(const FeatureSet& features) const {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const std::string& condition) {
+    const auto all = case_features();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Feature& f) { return f.text == condition; });
+    return found != all.end() && features[static_cast<std::size_t>(found - all.begin())];
+  });
+}
+
+std::string Region::text() const {
+  std::string text;
+  for (const std::string& condition : conditions) text += (text.empty() ? "" : ", ") + condition;
+  return text;
+}
+
+Region learn_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing) {
+  Region region;
+  region.failing = failing.size();
+  region.passing = passing.size();
+  region.passing_inside = passing.size();
+  if (failing.size() < kFewest || passing.size() < kFewest) return region;
+  const Learning from{failing, passing, common_features(failing)};
+  FeatureSet conditions;
+  for (std::size_t i = 0; i < kMostConditions; ++i) conditions = narrowed(conditions, from);
+  conditions = without_needless(conditions, passing);
+  region.passing_inside = inside(passing, conditions);
+  for (std::size_t i = 0; i < case_features().size(); ++i) {
+    if (conditions[i]) region.conditions.push_back(case_features()[i].text);
+  }
+  return region;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,141 @@
+#include "harness/diagnose/identify/experiment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/diagnose/models/modelled_case.h"
+#include "harness/operators/element_text.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// After so many cases in a row that eliminated nothing, what is left is the answer; after more of them
+// where it is told from the nearest eliminated candidate by a few elements only.
+constexpr int kIdleCases = 24;
+constexpr int kIdleCasesInDoubt = 96;
+// Where several are left: they may differ on few cases.
+constexpr int kIdleCasesOfSeveral = 192;
+constexpr std::uint64_t kFewElements = 5;
+
+std::vector<Hypothesis> combinations(const std::vector<const Aspect*>& aspects, const Stages& base) {
+  std::vector<Hypothesis> all{{{}, base}};
+  for (const Aspect* const aspect : aspects) {
+    std::vector<Hypothesis> extended;
+    for (const Hypothesis& shorter : all) {
+      for (const Way& way : aspect->ways) {
+        extended.push_back(shorter);
+        extended.back().candidate.ways.push_back(&way);
+        way.replace(extended.back().stages);
+      }
+    }
+    all = std::move(extended);
+  }
+  return all;
+}
+
+std::uint64_t raw_of(const Tensor& tensor, std::size_t i) {
+  return raw_bits_at(tensor.bytes, bits_of(tensor.type), static_cast<std::int64_t>(i));
+}
+
+// Counts for and against the candidate; whether this was the first element against it.
+bool compare(const Case& test_case, const Tensor& got, const Tensor& predicted, const std::vector<bool>& tells,
+             Candidate& candidate) {
+  const bool survived = candidate.survives();
+  std::uint64_t right = 0;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < tells.size(); ++i) {
+    if (raw_of(got, i) == raw_of(predicted, i)) {
+      right += tells[i] ? 1 : 0;
+    } else if (++wrong == 1 && survived) {
+      const auto element = static_cast<std::int64_t>(i);
+      candidate.refutation = {test_case, element, element_text(got, element), element_text(predicted, element)};
+    }
+  }
+  candidate.confirmed_elements += right;
+  candidate.confirmed_cases += right > 0 ? 1 : 0;
+  candidate.refuted_elements += wrong;
+  candidate.refuted_cases += wrong > 0 ? 1 : 0;
+  return survived && wrong > 0;
+}
+
+}  // namespace
+
+NextRivals::NextRivals(const std::vector<Hypothesis>& hypotheses) {
+  for (const Hypothesis& h : hypotheses) (h.candidate.survives() ? left_ : eliminated_).push_back(&h);
+  const auto fewer = [](const Hypothesis* a, const Hypothesis* b) {
+    return a->candidate.refuted_elements < b->candidate.refuted_elements;
+  };
+  std::stable_sort(eliminated_.begin(), eliminated_.end(), fewer);
+}
+
+NextRivals::Pair NextRivals::next(Rng& rng) const {
+  if (left_.empty()) return {nullptr, nullptr};
+  const auto draw = [&](std::size_t bound) {
+    return static_cast<std::size_t>(rng.below(static_cast<std::uint32_t>(bound)));
+  };
+  const std::size_t first = draw(left_.size());
+  if (left_.size() > 1) {
+    const std::size_t second = (first + 1 + draw(left_.size() - 1)) % left_.size();
+    return {&left_[first]->stages, &left_[second]->stages};
+  }
+  if (eliminated_.empty()) return {nullptr, nullptr};
+  constexpr std::size_t kNearestRivals = 4;
+  const std::size_t of = rng.chance(1, 2) ? std::min(kNearestRivals, eliminated_.size()) : eliminated_.size();
+  return {&left_[0]->stages, &eliminated_[draw(of)]->stages};
+}
+
+Experiment::Experiment(const Inquiry& inquiry, const Stages& base) {
+  answer_.op = inquiry.op;
+  for (const std::string& id : inquiry.aspects) answer_.aspects.push_back(find_aspect(inquiry.op, id));
+  hypotheses_ = combinations(answer_.aspects, base);
+}
+
+bool Experiment::predict(const Case& test_case) {
+  const auto modelled = ModelledCase::prepare(test_case);
+  if (modelled == nullptr) return false;
+  predictions_.clear();
+  for (const Hypothesis& h : hypotheses_) predictions_.push_back(*modelled->run(h.stages));
+  return std::any_of(predictions_.begin(), predictions_.end(),
+                     [&](const Tensor& prediction) { return prediction != predictions_.front(); });
+}
+
+// The elements on which candidates disagree.
+std::vector<bool> Experiment::telling_elements() const {
+  std::vector<bool> tells(static_cast<std::size_t>(predictions_.front().elements()));
+  for (std::size_t i = 0; i < tells.size(); ++i) {
+    tells[i] = std::any_of(predictions_.begin(), predictions_.end(),
+                           [&](const Tensor& p) { return raw_of(p, i) != raw_of(predictions_.front(), i); });
+  }
+  return tells;
+}
+
+bool Experiment::eliminate(const Case& test_case, const Tensor& got) {
+  if (got.type != predictions_.front().type || got.shape != predictions_.front().shape) return false;
+  const std::vector<bool> tells = telling_elements();
+  bool is_news = false;
+  for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+    is_news = compare(test_case, got, predictions_[h], tells, hypotheses_[h].candidate) || is_news;
+  }
+  ++answer_.cases;
+  answer_.elements += tells.size();
+  return is_news;
+}
+
+bool Experiment::is_over(int idle) const {
+  std::size_t left = 0;
+  bool in_doubt = false;
+  for (const Hypothesis& h : hypotheses_) {
+    left += h.candidate.survives() ? 1 : 0;
+    in_doubt = in_doubt || (!h.candidate.survives() && h.candidate.refuted_elements < kFewElements);
+  }
+  if (left > 1) return idle >= kIdleCasesOfSeveral;
+  return left == 0 || idle >= (in_doubt ? kIdleCasesInDoubt : kIdleCases);
+}
+
+Answer Experiment::take(std::vector<Form> forms) {
+  answer_.forms = std::move(forms);
+  for (Hypothesis& h : hypotheses_) answer_.candidates.push_back(std::move(h.candidate));
+  return std::move(answer_);
+}
+
+}  // namespace qconform::diagnose

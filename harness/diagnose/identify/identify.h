@@ -1,0 +1,73 @@
+// How a backend computes: of the ways that are known, which one its outputs are consistent with.
+//
+// Every combination of ways of an inquiry (identify_probe.h) is a candidate. Cases are drawn on which
+// candidates disagree; the backend's output eliminates those that predicted another value of any element.
+// What is left after no case told the rest apart any more has survived, with the number of elements that
+// speak for it. That no candidate is left is an answer too: none of the known ways.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/diagnose/identify/identify_probe.h"
+#include "harness/diagnose/identify/identify_ways.h"
+
+namespace qconform::diagnose {
+
+/// The first case that a candidate predicted wrongly.
+struct Refutation {
+  Case test_case;
+  std::int64_t element = 0;  ///< flat index
+  std::string got;
+  std::string predicted;
+};
+
+/// A way for each aspect of an inquiry.
+struct Candidate {
+  std::vector<const Way*> ways;
+  /// Elements, and cases with such, on which some candidates disagreed and this one was right.
+  std::uint64_t confirmed_elements = 0;
+  std::uint64_t confirmed_cases = 0;
+  std::uint64_t refuted_elements = 0;  ///< that it predicted wrongly
+  std::uint64_t refuted_cases = 0;
+  std::optional<Refutation> refutation;
+
+  [[nodiscard]] bool survives() const { return refuted_elements == 0; }
+};
+
+/// What came of one inquiry.
+struct Answer {
+  Op op = Op::qlinear_conv;
+  std::vector<const Aspect*> aspects;
+  std::vector<Form> forms;  ///< that the backend takes; empty: none, so that nothing could be asked
+  bool by_types = false;    ///< the answer holds for the types of `forms` alone; other types have others
+  std::string narrowed;     ///< what had to be left out of the forms for any candidate to fit; may be empty
+  std::string declined;     ///< the backend's reason, where it takes no form
+  std::uint64_t cases = 0;  ///< that it computed
+  std::uint64_t elements = 0;
+  std::vector<Candidate> candidates;
+
+  [[nodiscard]] std::vector<const Candidate*> survivors() const;
+  /// The eliminated candidate that the fewest elements refute; null when none is eliminated.
+  [[nodiscard]] const Candidate* nearest_rival() const;
+};
+
+struct Identification {
+  BackendInfo backend;
+  std::uint64_t seed = 0;
+  std::uint64_t cases = 0;  ///< that the backend was given, refused ones included
+  std::vector<Answer> answers;
+};
+
+struct IdentifyOptions {
+  std::uint64_t seed = 1;
+  std::function<void(std::uint64_t cases)> progress = {};  ///< called after every case; may be empty
+};
+
+[[nodiscard]] Identification identify(Backend& backend, const IdentifyOptions& options);
+
+}  // namespace qconform::diagnose

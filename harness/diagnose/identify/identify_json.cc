@@ -1,0 +1,106 @@
+#include "harness/diagnose/identify/identify_json.h"
+
+#include <set>
+
+#include "harness/json/case_json_object.h"
+
+namespace qconform::diagnose {
+namespace {
+
+Json ways_object(const Answer& answer, const Candidate& candidate) {
+  Json ways = Json::object();
+  for (std::size_t a = 0; a < answer.aspects.size(); ++a) ways[answer.aspects[a]->id] = candidate.ways[a]->id;
+  return ways;
+}
+
+Json survivor_object(const Answer& answer, const Candidate& candidate) {
+  Json formulas = Json::object();
+  Json defects = Json::array();
+  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
+    const Way& way = *candidate.ways[a];
+    formulas[answer.aspects[a]->id] = way.formula;
+    if (!way.defect.empty()) defects.push_back(way.defect);
+  }
+  return {{"ways", ways_object(answer, candidate)},
+          {"formulas", std::move(formulas)},
+          {"defects", std::move(defects)},
+          {"confirmed_elements", candidate.confirmed_elements},
+          {"confirmed_cases", candidate.confirmed_cases}};
+}
+
+Json eliminated_object(const Answer& answer, const Candidate& candidate) {
+  const Refutation& by = *candidate.refutation;
+  return {{"ways", ways_object(answer, candidate)},
+          {"refuted_elements", candidate.refuted_elements},
+          {"refuted_cases", candidate.refuted_cases},
+          {"by", {{"case", by.test_case.id}, {"element", by.element}, {"got", by.got}, {"predicted", by.predicted}}}};
+}
+
+Json form_object(const Form& form) {
+  Json object{{"types", types_text(form)}, {"opset_version", form.version}, {"rank", form.rank}};
+  if (form.op == Op::qlinear_conv) {
+    object["channel_scales"] = form.channel_scales;
+    object["bias"] = form.bias;
+  }
+  object["x_zero_point"] = form.x_zero_point;
+  object["w_zero_point"] = form.w_zero_point;
+  object["y_zero_point"] = form.y_zero_point;
+  return object;
+}
+
+Json answer_object(const Answer& answer) {
+  Json aspects = Json::array();
+  for (const Aspect* const aspect : answer.aspects) aspects.push_back(aspect->id);
+  Json forms = Json::array();
+  for (const Form& form : answer.forms) forms.push_back(form_object(form));
+  Json survivors = Json::array();
+  Json eliminated = Json::array();
+  // Without a form nothing was asked, and nothing is left over.
+  for (const Candidate& candidate : answer.candidates) {
+    if (answer.forms.empty()) break;
+    if (candidate.survives()) {
+      survivors.push_back(survivor_object(answer, candidate));
+    } else {
+      eliminated.push_back(eliminated_object(answer, candidate));
+    }
+  }
+  Json object{{"operator", name_of(answer.op)}, {"aspects", std::move(aspects)}, {"by_types", answer.by_types},
+              {"forms", std::move(forms)},      {"cases", answer.cases},         {"elements", answer.elements}};
+  if (!answer.narrowed.empty()) object["narrowed"] = answer.narrowed;
+  if (!answer.declined.empty()) object["declined"] = text_json(answer.declined);
+  object["survivors"] = std::move(survivors);
+  object["eliminated"] = std::move(eliminated);
+  return object;
+}
+
+// Each case once, in the order in which they eliminated something.
+Json refuting_cases(const Identification& identification) {
+  Json cases = Json::array();
+  std::set<std::string> known;
+  for (const Answer& answer : identification.answers) {
+    for (const Candidate& candidate : answer.candidates) {
+      if (!candidate.refutation || !known.insert(candidate.refutation->test_case.id).second) continue;
+      cases.push_back(case_object(candidate.refutation->test_case));
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::string identification_json(const Identification& identification) {
+  Json answers = Json::array();
+  for (const Answer& answer : identification.answers) answers.push_back(answer_object(answer));
+  return print_json({{"format", "qconform-identification"},
+                     {"version", 1},
+                     {"backend",
+                      {{"name", identification.backend.name},
+                       {"version", identification.backend.version},
+                       {"kind", identification.backend.kind}}},
+                     {"seed", identification.seed},
+                     {"cases", identification.cases},
+                     {"answers", std::move(answers)},
+                     {"refuting_cases", refuting_cases(identification)}});
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,216 @@
+#include "harness/diagnose/identify/identify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/backend/defect.h"
+#include "harness/backend/select.h"
+#include "harness/diagnose/identify/identify_json.h"
+#include "harness/diagnose/identify/identify_profile.h"
+#include "harness/json/case_json.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/element_text.h"
+#include "harness/run/execute.h"
+#include "harness/source/random.h"
+
+namespace qconform::diagnose {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::unique_ptr<Backend> backend_named(const std::string& name,
+                                       RoundingProfile arithmetic = RoundingProfile::correctly_rounded) {
+  auto selected = backend::select(name, arithmetic);
+  EXPECT_TRUE(selected.has_value()) << name;
+  return std::move(*selected);
+}
+
+Identification identified(const std::string& name, RoundingProfile arithmetic = RoundingProfile::correctly_rounded) {
+  const auto backend = backend_named(name, arithmetic);
+  return identify(*backend, {});
+}
+
+const Answer& answer_of(const Identification& found, Op op, const std::string& aspect) {
+  for (const Answer& answer : found.answers) {
+    if (answer.op == op && answer.aspects.front()->id == aspect) return answer;
+  }
+  throw std::out_of_range(aspect);
+}
+
+// "ort-f32, half-even, integer", and further survivors behind a bar.
+std::string ways_of(const Answer& answer) {
+  std::string text;
+  for (const Candidate* const candidate : answer.survivors()) {
+    if (!text.empty()) text += " | ";
+    for (const Way* const way : candidate->ways) text += (way == candidate->ways.front() ? "" : ", ") + way->id;
+  }
+  return text;
+}
+
+std::string requantization_of(const Identification& found) {
+  return ways_of(answer_of(found, Op::qlinear_conv, "product"));
+}
+
+TEST(Identify, NamesTheArithmeticOfTheKernelsUnderEachProfile) {
+  EXPECT_EQ(requantization_of(identified("scalar")), "exact, half-even, integer");
+  EXPECT_EQ(requantization_of(identified("scalar", RoundingProfile::ort_f32)), "ort-f32, half-even, integer");
+  EXPECT_THAT(requantization_of(identified("scalar", RoundingProfile::onnx_reference)),
+              HasSubstr("f32-multiplier-widened, zero-point-first-f64, integer"));
+}
+
+// What the default profile admits is nevertheless told apart: by name.
+TEST(Identify, NamesEveryDefectModelThatIsAdmitted) {
+  for (const Defect& defect : defects()) {
+    for (const Op op : kAllOps) {
+      if (!defect.admitted.contains(op)) continue;
+      const Identification found = identified("defect:" + std::string(defect.id));
+      std::vector<std::string_view> named;
+      for (const Answer& answer : found.answers) {
+        if (answer.op != op || answer.survivors().size() != 1) continue;
+        for (const Way* const way : answer.survivors().front()->ways) named.push_back(way->defect);
+      }
+      EXPECT_THAT(named, Contains(defect.id)) << name_of(op);
+    }
+  }
+}
+
+TEST(Identify, NamesModelsOutsideTheAdmissibleSetToo) {
+  EXPECT_EQ(requantization_of(identified("defect:half-away")), "exact, half-away, integer");
+  EXPECT_THAT(requantization_of(identified("defect:zp-before-round")), StartsWith("exact, zero-point-first, integer"));
+  // Its product is an integer: no rounding is left to be seen.
+  EXPECT_THAT(requantization_of(identified("defect:double-round")), StartsWith("q31-double-round, half-even, integer"));
+  const Identification pairs = identified("defect:pair-sat-i16");
+  EXPECT_EQ(ways_of(answer_of(pairs, Op::qlinear_conv, "sum")), "pair-sat-i16");
+  EXPECT_EQ(ways_of(answer_of(pairs, Op::conv_integer, "sum")), "pair-sat-i16");
+  EXPECT_EQ(ways_of(answer_of(identified("defect:i32-sat"), Op::conv_integer, "overflow")), "saturate32");
+}
+
+// A kernel whose arithmetic is not on the list.
+TEST(Identify, SaysThatItKnowsNoneWhereNoneFits) {
+  const Identification found = identified("defect:k-tail");
+  const Answer& sum = answer_of(found, Op::conv_integer, "sum");
+  EXPECT_TRUE(sum.survivors().empty());
+  ASSERT_NE(sum.nearest_rival(), nullptr);
+  EXPECT_GT(sum.nearest_rival()->refuted_elements, 0U);
+  const PinnedProfile profile = pinned_profile(found);
+  const auto pin =
+      std::find_if(profile.pins.begin(), profile.pins.end(), [](const Pin& p) { return p.op_type == "ConvInteger"; });
+  ASSERT_NE(pin, profile.pins.end());
+  EXPECT_EQ(pin->ways.count("sum"), 0U);
+}
+
+// Types that the wrapped backend would take, but for some.
+class Choosy final : public Backend {
+ public:
+  explicit Choosy(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    if (test_case.op_type != "QLinearConv") return outcome::Unsupported{"only QLinearConv"};
+    const Tensor& w = *test_case.input(3);
+    if (w.type != ElementType::int8 || test_case.input(0)->type != ElementType::int8) {
+      return outcome::Unsupported{"only int8"};
+    }
+    if (!test_case.input(4)->is_scalar() || test_case.input(8) != nullptr || w.shape.size() != 3) {
+      return outcome::Unsupported{"only one scale, no bias, one axis"};
+    }
+    return inner_->prepare(test_case);
+  }
+
+ private:
+  std::unique_ptr<Backend> inner_;
+};
+
+TEST(Identify, FindsAFormThatABackendTakes) {
+  Choosy choosy(backend_named("defect:scale-double"));
+  const Identification found = identify(choosy, {});
+  const Answer& answer = answer_of(found, Op::qlinear_conv, "product");
+  ASSERT_FALSE(answer.forms.empty());
+  for (const Form& form : answer.forms) {
+    EXPECT_EQ(form.rank, 3);
+    EXPECT_FALSE(form.bias);
+    EXPECT_EQ(form.w, ElementType::int8);
+  }
+  EXPECT_THAT(ways_of(answer), HasSubstr("f64, half-even"));
+  const Answer& declined = answer_of(found, Op::quantize_linear, "division");
+  EXPECT_TRUE(declined.forms.empty());
+  EXPECT_EQ(declined.declined, "only QLinearConv");
+}
+
+// The refuting case, replayed: the backend gives `got`, and not what was predicted.
+TEST(Identify, EveryEliminationCanBeReplayed) {
+  const auto backend = backend_named("scalar");
+  const Identification found = identify(*backend, {.seed = 5});
+  std::size_t replayed = 0;
+  for (const Answer& answer : found.answers) {
+    for (const Candidate& candidate : answer.candidates) {
+      if (!candidate.refutation || ++replayed % 16 != 0) continue;
+      const auto read = read_cases_json(case_json(candidate.refutation->test_case));
+      ASSERT_TRUE(read.has_value());
+      GuardedOutput output;
+      const Outcome outcome = execute(*backend, read->front(), output);
+      const Tensor& y = std::get<outcome::Produced>(outcome).output;
+      EXPECT_EQ(element_text(y, candidate.refutation->element), candidate.refutation->got);
+      EXPECT_NE(candidate.refutation->predicted, candidate.refutation->got);
+    }
+  }
+  EXPECT_GT(replayed, 100U);
+}
+
+TEST(Identify, TheSameSeedGivesTheSameAnswer) {
+  EXPECT_EQ(identification_json(identified("defect:reciprocal")), identification_json(identified("defect:reciprocal")));
+}
+
+Policy pinned_policy(const Identification& found) {
+  Policy policy;
+  policy.pinned = std::make_shared<const PinnedProfile>(pinned_profile(found));
+  return policy;
+}
+
+std::size_t failures(Backend& backend, const Policy& policy) {
+  std::size_t failed = 0;
+  GuardedOutput output;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const Case test_case = random_case(3, i);
+    failed += is_failure(judge(expect(test_case, policy), execute(backend, test_case, output)).kind) ? 1 : 0;
+  }
+  return failed;
+}
+
+TEST(PinnedProfile, HoldsABackendToWhatItDid) {
+  const auto away = backend_named("defect:truncate");
+  const Policy policy = pinned_policy(identify(*away, {}));
+  EXPECT_EQ(failures(*away, policy), 0U);
+  EXPECT_GT(failures(*backend_named("scalar"), policy), 0U) << "right, but not what was pinned";
+  EXPECT_GT(failures(*away, {}), 0U);
+}
+
+TEST(PinnedProfile, SurvivesItsFile) {
+  const PinnedProfile profile = pinned_profile(identified("scalar"));
+  EXPECT_EQ(profile.pins.size(), 4U);
+  const auto read = read_pinned_profile_json(pinned_profile_json(profile));
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(*read, profile);
+}
+
+TEST(PinnedProfile, MistakesInTheFileAreNamed) {
+  const auto message = [](const std::string& pins) {
+    const auto read =
+        read_pinned_profile_json(R"({"format":"qconform-profile","version":1,"name":"x","pins":[)" + pins + "]}");
+    return read ? std::string() : read.error().text();
+  };
+  EXPECT_EQ(message(R"({"operator":"ConvInteger","ways":{"sum":"exact"}})"), "");
+  EXPECT_THAT(message(R"({"operator":"Conv","ways":{}})"), HasSubstr("pins[0].operator: no operator \"Conv\""));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"product":"f64"}})"),
+              HasSubstr("pins[0].ways: no aspect \"product\"; there are sum, overflow"));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"sum":"f64"}})"),
+              HasSubstr("pins[0].ways.sum: no way \"f64\"; there are exact"));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"ways":{}})"),
+              HasSubstr("pins[0].types.x: no type \"byte\""));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger"})"), HasSubstr("ways"));
+  EXPECT_FALSE(read_pinned_profile_json("{}").has_value());
+}
+
+}  // namespace
+}  // namespace qconform::diagnose

@@ -1,0 +1,130 @@
+#include "harness/diagnose/identify/identify_ways.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/numerics/round.h"
+#include "reference/numerics/saturate.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform::diagnose {
+namespace {
+
+using Round = std::int64_t (*)(const Quotient& value, std::int32_t zero_point);
+
+Way rounding(std::string id, std::string formula, Round round) {
+  return {std::move(id), std::move(formula), [round](Stages& s) { s.output.round = round; }};
+}
+
+std::int64_t half_down(const Quotient& value, std::int32_t) {
+  const Neighbours n = neighbours_of(value);
+  if (!n.is_tie) return n.even();
+  return n.sign > 0 ? n.lower : -n.lower - 1;
+}
+
+// A value as float64 arithmetic takes it; beyond 2^40, where everything saturates, its sign at that size.
+double as_float64(const Quotient& value) {
+  constexpr double kHuge = 0x1p40;
+  if (value.kind == Quotient::Kind::nan) return 0;
+  if (value.kind == Quotient::Kind::infinite) return value.value.negative ? -kHuge : kHuge;
+  return std::clamp(reference::rounded_to(reference::float_format(reference::Element::float64), value.value), -kHuge,
+                    kHuge);
+}
+
+double as_float32(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
+// Adds the zero point in the arithmetic of `narrow`, rounds with `round`, and takes it off again: the next
+// stage adds it.
+template <double (*narrow)(double), double (*round)(double)>
+std::int64_t with_zero_point(const Quotient& value, std::int32_t zero_point) {
+  return static_cast<std::int64_t>(round(narrow(as_float64(value) + zero_point))) - zero_point;
+}
+
+double in_float64(double value) {
+  return value;
+}
+
+double nearest_even(double value) {
+  return reference::round_half_even(value);
+}
+
+double nearest_away(double value) {
+  return std::round(value);
+}
+
+std::int64_t add_half_and_floor(const Quotient& value, std::int32_t) {
+  return static_cast<std::int64_t>(std::floor(as_float32(as_float64(value) + 0.5)));
+}
+
+std::int64_t add_half_and_truncate(const Quotient& value, std::int32_t) {
+  const double v = as_float64(value);
+  return static_cast<std::int64_t>(std::trunc(as_float32(v + std::copysign(0.5, v))));
+}
+
+// What x86 converts a float beyond int32 to, -2^31, ends at the lowest value whatever the sign was.
+std::int64_t clamp_converted(std::int64_t value, IntegerRange range) {
+  const bool fits = value >= INT32_MIN && value <= INT32_MAX;
+  return fits ? reference::saturate(value, range) : range.lo;
+}
+
+std::vector<Aspect> all_aspects() {
+  std::vector<Aspect> all = convolution_aspects();
+  std::vector<Aspect> linear = linear_aspects();
+  std::move(linear.begin(), linear.end(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+Way way_of_defect(std::string id, std::string formula, std::string_view defect) {
+  return {std::move(id), std::move(formula), find_defect(defect)->replace, defect};
+}
+
+Way plain_way(std::string id, std::string formula) {
+  return {std::move(id), std::move(formula), [](Stages&) {}};
+}
+
+std::vector<Way> rounding_ways() {
+  return {
+      plain_way("half-even", "to nearest, ties to even, then the zero point"),
+      way_of_defect("half-away", "to nearest, ties away from zero, then the zero point", "half-away"),
+      way_of_defect("half-up", "to nearest, ties upward, then the zero point", "half-up"),
+      rounding("half-down", "to nearest, ties downward, then the zero point", half_down),
+      way_of_defect("truncate", "toward zero, then the zero point", "truncate"),
+      way_of_defect("zero-point-first", "the zero point, then to nearest, ties to even", "zp-before-round"),
+      rounding("zero-point-first-f32", "f32(value + zero point), then to nearest, ties to even",
+               with_zero_point<as_float32, nearest_even>),
+      rounding("zero-point-first-f64", "f64(value + zero point), then to nearest, ties to even",
+               with_zero_point<in_float64, nearest_even>),
+      rounding("zero-point-first-f32-half-away", "f32(value + zero point), then to nearest, ties away from zero",
+               with_zero_point<as_float32, nearest_away>),
+      rounding("half-added-f32", "floor(f32(value + 0.5)), then the zero point", add_half_and_floor),
+      rounding("half-added-f32-truncated", "f32(value +- 0.5) toward zero, then the zero point", add_half_and_truncate),
+  };
+}
+
+std::vector<Way> conversion_ways() {
+  return {plain_way("saturates", "values beyond int32 saturate by their sign"),
+          {"lowest", "values beyond int32, of either sign, give the lowest output (x86's cvtps2dq)",
+           [](Stages& s) { s.output.clamp = clamp_converted; }}};
+}
+
+std::span<const Aspect> aspects() {
+  static const std::vector<Aspect> all = all_aspects();
+  return all;
+}
+
+const Aspect* find_aspect(Op op, std::string_view id) {
+  const auto all = aspects();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Aspect& a) { return a.op == op && a.id == id; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const Way* find_way(const Aspect& aspect, std::string_view id) {
+  const auto found = std::find_if(aspect.ways.begin(), aspect.ways.end(), [&](const Way& way) { return way.id == id; });
+  return found == aspect.ways.end() ? nullptr : &*found;
+}
+
+}  // namespace qconform::diagnose

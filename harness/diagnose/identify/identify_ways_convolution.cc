@@ -1,0 +1,122 @@
+// The ways of QLinearConv and ConvInteger.
+#include <string>
+
+#include "harness/diagnose/identify/identify_ways.h"
+#include "reference/numerics/saturate.h"
+
+namespace qconform::diagnose {
+namespace {
+
+bool always(const NodeDescription&) {
+  return true;
+}
+
+// The expressions that a defect model stands for.
+std::string_view defect_of(std::string_view expression) {
+  if (expression == "multiplier-sw-by-sy") return "scale-associate-right";
+  if (expression == "f64") return "scale-double";
+  return expression == "multiplier-reciprocal" ? "reciprocal" : std::string_view();
+}
+
+std::vector<Way> product_ways() {
+  std::vector<Way> ways{plain_way("exact", "A * sx * sw / sy, exactly")};
+  for (const reference::FloatExpression& expression : reference::float_expressions()) {
+    ways.push_back({std::string(expression.name), std::string(expression.formula),
+                    [&expression](Stages& s) { use_expression(s, expression); }, defect_of(expression.name)});
+  }
+  ways.push_back(way_of_defect(
+      "q31-double-round", "31-bit integer multiplier, doubling high multiplication, rounding shift", "double-round"));
+  ways.push_back(
+      way_of_defect("q31-single-round", "31-bit integer multiplier, one rounding of 64 bits", "q31-single-round"));
+  return ways;
+}
+
+template <reference::Subnormals subnormals>
+Quotient flushed_product(std::int64_t accumulator, const Requantization& p,
+                         const reference::FloatExpression* expression) {
+  const reference::FloatArithmetic arithmetic(subnormals);
+  return quotient_of_float(
+      expression->product({arithmetic, accumulator, static_cast<float>(accumulator), p.x_scale, p.w_scale, p.y_scale}));
+}
+
+// Only a product in floating point has subnormals.
+template <reference::Subnormals subnormals>
+void flush(Stages& s) {
+  if (s.requantization.expression != nullptr) s.requantization.product = flushed_product<subnormals>;
+}
+
+std::int64_t in_float32(std::int64_t value) {
+  return static_cast<std::int64_t>(static_cast<float>(value));
+}
+
+void add_bias_in_float32(Stages& s) {
+  s.convolution.bias = [](const ConvolutionOperands& operands, std::int64_t channel) {
+    return operands.bias.empty() ? 0 : in_float32(operands.bias[static_cast<std::size_t>(channel)]);
+  };
+  s.convolution.keep = in_float32;
+}
+
+std::vector<Way> sum_ways() {
+  return {
+      plain_way("exact", "every product counts in full"),
+      way_of_defect("pair-sat-i16", "pairs of raw u8*s8 products saturate to int16", "pair-sat-i16"),
+      way_of_defect("acc-wrap-i16-9tap", "each channel's raw products summed in a wrapping int16", "acc-wrap-i16-9tap"),
+      way_of_defect("f32-accumulate", "summed in float32", "f32-accumulate"),
+      {"f32-result", "summed exactly, then rounded to float32", [](Stages& s) {
+         s.convolution.accumulate = [](const Window& window) {
+           std::int64_t sum = 0;
+           for (std::size_t k = 0; k < window.w.size(); ++k) sum += window.product(k);
+           return in_float32(sum);
+         };
+       }}};
+}
+
+Way saturating_sum() {
+  return way_of_defect("saturate32", "the sum saturates to int32", "i32-sat");
+}
+
+std::vector<Way> qlinear_overflow_ways() {
+  // Where the bias is added in float32, that has replaced the reference's own stage.
+  return {{"wrap32", "the sum wraps to int32",
+           [](Stages& s) {
+             s.convolution.keep = [](std::int64_t sum) { return std::int64_t{reference::wrap_to_int32(sum)}; };
+           }},
+          saturating_sum(),
+          {"wide", "the sum has more than 32 bits",
+           [](Stages& s) { s.convolution.keep = [](std::int64_t sum) { return sum; }; }}};
+}
+
+std::vector<Way> integer_overflow_ways() {
+  return {plain_way("wrap32", "the sum wraps to int32"), saturating_sum(),
+          way_of_defect("narrow-i8", "the sum wraps to int8", "acc-narrow-i8")};
+}
+
+}  // namespace
+
+std::vector<Aspect> convolution_aspects() {
+  constexpr Op kQ = Op::qlinear_conv;
+  constexpr Op kI = Op::conv_integer;
+  return {{"product", kQ, "how sum and scales are multiplied", always, product_ways()},
+          {"rounding", kQ, "how the product becomes an integer", always, rounding_ways()},
+          {"bias",
+           kQ,
+           "how the bias is added",
+           always,
+           {plain_way("integer", "to the sum, in integers"), {"f32", "f32(f32(sum) + f32(B))", add_bias_in_float32}}},
+          {"sum", kQ, "how products are summed", always, sum_ways()},
+          {"overflow", kQ, "sums beyond int32", always, qlinear_overflow_ways()},
+          {"conversion", kQ, "scaled values beyond int32", always, conversion_ways()},
+          {"subnormals",
+           kQ,
+           "float32 numbers below 2^-126 in the product",
+           always,
+           {plain_way("kept", "computed with"),
+            {"flushed", "replaced by zero, results after they are rounded (x86's FTZ and DAZ)",
+             flush<reference::Subnormals::flushed_after_rounding>},
+            {"flushed-before-rounding", "replaced by zero, results before they are rounded (Arm's FZ)",
+             flush<reference::Subnormals::flushed_before_rounding>}}},
+          {"sum", kI, "how products are summed", always, sum_ways()},
+          {"overflow", kI, "sums beyond int32", always, integer_overflow_ways()}};
+}
+
+}  // namespace qconform::diagnose

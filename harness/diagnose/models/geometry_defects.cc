@@ -1,0 +1,240 @@
+// Defects in where windows lie and which element a tap reads.
+#include <algorithm>
+
+#include "harness/diagnose/models/defect_lists.h"
+
+namespace qconform::diagnose {
+namespace {
+
+using reference::SpatialAxis;
+
+// The output size that follows from the pads; false when the window does not fit.
+bool resize(SpatialAxis& axis) {
+  const std::int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
+  if (padded < axis.kernel_extent()) return false;
+  axis.output = (padded - axis.kernel_extent()) / axis.stride + 1;
+  return true;
+}
+
+bool resize_all(ConvolutionGeometry& geometry) {
+  return std::all_of(geometry.axes.begin(), geometry.axes.end(), resize);
+}
+
+// [begin0, begin1, end0, end1] taken for [begin0, end0, begin1, end1]. The output keeps its size.
+bool interleave_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (!stated.attributes.pads || stated.attributes.auto_pad != "NOTSET") return true;
+  const std::vector<std::int64_t>& pads = *stated.attributes.pads;
+  for (std::size_t a = 0; a < geometry.axes.size(); ++a) {
+    geometry.axes[a].pad_begin = pads[2 * a];
+    geometry.axes[a].pad_end = pads[2 * a + 1];
+  }
+  return true;
+}
+
+bool symmetrise_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (stated.attributes.auto_pad != "NOTSET") return true;
+  for (SpatialAxis& axis : geometry.axes) axis.pad_end = axis.pad_begin;
+  return resize_all(geometry);
+}
+
+bool is_same(const StatedGeometry& stated) {
+  return stated.attributes.auto_pad == "SAME_UPPER" || stated.attributes.auto_pad == "SAME_LOWER";
+}
+
+bool swap_same(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (!is_same(stated)) return true;
+  for (SpatialAxis& axis : geometry.axes) std::swap(axis.pad_begin, axis.pad_end);
+  return true;
+}
+
+void split(SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated) {
+  // Rounded down also where the total is negative.
+  const std::int64_t half = (total - ((total % 2 + 2) % 2)) / 2;
+  axis.pad_begin = stated.attributes.auto_pad == "SAME_LOWER" ? total - half : half;
+  axis.pad_end = total - axis.pad_begin;
+}
+
+std::int64_t same_total(std::int64_t input, std::int64_t extent, std::int64_t stride) {
+  return ((input + stride - 1) / stride - 1) * stride + extent - input;
+}
+
+// SAME computed from the first dimensions of x, which are batch and channels.
+bool pad_by_batch_and_channels(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (!is_same(stated)) return true;
+  for (std::size_t a = 0; a < geometry.axes.size(); ++a) {
+    SpatialAxis& axis = geometry.axes[a];
+    split(axis, same_total(stated.x_shape[a], axis.kernel, axis.stride), stated);
+  }
+  return resize_all(geometry);
+}
+
+bool pad_valid(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (stated.attributes.auto_pad != "VALID") return true;
+  for (SpatialAxis& axis : geometry.axes) {
+    split(axis, std::max<std::int64_t>(0, same_total(axis.input, axis.kernel_extent(), axis.stride)), stated);
+  }
+  return resize_all(geometry);
+}
+
+bool crop_same(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (!is_same(stated)) return true;
+  for (SpatialAxis& axis : geometry.axes) {
+    split(axis, same_total(axis.input, axis.kernel_extent(), axis.stride), stated);
+  }
+  return true;
+}
+
+bool pad_without_dilation(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  if (!is_same(stated)) return true;
+  for (SpatialAxis& axis : geometry.axes) {
+    split(axis, std::max<std::int64_t>(0, same_total(axis.input, axis.kernel, axis.stride)), stated);
+  }
+  return true;
+}
+
+bool dilate_alike(ConvolutionGeometry& geometry, const StatedGeometry&) {
+  for (SpatialAxis& axis : geometry.axes) axis.dilation = geometry.axes.back().dilation;
+  return true;
+}
+
+// Only the last coordinate goes astray: the row's neighbour answers, as long as it lies in the plane.
+std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position) {
+  std::int64_t offset = 0;
+  for (std::size_t a = 0; a < position.size(); ++a) {
+    const std::int64_t size = geometry.axes[a].input;
+    if (a + 1 < position.size() && (position[a] < 0 || position[a] >= size)) return kInPadding;
+    offset = offset * size + position[a];
+  }
+  return offset >= 0 && offset < geometry.input_positions() ? offset : kInPadding;
+}
+
+std::int64_t pointwise_base(const ConvolutionGeometry& geometry, std::int64_t group) {
+  return geometry.kernel_taps() == 1 ? 0 : group * geometry.group_input_channels();
+}
+
+std::int64_t transposed_tap(const ConvolutionGeometry& geometry, std::int64_t tap) {
+  if (geometry.axes.size() != 2) return tap;
+  const std::int64_t rows = geometry.axes[0].kernel;
+  const std::int64_t columns = geometry.axes[1].kernel;
+  return tap % columns * rows + tap / columns;
+}
+
+constexpr Defect kDefects[] = {
+    {.id = "dil-x-for-y",
+     .description = "the last axis' dilation serves every axis",
+     .operators = kConvolutions,
+     .trigger = "dilations that differ",
+     .rule = "formula",
+     .evidence = "MNN#155",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.dilations = dilate_alike; }},
+    {.id = "pads-order",
+     .description = "pads [begins, ends] read as a begin and an end for each axis",
+     .operators = kConvolutions,
+     .trigger = "pads that differ between axes or sides",
+     .rule = "formula",
+     .evidence = "onnxruntime#17325",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.pads = interleave_pads; }},
+    {.id = "asym-pads-symmetrised",
+     .description = "the pads at the end are those at the beginning",
+     .operators = kConvolutions,
+     .trigger = "pads that differ between sides",
+     .rule = "formula",
+     .evidence = "TVM#6646",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.pads = symmetrise_pads; }},
+    {.id = "same-swap",
+     .description = "SAME_UPPER and SAME_LOWER exchanged",
+     .operators = kConvolutions,
+     .trigger = "auto_pad SAME with an odd total",
+     .rule = "formula",
+     .evidence = "root#21793, onnxruntime#5368",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.auto_pad = swap_same; }},
+    {.id = "autopad-nc-dims",
+     .description = "SAME pads computed from batch and channels instead of the spatial sizes",
+     .operators = kConvolutions,
+     .trigger = "auto_pad SAME",
+     .rule = "C4",
+     .evidence = "onnx reference evaluator, op_conv.py",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.auto_pad = pad_by_batch_and_channels; }},
+    {.id = "autopad-valid-as-same",
+     .description = "VALID pads like SAME_UPPER",
+     .operators = kConvolutions,
+     .trigger = "auto_pad VALID with a window wider than its stride",
+     .rule = "C4",
+     .evidence = "onnx reference evaluator, op_conv.py",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.auto_pad = pad_valid; }},
+    {.id = "autopad-no-clamp",
+     .description = "SAME with a negative total crops the input",
+     .operators = kConvolutions,
+     .trigger = "auto_pad SAME with a stride longer than the window",
+     .rule = "C3",
+     .evidence = "onnxruntime#10086",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.auto_pad = crop_same; }},
+    {.id = "autopad-ignores-dilation",
+     .description = "SAME counts the kernel's size, not its dilated extent",
+     .operators = kConvolutions,
+     .trigger = "auto_pad SAME with a dilation",
+     .rule = "C2",
+     .evidence = "nnabla#1102",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.auto_pad = pad_without_dilation; }},
+    {.id = "batch0-buffer",
+     .description = "every image is computed from the first one",
+     .operators = kConvolutions,
+     .trigger = "a batch of 2 or more",
+     .rule = "formula",
+     .evidence = "QNNPACK commit e876e8d",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.image = [](std::int64_t) { return std::int64_t{0}; }; }},
+    {.id = "pointwise-group-base",
+     .description = "1x1 kernels read the first group's channels for every group",
+     .operators = kConvolutions,
+     .trigger = "a 1x1 kernel with 2 groups or more",
+     .rule = "formula",
+     .evidence = "onnxruntime#7885",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.group_base = pointwise_base; }},
+    {.id = "pad-reads-neighbour",
+     .description = "a column outside the input reads the neighbouring row",
+     .operators = kConvolutions,
+     .trigger = "padding along the last axis, 2 rows or more",
+     .rule = "C1",
+     .evidence = "oneDNN#5080",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.locate = locate_in_plane; }},
+    {.id = "kernel-flipped",
+     .description = "true convolution: the kernel is mirrored along every spatial axis",
+     .operators = kConvolutions,
+     .trigger = "a kernel without that symmetry",
+     .rule = "formula",
+     .evidence = "",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) {
+           s.convolution.weight_tap = [](const ConvolutionGeometry& g, std::int64_t tap) {
+             return g.kernel_taps() - 1 - tap;
+           };
+         }},
+    {.id = "kernel-transposed",
+     .description = "the kernel's rows and columns exchanged",
+     .operators = kConvolutions,
+     .trigger = "a 2-D kernel without that symmetry",
+     .rule = "formula",
+     .evidence = "",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.weight_tap = transposed_tap; }},
+};
+
+}  // namespace
+
+std::span<const Defect> geometry_defects() {
+  return kDefects;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,116 @@
+// Defects of QuantizeLinear and DequantizeLinear alone.
+#include <cmath>
+
+#include "harness/diagnose/models/defect_lists.h"
+#include "reference/dequantize_linear/multiplication.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// Rows of a tensor: the coordinate of element `index` in dimension `dimension`.
+std::int64_t coordinate(std::span<const std::int64_t> shape, std::size_t dimension, std::int64_t index) {
+  for (std::size_t d = shape.size(); --d > dimension;) index /= shape[d];
+  return index % shape[dimension];
+}
+
+// axis = -k counted from one dimension further left.
+std::size_t parameter_off_by_one(const LinearPlacement& p, std::int64_t index) {
+  if (p.layout.is_blocked() || p.layout.parameters() == 1 || p.axis >= 0) return p.layout.parameter_of(index);
+  const auto rank = static_cast<std::int64_t>(p.x_shape.size());
+  const std::int64_t dimension = (p.axis - 1 + 2 * rank) % rank;
+  return static_cast<std::size_t>(coordinate(p.x_shape, static_cast<std::size_t>(dimension), index) %
+                                  p.layout.parameters());
+}
+
+std::size_t interleaved_parameter(const LinearPlacement& p, std::int64_t index) {
+  const QuantizationLayout& layout = p.layout;
+  if (!layout.is_blocked()) return layout.parameter_of(index);
+  const std::int64_t channel = index / layout.inner % layout.channels;
+  const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + channel % layout.blocks();
+  return static_cast<std::size_t>(row * layout.inner + index % layout.inner);
+}
+
+// x*s - zp*s, every operation in y's type.
+std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
+  const FloatFormat& format = reference::float_format(node.y_type);
+  const auto product = [&](double value) {
+    return decode(format, multiply(reference::Multiplications(node).first(), node.y_type, value, scale));
+  };
+  return encode(format, product(x) - product(zero_point), reference::Overflow::special);
+}
+
+bool is_subnormal(const FloatFormat& format, double value) {
+  return std::isfinite(value) && value != 0 &&
+         leading_exponent(reference::ratio_of(value)) < format.smallest_exponent();
+}
+
+double flush(const FloatFormat& format, double value) {
+  return is_subnormal(format, value) ? std::copysign(0.0, value) : value;
+}
+
+void flush_subnormals(Stages& s) {
+  s.linear.operand = flush;
+  s.linear.result = [](const FloatFormat& format, std::uint64_t bits) {
+    return is_subnormal(format, decode(format, bits)) ? bits & format.sign_bit() : bits;
+  };
+}
+
+constexpr Defect kDefects[] = {
+    {.id = "axis-ignored",
+     .description = "the first scale and zero point serve every element",
+     .operators = kLinear,
+     .trigger = "scales or zero points that differ",
+     .rule = "D7",
+     .evidence = "tract#2849",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) { s.linear.parameter = [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; }; }},
+    {.id = "neg-axis",
+     .description = "a negative axis taken for the dimension before it",
+     .operators = kLinear,
+     .trigger = "a negative axis, 2 dimensions or more",
+     .rule = "D7",
+     .evidence = "coreai-torch#24",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.linear.parameter = parameter_off_by_one; }},
+    {.id = "blocked-interleave",
+     .description = "blocks indexed by position modulo their number",
+     .operators = kLinear,
+     .trigger = "a block_size, 2 blocks or more",
+     .rule = "D7",
+     .evidence = "openvino#32918",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.linear.parameter = interleaved_parameter; }},
+    {.id = "vec4-tail",
+     .description = "the last elements of a size that 4 does not divide stay 0",
+     .operators = kLinear,
+     .trigger = "a number of elements that 4 does not divide",
+     .rule = "formula",
+     .evidence = "onnxruntime#27706",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.linear.count = [](std::int64_t elements) { return elements / 4 * 4; }; }},
+    {.id = "dq-expanded",
+     .description = "x * scale - zero_point * scale, each rounded",
+     .operators = {Op::dequantize_linear},
+     .trigger = "a zero point other than 0, a scale that is no power of two",
+     .rule = "D1",
+     .evidence = "",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.linear.multiply = multiply_expanded; }},
+    {.id = "denormal-flush",
+     .description = "subnormal scales, operands and results flushed to zero",
+     .operators = kLinear,
+     .trigger = "a subnormal scale or result",
+     .rule = "D6",
+     .evidence = "",
+     .admitted = {Op::dequantize_linear},
+     .replace = flush_subnormals},
+};
+
+}  // namespace
+
+std::span<const Defect> linear_defects() {
+  return kDefects;
+}
+
+}  // namespace qconform::diagnose

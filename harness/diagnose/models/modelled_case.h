@@ -1,0 +1,52 @@
+// A case on the reference's pipeline, with or without defects.
+//
+//   const auto modelled = ModelledCase::prepare(test_case);
+//   for (const Defect& defect : defects()) modelled->run(defect);
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "harness/core/case.h"
+#include "harness/diagnose/models/defect.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::diagnose {
+
+/// A case, parsed once and then run on any number of models. The case must outlive it. Thread-safe.
+class ModelledCase {
+ public:
+  /// Null when the case is out of contract, or when any value is right (rules C21, Q5): there is nothing
+  /// to model. The classification says why.
+  [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case);
+  /// The same from a classification that is at hand; it must outlive the result.
+  [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case,
+                                                             const Classification& classification);
+
+  [[nodiscard]] Op op() const { return op_; }
+  [[nodiscard]] const Lowered& lowered() const { return lowered_; }
+  /// Products, or elements of an element-wise node.
+  [[nodiscard]] std::int64_t work() const { return work_; }
+  /// What a model takes to run, in products: a run and an element cost as much as several.
+  [[nodiscard]] std::uint64_t expense() const { return expense_; }
+
+  /// What the model computes. Its shape may differ from the right one. Nothing when the model's geometry
+  /// has no output, because its window does not fit.
+  [[nodiscard]] std::optional<Tensor> run(const Model& model) const;
+  [[nodiscard]] std::optional<Tensor> run(const Stages& stages) const;
+  /// The model of this one defect.
+  [[nodiscard]] std::optional<Tensor> run(const Defect& defect) const;
+
+ private:
+  ModelledCase(const Case& test_case, const Lowered& lowered, std::unique_ptr<Classification> owned);
+
+  const Case& case_;
+  std::unique_ptr<Classification> owned_;  // where nobody else holds it
+  const Lowered& lowered_;
+  NodeDescription node_;
+  Op op_;
+  std::int64_t work_;
+  std::uint64_t expense_;
+};
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,262 @@
+// Defects in the factors and the sum of a convolution's products.
+#include "harness/diagnose/models/defect_lists.h"
+#include "reference/dequantize_linear/multiplication.h"
+#include "reference/numerics/saturate.h"
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr IntegerRange kInt16{INT16_MIN, INT16_MAX};
+constexpr IntegerRange kInt32{INT32_MIN, INT32_MAX};
+
+constexpr std::int64_t wrap16(std::int64_t value) {
+  return static_cast<std::int16_t>(static_cast<std::uint16_t>(value & 0xFFFF));
+}
+
+constexpr std::int32_t wrap8(std::int64_t value) {
+  return static_cast<std::int8_t>(static_cast<std::uint8_t>(value & 0xFF));
+}
+
+std::int32_t pad_with_flipped_sign(const ConvolutionOperands& o, std::int32_t) {
+  const auto stored = std::to_integer<std::uint32_t>(reference::store8(o.x_zero_point));
+  return reference::load8(o.x_type, static_cast<std::byte>(stored ^ 0x80U));
+}
+
+std::int32_t group_local_zero_point(const ConvolutionOperands& o, std::int64_t channel) {
+  return o.w_zero_point[static_cast<std::size_t>(channel % o.geometry.group_output_channels())];
+}
+
+std::int64_t exact_sum(const Window& window) {
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < window.w.size(); ++k) sum += window.product(k);
+  return sum;
+}
+
+std::int64_t raw_product(const Window& window, std::size_t k) {
+  return std::int64_t{window.x[k]} * window.w[k];
+}
+
+// Two raw products at a time, channels innermost: what VPMADDUBSW sees in a channels-last kernel. The
+// terms of the zero points are summed apart, and are right.
+std::int64_t saturate_pairs(const Window& window) {
+  const ConvolutionOperands& o = window.operands;
+  std::int64_t sum = exact_sum(window);
+  if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return sum;
+  const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
+  const auto channels = static_cast<std::size_t>(o.geometry.group_input_channels());
+  const auto at = [&](std::size_t k) { return k % channels * taps + k / channels; };
+  for (std::size_t k = 0; k + 1 < window.w.size(); k += 2) {
+    const std::int64_t pair = raw_product(window, at(k)) + raw_product(window, at(k + 1));
+    sum += reference::saturate(pair, kInt16) - pair;
+  }
+  return sum;
+}
+
+// Raw products of one channel at a time, of int8 by int8.
+std::int64_t wrap_channels(const Window& window) {
+  const ConvolutionOperands& o = window.operands;
+  std::int64_t sum = exact_sum(window);
+  if (o.x_type != Integer8::int8 || o.w_type != Integer8::int8) return sum;
+  const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
+  for (std::size_t begin = 0; begin < window.w.size(); begin += taps) {
+    std::int64_t channel = 0;
+    for (std::size_t k = begin; k < begin + taps; ++k) channel += raw_product(window, k);
+    sum += wrap16(channel) - channel;
+  }
+  return sum;
+}
+
+std::int64_t sum_in_float(const Window& window) {
+  float sum = 0;
+  for (std::size_t k = 0; k < window.w.size(); ++k) sum += static_cast<float>(window.product(k));
+  return static_cast<std::int64_t>(sum);
+}
+
+std::int64_t drop_tail(const Window& window) {
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < window.w.size() / 4 * 4; ++k) sum += window.product(k);
+  return sum;
+}
+
+std::int64_t without_cross_term(const Window& window) {
+  return -std::int64_t{window.x_zero_point} * window.w_zero_point * static_cast<std::int64_t>(window.w.size());
+}
+
+constexpr Defect kDefects[] = {
+    {.id = "pad-raw-zero",
+     .description = "a padded tap is raw 0, not the zero point",
+     .operators = kConvolutions,
+     .trigger = "padding reached, x_zero_point not 0",
+     .rule = "C1",
+     .evidence = "TVM#4807, executorch#13576",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.pad = [](const ConvolutionOperands&, std::int32_t) { return 0; }; }},
+    {.id = "pad-zp-resigned",
+     .description = "a padded tap is the zero point with its highest bit flipped",
+     .operators = kConvolutions,
+     .trigger = "padding reached",
+     .rule = "C1",
+     .evidence = "XNNPACK#8647",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.pad = pad_with_flipped_sign; }},
+    {.id = "border-comp-omitted",
+     .description = "windows that touch the padding skip the correction for x_zero_point",
+     .operators = kConvolutions,
+     .trigger = "padding reached, x_zero_point not 0",
+     .rule = "C1",
+     .evidence = "TVM#13364",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) {
+           s.convolution.x_zero_point = [](const ConvolutionOperands& o, bool touches_padding) {
+             return touches_padding ? 0 : o.x_zero_point;
+           };
+         }},
+    {.id = "x-zp-ignored",
+     .description = "x_zero_point taken as 0",
+     .operators = kConvolutions,
+     .trigger = "x_zero_point not 0",
+     .rule = "formula",
+     .evidence = "MIGraphX#2888, MIGraphX#3763",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.x_zero_point = [](const ConvolutionOperands&, bool) { return 0; }; }},
+    {.id = "zp-added",
+     .description = "x + x_zero_point in place of the difference",
+     .operators = kConvolutions,
+     .trigger = "x_zero_point not 0",
+     .rule = "formula",
+     .evidence = "ComputeLibrary#1033",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.x_difference = [](std::int32_t x, std::int32_t zp) { return x + zp; }; }},
+    {.id = "zp-sub-wraps-8bit",
+     .description = "x - zero point kept in int8",
+     .operators = {Op::qlinear_conv, Op::conv_integer, Op::dequantize_linear},
+     .trigger = "a difference outside [-128, 127]",
+     .rule = "C17",
+     .evidence = "executorch#20655, onnxruntime#32578",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) {
+           s.convolution.x_difference = [](std::int32_t x, std::int32_t zp) { return wrap8(x - zp); };
+           s.linear.difference = [](const DequantizeLinear& node, double x, double zp) {
+             const double difference = reference::difference_of(node.x_type, x, zp);
+             const bool is_byte = is_integer(node.x_type) && bits_of(node.x_type) == 8;
+             return is_byte ? wrap8(static_cast<std::int64_t>(difference)) : difference;
+           };
+         }},
+    {.id = "w-u8-as-s8",
+     .description = "uint8 weights read as int8, their zero point unchanged",
+     .operators = kConvolutions,
+     .trigger = "w uint8 with values of 128 or more",
+     .rule = "C14",
+     .evidence = "onnxruntime#27671",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) {
+           s.convolution.w_value = [](Integer8, std::byte stored) { return reference::load8(Integer8::int8, stored); };
+         }},
+    {.id = "w-zp-ignored",
+     .description = "w_zero_point taken as 0",
+     .operators = kConvolutions,
+     .trigger = "w_zero_point not 0",
+     .rule = "formula",
+     .evidence = "MIGraphX#2888, MIGraphX#3763",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) { s.convolution.w_zero_point = [](const ConvolutionOperands&, std::int64_t) { return 0; }; }},
+    {.id = "w-zp-first-channel",
+     .description = "the first channel's w_zero_point serves every channel",
+     .operators = kConvolutions,
+     .trigger = "w_zero_point differs between channels",
+     .rule = "C13",
+     .evidence = "",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) {
+           s.convolution.w_zero_point = [](const ConvolutionOperands& o, std::int64_t) { return o.w_zero_point[0]; };
+         }},
+    {.id = "w-zp-group-local",
+     .description = "w_zero_point indexed by the channel within its group",
+     .operators = kConvolutions,
+     .trigger = "2 groups or more, w_zero_point differs between channels",
+     .rule = "C13",
+     .evidence = "rten#1193",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.w_zero_point = group_local_zero_point; }},
+    {.id = "pair-sat-i16",
+     .description = "pairs of raw u8*s8 products saturate to int16 (VPMADDUBSW)",
+     .operators = kConvolutions,
+     .trigger = "x uint8, w int8, |w| > 64, 2 products or more",
+     .rule = "C18",
+     .evidence = "onnxruntime#6004, onnxruntime#16105, onnxruntime#9365, pytorch#76390",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.accumulate = saturate_pairs; }},
+    {.id = "acc-wrap-i16-9tap",
+     .description = "each channel's raw s8*s8 products summed in a wrapping int16",
+     .operators = kConvolutions,
+     .trigger = "x and w int8, two extreme products in one channel",
+     .rule = "C17",
+     .evidence = "ncnn#717, ncnn#783",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.accumulate = wrap_channels; }},
+    {.id = "f32-accumulate",
+     .description = "the sum formed in float32",
+     .operators = kConvolutions,
+     .trigger = "sums beyond 2^24: 259 products of 255 * 255 or more",
+     .rule = "C17",
+     .evidence = "oneDNN commit ab09db98e9",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.accumulate = sum_in_float; }},
+    {.id = "k-tail",
+     .description = "the last K % 4 products dropped",
+     .operators = kConvolutions,
+     .trigger = "a number of products that 4 does not divide",
+     .rule = "formula",
+     .evidence = "oneDNN commit c895644e87",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.accumulate = drop_tail; }},
+    {.id = "zp-cross-term-missing",
+     .description = "the expanded sum lacks + K * x_zero_point * w_zero_point",
+     .operators = kConvolutions,
+     .trigger = "both zero points not 0",
+     .rule = "formula",
+     .evidence = "TVM#3580 (its form)",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.correction = without_cross_term; }},
+    {.id = "no-valid-tap",
+     .description = "a window wholly in padding keeps the sum before it",
+     .operators = kConvolutions,
+     .trigger = "pads at least as wide as the window",
+     .rule = "C9",
+     .evidence = "oneDNN commit 3f2c2e7e12, oneDNN commit b5d3aeed86",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) { s.convolution.empty_window = [](std::int64_t, std::int64_t previous) { return previous; }; }},
+    {.id = "acc-narrow-i8",
+     .description = "the sum kept in int8",
+     .operators = {Op::conv_integer},
+     .trigger = "sums outside [-128, 127]",
+     .rule = "C17",
+     .evidence = "stablehlo#2953",
+     .admitted = kNoOperators,
+     .replace = [](Stages& s) { s.convolution.keep = [](std::int64_t sum) { return std::int64_t{wrap8(sum)}; }; }},
+    {.id = "i32-sat",
+     .description = "the sum saturates to int32 (right under --overflow permissive)",
+     .operators = {Op::conv_integer},
+     .trigger = "33026 products of 255 * 255 or more",
+     .rule = "C17",
+     .evidence = "",
+     .admitted = kNoOperators,
+     .replace =
+         [](Stages& s) {
+           s.convolution.keep = [](std::int64_t sum) { return std::int64_t{reference::saturate(sum, kInt32)}; };
+         }},
+};
+
+}  // namespace
+
+std::span<const Defect> sum_defects() {
+  return kDefects;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,348 @@
+// Every defect shows where its trigger says, and nowhere else.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "harness/diagnose/models/modelled_case.h"
+#include "harness/operators/convolution.h"
+#include "harness/operators/element_text.h"
+#include "harness/source/random.h"
+#include "harness/source/select.h"
+#include "harness/tests/test_scale.h"
+#include "reference/linear_quantization/value.h"
+
+namespace qconform::diagnose {
+namespace {
+
+// A case with the reference's answer.
+struct Sample {
+  const Case& test_case;
+  const ModelledCase& modelled;
+  const Tensor& right;
+
+  [[nodiscard]] NodeDescription node() const { return modelled.lowered().description(); }
+  [[nodiscard]] const QLinearConv* qlinear() const {
+    const NodeDescription description = node();
+    const auto* found = std::get_if<const QLinearConv*>(&description);
+    return found == nullptr ? nullptr : *found;
+  }
+  [[nodiscard]] const ConvolutionOperands& operands() const {
+    const NodeDescription description = node();
+    if (const auto* integer = std::get_if<const reference::ConvInteger*>(&description)) return (*integer)->operands;
+    return std::get<const QLinearConv*>(description)->operands;
+  }
+  [[nodiscard]] const ConvolutionGeometry& geometry() const { return operands().geometry; }
+  [[nodiscard]] ConvolutionAttributes attributes() const { return stated_attributes(test_case); }
+  [[nodiscard]] bool is_same() const { return attributes().auto_pad.starts_with("SAME"); }
+  [[nodiscard]] const Tensor& x() const { return *test_case.input(0); }
+  [[nodiscard]] const Tensor& w() const { return *test_case.input(qlinear() != nullptr ? 3 : 1); }
+
+  /// Scale and zero point of each element of an element-wise node.
+  [[nodiscard]] const QuantizationLayout& layout() const {
+    const NodeDescription description = node();
+    if (const auto* quantize = std::get_if<const QuantizeLinear*>(&description)) return (*quantize)->layout;
+    return std::get<const DequantizeLinear*>(description)->layout;
+  }
+  [[nodiscard]] const std::vector<double>& scales() const {
+    const NodeDescription description = node();
+    if (const auto* quantize = std::get_if<const QuantizeLinear*>(&description)) return (*quantize)->y_scale;
+    return std::get<const DequantizeLinear*>(description)->x_scale;
+  }
+};
+
+template <typename Predicate>
+bool any_axis(const Sample& s, Predicate predicate) {
+  const auto& axes = s.geometry().axes;
+  return std::any_of(axes.begin(), axes.end(), predicate);
+}
+
+bool has_pads(const Sample& s) {
+  return any_axis(s, [](const auto& a) { return a.pad_begin > 0 || a.pad_end > 0; });
+}
+bool has_x_zero_point(const Sample& s) {
+  return s.operands().x_zero_point != 0;
+}
+bool has_w_zero_point(const Sample& s) {
+  const auto& zp = s.operands().w_zero_point;
+  return std::any_of(zp.begin(), zp.end(), [](std::int32_t value) { return value != 0; });
+}
+template <typename T>
+bool differ(const std::vector<T>& values) {
+  return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end();
+}
+bool has_groups(const Sample& s) {
+  return s.geometry().group > 1;
+}
+template <typename Predicate>
+bool any_value(const Tensor& tensor, Predicate predicate) {
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    if (predicate(number_at(tensor, i))) return true;
+  }
+  return false;
+}
+
+bool has_wide_difference(const Sample& s) {
+  if (s.modelled.op() == Op::dequantize_linear) {
+    const NodeDescription description = s.node();
+    const auto& node = *std::get<const DequantizeLinear*>(description);
+    for (std::int64_t i = 0; i < s.x().elements(); ++i) {
+      const double difference = number_at(s.x(), i) - node.x_zero_point[node.layout.parameter_of(i)];
+      if (is_integer(node.x_type) && bits_of(node.x_type) == 8 && (difference < -128 || difference > 127)) return true;
+    }
+    return false;
+  }
+  return any_value(s.x(), [&](double value) {
+    const double difference = value - s.operands().x_zero_point;
+    return difference < -128 || difference > 127;
+  });
+}
+
+// Twice the distance between neighbouring numbers of the type that quotients are rounded to, at 1.
+double relative_spacing(const Sample& s) {
+  if (s.qlinear() != nullptr) return 0x1p-22;
+  const NodeDescription description = s.node();
+  const auto type = division_type(*std::get<const QuantizeLinear*>(description));
+  return std::ldexp(2.0, -reference::float_format(type).mantissa_bits);
+}
+
+// Some value before rounding is within `distance` of a tie, or within two roundings.
+bool comes_near_a_tie(const Sample& s, double distance) {
+  const double spacing = relative_spacing(s);
+  const auto is_near = [&](double v) {
+    return std::fabs(std::fabs(v - std::floor(v)) - 0.5) <= distance + std::fabs(v) * spacing;
+  };
+  if (const QLinearConv* node = s.qlinear()) {
+    const auto sums = exact_sums(node->operands, s.x(), s.w());
+    const auto channels = static_cast<std::size_t>(s.geometry().output_channels);
+    const auto positions = static_cast<std::size_t>(s.geometry().output_positions());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double scale = static_cast<double>(node->x_scale) *
+                           static_cast<double>(node->w_scale[i / positions % channels]) /
+                           static_cast<double>(node->y_scale);
+      if (is_near(static_cast<double>(sums[i]) * scale)) return true;
+    }
+    return false;
+  }
+  for (std::int64_t i = 0; i < s.x().elements(); ++i) {
+    if (is_near(number_at(s.x(), i) / s.scales()[s.layout().parameter_of(i)])) return true;
+  }
+  return false;
+}
+
+// Some multiplier is not a whole number, so that values can have fractions.
+bool has_fractions(const Sample& s) {
+  const auto is_fraction = [](double value) { return value != std::floor(value); };
+  if (const QLinearConv* node = s.qlinear()) {
+    return std::any_of(node->w_scale.begin(), node->w_scale.end(), [&](float scale) {
+      return is_fraction(static_cast<double>(node->x_scale) * static_cast<double>(scale) /
+                         static_cast<double>(node->y_scale));
+    });
+  }
+  for (std::int64_t i = 0; i < s.x().elements(); ++i) {
+    if (is_fraction(number_at(s.x(), i) / s.scales()[s.layout().parameter_of(i)])) return true;
+  }
+  return false;
+}
+
+// Fixed-point multipliers are exact for 1, and sums of fewer than 30 bits pass.
+bool has_a_multiplier_to_round(const Sample& s) {
+  const QLinearConv& node = *s.qlinear();
+  const auto sums = exact_sums(node.operands, s.x(), s.w());
+  const bool is_large = std::any_of(sums.begin(), sums.end(), [](std::int64_t a) { return std::llabs(a) >= 1 << 29; });
+  return is_large || std::any_of(node.w_scale.begin(), node.w_scale.end(),
+                                 [&](float scale) { return node.x_scale * scale / node.y_scale != 1.0F; });
+}
+
+bool has_output_zero_point(const Sample& s) {
+  if (const QLinearConv* node = s.qlinear()) return node->y_zero_point != 0;
+  const NodeDescription description = s.node();
+  const auto& zp = std::get<const QuantizeLinear*>(description)->y_zero_point;
+  return std::any_of(zp.begin(), zp.end(), [](std::int32_t value) { return value != 0; });
+}
+bool has_odd_output_zero_point(const Sample& s) {
+  if (const QLinearConv* node = s.qlinear()) return node->y_zero_point % 2 != 0;
+  const NodeDescription description = s.node();
+  const auto& zp = std::get<const QuantizeLinear*>(description)->y_zero_point;
+  return std::any_of(zp.begin(), zp.end(), [](std::int32_t value) { return value % 2 != 0; });
+}
+bool reaches_a_bound(const Sample& s) {
+  if (!is_integer(s.right.type)) return false;
+  const IntegerRange range = range_of(element_of(s.right.type));
+  return any_value(s.right, [&](double value) { return value == range.lo || value == range.hi; });
+}
+bool has_parameters(const Sample& s) {
+  return s.layout().parameters() > 1;
+}
+bool has_subnormals(const Sample& s) {
+  const auto is_small = [](double value) { return value != 0 && std::fabs(value) < 0x1p-14; };
+  return std::any_of(s.scales().begin(), s.scales().end(), is_small) || any_value(s.right, is_small) ||
+         any_value(s.x(), is_small);
+}
+bool has_negative_axis(const Sample& s) {
+  const Attribute* axis = s.test_case.attribute("axis");
+  return axis != nullptr && std::get<std::int64_t>(axis->value) < 0;
+}
+bool is_zero_point_scaled(const Sample& s) {
+  const NodeDescription description = s.node();
+  const auto& node = *std::get<const DequantizeLinear*>(description);
+  // Without a zero point 0 * scale is subtracted: that shows where it is no +0, and in -0.
+  return std::any_of(node.x_zero_point.begin(), node.x_zero_point.end(), [](double zp) { return zp != 0; }) ||
+         !is_integer(node.x_type) || node.x_type == reference::Element::int32 ||
+         std::any_of(s.scales().begin(), s.scales().end(),
+                     [](double scale) { return !(scale > 0) || std::isinf(scale); });
+}
+
+// Near a tie, or with scales whose products over- or underflow.
+bool can_show_expressions(const Sample& s) {
+  const auto is_extreme = [](double scale) { return std::fabs(scale) < 0x1p-30 || std::fabs(scale) > 0x1p30; };
+  if (const QLinearConv* node = s.qlinear()) {
+    if (std::any_of(node->w_scale.begin(), node->w_scale.end(), is_extreme)) return true;
+    if (is_extreme(node->x_scale) || is_extreme(node->y_scale)) return true;
+  } else if (std::any_of(s.scales().begin(), s.scales().end(), is_extreme)) {
+    return true;
+  }
+  return comes_near_a_tie(s, 1e-3);
+}
+
+using Trigger = bool (*)(const Sample&);
+
+const std::map<std::string_view, Trigger>& triggers() {
+  static const std::map<std::string_view, Trigger> all{
+      {"dil-x-for-y",
+       [](const Sample& s) {
+         return any_axis(s, [&](const auto& a) { return a.dilation != s.geometry().axes.back().dilation; });
+       }},
+      {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
+      {"asym-pads-symmetrised",
+       [](const Sample& s) { return any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; }); }},
+      {"same-swap",
+       [](const Sample& s) {
+         return s.is_same() && any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; });
+       }},
+      {"autopad-nc-dims", [](const Sample& s) { return s.is_same(); }},
+      {"autopad-valid-as-same", [](const Sample& s) { return s.attributes().auto_pad == "VALID"; }},
+      {"autopad-no-clamp",
+       [](const Sample& s) {
+         return s.is_same() && any_axis(s, [](const auto& a) { return a.kernel_extent() < a.stride; });
+       }},
+      {"autopad-ignores-dilation",
+       [](const Sample& s) { return s.is_same() && any_axis(s, [](const auto& a) { return a.dilation > 1; }); }},
+      {"batch0-buffer", [](const Sample& s) { return s.geometry().batch > 1; }},
+      {"pointwise-group-base", [](const Sample& s) { return s.geometry().kernel_taps() == 1 && has_groups(s); }},
+      {"pad-reads-neighbour",
+       [](const Sample& s) {
+         const auto& last = s.geometry().axes.back();
+         return s.geometry().axes.size() > 1 && (last.pad_begin > 0 || last.pad_end > 0);
+       }},
+      {"kernel-flipped", [](const Sample& s) { return s.geometry().kernel_taps() > 1; }},
+      {"kernel-transposed", [](const Sample& s) { return !any_axis(s, [](const auto& a) { return a.kernel == 1; }); }},
+      {"pad-raw-zero", [](const Sample& s) { return has_pads(s) && has_x_zero_point(s); }},
+      {"pad-zp-resigned", has_pads},
+      {"border-comp-omitted", [](const Sample& s) { return has_pads(s) && has_x_zero_point(s); }},
+      {"x-zp-ignored", has_x_zero_point},
+      {"zp-added", has_x_zero_point},
+      {"zp-sub-wraps-8bit", has_wide_difference},
+      {"w-u8-as-s8", [](const Sample& s) { return any_value(s.w(), [](double value) { return value >= 128; }); }},
+      {"w-zp-ignored", has_w_zero_point},
+      {"w-zp-first-channel", [](const Sample& s) { return differ(s.operands().w_zero_point); }},
+      {"w-zp-group-local", [](const Sample& s) { return has_groups(s) && differ(s.operands().w_zero_point); }},
+      {"pair-sat-i16",
+       [](const Sample& s) {
+         return s.operands().x_type == Integer8::uint8 && s.operands().w_type == Integer8::int8 &&
+                s.geometry().depth() > 1 && any_value(s.w(), [](double value) { return value < -64 || value > 64; });
+       }},
+      {"acc-wrap-i16-9tap",
+       [](const Sample& s) {
+         return s.operands().x_type == Integer8::int8 && s.operands().w_type == Integer8::int8 &&
+                s.geometry().kernel_taps() > 1;
+       }},
+      {"f32-accumulate", [](const Sample& s) { return s.geometry().depth() > 258; }},
+      {"k-tail", [](const Sample& s) { return s.geometry().depth() % 4 != 0; }},
+      {"zp-cross-term-missing", [](const Sample& s) { return has_x_zero_point(s) && has_w_zero_point(s); }},
+      {"no-valid-tap", has_pads},
+      {"acc-narrow-i8",
+       [](const Sample& s) { return any_value(s.right, [](double v) { return v < -128 || v > 127; }); }},
+      {"i32-sat", [](const Sample& s) { return s.geometry().depth() > 33025; }},
+      {"bias-not-rescaled",
+       [](const Sample& s) {
+         const auto& bias = s.operands().bias;
+         return std::any_of(bias.begin(), bias.end(), [](std::int32_t b) { return b != 0; });
+       }},
+      {"w-scale-common", [](const Sample& s) { return differ(s.qlinear()->w_scale); }},
+      {"w-scale-group-local", [](const Sample& s) { return has_groups(s) && differ(s.qlinear()->w_scale); }},
+      {"double-round", has_a_multiplier_to_round},
+      {"q31-single-round", has_a_multiplier_to_round},
+      {"scale-associate-right", can_show_expressions},
+      {"scale-double", [](const Sample& s) { return comes_near_a_tie(s, 1e-9); }},
+      {"reciprocal", can_show_expressions},
+      {"half-away", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+      {"half-up", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+      {"truncate", has_fractions},
+      {"zp-before-round", [](const Sample& s) { return comes_near_a_tie(s, 1e-6) && has_odd_output_zero_point(s); }},
+      {"clamp-before-zp", has_output_zero_point},
+      {"wrap-not-saturate", reaches_a_bound},
+      {"axis-ignored", has_parameters},
+      {"neg-axis", [](const Sample& s) { return has_parameters(s) && has_negative_axis(s); }},
+      {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
+      {"vec4-tail", [](const Sample& s) { return s.x().elements() % 4 != 0; }},
+      {"dq-expanded", is_zero_point_scaled},
+      {"denormal-flush", has_subnormals},
+  };
+  return all;
+}
+
+struct Counts {
+  int shown = 0;    ///< with the trigger, and other than the reference
+  int dormant = 0;  ///< without the trigger
+};
+
+class Observation {
+ public:
+  void look_at(const Case& test_case) {
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) return;
+    const Tensor right = modelled->lowered().evaluate(RoundingProfile::correctly_rounded);
+    const Sample sample{test_case, *modelled, right};
+    for (const Defect& defect : defects()) {
+      if (!defect.operators.contains(modelled->op())) continue;
+      const bool is_triggered = triggers().at(defect.id)(sample);
+      const bool equal = modelled->run(defect) == right;
+      Counts& counts = counts_[{defect.id, modelled->op()}];
+      counts.shown += is_triggered && !equal ? 1 : 0;
+      counts.dormant += is_triggered ? 0 : 1;
+      EXPECT_TRUE(is_triggered || equal) << defect.id << " shows without its trigger on " << test_case.provenance.source
+                                         << " " << test_case.id;
+    }
+  }
+
+  [[nodiscard]] Counts counts(const Defect& defect, Op op) const {
+    const auto found = counts_.find({defect.id, op});
+    return found == counts_.end() ? Counts{} : found->second;
+  }
+
+ private:
+  std::map<std::pair<std::string_view, Op>, Counts> counts_;
+};
+
+TEST(Triggers, TellWhereADefectShows) {
+  Observation observation;
+  auto sources = open_suite("corpus", {});
+  ASSERT_TRUE(sources) << sources.error().text();
+  for (const auto& source : *sources) {
+    for (auto next = source->next(); next && *next; next = source->next()) observation.look_at(**next);
+  }
+  const auto cases = static_cast<std::uint64_t>(testing::scaled(600));
+  for (std::uint64_t i = 0; i < cases; ++i) observation.look_at(random_case(31, i));
+  for (const Defect& defect : defects()) {
+    for (const Op op : kAllOps) {
+      if (!defect.operators.contains(op)) continue;
+      EXPECT_GT(observation.counts(defect, op).shown, 0) << defect.id << " never shows in " << name_of(op);
+      EXPECT_GT(observation.counts(defect, op).dormant, 0) << defect.id << " is always triggered in " << name_of(op);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qconform::diagnose

@@ -1,0 +1,32 @@
+// Sources whose cases are a function of seed and index.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "harness/core/case.h"
+#include "harness/core/case_source.h"
+
+namespace qconform::testing {
+
+/// The same number as long as each of the first `count` cases is the same.
+template <class CaseOf>
+[[nodiscard]] std::uint64_t digest_of_cases(CaseOf case_of, std::uint64_t count) {
+  std::uint64_t digest = 0;
+  for (std::uint64_t index = 0; index < count; ++index) digest += digest_of(case_of(index));
+  return digest;
+}
+
+/// Expects that the source gives `count` cases, those of the indices from 0 on, and ends.
+template <class CaseOf>
+void expect_cases_of(CaseSource& source, CaseOf case_of, std::uint64_t count) {
+  for (std::uint64_t index = 0; index < count; ++index) {
+    const auto next = source.next();
+    ASSERT_TRUE(next.has_value() && next->has_value());
+    EXPECT_EQ(**next, case_of(index));
+  }
+  EXPECT_FALSE(source.next()->has_value());
+}
+
+}  // namespace qconform::testing
