@@ -4,7 +4,11 @@ add_library(qconform_oracle STATIC
 target_link_libraries(qconform_oracle PUBLIC qconform_options ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
 
 function(qconform_reference_test name label)
-  qconform_test(NAME ${name} LABEL ${label} SOURCES ${ARGN} LIBRARIES qconform_reference qconform_oracle)
+  set(optimized)
+  if(name MATCHES "slow|sweep")
+    set(optimized OPTIMIZED)
+  endif()
+  qconform_test(NAME ${name} LABEL ${label} SOURCES ${ARGN} LIBRARIES qconform_reference qconform_oracle ${optimized})
 endfunction()
 
 qconform_reference_test(oracle_test property oracle/exact_test.cc)
