@@ -1,5 +1,6 @@
 #include "harness/campaign/block_run.h"
 
+#include <map>
 #include <utility>
 
 #include "harness/campaign/block_diagnosis.h"
@@ -42,10 +43,44 @@ void take_findings(Report& report, std::uint64_t block, Tally& tally) {
   }
 }
 
-Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis) {
+using Rows = std::map<std::uint64_t, CaseRow>;
+
+void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& backends, Rows& rows) {
+  CaseRow& row = rows[test_case.provenance.index];
+  row.op_type = test_case.op_type;
+  for (const CaseResult::OfBackend& of : backends) {
+    row.backends.push_back({of.verdict, of.tier, of.wrong_elements, of.finding, ""});
+  }
+}
+
+void note_hazards(const HazardCounts& counts, std::uint64_t index, Course::Reached& reached) {
+  for (const HazardInfo& info : hazards()) {
+    if (counts[info.hazard] > 0) reached.try_emplace(info.hazard, index);
+  }
+}
+
+// Rows name the block's findings, which are told by their symptoms elsewhere.
+void name_symptoms(const Report& report, Rows& rows) {
+  std::map<std::string, const Finding*> findings;
+  for (const Finding& finding : report.findings) findings[finding.id] = &finding;
+  for (auto& [index, row] : rows) {
+    for (CaseRow::OfBackend& of : row.backends) {
+      if (!is_failure(of.verdict)) continue;
+      const Finding& finding = *findings.at(of.symptom);
+      of.symptom = finding.signature;
+      of.waiver = finding.waiver ? finding.waiver->id : "";
+    }
+  }
+}
+
+Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis, Rows rows,
+               const Course::Reached& reached) {
   Tally tally;
+  name_symptoms(report, rows);
+  tally.rows.add(std::move(rows));
   take_findings(report, block, tally);
   diagnosis.add_to(tally);
+  tally.course.add(block, {report.suites.front().cases, tally.unwaived(), report.times.total}, reached);
   for (BackendResult& backend : report.backends) {
     backend.info = {};
     tally.backends.push_back(std::move(backend));
@@ -78,9 +113,15 @@ Result<Tally> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number
   CampaignOptions campaign{.policy = options.judging.policy, .stop = options.stop, .waivers = options.judging.waivers};
   if (options.judging.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
+  Rows rows;
+  Course::Reached reached;
+  campaign.judged = [&](const Case& test_case, const HazardCounts& counts, const auto& results) {
+    note_hazards(counts, test_case.provenance.index, reached);
+    note_row(test_case, results, rows);
+  };
   Report report;
   if (auto ran = run_campaign(sources, backends, campaign, report); !ran) return tl::unexpected(ran.error());
-  return tally_of(report, number, diagnosis);
+  return tally_of(report, number, diagnosis, std::move(rows), reached);
 }
 
 Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,

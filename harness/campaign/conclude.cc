@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/operators/case_text.h"
 #include "harness/run/execute.h"
 #include "harness/shrink/findings.h"
 
@@ -44,8 +46,27 @@ class Conclusion {
              std::tie(b.failures.first_block, b.backend, b.op_type, b.signature, b.waiver);
     });
     std::vector<Finding> findings;
-    for (const Group& group : groups_) findings.push_back(finding_of(group, findings.size() + 1));
+    for (const Group& group : groups_) findings.push_back(finding_of(group, id_of(findings.size())));
     return findings;
+  }
+
+  // After findings().
+  [[nodiscard]] CaseResults results() const {
+    CaseResults results{.rows = {}, .cases = tally_.suite.cases, .failing = tally_.rows.failing()};
+    for (const auto& [index, row] : tally_.rows.rows()) {
+      const Case test_case = options_.case_at(index);
+      CaseResult& result = results.rows.emplace_back();
+      result.suite = options_.suite;
+      result.id = test_case.id;
+      result.op_type = row.op_type;
+      result.summary = summary_of(test_case);
+      for (std::size_t i = 0; i < row.backends.size(); ++i) {
+        const CaseRow::OfBackend& of = row.backends[i];
+        const std::string finding = is_failure(of.verdict) ? finding_with({i, row.op_type, of.symptom, of.waiver}) : "";
+        result.backends.push_back({of.verdict, of.tier, of.wrong_elements, finding});
+      }
+    }
+    return results;
   }
 
  private:
@@ -61,16 +82,29 @@ class Conclusion {
                      [](const Entry* a, const Entry* b) { return a->second.cases > b->second.cases; });
     for (const Entry* entry : ordered) {
       const FailureKey& key = entry->first;
-      group_of(key, signature_of(*entry)).failures.add(entry->second);
+      const std::string signature = signature_of(*entry);
+      signatures_[key] = signature;
+      group_of(key, signature).failures.add(entry->second);
     }
   }
 
-  Group& group_of(const FailureKey& key, const std::string& signature) {
+  [[nodiscard]] std::size_t position_of(const FailureKey& key, const std::string& signature) const {
     const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
       return group.backend == key.backend && group.op_type == key.op_type && group.signature == signature &&
              group.waiver == key.waiver;
     });
-    if (found != groups_.end()) return *found;
+    return static_cast<std::size_t>(found - groups_.begin());
+  }
+
+  [[nodiscard]] std::string finding_with(const FailureKey& key) const {
+    return id_of(position_of(key, signatures_.at(key)));
+  }
+
+  static std::string id_of(std::size_t position) { return "F" + std::to_string(position + 1); }
+
+  Group& group_of(const FailureKey& key, const std::string& signature) {
+    const std::size_t position = position_of(key, signature);
+    if (position < groups_.size()) return groups_[position];
     groups_.push_back({key.backend, key.op_type, signature, key.waiver, {}});
     return groups_.back();
   }
@@ -103,20 +137,22 @@ class Conclusion {
         if (fits && (commonest == nullptr || group.failures.cases > commonest->failures.cases)) commonest = &group;
       }
       if (commonest == nullptr) commonest = &group_of(key, key.symptom);
+      signatures_[key] = commonest->signature;
       commonest->failures.cases += failures.cases;
       if (commonest->failures.examined == 0) commonest->failures = failures;
     }
   }
 
-  Finding finding_of(const Group& group, std::size_t number) {
+  Finding finding_of(const Group& group, std::string id) {
     const Failures& failures = group.failures;
     Finding finding;
-    finding.id = "F" + std::to_string(number);
+    finding.id = std::move(id);
     finding.backend = backends_[group.backend]->info().name;
     finding.kind = failures.smallest.verdict.kind;
     finding.op_type = group.op_type;
     finding.signature = group.signature;
     finding.cases = failures.cases;
+    finding.first_case = first_case_of(group);
     finding.verdict = failures.smallest.verdict;
     finding.example = options_.case_at(failures.smallest.index);
     if (!group.waiver.empty()) finding.waiver = waived_by(group);
@@ -128,6 +164,17 @@ class Conclusion {
                      {failures.examined, failures.sample.features(), passing_features});
     finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
     return finding;
+  }
+
+  // Of the failures that count to it.
+  [[nodiscard]] std::uint64_t first_case_of(const Group& group) const {
+    std::uint64_t first = group.failures.smallest.index;
+    for (const auto& [key, index] : tally_.rows.firsts()) {
+      const auto signature = signatures_.find(key);
+      if (signature == signatures_.end() || &group != &groups_[position_of(key, signature->second)]) continue;
+      first = std::min(first, index);
+    }
+    return first;
   }
 
   [[nodiscard]] WaivedBy waived_by(const Group& group) const {
@@ -144,6 +191,7 @@ class Conclusion {
   diagnose::CampaignDiagnosis diagnosis_;
   GuardedOutput output_;
   std::vector<Group> groups_;
+  std::map<FailureKey, std::string> signatures_;  ///< of the group that counts them
 };
 
 void describe_backends(const Tally& tally, const std::vector<std::unique_ptr<Backend>>& backends, Report& report) {
@@ -163,7 +211,9 @@ void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backend
   }
   describe_backends(tally, backends, report);
   report.times = tally.times;
-  report.findings = Conclusion(tally, backends, options).findings();
+  Conclusion conclusion(tally, backends, options);
+  report.findings = conclusion.findings();
+  report.results = conclusion.results();
   if (!options.shrink) return;
   shrink::shrink_findings(
       report, backends, options.judging.policy,

@@ -21,8 +21,8 @@ struct ConclusionOptions {
   const char* suite = "fuzz";  ///< what the cases are called
 };
 
-/// Fills suites, hazards, backends, findings and times of the report. The backends are those of the campaign, in
-/// its order.
+/// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the
+/// campaign, in its order.
 void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options,
               Report& report);
 

@@ -11,7 +11,7 @@ struct Known {
   Identity identity;
   Tally tally;
   CampaignState state;
-  CaseAt case_at;  ///< for the tally's failures
+  CaseAt case_at;  ///< for the tally's failures and rows
 };
 
 }  // namespace qconform::campaign

@@ -22,7 +22,23 @@ using qconform::testing::TemporaryFolder;
 std::string bytes_of(Tally tally) {
   tally.times = {};
   for (BackendResult& backend : tally.backends) backend.seconds = 0;
+  auto groups = tally.course.groups();
+  for (auto& [first, group] : groups) group.seconds = 0;
+  tally.course = Course::of(tally.course.group_blocks(), std::move(groups), tally.course.reached());
   return encode_tally(tally);
+}
+
+// Some that pass and some that fail, on one backend.
+std::map<std::uint64_t, CaseRow> rows_of(std::uint64_t block) {
+  std::map<std::uint64_t, CaseRow> rows;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    CaseRow& row = rows[block * kBlockCases + i];
+    row.op_type = i == 0 ? "ConvInteger" : "QLinearConv";
+    CaseRow::OfBackend& of = row.backends.emplace_back();
+    if (i < 2) continue;
+    of = {VerdictKind::wrong, reference::Tier::float32, i, "symptom-" + std::to_string(block % 3), ""};
+  }
+  return rows;
 }
 
 // A block's tally, made up from its number: small, and with something of everything that is added up.
@@ -46,6 +62,9 @@ Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
   found.smallest = {100 - block % 5, block * kBlockCases, {}};
   found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
   tally.passing.try_emplace({0, "QLinearConv"}, Tally::kSampled).first->second.add(block, diagnose::FeatureSet(block));
+  tally.course.add(block, {cases, found.cases, static_cast<double>(block) / 7},
+                   {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
+  tally.rows.add(rows_of(block));
   tally.times.total = 1;
   return tally;
 }

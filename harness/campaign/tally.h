@@ -8,19 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "harness/campaign/case_rows.h"
+#include "harness/campaign/course.h"
+#include "harness/campaign/failure_key.h"
 #include "harness/campaign/sample.h"
 #include "harness/core/report.h"
 
 namespace qconform::campaign {
-
-/// What failures are put together by before they are explained.
-struct FailureKey {
-  std::size_t backend = 0;  ///< position in the campaign's list
-  std::string op_type;
-  std::string symptom;  ///< symptom_of(); a verdict's kind and rule where there are no values to look at
-  std::string waiver;   ///< id of the one that covers them; empty for none
-  auto operator<=>(const FailureKey&) const = default;
-};
 
 /// A failing case: it can be drawn again from its index.
 struct FailingCase {
@@ -49,6 +43,8 @@ struct Tally {
   std::vector<BackendResult> backends;                     ///< in the campaign's order; without info
   std::map<FailureKey, Failures> failures;
   std::map<std::pair<std::size_t, std::string>, Sample> passing;  ///< by backend and op_type
+  Course course;
+  CaseRows rows;
   StageTimes times;
 
   /// Both have the same backends, or one of them none at all.

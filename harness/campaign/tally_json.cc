@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/campaign/course_json.h"
+
 namespace qconform::campaign {
 namespace {
 
@@ -131,9 +133,7 @@ json failing_json(const FailingCase& failing) {
 FailingCase failing_from(const json& value) {
   FailingCase failing{value.at("bytes").get<std::uint64_t>(), value.at("index").get<std::uint64_t>(), {}};
   Verdict& verdict = failing.verdict;
-  const int kind = value.at("kind").get<int>();
-  if (kind < 0 || kind >= kVerdictKinds) throw std::out_of_range("no verdict has the number " + std::to_string(kind));
-  verdict.kind = static_cast<VerdictKind>(kind);
+  verdict.kind = verdict_numbered(value.at("kind").get<int>());
   verdict.detail = value.at("detail").get<std::string>();
   verdict.rule = value.at("rule").get<std::string>();
   verdict.log = value.at("log").get<std::string>();
@@ -233,6 +233,8 @@ Tally tally_from(const json& value) {
     const std::pair key(passing.at(0).get<std::size_t>(), passing.at(1).get<std::string>());
     read_sample(passing.at(2), tally.passing.try_emplace(key, Tally::kSampled).first->second);
   }
+  tally.course = course_from(value.at("course"));
+  tally.rows = case_rows_from(value.at("rows"));
   tally.times = times_from(value.at("times"));
   return tally;
 }
@@ -252,6 +254,8 @@ std::string encode_tally(const Tally& tally) {
                      {"backends", std::move(backends)},
                      {"failures", std::move(failures)},
                      {"passing", std::move(passing)},
+                     {"course", course_json(tally.course)},
+                     {"rows", case_rows_json(tally.rows)},
                      {"times", times_json(tally.times)}},
                 bytes);
   return bytes;

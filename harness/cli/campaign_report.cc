@@ -49,6 +49,8 @@ Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr
   report.times.total = 0;  // of the campaign, not of its jobs
   for (const CampaignRun& run : known.state.runs) report.times.total += run.seconds;
   report.campaign = known.state;
+  // What coverage guides has no blocks that another run would repeat.
+  if (!report.campaign->engine) report.campaign->course = known.tally.course.described();
   return report;
 }
 
@@ -59,8 +61,8 @@ Result<void> write_campaign_report(const std::string& out, const Policy& policy,
   return {};
 }
 
-Result<int> deliver_campaign(const std::string& out, const Policy& policy, bool json, Report& report) {
-  auto code = deliver(out, policy, json, report);
+Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
+  auto code = deliver(out, policy, forms, report);
   if (code) remove_later_findings(out, report.findings.size());
   return code;
 }

@@ -7,6 +7,7 @@
 
 #include "harness/campaign/conclude.h"
 #include "harness/campaign/known.h"
+#include "harness/cli/report_forms.h"
 #include "harness/core/error.h"
 #include "harness/core/report.h"
 
@@ -23,7 +24,8 @@ namespace qconform::cli {
 [[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);
 
 /// The same, and prints the summary as deliver() does; returns the exit code.
-[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, bool json, Report& report);
+[[nodiscard]] Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms,
+                                           Report& report);
 
 /// "pad-raw-zero in QLinearConv 120, crashed in ConvInteger 3": the findings that no waiver covers, the commonest ones,
 /// for a progress line.

@@ -76,7 +76,7 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   if (!plan.options.waivers.draft.empty()) conclusion.draft = &draft;
   Report report = campaign_report(done.known, *backends, conclusion);
   if (auto written = write_draft(plan.options.waivers, draft); !written) return tl::unexpected(written.error());
-  auto code = deliver_campaign(plan.options.out, plan.judging.policy, plan.options.json, report);
+  auto code = deliver_campaign(plan.options.out, plan.judging.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
     fmt::print(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
   }
@@ -85,11 +85,12 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
 }
 
 Result<int> fuzz(FuzzOptions options) {
+  if (auto checked = check_forms(options.forms); !checked) return tl::unexpected(checked.error());
   FuzzPlan plan{std::move(options), {}, {}, {}, {}};
   if (auto made = make_plan(plan); !made) return tl::unexpected(made.error());
-  print_headline(new_campaign_report(plan.driver.identity), plan.options.json);
+  print_headline(new_campaign_report(plan.driver.identity), plan.options.forms.json);
   if (!plan.driver.identity.shard.is_whole()) {
-    fmt::print(plan.options.json ? stderr : stdout, "shard {}\n", plan.driver.identity.shard.text());
+    fmt::print(plan.options.forms.json ? stderr : stdout, "shard {}\n", plan.driver.identity.shard.text());
   }
   auto done = run(plan);
   if (!done) return tl::unexpected(done.error());
@@ -138,7 +139,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
-  command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
+  add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &fuzz);
 }
 

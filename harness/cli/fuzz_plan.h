@@ -10,6 +10,7 @@
 #include "harness/campaign/driver.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/report_forms.h"
 #include "harness/cli/shard.h"
 #include "harness/cli/waivers.h"
 #include "harness/guided/target.h"
@@ -33,7 +34,7 @@ struct FuzzOptions {
   std::string out = "build/reports/fuzz";
   bool explain = true;
   bool shrink = true;
-  bool json = false;
+  ReportForms forms;
 
   [[nodiscard]] bool is_guided() const { return engine == "libfuzzer"; }
 };

@@ -11,7 +11,7 @@
 #include "harness/run/execute.h"
 #include "harness/run/relation_check.h"
 #include "harness/source/select.h"
-#include "reports/render/json_report.h"
+#include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

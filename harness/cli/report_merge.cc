@@ -22,7 +22,7 @@ struct MergeOptions {
   IsolationOptions workers;  ///< only what is this machine's own affair
   bool explain = true;
   bool shrink = true;
-  bool json = false;
+  ReportForms forms;
 };
 
 // Of a folder, or of a report in it, the journal beside the report.
@@ -72,10 +72,11 @@ Result<int> conclude(const MergeOptions& options, const campaign::Known& merged)
       .draft = nullptr,
       .shrink = options.shrink};
   Report report = campaign_report(merged, *backends, conclusion);
-  return deliver_campaign(options.out, *policy, options.json, report);
+  return deliver_campaign(options.out, *policy, options.forms, report);
 }
 
 Result<int> merge(const MergeOptions& options) {
+  if (auto checked = check_forms(options.forms); !checked) return tl::unexpected(checked.error());
   const auto journals = journals_of(options);
   if (!journals) return tl::unexpected(journals.error());
   const fs::path out(options.out);
@@ -107,7 +108,7 @@ void add_report_merge(CLI::App& app, Action& action) {
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by symptom, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
-  command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
+  add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &merge);
 }
 

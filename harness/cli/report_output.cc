@@ -49,11 +49,13 @@ void print_headline(const Report& report, bool json) {
   std::fflush(json ? stderr : stdout);
 }
 
-Result<int> deliver(const std::string& out, const Policy& policy, bool json, Report& report) {
+Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
   const auto files = write_report(out, policy, report);
   if (!files) return tl::unexpected(files.error());
-  if (json) {
-    fmt::print("{}", report::to_json(report));
+  const std::string json = report::to_json(report);
+  if (auto written = write_forms(forms, report, json); !written) return tl::unexpected(written.error());
+  if (forms.json) {
+    fmt::print("{}", json);
   } else {
     fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), files->json.string());
     if (files->page) fmt::print("page   {}\n", files->page->string());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/cli/policy.h"
+#include "harness/cli/report_forms.h"
 #include "harness/core/error.h"
 #include "harness/core/report.h"
 
@@ -26,8 +27,9 @@ struct WrittenReport {
 /// Writes the findings, report.json and report.html to the folder `out`, which it makes.
 [[nodiscard]] Result<WrittenReport> write_report(const std::string& out, const Policy& policy, Report& report);
 
-/// Writes the findings and report.json to the folder `out`, with report.html if this build has the page, and prints the
-/// summary, or the report as JSON. Returns the exit code.
-[[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, bool json, Report& report);
+/// Writes the findings and report.json to the folder `out`, with report.html if this build has the page, and the forms
+/// that are asked for; prints the summary, or the report as JSON. Returns the exit code.
+[[nodiscard]] Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms,
+                                  Report& report);
 
 }  // namespace qconform::cli

@@ -27,7 +27,7 @@ struct RunOptions {
   std::string out = "build/reports/run";
   bool explain = true;
   bool shrink = true;
-  bool json = false;
+  ReportForms forms;
 };
 
 struct Suites {
@@ -60,6 +60,7 @@ void leave_to_kernels(Report& report) {
 }
 
 Result<int> run(RunOptions options) {
+  if (auto checked = check_forms(options.forms); !checked) return tl::unexpected(checked.error());
   const auto policy = chosen_policy(options.policy);
   if (!policy) return tl::unexpected(policy.error());
   const auto isolation = chosen_isolation(options.isolation);
@@ -76,7 +77,7 @@ Result<int> run(RunOptions options) {
   if (!suites) return tl::unexpected(suites.error());
 
   Report report = begin_report(options);
-  print_headline(report, options.json);
+  print_headline(report, options.forms.json);
   WaiverDraft draft;
   {
     ProgressLine line;
@@ -96,7 +97,7 @@ Result<int> run(RunOptions options) {
   if (auto written = write_draft(options.waivers, draft); !written) return tl::unexpected(written.error());
   if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
   add_pictures(report, *backends, *policy);
-  return deliver(options.out, *policy, options.json, report);
+  return deliver(options.out, *policy, options.forms, report);
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
   command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
-  command->add_flag("--json", options->json, "Print the report as JSON instead of the summary");
+  add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &run);
 }
 

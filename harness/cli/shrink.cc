@@ -16,7 +16,7 @@
 #include "harness/run/case_files.h"
 #include "harness/run/finding_files.h"
 #include "harness/source/select.h"
-#include "reports/render/json_report.h"
+#include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

@@ -44,6 +44,8 @@ struct BackendInfo {
   std::string kind;     ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
+
+  bool operator==(const BackendInfo&) const = default;
 };
 
 /// A backend that lives in a worker process, seen from outside.

@@ -17,6 +17,8 @@ struct CombinationCoverage {
   std::uint64_t feasible = 0;
   std::uint64_t infeasible = 0;  ///< proved to occur in no case
   std::uint64_t covered = 0;     ///< of the feasible ones
+
+  bool operator==(const CombinationCoverage&) const = default;
 };
 
 }  // namespace qconform

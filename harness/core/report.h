@@ -1,4 +1,4 @@
-// The report of a run: the one model that every form (JSON, terminal, later HTML) is rendered from.
+// The report of a run: the one model that every form (JSON, HTML, JUnit XML, Markdown, terminal) is rendered from.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
+#include "harness/core/campaign_state.h"
 #include "harness/core/case.h"
 #include "harness/core/case_results.h"
 #include "harness/core/combination_coverage.h"
@@ -27,6 +28,8 @@ struct StageTimes {
   double judge = 0;
   double diagnose = 0;  ///< failures, and what tells them from passing cases
   double total = 0;
+
+  bool operator==(const StageTimes&) const = default;
 };
 
 using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
@@ -44,6 +47,8 @@ struct OperatorResult {
 
   [[nodiscard]] std::uint64_t cases() const;
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
+
+  bool operator==(const OperatorResult&) const = default;
 };
 
 /// What became of one relation on one backend; every base case is counted once.
@@ -57,12 +62,16 @@ struct RelationResult {
   std::uint64_t not_applicable = 0;  ///< the relation does not speak of the base case
 
   [[nodiscard]] std::uint64_t checked() const { return held + broken + latitude; }
+
+  bool operator==(const RelationResult&) const = default;
 };
 
 /// A wrong element and the case that it belongs to.
 struct WorstElement {
   std::string case_id;
   ElementReport element;
+
+  bool operator==(const WorstElement&) const = default;
 };
 
 struct BackendResult {
@@ -85,6 +94,8 @@ struct BackendResult {
   [[nodiscard]] TierTally tiers() const;
   /// Keeps `element` if it is among the most distant.
   void note_worst(const std::string& case_id, const ElementReport& element);
+
+  bool operator==(const BackendResult&) const = default;
 };
 
 /// How a finding's case became as small as it is.
@@ -97,6 +108,8 @@ struct Shrinking {
   std::string original_summary;      ///< one line, set where the report was read
   std::string original_file;         ///< where that was written, relative to the report; may be empty
   std::optional<Picture> picture{};  ///< of the original's output
+
+  bool operator==(const Shrinking&) const = default;
 };
 
 /// The waiver that covers a finding (harness/run/waivers.h).
@@ -104,6 +117,8 @@ struct WaivedBy {
   std::string id;
   std::string reason;
   std::string reference;
+
+  bool operator==(const WaivedBy&) const = default;
 };
 
 /// A defect model that explains a failure.
@@ -113,6 +128,8 @@ struct DiagnosedDefect {
   std::string rule;         ///< that it breaks
   std::string stages;       ///< of docs/defect-models.md: where to look
   std::string evidence;     ///< public reports; may be empty
+
+  bool operator==(const DiagnosedDefect&) const = default;
 };
 
 /// Why cases fail: docs/explain.md.
@@ -130,18 +147,23 @@ struct Diagnosis {
   std::uint64_t failing = 0;             ///< cases that `when` was learnt from
   std::uint64_t passing = 0;             ///< likewise
   std::uint64_t passing_inside = 0;      ///< passing cases that have these features all the same
+
+  bool operator==(const Diagnosis&) const = default;
 };
 
 /// A failing case that shows the pattern of a failure better than the smallest one.
 struct TellingCase {
-  Case test_case;
+  Case test_case{};                  ///< read from a report, it has only its id
+  std::string summary{};             ///< one line, set where the report was read
   std::uint64_t right_elements = 0;  ///< of its output
   std::uint64_t wrong_elements = 0;
-  std::string file;                ///< where it was written, relative to the report; may be empty
-  std::optional<Picture> picture;  ///< of its output
+  std::string file{};                ///< where it was written, relative to the report; may be empty
+  std::optional<Picture> picture{};  ///< of its output
 
   /// More elements on both sides of where the failure begins; then, more wrong ones.
   [[nodiscard]] bool tells_more_than(const TellingCase& other) const;
+
+  bool operator==(const TellingCase&) const = default;
 };
 
 /// A failure with what is needed to see it again.
@@ -150,12 +172,13 @@ struct Finding {
   std::string backend;
   VerdictKind kind = VerdictKind::wrong;
   std::string op_type;
+  std::optional<std::uint64_t> first_case;  ///< of a campaign: index of the first of them
   std::string signature;        ///< what is wrong, the same from run to run: "pad-raw-zero", "unexplained:border",
                                 ///< "out-of-bounds", "not-rejected:C8"
   std::uint64_t cases = 1;      ///< failing cases that this finding stands for
   Verdict verdict;              ///< of the case shown
   Case example;                 ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has
-                                ///< only its id and operator: the case stands in case_file
+                                ///< only its id, operator and note: the case stands in case_file
   std::string example_summary;  ///< one line, set where the report was read
   std::optional<WaivedBy> waiver;
   std::optional<Diagnosis> diagnosis;
@@ -168,6 +191,8 @@ struct Finding {
   std::string test_folder;             ///< likewise, as a backend-test folder
   std::string related_file;            ///< likewise for the related cases
   std::string replay;                  ///< command line
+
+  bool operator==(const Finding&) const = default;
 };
 
 struct SuiteResult {
@@ -181,6 +206,8 @@ struct SuiteResult {
   std::uint64_t elements = 0;                         ///< output elements that the reference computed
   std::uint64_t exact_ties = 0;                       ///< of QLinearConv's elements before rounding
   std::uint64_t near_ties = 0;                        ///< further ones within 1e-4 of a tie
+
+  bool operator==(const SuiteResult&) const = default;
 };
 
 struct Environment {
@@ -192,56 +219,8 @@ struct Environment {
   std::string started;                       ///< UTC, ISO 8601
   std::vector<std::string> kernels;          ///< in-tree kernel sets that this CPU runs
   std::vector<std::string> kernels_not_run;  ///< compiled in, but this CPU lacks what they need
-};
 
-/// One stretch of a campaign on one machine: from its start, or from where it was taken up again.
-struct CampaignRun {
-  std::string machine;  ///< host name
-  std::string started;  ///< UTC, ISO 8601
-  double seconds = 0;
-  int jobs = 1;
-  std::string shard;        ///< "3/16"; empty for the whole campaign
-  std::uint64_t cases = 0;  ///< of the blocks that it did; inputs that its engine ran
-  std::string ended;  ///< "cases" or "time" (reached), "interrupted", "fault"; "running" where it was killed, or runs
-};
-
-/// Where a campaign stood some time after it began.
-struct CampaignProgress {
-  double seconds = 0;  ///< of all runs so far
-  std::uint64_t cases = 0;
-  std::uint64_t failures = 0;  ///< failing verdicts that no waiver covers
-  std::uint64_t findings = 0;  ///< kinds of failures met, before they are explained
-  std::uint64_t edges = 0;     ///< of the fuzz target's code, covered, where coverage guides; else 0
-  std::uint64_t features = 0;  ///< likewise what the engine tells inputs apart by: edges with numbers of times, ...
-};
-
-/// The engine of a campaign that is guided by coverage, and what it did in all runs. The suite of such a campaign
-/// holds the inputs that it kept, each judged once.
-struct EngineState {
-  std::string name;              ///< "libfuzzer"
-  std::uint64_t executions = 0;  ///< inputs that it ran
-  std::uint64_t edges = 0;       ///< as in CampaignProgress
-  std::uint64_t features = 0;
-  std::uint64_t kept = 0;     ///< inputs that reached something new, or failed
-  std::uint64_t crashes = 0;  ///< inputs over which a process of the fuzz target ended
-};
-
-/// How far a campaign has come: docs/campaigns.md.
-struct CampaignState {
-  struct Range {
-    std::uint64_t first = 0;
-    std::uint64_t end = 0;  ///< one behind the last
-  };
-  struct Part {
-    std::uint64_t block = 0;
-    std::uint64_t cases = 0;  ///< the first ones of the block
-  };
-  std::uint64_t block_cases = 0;           ///< cases of a whole block
-  std::vector<Range> blocks;               ///< done; ascending, apart from each other
-  std::vector<Part> parts;                 ///< blocks that were begun and are not done; ascending
-  std::vector<CampaignRun> runs;           ///< by start
-  std::vector<CampaignProgress> progress;  ///< by seconds; empty for a merged campaign
-  std::optional<EngineState> engine{};     ///< of a campaign that coverage guides; it has no blocks
+  bool operator==(const Environment&) const = default;
 };
 
 struct Report {
@@ -260,6 +239,8 @@ struct Report {
 
   /// Every backend that decides ran at least one case, and none of them failed but where that is waived.
   [[nodiscard]] bool conforms() const;
+
+  bool operator==(const Report&) const = default;
 };
 
 }  // namespace qconform

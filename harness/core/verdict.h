@@ -52,6 +52,8 @@ struct TierTally {
   [[nodiscard]] std::uint64_t elements() const;
   void add(reference::TierSet tiers, std::uint64_t count = 1);
   void add(const TierTally& other);
+
+  bool operator==(const TierTally&) const = default;
 };
 
 /// Wrong elements by how far they are from the reference's value. Bin 0 holds distances up to 1/2 (0 where
@@ -67,6 +69,8 @@ struct ErrorTally {
   /// `error`: got - right.
   void add(double error);
   void add(const ErrorTally& other);
+
+  bool operator==(const ErrorTally&) const = default;
 };
 
 /// One element, for the reader.
@@ -76,6 +80,8 @@ struct ElementReport {
   std::string admissible;  ///< "{214}"
   std::string exact;       ///< value before rounding, as integer and fraction: "214 + 3/8"; may be empty
   double distance = 0;     ///< |got - nearest admissible|; infinite where not comparable
+
+  bool operator==(const ElementReport&) const = default;
 };
 
 struct Verdict {
@@ -89,6 +95,8 @@ struct Verdict {
   TierTally tiers;                     ///< of QLinearConv; empty for other operators
   ErrorTally errors;                   ///< of the wrong elements
   std::optional<ElementReport> worst;  ///< the wrong element farthest from the admissible set
+
+  bool operator==(const Verdict&) const = default;
 };
 
 }  // namespace qconform

@@ -88,11 +88,12 @@ void GuidedJudge::take_endings(const std::vector<Ending>& endings, Tally& tally)
   }
 }
 
-// Cases that no failure needs are forgotten: what is kept stands in files.
+// Cases that neither a failure nor the report's list needs are forgotten: what is kept stands in files.
 void GuidedJudge::add(const Tally& tally) {
   total_.add(tally);
   std::set<std::uint64_t> needed;
   for (const auto& [key, failures] : total_.failures) needed.insert(failures.smallest.index);
+  for (const auto& [index, row] : total_.rows.rows()) needed.insert(index);
   inputs_->forget_all_but(needed);
 }
 

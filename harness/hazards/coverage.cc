@@ -1,5 +1,8 @@
 #include "harness/hazards/coverage.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace qconform {
 
 void HazardCoverage::add(const std::string& op_type, const std::string& types, const HazardCounts& counts) {
@@ -35,6 +38,24 @@ bool HazardCoverage::is_applicable(Hazard hazard) const {
     if (info_of(hazard).concerns(op_type)) return true;
   }
   return false;
+}
+
+bool HazardCoverage::operator==(const HazardCoverage& other) const {
+  const auto reached = [](const HazardCoverage& coverage) {
+    std::map<std::tuple<std::string, std::string, std::size_t>, HazardTally> result;
+    for (const auto& [op_type, by_types] : coverage.by_operator_) {
+      for (const auto& [types, tallies] : by_types) {
+        for (std::size_t i = 0; i < kHazards; ++i) {
+          if (tallies[i].cases > 0) result[{op_type, types, i}] = tallies[i];
+        }
+      }
+    }
+    return result;
+  };
+  const auto agree = [&](const HazardInfo& info) {
+    return is_applicable(info.hazard) == other.is_applicable(info.hazard);
+  };
+  return std::all_of(hazards().begin(), hazards().end(), agree) && reached(*this) == reached(other);
 }
 
 }  // namespace qconform

@@ -13,6 +13,8 @@ namespace qconform {
 struct HazardTally {
   std::uint64_t cases = 0;
   std::uint64_t elements = 0;
+
+  bool operator==(const HazardTally&) const = default;
 };
 
 class HazardCoverage {
@@ -33,6 +35,9 @@ class HazardCoverage {
   [[nodiscard]] HazardTally total(Hazard hazard) const;
   /// Whether a case of an operator that the hazard concerns was added.
   [[nodiscard]] bool is_applicable(Hazard hazard) const;
+
+  /// Whether both tell the same: of operators that reached no hazard, which hazards they make applicable.
+  bool operator==(const HazardCoverage& other) const;
 
  private:
   std::map<std::string, ByTypes> by_operator_;

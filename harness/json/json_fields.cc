@@ -32,7 +32,7 @@ std::optional<std::string> bytes_from_hex(const std::string& digits) {
   return bytes;
 }
 
-std::string names(std::initializer_list<std::string_view> keys) {
+std::string names(std::span<const std::string_view> keys) {
   std::string text;
   for (const std::string_view key : keys) text += (text.empty() ? "" : ", ") + std::string(key);
   return text;
@@ -70,16 +70,16 @@ bool JsonFields::refuse(Error error) {
   return false;
 }
 
-bool JsonFields::object(const Json& value, const std::string& where, std::initializer_list<std::string_view> required,
-                        std::initializer_list<std::string_view> optional) {
+bool JsonFields::object(const Json& value, const std::string& where, std::span<const std::string_view> required,
+                        std::span<const std::string_view> optional) {
   if (!value.is_object()) return refuse(where, "expected an object, got " + brief(value));
-  const auto has = [](std::initializer_list<std::string_view> keys, const std::string& key) {
+  const auto has = [](std::span<const std::string_view> keys, const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
   for (auto member = value.begin(); member != value.end(); ++member) {
     if (has(required, member.key()) || has(optional, member.key())) continue;
     return refuse(where, "unknown key " + brief(member.key()) + "; known are " + names(required) +
-                             (optional.size() == 0 ? "" : ", " + names(optional)));
+                             (optional.empty() ? "" : ", " + names(optional)));
   }
   for (const std::string_view key : required) {
     if (!value.contains(key)) return refuse(where, "misses the key \"" + std::string(key) + "\"");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,12 @@ class JsonFields {
 
   /// An object that has all of `required`, and nothing beyond these and `optional`.
   bool object(const Json& value, const std::string& where, std::initializer_list<std::string_view> required,
-              std::initializer_list<std::string_view> optional = {});
+              std::initializer_list<std::string_view> optional = {}) {
+    return object(value, where, std::span(required.begin(), required.size()),
+                  std::span(optional.begin(), optional.size()));
+  }
+  bool object(const Json& value, const std::string& where, std::span<const std::string_view> required,
+              std::span<const std::string_view> optional);
   /// An array of at most `limit` elements.
   bool array(const Json& value, const std::string& where, std::size_t limit);
 

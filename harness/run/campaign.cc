@@ -125,6 +125,7 @@ class Campaign {
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
     }
+    if (options_.judged) options_.judged(test_case, expected.hazards, results);
     if (table_) table_->add(suite_.name, test_case, std::move(results));
     pending_bytes_ -= bytes;
     pending_.pop_front();

@@ -32,6 +32,9 @@ struct CampaignOptions {
   WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
   std::optional<RowsKept> results = {};                ///< which single cases the report lists; absent: none
+  /// Called with every case, the hazards that it reached, and what it came to, in the order of the backends; may be
+  /// empty.
+  std::function<void(const Case&, const HazardCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of

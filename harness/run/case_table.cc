@@ -14,19 +14,22 @@ void CaseTable::add(const std::string& suite, const Case& test_case, std::vector
                                  [](const CaseResult::OfBackend& of) { return is_failure(of.verdict); });
   if (fails) ++failing_cases_;
   if (!fails && kept_ == RowsKept::failing) return;
-  std::vector<CaseResult>& rows = fails ? failing_ : passing_;
+  std::vector<Row>& rows = fails ? failing_ : passing_;
   if (rows.size() + (fails ? 0 : failing_.size()) >= most_rows_) return;
-  rows.push_back({number, suite, test_case.id, test_case.op_type, summary_of(test_case), std::move(backends)});
+  rows.emplace_back(number,
+                    CaseResult{suite, test_case.id, test_case.op_type, summary_of(test_case), std::move(backends)});
   if (passing_.size() + failing_.size() > most_rows_) passing_.pop_back();
 }
 
 CaseResults CaseTable::take() {
   CaseResults results{.rows = {}, .cases = cases_, .failing = failing_cases_};
-  results.rows.reserve(passing_.size() + failing_.size());
+  std::vector<Row> rows;
+  rows.reserve(passing_.size() + failing_.size());
   std::merge(std::make_move_iterator(passing_.begin()), std::make_move_iterator(passing_.end()),
              std::make_move_iterator(failing_.begin()), std::make_move_iterator(failing_.end()),
-             std::back_inserter(results.rows),
-             [](const CaseResult& a, const CaseResult& b) { return a.number < b.number; });
+             std::back_inserter(rows), [](const Row& a, const Row& b) { return a.first < b.first; });
+  results.rows.reserve(rows.size());
+  for (Row& row : rows) results.rows.push_back(std::move(row.second));
   *this = CaseTable(kept_, most_rows_);
   return results;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "harness/core/case.h"
 #include "harness/core/case_results.h"
@@ -26,8 +28,10 @@ class CaseTable {
  private:
   RowsKept kept_;
   std::size_t most_rows_;
-  std::vector<CaseResult> passing_;
-  std::vector<CaseResult> failing_;
+  /// With its position within the run.
+  using Row = std::pair<std::uint64_t, CaseResult>;
+  std::vector<Row> passing_;
+  std::vector<Row> failing_;
   std::uint64_t cases_ = 0;
   std::uint64_t failing_cases_ = 0;
 };

@@ -32,6 +32,14 @@ const reference::QuantizationLayout* layout_in(const NodeDescription& node) {
   return nullptr;
 }
 
+PictureGeometry shown(const ConvolutionGeometry& geometry) {
+  PictureGeometry result{geometry.group_input_channels(), geometry.group_output_channels(), {}};
+  for (const reference::SpatialAxis& axis : geometry.axes) {
+    result.axes.push_back({axis.input, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
+  }
+  return result;
+}
+
 // The widest of these boxes that fits, else as much of the last as does.
 Box first_that_fits(const std::vector<Box>& boxes, const std::vector<std::int64_t>& shape, std::int64_t most) {
   for (const Box& box : boxes) {
@@ -57,7 +65,7 @@ class Painter {
     picture_.got = cut("y", got_, shown_);
     picture_.wrong_elements = verdict_.wrong_elements;
     picture_.worst = verdict_.worst->index;
-    if (geometry_ != nullptr) picture_.geometry = *geometry_;
+    if (geometry_ != nullptr) picture_.geometry = shown(*geometry_);
     paint_elements(layout_in(node));
     paint_inputs();
     return std::move(picture_);

@@ -65,28 +65,6 @@ std::string line_with(const std::string& output, const std::string& part) {
 }
 
 // Builds without Node.js have no page; what the page shows is tested in a browser.
-TEST(Report, HtmlIsWrittenOrSaysWhatIsMissing) {
-  const TemporaryFolder folder;
-  const auto at = [&](const std::string& name) { return (folder.path() / name).string(); };
-  ASSERT_EQ(qconform("run --suite random --cases 20 --backend scalar --out " + at("run")).exit_code, 0);
-  const auto html = qconform("report html " + at("run/report.json") + " -o " + at("page.html"));
-  EXPECT_EQ(html.exit_code, std::filesystem::exists(at("page.html")) ? 0 : 2);
-  EXPECT_EQ(std::filesystem::exists(at("page.html")), std::filesystem::exists(at("run/report.html")));
-  if (html.exit_code == 2) {
-    EXPECT_THAT(html.output, HasSubstr("built without the page: "));
-    GTEST_SKIP() << html.output;
-  }
-  const auto wrong =
-      qconform("report html " + at("run/report.json") + " --bench " + at("run/report.json") + " -o " + at("x"));
-  EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_THAT(wrong.output, HasSubstr("run/report.json: expected \"format\": \"qconform-bench\""));
-  std::ofstream(at("later.json")) << R"({"format": "qconform-report", "version": 99})";
-  const auto later = qconform("report html " + at("later.json") + " -o " + at("x"));
-  EXPECT_EQ(later.exit_code, 2);
-  EXPECT_THAT(later.output, HasSubstr("later.json: version 99: this qconform reads 1 to "));
-  EXPECT_EQ(qconform("report html " + at("none.json") + " -o " + at("x")).exit_code, 2);
-}
-
 TEST(Fuzz, RepeatsTheCasesOfASeed) {
   const TemporaryFolder folder;
   const std::string fuzz = "fuzz --backend scalar --cases 200 --out " + folder.path().string() + " --seed ";

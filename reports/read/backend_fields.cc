@@ -1,7 +1,7 @@
 // What a report says of one backend.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "harness/core/verdict_named.h"
@@ -28,7 +28,7 @@ bool ReportFields::read(const Json& value, const std::string& where, VerdictCoun
   return true;
 }
 
-bool ReportFields::tier(const Json& value, const std::string& where, reference::Tier& out) {
+bool ReportFields::read(const Json& value, const std::string& where, reference::Tier& out) {
   for (const reference::Tier tier : reference::kAllTiers) {
     if (value == name_of(tier)) {
       out = tier;
@@ -43,17 +43,12 @@ bool ReportFields::common_tiers(const Json& object, const std::string& where, Ti
   const Json& reached = object["reached"];
   out.common = {};
   if (object.contains("common")) {
-    const Json& names = object["common"];
-    const std::string path = json_path(where, "common");
-    if (!array(names, path, std::size(reference::kAllTiers))) return false;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      reference::Tier named{};
-      if (!tier(names[i], json_path(path, i), named)) return false;
-      out.common.insert(named);
-    }
+    std::vector<reference::Tier> tiers;
+    if (!read(object["common"], json_path(where, "common"), tiers)) return false;
+    for (const reference::Tier tier : tiers) out.common.insert(tier);
   } else if (!reached.is_null()) {
     reference::Tier strictest{};
-    if (!tier(reached, json_path(where, "reached"), strictest)) return false;
+    if (!read(reached, json_path(where, "reached"), strictest)) return false;
     out.common.insert(strictest);
     if (strictest == reference::Tier::exact) out.common = reference::TierSet::all();
   }
@@ -64,28 +59,45 @@ bool ReportFields::common_tiers(const Json& object, const std::string& where, Ti
 
 bool ReportFields::read(const Json& value, const std::string& where, TierTally& out) {
   if (value.is_null()) return true;
-  const std::string path = json_path(where, "elements");
-  if (!object(value, where, {"reached", "elements"}, {"common"}) || !common_tiers(value, where, out) ||
-      !object(value["elements"], path, {"E", "F_5", "Q31", "D", "none"})) {
-    return false;
+  const auto tier = [&](std::size_t i) { return to(name_of(reference::kAllTiers[i]), out.by_tier[i]); };
+  static_assert(std::size(reference::kAllTiers) == 4);
+  const auto elements = [&](const Json& json, const std::string& path) {
+    return record(json, path, tier(0), tier(1), tier(2), tier(3), to("none", out.none));
+  };
+  return record(value, where, ignored("reached"), optional(ignored("common")), part("elements", elements)) &&
+         common_tiers(value, where, out);
+}
+
+bool ReportFields::error_bin(const Json& value, const std::string& where, ErrorTally& out) {
+  ErrorTally bin;
+  if (!record(value, where, ignored("up_to"), to("low", bin.low[0]), to("high", bin.high[0]))) return false;
+  for (std::size_t i = 0; i < ErrorTally::kBins; ++i) {
+    const bool is_last = i + 1 == ErrorTally::kBins;
+    if (value["up_to"] != (is_last ? Json(nullptr) : Json(std::ldexp(0.5, static_cast<int>(i))))) continue;
+    out.low[i] += bin.low[0];
+    out.high[i] += bin.high[0];
+    return true;
   }
-  for (const reference::Tier tier : reference::kAllTiers) {
-    const auto i = static_cast<std::size_t>(tier);
-    if (!member(value["elements"], path, std::string(name_of(tier)), out.by_tier[i])) return false;
-  }
-  return member(value["elements"], path, "none", out.none);
+  return refuse(json_path(where, "up_to"), "expected 0.5, 1, 2, 4, ... or null, got " + brief(value["up_to"]));
+}
+
+bool ReportFields::read(const Json& value, const std::string& where, ErrorTally& out) {
+  const auto bins = [&](const Json& json, const std::string& path) {
+    if (!array(json, path, ErrorTally::kBins)) return false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      if (!error_bin(json[i], json_path(path, i), out)) return false;
+    }
+    return true;
+  };
+  return record(value, where, to("incomparable", out.incomparable), part("bins", bins));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, OperatorResult& out) {
-  if (!object(value, where,
-              {"cases", "verdicts", "waived", "elements", "wrong_elements", "tiers", "unsupported_reasons",
-               "mistrusted_reasons"},
-              {"errors"}) ||
-      !member(value, where, "verdicts", out.verdicts) || !sum(value, where, "cases", out.cases()) ||
-      !member(value, where, "waived", out.waived) || !member(value, where, "elements", out.elements) ||
-      !member(value, where, "wrong_elements", out.wrong_elements) || !member(value, where, "tiers", out.tiers) ||
-      !member(value, where, "unsupported_reasons", out.unsupported_reasons) ||
-      !member(value, where, "mistrusted_reasons", out.mistrusted_reasons)) {
+  if (!record(value, where, ignored("cases"), to("verdicts", out.verdicts), to("waived", out.waived),
+              to("elements", out.elements), to("wrong_elements", out.wrong_elements), to("tiers", out.tiers),
+              to("unsupported_reasons", out.unsupported_reasons), to("mistrusted_reasons", out.mistrusted_reasons),
+              optional(to("errors", out.errors))) ||
+      !sum(value, where, "cases", out.cases())) {
     return false;
   }
   for (std::size_t kind = 0; kind < out.waived.size(); ++kind) {
@@ -96,55 +108,50 @@ bool ReportFields::read(const Json& value, const std::string& where, OperatorRes
   return true;
 }
 
-bool ReportFields::element_members(const Json& value, const std::string& where, ElementReport& out) {
-  if (!plain_list(value, where, "index", out.index) || !member(value, where, "got", out.got) ||
-      !member(value, where, "admissible", out.admissible) || !read_optional(value, where, "exact", out.exact)) {
-    return false;
-  }
-  if (value["distance"] != "inf") return seconds(value, where, "distance", out.distance);
-  out.distance = std::numeric_limits<double>::infinity();
+bool ReportFields::distance(const Json& value, const std::string& where, double& out) {
+  if (value != "inf") return read_seconds(value, where, out);
+  out = std::numeric_limits<double>::infinity();
   return true;
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, ElementReport& out) {
-  return object(value, where, {"index", "got", "admissible", "distance"}, {"exact"}) &&
-         element_members(value, where, out);
+  const auto far = [&](const Json& json, const std::string& path) { return distance(json, path, out.distance); };
+  return record(value, where, to("index", out.index), to("got", out.got), to("admissible", out.admissible),
+                part("distance", far), optional(to("exact", out.exact)));
 }
 
+// An element with one member more.
 bool ReportFields::read(const Json& value, const std::string& where, WorstElement& out) {
-  return object(value, where, {"case", "index", "got", "admissible", "distance"}, {"exact"}) &&
-         member(value, where, "case", out.case_id) && element_members(value, where, out.element);
+  if (!value.contains("case")) return refuse(where, "misses the key \"case\"");
+  if (!read(value["case"], json_path(where, "case"), out.case_id)) return false;
+  Json element = value;
+  element.erase("case");
+  return read(element, where, out.element);
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, RelationResult& out) {
-  return object(value, where, {"id", "checked", "held", "broken", "latitude", "refused", "failed", "not_applicable"}) &&
-         member(value, where, "id", out.id) && member(value, where, "held", out.held) &&
-         member(value, where, "broken", out.broken) && member(value, where, "latitude", out.latitude) &&
-         sum(value, where, "checked", out.checked()) && member(value, where, "refused", out.refused) &&
-         member(value, where, "failed", out.failed) && member(value, where, "not_applicable", out.not_applicable);
-}
-
-bool ReportFields::relations(const Json& value, const std::string& where, BackendResult& out) {
-  return value.is_null() ||
-         (object(value, where, {"failed_bases", "by_relation"}) &&
-          member(value, where, "failed_bases", out.failed_bases) && list(value, where, "by_relation", out.relations));
+  return record(value, where, to("id", out.id), ignored("checked"), to("held", out.held), to("broken", out.broken),
+                to("latitude", out.latitude), to("refused", out.refused), to("failed", out.failed),
+                to("not_applicable", out.not_applicable)) &&
+         sum(value, where, "checked", out.checked());
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, BackendResult& out) {
   bool conforms = false;
-  if (!object(value, where,
-              {"name", "version", "kind", "seconds", "conforms", "decides", "operators", "worst", "relations"}) ||
-      !member(value, where, "name", out.info.name) || !member(value, where, "version", out.info.version) ||
-      !member(value, where, "kind", out.info.kind) || !seconds(value, where, "seconds", out.seconds) ||
-      !member(value, where, "conforms", conforms) || !member(value, where, "decides", out.decides) ||
-      !list(value, where, "worst", out.worst) || !relations(value["relations"], json_path(where, "relations"), out)) {
+  const auto relations = [&](const Json& json, const std::string& path) {
+    return json.is_null() || record(json, path, to("failed_bases", out.failed_bases), to("by_relation", out.relations));
+  };
+  const auto operators = [&](const Json& json, const std::string& path) {
+    if (!json.is_object()) return refuse(path, "expected an object, got " + brief(json));
+    for (auto entry = json.begin(); entry != json.end(); ++entry) {
+      if (!read(*entry, json_path(path, entry.key()), out.operators[entry.key()])) return false;
+    }
+    return true;
+  };
+  if (!record(value, where, to("name", out.info.name), to("version", out.info.version), to("kind", out.info.kind),
+              seconds("seconds", out.seconds), to("conforms", conforms), to("decides", out.decides),
+              part("operators", operators), to("worst", out.worst), part("relations", relations))) {
     return false;
-  }
-  const Json& operators = value["operators"];
-  const std::string path = json_path(where, "operators");
-  if (!operators.is_object()) return refuse(path, "expected an object, got " + brief(operators));
-  for (auto entry = operators.begin(); entry != operators.end(); ++entry) {
-    if (!read(*entry, json_path(path, entry.key()), out.operators[entry.key()])) return false;
   }
   return conforms == out.conforms() ||
          refuse(json_path(where, "conforms"), fmt::format("{}, but the verdicts say {}", conforms, out.conforms()));

@@ -1,4 +1,5 @@
-// How far a campaign has come.
+// How far a campaign has come, and how it went.
+#include <bit>
 #include <limits>
 
 #include "reports/read/report_fields.h"
@@ -7,24 +8,20 @@ namespace qconform::report {
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignState::Range& out) {
   std::vector<std::uint64_t> ends;
-  if (!read_list(value, where, 2, ends)) return false;
+  if (!read(value, where, ends)) return false;
   if (ends.size() != 2 || ends[0] >= ends[1]) return refuse(where, "expected [first, end), got " + brief(value));
   out = {ends[0], ends[1]};
   return true;
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignState::Part& out) {
-  return object(value, where, {"block", "cases"}) && member(value, where, "block", out.block) &&
-         member(value, where, "cases", out.cases);
+  return record(value, where, to("block", out.block), to("cases", out.cases));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignRun& out) {
   std::uint64_t jobs = 0;
-  if (!object(value, where, {"machine", "started", "seconds", "jobs", "shard", "cases", "ended"}) ||
-      !member(value, where, "machine", out.machine) || !member(value, where, "started", out.started) ||
-      !seconds(value, where, "seconds", out.seconds) || !member(value, where, "jobs", jobs) ||
-      !member(value, where, "shard", out.shard) || !member(value, where, "cases", out.cases) ||
-      !member(value, where, "ended", out.ended)) {
+  if (!record(value, where, to("machine", out.machine), to("started", out.started), seconds("seconds", out.seconds),
+              to("jobs", jobs), to("shard", out.shard), to("cases", out.cases), to("ended", out.ended))) {
     return false;
   }
   if (jobs < 1 || jobs > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
@@ -35,27 +32,46 @@ bool ReportFields::read(const Json& value, const std::string& where, CampaignRun
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignProgress& out) {
-  const auto maybe_count = [&](const char* key, std::uint64_t& count) {
-    return !value.contains(key) || member(value, where, key, count);
-  };
-  return object(value, where, {"seconds", "cases", "failures", "findings"}, {"edges", "features"}) &&
-         seconds(value, where, "seconds", out.seconds) && member(value, where, "cases", out.cases) &&
-         member(value, where, "failures", out.failures) && member(value, where, "findings", out.findings) &&
-         maybe_count("edges", out.edges) && maybe_count("features", out.features);
+  return record(value, where, seconds("seconds", out.seconds), to("cases", out.cases), to("failures", out.failures),
+                to("findings", out.findings), optional(to("edges", out.edges)), optional(to("features", out.features)));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, EngineState& out) {
-  return object(value, where, {"name", "executions", "edges", "features", "kept", "crashes"}) &&
-         member(value, where, "name", out.name) && member(value, where, "executions", out.executions) &&
-         member(value, where, "edges", out.edges) && member(value, where, "features", out.features) &&
-         member(value, where, "kept", out.kept) && member(value, where, "crashes", out.crashes);
+  return record(value, where, to("name", out.name), to("executions", out.executions), to("edges", out.edges),
+                to("features", out.features), to("kept", out.kept), to("crashes", out.crashes));
+}
+
+bool ReportFields::read(const Json& value, const std::string& where, CampaignCourse::Group& out) {
+  return record(value, where, to("first", out.first), to("cases", out.cases), to("failures", out.failures),
+                seconds("seconds", out.seconds));
+}
+
+bool ReportFields::read(const Json& value, const std::string& where, CampaignCourse::Reached& out) {
+  if (!record(value, where, to("id", out.hazard), to("case", out.first_case))) return false;
+  return hazard_with_id(out.hazard) != nullptr || refuse(json_path(where, "id"), "no hazard " + brief(value["id"]));
+}
+
+bool ReportFields::read(const Json& value, const std::string& where, CampaignCourse& out) {
+  if (!record(value, where, to("group_blocks", out.group_blocks), to("groups", out.groups),
+              to("hazards", out.hazards))) {
+    return false;
+  }
+  if (!std::has_single_bit(out.group_blocks)) {
+    return refuse(json_path(where, "group_blocks"), "expected a power of two, got " + brief(value["group_blocks"]));
+  }
+  for (std::size_t i = 0; i < out.groups.size(); ++i) {
+    const std::uint64_t first = out.groups[i].first;
+    if (first % out.group_blocks == 0 && (i == 0 || first > out.groups[i - 1].first)) continue;
+    return refuse(json_path(json_path(json_path(where, "groups"), i), "first"),
+                  "expected multiples of group_blocks, ascending, got " + std::to_string(first));
+  }
+  return true;
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CampaignState& out) {
-  return object(value, where, {"block_cases", "blocks", "parts", "runs", "progress"}, {"engine"}) &&
-         member(value, where, "block_cases", out.block_cases) && list(value, where, "blocks", out.blocks) &&
-         list(value, where, "parts", out.parts) && list(value, where, "runs", out.runs) &&
-         list(value, where, "progress", out.progress) && maybe(value, where, "engine", out.engine);
+  return record(value, where, to("block_cases", out.block_cases), to("blocks", out.blocks), to("parts", out.parts),
+                to("runs", out.runs), to("progress", out.progress), optional(to("engine", out.engine)),
+                optional(to("course", out.course)));
 }
 
 }  // namespace qconform::report

@@ -4,86 +4,72 @@
 namespace qconform::report {
 
 bool ReportFields::read(const Json& value, const std::string& where, WaivedBy& out) {
-  return object(value, where, {"id", "reason", "reference"}) && member(value, where, "id", out.id) &&
-         member(value, where, "reason", out.reason) && member(value, where, "reference", out.reference);
+  return record(value, where, to("id", out.id), to("reason", out.reason), to("reference", out.reference));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, DiagnosedDefect& out) {
-  return object(value, where, {"id", "description", "rule", "stages", "evidence"}) &&
-         member(value, where, "id", out.id) && member(value, where, "description", out.description) &&
-         member(value, where, "rule", out.rule) && member(value, where, "stages", out.stages) &&
-         member(value, where, "evidence", out.evidence);
-}
-
-bool ReportFields::trial(const Json& value, const std::string& where, Diagnosis& out) {
-  return object(value, where, {"cases", "failing", "reproduced"}) && member(value, where, "cases", out.trial_cases) &&
-         member(value, where, "failing", out.trial_failing) && member(value, where, "reproduced", out.trial_reproduced);
-}
-
-bool ReportFields::region(const Json& value, const std::string& where, Diagnosis& out) {
-  return object(value, where, {"conditions", "failing", "passing", "passing_inside"}) &&
-         plain_list(value, where, "conditions", out.when) && member(value, where, "failing", out.failing) &&
-         member(value, where, "passing", out.passing) && member(value, where, "passing_inside", out.passing_inside);
+  return record(value, where, to("id", out.id), to("description", out.description), to("rule", out.rule),
+                to("stages", out.stages), to("evidence", out.evidence));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, Diagnosis& out) {
-  return object(value, where, {"status", "defects", "arithmetic", "examined", "trial", "where", "region"}) &&
-         member(value, where, "status", out.status) && list(value, where, "defects", out.defects) &&
-         member(value, where, "arithmetic", out.arithmetic) && member(value, where, "examined", out.examined) &&
-         trial(value["trial"], json_path(where, "trial"), out) && member(value, where, "where", out.where) &&
-         region(value["region"], json_path(where, "region"), out);
-}
-
-bool ReportFields::original(const Json& value, const std::string& where, Shrinking& out) {
-  return object(value, where, {"id", "summary", "file"}, {"picture"}) && member(value, where, "id", out.original.id) &&
-         member(value, where, "summary", out.original_summary) && member(value, where, "file", out.original_file);
+  const auto trial = [&](const Json& json, const std::string& path) {
+    return record(json, path, to("cases", out.trial_cases), to("failing", out.trial_failing),
+                  to("reproduced", out.trial_reproduced));
+  };
+  const auto region = [&](const Json& json, const std::string& path) {
+    return record(json, path, to("conditions", out.when), to("failing", out.failing), to("passing", out.passing),
+                  to("passing_inside", out.passing_inside));
+  };
+  return record(value, where, to("status", out.status), to("defects", out.defects), to("arithmetic", out.arithmetic),
+                to("examined", out.examined), part("trial", trial), to("where", out.where), part("region", region));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, Shrinking& out) {
-  if (!object(value, where, {"ending", "runs", "steps", "seconds"}, {"original"}) ||
-      !member(value, where, "ending", out.ending) || !member(value, where, "runs", out.runs) ||
-      !member(value, where, "steps", out.steps) || !seconds(value, where, "seconds", out.seconds)) {
+  const auto original = [&](const Json& json, const std::string& path) {
+    return record(json, path, to("id", out.original.id), to("summary", out.original_summary),
+                  to("file", out.original_file), optional(to("picture", out.picture)));
+  };
+  if (!record(value, where, to("ending", out.ending), to("runs", out.runs), to("steps", out.steps),
+              seconds("seconds", out.seconds), optional(part("original", original)))) {
     return false;
   }
-  if (value.contains("original") != (out.steps > 0)) {
-    return refuse(json_path(where, "original"), "expected where steps > 0, and only there");
-  }
-  return out.steps == 0 || original(value["original"], json_path(where, "original"), out);
+  return value.contains("original") == (out.steps > 0) ||
+         refuse(json_path(where, "original"), "expected where steps > 0, and only there");
 }
 
-bool ReportFields::example(const Json& value, const std::string& where, Finding& out) {
-  out.example.op_type = out.op_type;
-  return object(value, where, {"id", "summary", "file", "model", "folder"}) &&
-         member(value, where, "id", out.example.id) && member(value, where, "summary", out.example_summary) &&
-         member(value, where, "file", out.case_file) && member(value, where, "model", out.model_file) &&
-         member(value, where, "folder", out.test_folder);
-}
-
-bool ReportFields::related(const Json& value, const std::string& where, Finding& out) {
-  std::vector<std::string> ids;
-  if (!object(value, where, {"ids", "file"}) || !plain_list(value, where, "ids", ids) ||
-      !member(value, where, "file", out.related_file)) {
-    return false;
-  }
-  for (std::string& id : ids) out.related.emplace_back().id = std::move(id);
-  return true;
+bool ReportFields::read(const Json& value, const std::string& where, TellingCase& out) {
+  return record(value, where, to("id", out.test_case.id), to("summary", out.summary),
+                optional(to("right_elements", out.right_elements)), optional(to("wrong_elements", out.wrong_elements)),
+                to("file", out.file), optional(to("picture", out.picture)));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, Finding& out) {
-  return object(value, where,
-                {"id", "backend", "operator", "verdict", "signature", "cases", "detail", "elements", "wrong_elements",
-                 "example", "replay"},
-                {"related", "log", "rule", "worst", "waiver", "diagnosis", "shrinking", "picture", "telling"}) &&
-         member(value, where, "id", out.id) && member(value, where, "backend", out.backend) &&
-         member(value, where, "operator", out.op_type) && member(value, where, "verdict", out.kind) &&
-         member(value, where, "signature", out.signature) && member(value, where, "cases", out.cases) &&
-         member(value, where, "detail", out.verdict.detail) && member(value, where, "elements", out.verdict.elements) &&
-         member(value, where, "wrong_elements", out.verdict.wrong_elements) &&
-         example(value["example"], json_path(where, "example"), out) && member(value, where, "replay", out.replay) &&
-         (!value.contains("related") || related(value["related"], json_path(where, "related"), out)) &&
-         read_optional(value, where, "log", out.verdict.log) && read_optional(value, where, "rule", out.verdict.rule) &&
-         maybe(value, where, "worst", out.verdict.worst) && maybe(value, where, "waiver", out.waiver) &&
-         maybe(value, where, "diagnosis", out.diagnosis) && maybe(value, where, "shrinking", out.shrinking);
+  const auto example = [&](const Json& json, const std::string& path) {
+    return record(json, path, to("id", out.example.id), to("summary", out.example_summary), to("file", out.case_file),
+                  to("model", out.model_file), to("folder", out.test_folder), optional(to("note", out.example.note)));
+  };
+  const auto related = [&](const Json& json, const std::string& path) {
+    std::vector<std::string> ids;
+    if (!record(json, path, to("ids", ids), to("file", out.related_file))) return false;
+    for (std::string& id : ids) out.related.emplace_back().id = std::move(id);
+    return true;
+  };
+  Verdict& verdict = out.verdict;
+  if (!record(value, where, to("id", out.id), to("backend", out.backend), to("operator", out.op_type),
+              to("verdict", out.kind), to("signature", out.signature), to("cases", out.cases),
+              to("detail", verdict.detail), to("elements", verdict.elements),
+              to("wrong_elements", verdict.wrong_elements), part("example", example), to("replay", out.replay),
+              optional(part("related", related)), optional(to("first_case", out.first_case)),
+              optional(to("log", verdict.log)), optional(to("rule", verdict.rule)),
+              optional(to("worst", verdict.worst)), optional(to("waiver", out.waiver)),
+              optional(to("diagnosis", out.diagnosis)), optional(to("shrinking", out.shrinking)),
+              optional(to("picture", out.picture)), optional(to("telling", out.telling)))) {
+    return false;
+  }
+  verdict.kind = out.kind;
+  out.example.op_type = out.op_type;
+  return true;
 }
 
 }  // namespace qconform::report

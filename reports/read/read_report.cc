@@ -29,26 +29,6 @@ bool read_form(ReportFields& fields, const Json& json) {
                                               version, kVersion, kJsonVersion));
 }
 
-bool read_members(ReportFields& fields, const Json& json, Report& report) {
-  bool conforms = false;
-  if (!fields.object(json, "",
-                     {"format", "version", "conforms", "environment", "command", "seed", "profile", "overflow",
-                      "suites", "hazards", "backends", "findings", "seconds"},
-                     {"campaign", "results"}) ||
-      !fields.read(json["conforms"], "conforms", conforms) ||
-      !fields.read(json["environment"], "environment", report.environment) ||
-      !fields.plain_list(json, "", "command", report.command) || !fields.read(json["seed"], "seed", report.seed) ||
-      !fields.read(json["profile"], "profile", report.profile) ||
-      !fields.read(json["overflow"], "overflow", report.overflow) || !fields.list(json, "", "suites", report.suites) ||
-      !fields.read(json["hazards"], "hazards", report.hazards) || !fields.list(json, "", "backends", report.backends) ||
-      !fields.list(json, "", "findings", report.findings) || !fields.read(json["seconds"], "seconds", report.times) ||
-      !fields.maybe(json, "", "campaign", report.campaign)) {
-    return false;
-  }
-  if (conforms == report.conforms()) return true;
-  return fields.refuse("conforms", fmt::format("{}, but the backends' verdicts say {}", conforms, report.conforms()));
-}
-
 // A report of another release may have members that this one does not know, or lack some.
 Error with_writer(Error error, const Json& json) {
   const auto version = json.contains("environment") && json["environment"].is_object()
@@ -63,13 +43,29 @@ Error with_writer(Error error, const Json& json) {
 
 }  // namespace
 
+bool ReportFields::read(const Json& value, const std::string& where, Report& out) {
+  bool conforms = false;
+  if (!record(value, where, ignored("format"), ignored("version"), to("conforms", conforms),
+              to("environment", out.environment), to("command", out.command), to("seed", out.seed),
+              to("profile", out.profile), to("overflow", out.overflow), to("suites", out.suites),
+              to("hazards", out.hazards), to("backends", out.backends), to("findings", out.findings),
+              to("seconds", out.times), optional(to("campaign", out.campaign)), optional(ignored("results")))) {
+    return false;
+  }
+  if (value.contains("results") && !results(value["results"], "results", out.backends, out.results.emplace())) {
+    return false;
+  }
+  return conforms == out.conforms() ||
+         refuse("conforms", fmt::format("{}, but the backends' verdicts say {}", conforms, out.conforms()));
+}
+
 Result<Report> read_report(std::string_view text) {
   const auto json = parse_json(text, kLimits);
   if (!json) return tl::unexpected(json.error());
   ReportFields fields;
   Report report;
   if (!read_form(fields, *json)) return tl::unexpected(*fields.error());
-  if (!read_members(fields, *json, report)) return tl::unexpected(with_writer(*fields.error(), *json));
+  if (!fields.read(*json, "", report)) return tl::unexpected(with_writer(*fields.error(), *json));
   return report;
 }
 

@@ -17,8 +17,8 @@ inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
 
 /// The report that the text holds. Strict: unknown and missing members, values of the wrong type, and sums that
 /// contradict what they are sums of are errors whose field is the JSON path. Cases have their id, operator and
-/// summary only, and pictures, errors by size and single cases are left out; report::to_json() of the result is
-/// otherwise the text again, where this version of qconform wrote it.
+/// summary only, as the report does; report::to_json() of the result is the text again, where this version of
+/// qconform wrote it.
 ///
 /// A version of the form above kJsonVersion is refused with a message that says so. Members that were added
 /// within a version may be absent (docs/compatibility.md).

@@ -22,6 +22,34 @@ RC_GTEST_PROP(ReadReport, GivesTheSameJsonAgain, ()) {
   RC_ASSERT(to_json(*read) == text);
 }
 
+RC_GTEST_PROP(ReadReport, GivesTheSameReportAgain, ()) {
+  const Report report = testing::arbitrary_report(testing::Texts::unicode);
+  const auto read = read_report(to_json(report));
+  if (!read) RC_FAIL(read.error().text());
+  RC_ASSERT(*read == report);
+}
+
+// Two elements of three, the first of them wrong.
+Picture picture() {
+  Picture result;
+  result.got = {.name = "y", .type = "uint8", .shape = {3}, .begin = {1}, .extent = {2}, .values = {"7", "8"}};
+  result.expected = {"6", "8"};
+  result.exact = {"6", "8"};
+  result.admissible = {"{6}", "{8}"};
+  result.wrong = {true, false};
+  result.wrong_elements = 1;
+  result.worst = {1};
+  return result;
+}
+
+CaseResults results() {
+  const CaseResult::OfBackend wrong{VerdictKind::wrong, std::nullopt, 3, "F1"};
+  return {{{"random", "case-1", "QLinearConv", "x [1]", {wrong}},
+           {"random", "case-2", "QLinearConv", "x [2]", {{VerdictKind::pass, reference::Tier::exact, 0, ""}}}},
+          2,
+          1};
+}
+
 // A report with one of everything that the errors below are about.
 Json sample() {
   Report report;
@@ -45,7 +73,11 @@ Json sample() {
   finding.shrinking->ending = "minimal";
   finding.shrinking->steps = 1;
   finding.shrinking->original_summary = "x [2]";
+  finding.picture = picture();
   report.findings.push_back(finding);
+  report.results = results();
+  report.campaign.emplace();
+  report.campaign->course = {4, {{0, 2, 1, 0.5}}, {{"tie-positive", 0}}};
   return Json::parse(to_json(report));
 }
 
@@ -89,6 +121,23 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"/backends/0/decides", "1", "backends[0].decides: expected true or false, got 1"},
         Edit{"/findings/0/verdict", "\"fine\"", "findings[0].verdict: no verdict \"fine\""},
         Edit{"/findings/0/shrinking/steps", "0", "findings[0].shrinking.original: expected where steps > 0"},
+        Edit{"/findings/0/picture/wrong", "[2]", "picture.wrong[0]: expected positions below 2, ascending, got 2"},
+        Edit{"/findings/0/picture/exact", "[\"6\"]", "picture: got has 2 values, another of its lists 1"},
+        Edit{"/findings/0/picture/parameter", "[0]", "picture.parameter: 1 positions for 2 elements"},
+        Edit{"/findings/0/picture/got/begin", "[2]", "picture.got: dimension 0: the box [2, +2) is not within 3"},
+        Edit{"/findings/0/picture/got/extent", "[1]", "picture.got.values: 2 values for 1 elements"},
+        Edit{"/findings/0/picture/got/shape", "[3, 1]", "picture.got: shape, begin and extent have 2, 1 and 1"},
+        Edit{"/results/suite", "[0]", "results: its columns have different lengths"},
+        Edit{"/results/operator", "[0, 1]", "results: row 1 has a suite or an operator that is not in their lists"},
+        Edit{"/results/backends", "[]", "results.backends: 0 backends, of the report's 1"},
+        Edit{"/results/backends/0/name", "\"other\"", "results.backends[0].name: expected \"mine\""},
+        Edit{"/results/backends/0/verdict", "[0, 7]", "results.backends[0].verdict[1]: is not in the list"},
+        Edit{"/results/backends/0/tier", "[null, 9]", "results.backends[0].tier[1]: is not in the list of tiers"},
+        Edit{"/results/backends/0/verdict", "[0, 0]", "results.backends[0].failures.row: misses row 1"},
+        Edit{"/results/backends/0/verdict", "[1, 1]", "results.backends[0].failures.row: has row 0"},
+        Edit{"/campaign/course/group_blocks", "3", "campaign.course.group_blocks: expected a power of two, got 3"},
+        Edit{"/campaign/course/groups/0/first", "2", "groups[0].first: expected multiples of group_blocks"},
+        Edit{"/campaign/course/hazards/0/id", "\"none\"", "campaign.course.hazards[0].id: no hazard \"none\""},
         Edit{"/seconds/total", "-0.5", "seconds.total: expected seconds, not negative, got -0.5"}));
 
 TEST(ReadReport, NamesTheMemberThatIsMissing) {

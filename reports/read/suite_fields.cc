@@ -8,14 +8,14 @@
 
 namespace qconform::report {
 
-bool ReportFields::seconds(const Json& object, const std::string& where, const std::string& key, double& out) {
-  if (!member(object, where, key, out)) return false;
-  return out >= 0 || refuse(json_path(where, key), "expected seconds, not negative, got " + brief(object.at(key)));
+bool ReportFields::read_seconds(const Json& value, const std::string& where, double& out) {
+  if (!read(value, where, out)) return false;
+  return out >= 0 || refuse(where, "expected seconds, not negative, got " + brief(value));
 }
 
 bool ReportFields::sum(const Json& object, const std::string& where, const std::string& key, std::uint64_t expected) {
   std::uint64_t stated = 0;
-  if (!member(object, where, key, stated)) return false;
+  if (!read(object.at(key), json_path(where, key), stated)) return false;
   return stated == expected ||
          refuse(json_path(where, key), fmt::format("{}, but its parts are {} together", stated, expected));
 }
@@ -29,43 +29,29 @@ bool ReportFields::read(const Json& value, const std::string& where, Counts& out
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, Environment& out) {
-  return object(
-             value, where,
-             {"version", "commit", "compiler", "cpu", "operating_system", "started", "kernels", "kernels_not_run"}) &&
-         member(value, where, "version", out.version) && member(value, where, "commit", out.commit) &&
-         member(value, where, "compiler", out.compiler) && member(value, where, "cpu", out.cpu) &&
-         member(value, where, "operating_system", out.operating_system) &&
-         member(value, where, "started", out.started) && plain_list(value, where, "kernels", out.kernels) &&
-         plain_list(value, where, "kernels_not_run", out.kernels_not_run);
+  return record(value, where, to("version", out.version), to("commit", out.commit), to("compiler", out.compiler),
+                to("cpu", out.cpu), to("operating_system", out.operating_system), to("started", out.started),
+                to("kernels", out.kernels), to("kernels_not_run", out.kernels_not_run));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, StageTimes& out) {
-  return object(value, where, {"generate", "reference", "survey", "backend", "judge", "diagnose", "total"}) &&
-         seconds(value, where, "generate", out.generate) && seconds(value, where, "reference", out.reference) &&
-         seconds(value, where, "survey", out.survey) && seconds(value, where, "backend", out.backend) &&
-         seconds(value, where, "judge", out.judge) && seconds(value, where, "diagnose", out.diagnose) &&
-         seconds(value, where, "total", out.total);
+  return record(value, where, seconds("generate", out.generate), seconds("reference", out.reference),
+                seconds("survey", out.survey), seconds("backend", out.backend), seconds("judge", out.judge),
+                seconds("diagnose", out.diagnose), seconds("total", out.total));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, CombinationCoverage& out) {
-  return object(value, where,
-                {"model", "strength", "parameters", "classes", "cases", "feasible", "infeasible", "covered"}) &&
-         member(value, where, "model", out.model) && member(value, where, "strength", out.strength) &&
-         member(value, where, "parameters", out.parameters) && member(value, where, "classes", out.classes) &&
-         member(value, where, "cases", out.cases) && member(value, where, "feasible", out.feasible) &&
-         member(value, where, "infeasible", out.infeasible) && member(value, where, "covered", out.covered);
+  return record(value, where, to("model", out.model), to("strength", out.strength), to("parameters", out.parameters),
+                to("classes", out.classes), to("cases", out.cases), to("feasible", out.feasible),
+                to("infeasible", out.infeasible), to("covered", out.covered));
 }
 
 bool ReportFields::read(const Json& value, const std::string& where, SuiteResult& out) {
   std::string digest;
-  if (!object(value, where,
-              {"name", "cases", "digest", "expectations", "elements", "exact_ties", "near_ties", "skipped", "disputed",
-               "coverage"}) ||
-      !member(value, where, "name", out.name) || !member(value, where, "cases", out.cases) ||
-      !member(value, where, "digest", digest) || !member(value, where, "expectations", out.expectations) ||
-      !member(value, where, "elements", out.elements) || !member(value, where, "exact_ties", out.exact_ties) ||
-      !member(value, where, "near_ties", out.near_ties) || !member(value, where, "skipped", out.skipped) ||
-      !plain_list(value, where, "disputed", out.disputed) || !list(value, where, "coverage", out.coverage)) {
+  if (!record(value, where, to("name", out.name), to("cases", out.cases), to("digest", digest),
+              to("expectations", out.expectations), to("elements", out.elements), to("exact_ties", out.exact_ties),
+              to("near_ties", out.near_ties), to("skipped", out.skipped), to("disputed", out.disputed),
+              to("coverage", out.coverage))) {
     return false;
   }
   const char* end = digest.data() + digest.size();
@@ -76,7 +62,7 @@ bool ReportFields::read(const Json& value, const std::string& where, SuiteResult
 
 bool ReportFields::hazard(const Json& value, const std::string& where, HazardCoverage& out) {
   std::string id;
-  if (!object(value, where, {"id", "cases", "elements", "by"}) || !member(value, where, "id", id)) return false;
+  if (!record(value, where, to("id", id), ignored("cases"), ignored("elements"), ignored("by"))) return false;
   const HazardInfo* info = hazard_with_id(id);
   if (info == nullptr) return refuse(json_path(where, "id"), "no hazard " + brief(value["id"]));
   const Json& entries = value["by"];
@@ -87,9 +73,8 @@ bool ReportFields::hazard(const Json& value, const std::string& where, HazardCov
     std::string op_type;
     std::string types;
     HazardTally tally;
-    if (!object(entries[i], at, {"operator", "types", "cases", "elements"}) ||
-        !member(entries[i], at, "operator", op_type) || !member(entries[i], at, "types", types) ||
-        !member(entries[i], at, "cases", tally.cases) || !member(entries[i], at, "elements", tally.elements)) {
+    if (!record(entries[i], at, to("operator", op_type), to("types", types), to("cases", tally.cases),
+                to("elements", tally.elements))) {
       return false;
     }
     if (!info->concerns(op_type)) return refuse(json_path(at, "operator"), id + " does not concern " + op_type);

@@ -95,4 +95,8 @@ std::string original_summary(const Shrinking& shrinking) {
   return shrinking.original_summary.empty() ? summary_of(shrinking.original) : shrinking.original_summary;
 }
 
+std::string telling_summary(const TellingCase& telling) {
+  return telling.summary.empty() ? summary_of(telling.test_case) : telling.summary;
+}
+
 }  // namespace qconform::report

@@ -1,20 +1,12 @@
-// Pictures and single cases as the JSON report states them. Internal to the renderers.
+// Pictures as the JSON report states them. Internal to the renderers.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
-#include "harness/core/case_results.h"
-#include "harness/core/report.h"
+#include "harness/core/picture.h"
 
 namespace qconform::report {
 
 [[nodiscard]] nlohmann::ordered_json picture_json(const Picture& picture);
-
-/// Columns. Names that repeat stand in lists of their own, and the columns hold positions in these.
-[[nodiscard]] nlohmann::ordered_json results_json(const CaseResults& results,
-                                                  const std::vector<BackendResult>& backends);
-
-/// Bins without elements are left out.
-[[nodiscard]] nlohmann::ordered_json errors_json(const ErrorTally& errors);
 
 }  // namespace qconform::report

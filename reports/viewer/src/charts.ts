@@ -2,19 +2,8 @@
 import { axisX, barY, dot, gridX, link, plot, ruleX, ruleY, text as label } from "@observablehq/plot";
 import { fold, h, number, numberHead, section, table, type Child } from "./dom";
 import type { Bench, ErrorBin, Errors, Interval, Layer, Report, Timing } from "./model";
+import { drawn, STYLE } from "./plot";
 import { count, counted } from "./text";
-
-const STYLE = { background: "transparent", color: "var(--ink)", fontSize: "11px", overflow: "visible" };
-
-// One picture with a name, for those who do not see it; the names of its groups mean nothing to them.
-function drawn(chart: Element): Element {
-  for (const svg of chart instanceof SVGSVGElement ? [chart] : chart.querySelectorAll("svg")) {
-    svg.setAttribute("role", "img");
-    if (!svg.hasAttribute("aria-label")) svg.setAttribute("aria-label", "legend");
-    for (const group of svg.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
-  }
-  return chart;
-}
 
 interface Bar {
   bin: string;

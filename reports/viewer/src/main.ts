@@ -1,4 +1,5 @@
 // Puts the page together from the JSON that it carries.
+import { campaign } from "./campaign";
 import { cases } from "./cases";
 import { errors, speed } from "./charts";
 import { coverage } from "./coverage";
@@ -35,7 +36,7 @@ function start(): void {
   const report = embedded<Report>("report");
   if (report === null) throw new Error("the page carries no report");
   document.title = `qconform: ${report.conforms ? "conforms" : "does not conform"}, ${report.environment.started.slice(0, 10)}`;
-  const parts = [verdicts(report), findings(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
+  const parts = [verdicts(report), findings(report), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
   document.body.replaceChildren(head(report), links(sections), h("main", {}, sections));
 }

@@ -125,6 +125,8 @@ export interface Finding {
   operator: string;
   verdict: string;
   signature: string;
+  /** Of a campaign: index of its first case. */
+  first_case?: number;
   cases: number;
   detail: string;
   elements: number;
@@ -199,6 +201,36 @@ export interface Results {
   }[];
 }
 
+export interface CampaignRun {
+  machine: string;
+  started: string;
+  seconds: number;
+  jobs: number;
+  shard: string;
+  cases: number;
+  ended: string;
+}
+
+/** In the order of the blocks: the same whoever ran them, and when. */
+export interface Course {
+  group_blocks: number;
+  groups: { first: number; cases: number; failures: number; seconds: number }[];
+  /** Index of the first case that reached it. */
+  hazards: { id: string; case: number }[];
+}
+
+export interface Campaign {
+  block_cases: number;
+  blocks: [number, number][];
+  parts: { block: number; cases: number }[];
+  runs: CampaignRun[];
+  /** By elapsed time; empty for a merged campaign. */
+  progress: { seconds: number; cases: number; failures: number; findings: number }[];
+  /** Of a campaign that coverage guides; it has no blocks. */
+  engine?: { name: string; executions: number; edges: number; features: number; kept: number; crashes: number };
+  course?: Course;
+}
+
 export interface Environment {
   version: string;
   commit: string;
@@ -224,6 +256,7 @@ export interface Report {
   backends: Backend[];
   findings: Finding[];
   results?: Results;
+  campaign?: Campaign;
   seconds: Record<string, number>;
 }
 

@@ -19,6 +19,21 @@ export function seconds(value: number): string {
   return value >= 1 ? `${value.toFixed(1)} s` : `${(value * 1000).toFixed(value < 0.01 ? 2 : 0)} ms`;
 }
 
+/** "1:02:03" of seconds; of less than a minute "12.3 s" */
+export function clock(value: number): string {
+  if (value < 60) return `${value.toFixed(1)} s`;
+  const whole = Math.round(value);
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+}
+
+const compacted = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** "1.2M", "640K", "12": for axes, where numbers are round. */
+export function compact(value: number): string {
+  return compacted.format(value);
+}
+
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "0 %";
   const share = (100 * part) / whole;

@@ -16,6 +16,7 @@ const { QCONFORM, QCONFORM_CHROMIUM, QCONFORM_SAMPLES } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const sample = (name) => join(QCONFORM_SAMPLES, name);
 const report = JSON.parse(readFileSync(sample("report.json"), "utf8"));
+const campaign = JSON.parse(readFileSync(sample("campaign.json"), "utf8"));
 
 let folder;
 let browser;
@@ -237,6 +238,56 @@ test("keeps few rows of 10,000 cases in the document", async (context) => {
     },
     { source: many },
   );
+});
+
+test("shows how a campaign went, in charts and in tables", async () => {
+  const source = render(sample("campaign.json"), join(folder, "campaign.html"));
+  for (const colorScheme of ["light", "dark"]) {
+    await onPage(
+      async (page) => {
+        const part = page.locator("#campaign");
+        const { course, runs } = campaign.campaign;
+        const titles = await part.locator("figcaption strong").allTextContents();
+        assert.deepEqual(titles, ["Cases over time", "Cases a second of one job", "Hazards reached", "Findings"]);
+        assert.equal(await part.locator("svg[role=img][aria-label]").count(), titles.length);
+        assert.equal(await part.getByRole("region", { name: "Runs of the campaign" }).locator("tbody tr").count(), runs.length);
+        const rows = async (title) => {
+          const summary = part.getByText(`${title} as a table`, { exact: true });
+          await summary.focus();
+          await page.keyboard.press("Enter");
+          const rows = part.getByRole("region", { name: title, exact: true }).locator("tbody tr");
+          await rows.first().waitFor();
+          return rows.allInnerTexts();
+        };
+        assert.equal((await rows("Cases a second of one job")).length, course.groups.length);
+        const hazards = await rows("Hazards reached");
+        assert.equal(hazards.length, course.hazards.length);
+        const findings = await rows("Findings");
+        assert.equal(findings.length, campaign.findings.length);
+        const within = findings.map((text) => Number(text.split("\t").pop().replaceAll(",", "")));
+        assert.deepEqual(within, [...within].sort((a, b) => a - b));
+        assert.ok(within.every((cases) => cases > 0 && cases <= campaign.results.cases));
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run("#campaign"));
+        assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) => [id, nodes[0].html]), []);
+      },
+      { source, colorScheme, bypassCSP: true },
+    );
+  }
+});
+
+test("a merged campaign, and one of an older qconform, have a page", async () => {
+  const merged = structuredClone(campaign);
+  merged.campaign.progress = [];
+  const older = structuredClone(campaign);
+  delete older.campaign.course;
+  delete older.results;
+  for (const finding of older.findings) delete finding.first_case;
+  for (const [name, changed, charts] of [["merged", merged, 4], ["older", older, 1]]) {
+    const source = join(folder, `${name}.json`);
+    writeFileSync(source, JSON.stringify(changed));
+    await onPage(async (page) => assert.equal(await page.locator("#campaign svg").count(), charts), { source: render(source, join(folder, `${name}.html`)) });
+  }
 });
 
 test("embedded text cannot end its element", async () => {

@@ -1,0 +1,65 @@
+// Single cases of a campaign, for its report to list: a bounded choice, the same whoever ran which blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/failure_key.h"
+#include "harness/core/verdict.h"
+
+namespace qconform::campaign {
+
+/// What became of a case, which can be drawn again from its index.
+struct CaseRow {
+  struct OfBackend {
+    VerdictKind verdict = VerdictKind::pass;
+    std::optional<reference::Tier> tier;  ///< the strictest that every element meets; of QLinearConv
+    std::uint64_t wrong_elements = 0;     ///< 0 where it does not fail
+    std::string symptom;                  ///< as in FailureKey; empty where it does not fail
+    std::string waiver;                   ///< likewise
+  };
+  std::string op_type;
+  std::vector<OfBackend> backends;  ///< in the campaign's order
+
+  /// What fails; empty where nothing does.
+  [[nodiscard]] std::vector<FailureKey> failures() const;
+};
+
+/// Of the cases that fail on a backend with one symptom those with the smallest hashes of their index, and likewise of
+/// those of an operator that fail nowhere. What is among the smallest of all is among the smallest of any part, so
+/// that adding up is associative and commutative, and idempotent but for failing().
+class CaseRows {
+ public:
+  static constexpr std::size_t kFailing = 16;  ///< of each backend, operator, symptom and waiver
+  static constexpr std::size_t kPassing = 32;  ///< of each operator
+
+  /// Cases that are not in it yet.
+  void add(std::map<std::uint64_t, CaseRow> rows);
+  /// Of other cases.
+  void add(const CaseRows& other);
+
+  /// By index.
+  [[nodiscard]] const std::map<std::uint64_t, CaseRow>& rows() const { return rows_; }
+  /// Index of the first case of each failure, of all that were added.
+  using Firsts = std::map<FailureKey, std::uint64_t>;
+  [[nodiscard]] const Firsts& firsts() const { return firsts_; }
+  /// Cases that fail on some backend, likewise.
+  [[nodiscard]] std::uint64_t failing() const { return failing_; }
+
+  /// As rows(), firsts() and failing() gave it.
+  [[nodiscard]] static CaseRows of(std::map<std::uint64_t, CaseRow> rows, Firsts firsts, std::uint64_t failing);
+
+ private:
+  void note_first(const FailureKey& failure, std::uint64_t index);
+  void bound();
+
+  std::map<std::uint64_t, CaseRow> rows_;
+  Firsts firsts_;
+  std::uint64_t failing_ = 0;
+};
+
+}  // namespace qconform::campaign

@@ -1,0 +1,55 @@
+#include "harness/cli/report_forms.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "harness/core/file.h"
+#include "reports/render/html.h"
+#include "reports/render/junit.h"
+#include "reports/render/markdown.h"
+#include "reports/render/viewer.h"
+
+namespace qconform::cli {
+namespace {
+
+// Makes the folder that the file is in.
+Result<void> write(const char* option, const std::string& path, const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return fail(option, fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  if (auto written = write_file(path, text); !written) return tl::unexpected(written.error().in(option));
+  return {};
+}
+
+}  // namespace
+
+void add_form_options(CLI::App& command, ReportForms& forms) {
+  command.add_flag("--json", forms.json, "Print the report as JSON instead of the summary");
+  command.add_option("--junit", forms.junit, "File for the report as JUnit XML");
+  command.add_option("--markdown", forms.markdown,
+                     fmt::format("File for the report as Markdown of at most {} bytes", report::kCommentBytes));
+  command.add_option("--html", forms.html, "File for the report as one HTML page, besides report.html in the folder");
+}
+
+Result<void> check_forms(const ReportForms& forms) {
+  if (forms.html.empty() || report::viewer() != nullptr) return {};
+  return fail("--html", fmt::format("this qconform was built without the page: {}", report::why_no_viewer()));
+}
+
+Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json) {
+  if (!forms.junit.empty()) {
+    if (auto written = write("--junit", forms.junit, report::to_junit(report)); !written) return written;
+  }
+  if (!forms.markdown.empty()) {
+    const std::string text = report::to_markdown(report, report::kCommentBytes);
+    if (auto written = write("--markdown", forms.markdown, text); !written) return written;
+  }
+  if (forms.html.empty()) return {};
+  const auto page = report::to_html(report_json, "");
+  if (!page) return tl::unexpected(page.error());
+  return write("--html", forms.html, *page);
+}
+
+}  // namespace qconform::cli

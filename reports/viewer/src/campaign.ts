@@ -1,0 +1,210 @@
+// A campaign: its runs, and how it went. Charts have their numbers as tables beside them.
+import { axisX, axisY, dot, gridY, line, plot, ruleX, text as label } from "@observablehq/plot";
+import { fold, h, number, numberHead, section, table, type Child } from "./dom";
+import type { Campaign, Course, Finding, Report } from "./model";
+import { drawn, STYLE } from "./plot";
+import { clock, compact, count, counted, seconds } from "./text";
+
+const WIDTH = 460;
+const HEIGHT = 200;
+const RUNS_SHOWN = 12;
+
+interface Point {
+  x: number;
+  y: number;
+  title: string;
+}
+
+interface Step {
+  cases: number;
+  what: string;
+}
+
+/** How many cases the campaign has up to and including the one of that index. */
+function casesUpTo(course: Course, index: number, blockCases: number): number {
+  let cases = 0;
+  for (const group of course.groups) {
+    const before = index - group.first * blockCases;
+    if (before >= course.group_blocks * blockCases) cases += group.cases;
+    else if (before >= 0) return cases + Math.min(group.cases, before + 1);
+  }
+  return cases;
+}
+
+function figure(title: string, note: string, chart: Element, heads: Child[], rows: HTMLElement[]): HTMLElement {
+  return h(
+    "figure",
+    {},
+    h("figcaption", {}, h("strong", {}, title), h("span.note", {}, ` ${note}`)),
+    drawn(chart),
+    fold(`${title} as a table`, () => table(title, heads, rows)),
+  );
+}
+
+function chartOf(title: string, description: string, marks: unknown[], x: object): Element {
+  return plot({
+    ariaLabel: title,
+    ariaDescription: description,
+    width: WIDTH,
+    height: HEIGHT,
+    marginLeft: 52,
+    marginRight: 24,
+    marginTop: 18,
+    style: STYLE,
+    x: { labelAnchor: "right", labelArrow: "none", ...x },
+    y: { zero: true, nice: true, label: null },
+    marks: [gridY({ stroke: "var(--line)", strokeOpacity: 1 }), axisY({ ticks: 5, tickFormat: compact, tickSize: 0 }), ...marks] as never,
+  });
+}
+
+const IN_ORDER = "cases, in the order of the blocks";
+
+// Elapsed time where the campaign noted it; of a merged one the time that its jobs took, block after block.
+function timeline(campaign: Campaign): { points: Point[]; note: string } {
+  if (campaign.progress.length > 0) {
+    const points = campaign.progress.map((at) => ({ x: at.seconds, y: at.cases, title: `${clock(at.seconds)}: ${counted(at.cases, "case")}, ${counted(at.failures, "failure")}` }));
+    return { points, note: "by elapsed time, pauses between runs left out" };
+  }
+  let time = 0;
+  let cases = 0;
+  const points = (campaign.course?.groups ?? []).map((group) => {
+    time += group.seconds;
+    cases += group.cases;
+    return { x: time, y: cases, title: `${clock(time)}: ${counted(cases, "case")}` };
+  });
+  return { points, note: "by the time that jobs took, block after block: the campaign was merged" };
+}
+
+function casesOverTime(campaign: Campaign): HTMLElement | null {
+  const { points, note } = timeline(campaign);
+  const last = points[points.length - 1];
+  if (last === undefined || last.x === 0) return null;
+  const unit = last.x >= 7200 ? { name: "hours", seconds: 3600 } : last.x >= 120 ? { name: "minutes", seconds: 60 } : { name: "seconds", seconds: 1 };
+  const drawnPoints = [{ x: 0, y: 0, title: "" }, ...points].map((point) => ({ ...point, x: point.x / unit.seconds }));
+  const chart = chartOf(
+    "Cases over time",
+    `${counted(last.y, "case")} in ${seconds(last.x)}`,
+    [
+      axisX({ ticks: 6 }),
+      line(drawnPoints, { x: "x", y: "y", stroke: "var(--low)", strokeWidth: 2 }),
+      dot(drawnPoints.slice(1), { x: "x", y: "y", r: points.length > 60 ? 1 : 2.5, fill: "var(--low)", title: "title" }),
+    ],
+    { label: unit.name },
+  );
+  const rows = points.map((point) => h("tr", {}, h("th", { scope: "row" }, clock(point.x)), number(count(point.y))));
+  return figure("Cases over time", note, chart, ["Time", numberHead("Cases")], rows);
+}
+
+function speedOfJobs(campaign: Campaign, course: Course): HTMLElement | null {
+  let cases = 0;
+  const points = course.groups
+    .filter((group) => group.seconds > 0)
+    .map((group) => {
+      const begin = cases;
+      cases += group.cases;
+      const rate = group.cases / group.seconds;
+      return { begin, end: cases, x: (begin + cases) / 2, rate, failures: group.failures };
+    });
+  if (points.length === 0) return null;
+  const steps = points.flatMap((point) => [{ x: point.begin, y: point.rate }, { x: point.end, y: point.rate }]);
+  const rates = points.map((point) => point.rate);
+  const chart = chartOf(
+    "Cases a second of one job",
+    `from ${compact(Math.min(...rates))} to ${compact(Math.max(...rates))}`,
+    [axisX({ ticks: 5, tickFormat: compact }), line(steps, { x: "x", y: "y", stroke: "var(--low)", strokeWidth: 1.5 })],
+    { label: IN_ORDER, domain: [0, cases] },
+  );
+  const rows = points.map((point) =>
+    h("tr", {}, number(`${count(point.begin)} to ${count(point.end)}`), number(count(Math.round(point.rate))), number(count(point.failures))),
+  );
+  const width = `${counted(course.group_blocks, "block")} of ${counted(campaign.block_cases, "case")} each`;
+  return figure("Cases a second of one job", `by groups of ${width}`, chart, [numberHead("Cases"), numberHead("Cases a second"), numberHead("Failures")], rows);
+}
+
+// A line that rises by one with each thing that was met for the first time.
+function discoveries(title: string, note: string, of: string, steps: Step[], total: number, colour: string, named: boolean): HTMLElement {
+  const points = steps.map((step, position) => ({ x: step.cases, y: position + 1, title: `${step.what}: within ${counted(step.cases, "case")}` }));
+  const stairs = [{ x: 1, y: 0 }, ...points.flatMap((point, position) => [{ x: point.x, y: position }, point]), { x: total, y: points.length }];
+  const chart = chartOf(
+    title,
+    steps.map((step) => `${step.what} ${count(step.cases)}`).join("; "),
+    [
+      axisX({ ticks: 5, tickFormat: compact }),
+      line(stairs, { x: "x", y: "y", stroke: colour, strokeWidth: 2 }),
+      dot(points, { x: "x", y: "y", r: 3, fill: colour, title: "title" }),
+      named ? label(points, { x: "x", y: "y", text: (_: Point, i: number) => steps[i]?.what.split(" ")[0] ?? "", dy: -8, fill: "var(--ink)" }) : null,
+      ruleX([total], { stroke: "var(--line)" }),
+    ],
+    { type: "log", label: IN_ORDER, domain: [1, Math.max(total, 2)] },
+  );
+  const rows = steps.map((step) => h("tr", {}, h("th", { scope: "row" }, step.what), number(count(step.cases))));
+  return figure(title, note, chart, [of, numberHead("Within cases")], rows);
+}
+
+function byFirst(steps: Step[]): Step[] {
+  return steps.sort((a, b) => a.cases - b.cases);
+}
+
+function findingName(finding: Finding): string {
+  return `${finding.id} ${finding.signature}${finding.waiver ? " (waived)" : ""}`;
+}
+
+function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
+  const course = campaign.course;
+  const overTime = casesOverTime(campaign);
+  if (course === undefined) return [overTime];
+  const at = (index: number) => casesUpTo(course, index, campaign.block_cases);
+  const total = course.groups.reduce((sum, group) => sum + group.cases, 0);
+  const hazards = byFirst(course.hazards.map((hazard) => ({ cases: at(hazard.case), what: hazard.id })));
+  const findings = byFirst(report.findings.filter((finding) => finding.first_case !== undefined).map((finding) => ({ cases: at(finding.first_case!), what: findingName(finding) })));
+  return [
+    overTime,
+    speedOfJobs(campaign, course),
+    hazards.length > 0 ? discoveries("Hazards reached", `${hazards.length} of ${report.hazards.length}`, "Hazard", hazards, total, "var(--good)", false) : null,
+    findings.length > 0 ? discoveries("Findings", "each where it was met first", "Finding", findings, total, "var(--bad)", findings.length <= 12) : null,
+  ];
+}
+
+const ENDINGS: Record<string, string> = {
+  cases: "all cases done",
+  time: "time over",
+  interrupted: "interrupted",
+  fault: "fault",
+  running: "killed, or still runs",
+};
+
+function runs(campaign: Campaign): Child {
+  const rows = campaign.runs.map((run) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, run.started.replace("T", " ").replace("Z", " UTC")),
+      h("td", {}, run.machine),
+      h("td", {}, run.shard || "all"),
+      number(count(run.jobs)),
+      number(seconds(run.seconds)),
+      number(count(run.cases)),
+      number(run.seconds > 0 ? count(Math.round(run.cases / run.seconds)) : "–"),
+      h(run.ended === "fault" ? "td.bad" : "td", {}, ENDINGS[run.ended] ?? run.ended),
+    ),
+  );
+  const heads = ["Started", "Machine", "Shard", numberHead("Jobs"), numberHead("Took"), numberHead("Cases"), numberHead("Cases/s"), "Ended"];
+  const all = table("Runs of the campaign", heads, rows);
+  return rows.length > RUNS_SHOWN ? fold(counted(rows.length, "run"), () => all) : all;
+}
+
+function extent(campaign: Campaign): string {
+  const { engine } = campaign;
+  if (engine) return `Guided by coverage (${engine.name}): ${counted(engine.executions, "input")} run, ${counted(engine.kept, "input")} kept and judged, ${counted(engine.edges, "edge")} and ${counted(engine.features, "feature")} of the code covered, ${counted(engine.crashes, "crash", "crashes")} of the fuzz target.`;
+  const whole = campaign.blocks.reduce((sum, [first, end]) => sum + end - first, 0);
+  const parts = campaign.parts.length > 0 ? `, and the first cases of ${count(campaign.parts.length)} more` : "";
+  return `${counted(whole, "block")} of ${counted(campaign.block_cases, "case")}${parts}.`;
+}
+
+export function campaign(report: Report): HTMLElement | null {
+  const state = report.campaign;
+  if (state === undefined) return null;
+  const figures = charts(report, state).filter((part): part is HTMLElement => part !== null);
+  const note = state.engine ? "" : state.course === undefined ? " The report is of an older qconform, which did not note what was found when." : " What was found when is told by the order of the blocks, which is the same whoever ran them.";
+  return section("campaign", "Campaign", h("p.note", {}, extent(state) + note), h("div.figures", {}, figures), h("h3", {}, "Runs"), runs(state));
+}
