@@ -29,6 +29,14 @@ void close_file(int& file) {
   file = -1;
 }
 
+void discard_rest(int file) {
+  char bytes[1 << 16];
+  for (;;) {
+    const ssize_t count = read(file, bytes, sizeof bytes);
+    if (count == 0 || (count < 0 && errno != EINTR)) return;
+  }
+}
+
 }  // namespace
 
 Jobs::Jobs(int count, const OpenBackends& open, const BlockOptions& options, const std::function<void()>& close_files) {
@@ -185,8 +193,11 @@ Error Jobs::death_of(std::size_t number) {
 }
 
 void Jobs::finish() {
+  stop();
   for (Job& job : jobs_) close_file(job.to);
   for (Job& job : jobs_) {
+    // Where the campaign ends before they are done, as on a full disk, they have more to say than a pipe holds.
+    discard_rest(job.from);
     if (job.process > 0) (void)waitpid(job.process, nullptr, 0);
     job.process = -1;
   }

@@ -50,7 +50,7 @@ class Jobs {
   [[nodiscard]] Result<std::vector<JobMessage>> wait(double seconds);
   /// Cases of the blocks under way, for progress.
   [[nodiscard]] std::uint64_t cases_under_way() const;
-  /// Lets them end, which they do once nothing is under way, and waits for that.
+  /// Ends them after the case that runs, and waits for that. What they have not told yet is lost.
   void finish();
 
  private:
