@@ -1,18 +1,18 @@
 // Takes the pictures of docs/reports.md.
 //
-// usage: node screenshots.mjs REPORT.html FOLDER FINDING [CHROMIUM], in a folder with the packages of
-// package.json
+// usage: node screenshots.mjs RUN.html FINDING CAMPAIGN.html FOLDER [CHROMIUM], in a folder with the
+// packages of package.json
 import { join } from "node:path";
 import { launch, openPage } from "./test/browser.mjs";
 
-const [, , file, folder, finding, executable = "/usr/bin/chromium"] = process.argv;
-if (finding === undefined) {
-  console.error("usage: node screenshots.mjs REPORT.html FOLDER FINDING [CHROMIUM]");
+const [, , run, finding, campaign, folder, executable = "/usr/bin/chromium"] = process.argv;
+if (folder === undefined) {
+  console.error("usage: node screenshots.mjs RUN.html FINDING CAMPAIGN.html FOLDER [CHROMIUM]");
   process.exit(2);
 }
 const browser = await launch(executable);
 
-async function shot(name, options, arrange) {
+async function shot(file, name, options, arrange) {
   const { page, problems, close } = await openPage(browser, file, options);
   const clip = await arrange(page);
   await page.waitForTimeout(200);
@@ -28,14 +28,17 @@ const unfold = async (page) => {
   return page.locator(`#${finding}`);
 };
 
-await shot("report-overview.png", { viewport: { width: 1280, height: 860 } }, async () => undefined);
-await shot("report-finding.png", { viewport: { width: 1280, height: 760 } }, async (page) => {
+await shot(run, "report-overview.png", { viewport: { width: 1280, height: 860 } }, async () => undefined);
+await shot(run, "report-finding.png", { viewport: { width: 1280, height: 760 } }, async (page) => {
   await unfold(page);
 });
-await shot("report-heatmap.png", { viewport: { width: 1280, height: 1400 }, colorScheme: "dark" }, async (page) => {
+await shot(run, "report-heatmap.png", { viewport: { width: 1280, height: 1400 }, colorScheme: "dark" }, async (page) => {
   const item = await unfold(page);
   await item.locator("input[type=radio]").last().check();
   const box = await item.locator(".picture").boundingBox();
   return { x: 0, y: box.y - 40, width: 1280, height: Math.min(760, box.height + 52) };
+});
+await shot(campaign, "report-campaign.png", { viewport: { width: 1280, height: 1000 } }, async (page) => {
+  await page.locator("#campaign").evaluate((element) => element.scrollIntoView());
 });
 await browser.close();
