@@ -81,7 +81,8 @@ class Window {
   // For every tap, the offset of its input within a channel, or -1 in the padding.
   void locate_taps(std::int64_t position) {
     std::fill(offsets_.begin(), offsets_.end(), -1);
-    for (const reference::Tap& tap : inside_.at(position)) offsets_[static_cast<std::size_t>(tap.weight)] = tap.input;
+    inside_.select(position, 1);
+    for (const reference::Tap& tap : inside_.at(0)) offsets_[static_cast<std::size_t>(tap.weight)] = tap.input;
   }
 
   const ConvolutionView& c_;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
+
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/random_convolution.h"
 
@@ -71,6 +74,40 @@ TEST(Accumulate, NoInputChannelsLeaveTheBias) {
   std::vector<std::int64_t> sums(4);
   accumulate(o, {}, {}, sums);
   EXPECT_EQ(sums, (std::vector<std::int64_t>{3, 3, -4, -4}));
+}
+
+// More output positions than are gathered at a time: what one block leaves behind must not show in the padding of the
+// next one.
+TEST(Accumulate, TakesPositionsInBlocks) {
+  constexpr std::int64_t kLength = 1501;
+  ConvolutionOperands o;
+  o.geometry = {
+      1,
+      1,
+      1,
+      1,
+      {{.input = kLength, .kernel = 3, .stride = 1, .dilation = 2, .pad_begin = 2, .pad_end = 2, .output = kLength}}};
+  o.x_zero_point = 7;
+  o.w_zero_point = {1};
+  o.bias = {-5};
+  std::vector<std::byte> x(kLength);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::byte>(i * 37 % 251);
+  const auto term = [&](std::int64_t at, std::int64_t weight) {
+    if (at < 0 || at >= kLength) return std::int64_t{0};
+    return (std::to_integer<std::int64_t>(x[static_cast<std::size_t>(at)]) - 7) * weight;
+  };
+  std::vector<std::int64_t> expected;
+  std::vector<std::int64_t> magnitudes;
+  for (std::int64_t i = 0; i < kLength; ++i) {
+    const std::array terms{term(i - 2, 9), term(i, 1), term(i + 2, -1)};
+    expected.push_back(terms[0] + terms[1] + terms[2] - 5);
+    magnitudes.push_back(std::abs(terms[0]) + std::abs(terms[1]) + std::abs(terms[2]) + 5);
+  }
+  std::vector<std::int64_t> sums(kLength);
+  accumulate(o, x, bytes({10, 2, 0}), sums);
+  EXPECT_EQ(sums, expected);
+  accumulate_magnitudes(o, x, bytes({10, 2, 0}), sums);
+  EXPECT_EQ(sums, magnitudes);
 }
 
 // Sums do not wrap: 33026 products of 255 * 255 are beyond int32 (rule C17).

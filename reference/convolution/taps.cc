@@ -1,28 +1,79 @@
 #include "reference/convolution/taps.h"
 
-namespace qconform::reference {
+#include <algorithm>
 
-const std::vector<Tap>& TapsInside::at(std::int64_t position) {
-  taps_.assign(1, {0, 0});
-  std::int64_t positions = 1;
-  for (const SpatialAxis& axis : axes_) positions *= axis.output;
-  for (const SpatialAxis& axis : axes_) {
-    positions /= axis.output;
-    refine(axis, position / positions % axis.output);
+namespace qconform::reference {
+namespace {
+
+// The taps of one axis that lie inside the input: neighbours.
+struct AxisTaps {
+  std::int64_t first;
+  std::int64_t count;
+  std::int64_t input;  // where the first one lies
+};
+
+AxisTaps taps_inside(const SpatialAxis& axis, std::int64_t output) {
+  AxisTaps inside{.first = 0, .count = axis.kernel, .input = output * axis.stride - axis.pad_begin};
+  if (inside.input < 0) {
+    inside.first = (axis.dilation - 1 - inside.input) / axis.dilation;
+    inside.count -= inside.first;
+    inside.input += inside.first * axis.dilation;
   }
-  return taps_;
+  if (inside.input + (inside.count - 1) * axis.dilation >= axis.input) {
+    inside.count = (axis.input - inside.input + axis.dilation - 1) / axis.dilation;
+  }
+  inside.count = std::max<std::int64_t>(inside.count, 0);
+  return inside;
 }
 
-// From the taps of the axes before this one to those that have this one's too.
-void TapsInside::refine(const SpatialAxis& axis, std::int64_t output) {
-  outer_.swap(taps_);
-  taps_.clear();
-  for (const Tap& outer : outer_) {
-    std::int64_t position = output * axis.stride - axis.pad_begin;
-    for (std::int64_t tap = 0; tap < axis.kernel; ++tap, position += axis.dilation) {
-      if (position < 0 || position >= axis.input) continue;
-      taps_.push_back({outer.weight * axis.kernel + tap, outer.input * axis.input + position});
+// Writes those of the taps in `outer` that have one axis' taps too, and gives their end.
+Tap* refine(std::span<const Tap> outer, const SpatialAxis& axis, std::int64_t output, Tap* out) {
+  const AxisTaps inside = taps_inside(axis, output);
+  for (const Tap& tap : outer) {
+    std::int64_t weight = tap.weight * axis.kernel + inside.first;
+    std::int64_t input = tap.input * axis.input + inside.input;
+    for (std::int64_t i = 0; i < inside.count; ++i, ++weight, input += axis.dilation) {
+      *out++ = {static_cast<std::int32_t>(weight), static_cast<std::int32_t>(input)};
     }
+  }
+  return out;
+}
+
+}  // namespace
+
+TapsInside::TapsInside(const std::vector<SpatialAxis>& axes) : axes_(axes) {
+  for (const SpatialAxis& axis : axes_) most_ *= static_cast<std::size_t>(std::min(axis.kernel, axis.input));
+}
+
+void TapsInside::select(std::int64_t first, std::int64_t count) {
+  const std::size_t room = static_cast<std::size_t>(count) * most_;
+  if (room > room_) taps_ = std::make_unique_for_overwrite<Tap[]>(room_ = room);
+  ends_.assign(1, 0);
+  const SpatialAxis& last = axes_.back();
+  std::int64_t row = first / last.output;
+  std::int64_t output = first % last.output;
+  locate_row(row);
+  Tap* end = taps_.get();
+  for (std::int64_t i = 0; i < count; ++i, ++output) {
+    if (output == last.output) {
+      locate_row(++row);
+      output = 0;
+    }
+    end = refine(row_, last, output, end);
+    ends_.push_back(static_cast<std::size_t>(end - taps_.get()));
+  }
+}
+
+void TapsInside::locate_row(std::int64_t row) {
+  row_.assign(1, {0, 0});
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < axes_.size(); ++i) rows *= axes_[i].output;
+  for (std::size_t i = 0; i + 1 < axes_.size(); ++i) {
+    rows /= axes_[i].output;
+    outer_.swap(row_);
+    row_.resize(outer_.size() * static_cast<std::size_t>(std::min(axes_[i].kernel, axes_[i].input)));
+    const Tap* const end = refine(outer_, axes_[i], row / rows % axes_[i].output, row_.data());
+    row_.resize(static_cast<std::size_t>(end - row_.data()));
   }
 }
 

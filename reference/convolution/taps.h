@@ -1,7 +1,10 @@
 // Which taps of a window lie inside the input, and where.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "reference/convolution/geometry.h"
@@ -10,25 +13,34 @@ namespace qconform::reference {
 
 /// A tap whose input element exists: offsets within one channel of w and of x.
 struct Tap {
-  std::int64_t weight;
-  std::int64_t input;
+  std::int32_t weight;
+  std::int32_t input;
 };
 
-/// The taps of one output position that lie inside the input, in row-major order. A tap in the padding
-/// contributes zero (rule C1) and is left out. The same for all images and channels.
+/// The taps that lie inside the input, by output position, in row-major order. A tap in the padding contributes
+/// zero (rule C1) and is left out. The same for all images and channels.
 class TapsInside {
  public:
-  /// `axes` must stay.
-  explicit TapsInside(const std::vector<SpatialAxis>& axes) : axes_(axes) {}
+  /// `axes`, none of them with an empty output, must stay. Takes memory for every tap of the positions selected.
+  explicit TapsInside(const std::vector<SpatialAxis>& axes);
 
-  /// Of output position `position`, in row-major order; valid until the next call.
-  [[nodiscard]] const std::vector<Tap>& at(std::int64_t position);
+  /// Looks at output positions [first, first + count), numbered in row-major order.
+  void select(std::int64_t first, std::int64_t count);
+  /// Of position first + `index`; valid until the next selection.
+  [[nodiscard]] std::span<const Tap> at(std::int64_t index) const {
+    const std::size_t* const ends = ends_.data() + index;
+    return {taps_.get() + ends[0], ends[1] - ends[0]};
+  }
 
  private:
-  void refine(const SpatialAxis& axis, std::int64_t output);
+  void locate_row(std::int64_t row);
 
   const std::vector<SpatialAxis>& axes_;
-  std::vector<Tap> taps_;
+  std::size_t most_ = 1;  // of one position
+  std::unique_ptr<Tap[]> taps_;
+  std::size_t room_ = 0;
+  std::vector<std::size_t> ends_;  // of the positions' taps, behind a 0
+  std::vector<Tap> row_;           // what a row of positions has of all axes but the last one
   std::vector<Tap> outer_;
 };
 
