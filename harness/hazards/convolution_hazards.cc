@@ -147,12 +147,23 @@ void count_channels(const ConvolutionView& c, std::int64_t elements, HazardCount
   counts.add(Hazard::group_parameters, elements / geometry.output_channels * unlike_group_0);
 }
 
+constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
+
 bool is_float(std::int64_t value) {
   return static_cast<double>(static_cast<float>(value)) == static_cast<double>(value);
 }
 
+// Whether the number of products alone keeps every sum within float32's integers, and with the bias within int32.
+bool are_small(const ConvolutionOperands& operands) {
+  constexpr std::int64_t kLargestProduct = 255 * 255;
+  constexpr std::int32_t kLargestBias = std::int32_t{1} << 30;
+  return operands.geometry.depth() <= kFloatIntegers / kLargestProduct &&
+         std::all_of(operands.bias.begin(), operands.bias.end(),
+                     [](std::int32_t bias) { return bias >= -kLargestBias && bias <= kLargestBias; });
+}
+
 void count_sums(const ConvolutionView& c, HazardCounts& counts) {
-  constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
+  if (are_small(c.operands)) return;
   const ConvolutionGeometry& geometry = c.operands.geometry;
   const auto positions = static_cast<std::size_t>(geometry.output_positions());
   const auto channels = static_cast<std::size_t>(geometry.output_channels);
@@ -168,16 +179,36 @@ void count_sums(const ConvolutionView& c, HazardCounts& counts) {
   }
 }
 
+// How many bytes satisfy a condition. In parts whose number fits a byte: a processor then counts many at a time.
+template <typename Condition>
+std::int64_t count_bytes(std::span<const std::byte> bytes, Condition condition) {
+  constexpr std::size_t kPart = 255;
+  std::int64_t count = 0;
+  while (!bytes.empty()) {
+    const std::span<const std::byte> now = bytes.first(std::min(kPart, bytes.size()));
+    std::uint8_t part = 0;
+    for (const std::byte byte : now) part = static_cast<std::uint8_t>(part + (condition(byte) ? 1 : 0));
+    count += part;
+    bytes = bytes.subspan(now.size());
+  }
+  return count;
+}
+
+// Differences of x and its zero point outside [-128, 127]: on one side only, since values of x span 256.
 void count_wide_differences(const ConvolutionView& c, HazardCounts& counts) {
   const bool is_signed = c.operands.x_type == reference::Integer8::int8;
-  const std::int32_t flip = is_signed ? 0x80 : 0;
-  const std::int32_t zero_point = c.operands.x_zero_point + flip;  // of bytes counted from the type's lowest value
-  std::int64_t wide = 0;
-  for (const std::byte byte : c.x) {
-    const std::int32_t difference = (std::to_integer<std::int32_t>(byte) ^ flip) - zero_point;
-    wide += difference < -128 || difference > 127 ? 1 : 0;
+  const auto flip = is_signed ? std::uint8_t{0x80} : std::uint8_t{0};  // bytes counted from the type's lowest value
+  const std::int32_t zero_point = c.operands.x_zero_point + flip;
+  const auto value = [flip](std::byte byte) {
+    return static_cast<std::uint8_t>(std::to_integer<std::uint8_t>(byte) ^ flip);
+  };
+  if (zero_point < 128) {
+    const auto largest = static_cast<std::uint8_t>(zero_point + 127);
+    counts.add(Hazard::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) > largest; }));
+  } else {
+    const auto smallest = static_cast<std::uint8_t>(zero_point - 128);
+    counts.add(Hazard::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) < smallest; }));
   }
-  counts.add(Hazard::wide_difference, wide);
 }
 
 }  // namespace

@@ -18,8 +18,13 @@ class RequantizationHazards {
   void count(std::int64_t sum, double value, HazardCounts& counts) const {
     rounding_.count_position(value, counts);
     if (odd_parameters_) count_parameters(sum, counts);
-    if ((sum > kFloatIntegers || sum < -kFloatIntegers) && !is_float(sum)) counts.add(Hazard::sum_beyond_float);
+    if (!is_small(sum) && !is_float(sum)) counts.add(Hazard::sum_beyond_float);
   }
+
+  /// Whether count() counts nothing where a small sum's value rounds to neither end of the range.
+  [[nodiscard]] bool is_plain() const { return !odd_parameters_; }
+  /// An integer that float32 surely holds.
+  [[nodiscard]] static bool is_small(std::int64_t sum) { return sum <= kFloatIntegers && sum >= -kFloatIntegers; }
 
   /// What concerns an element on or near a tie.
   void count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const;

@@ -152,9 +152,12 @@ class LoweredQLinearConv final : public Lowered {
     const auto& bias = node_.operands.bias;
     const RequantizationHazards hazards(parameters, bias.empty() ? 0 : bias[channel_of(begin)]);
     const bool examine_all = policy.profile == Profile::dml_doc;
+    const bool has_plain = !examine_all && hazards.is_plain() && test.within_domain;
+    const std::span<const std::int64_t> all = sums();
     for (std::size_t i = begin; i < end; ++i) {
-      const std::int64_t sum = sums()[i];
+      const std::int64_t sum = all[i];
       const double value = static_cast<double>(sum) * test.multiplier;
+      if (has_plain && RequantizationHazards::is_small(sum) && decides_inside(test, value)) continue;
       hazards.count(sum, value, survey.hazards);
       if (!examine_all && decided_value(test, sum)) continue;
       const auto distance = reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale);

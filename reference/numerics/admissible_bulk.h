@@ -43,6 +43,19 @@ struct ChannelTest {
 /// y_range must be one of the two 8-bit ranges and contain the zero point.
 [[nodiscard]] ChannelTest channel_test(const Requantization& parameters);
 
+/// The integer next to `value`, of a magnitude below 2^51.
+[[nodiscard]] inline double nearest_integer(double value) {
+  constexpr double kRounds = 0x1.8p52;  // no fraction fits beside it
+  return (value + kRounds) - kRounds;
+}
+
+/// Whether decided_value() gives a value between the ends of the range for `product`, an accumulator that fits 32 bits
+/// times the multiplier, where the scales are within the domain.
+[[nodiscard]] inline bool decides_inside(const ChannelTest& channel, double product) {
+  return product > channel.lo + 0.5 && product < channel.hi - 0.5 &&
+         std::fabs(product - nearest_integer(product)) < channel.margin;
+}
+
 /// n + zero point where the E and F_5 sets of the sum A are both {n + zero point}; nothing when that
 /// is not so, or not seen so quickly. |A| < 2^47.
 [[nodiscard]] inline std::optional<std::int32_t> decided_value(const ChannelTest& channel, std::int64_t accumulator) {
@@ -50,8 +63,7 @@ struct ChannelTest {
   if (!fits || !channel.within_domain) return std::nullopt;
   const double p = static_cast<double>(accumulator) * channel.multiplier;
   const double q = std::min(std::max(p, channel.lo), channel.hi);
-  constexpr double kRounds = 0x1.8p52;  // no fraction fits beside it: |q| is at most 255
-  const double n = (q + kRounds) - kRounds;
+  const double n = nearest_integer(q);  // |q| is at most 255
   if (!(std::fabs(q - n) < channel.margin)) return std::nullopt;
   return static_cast<std::int32_t>(n) + channel.zero_point;
 }
