@@ -28,14 +28,15 @@ struct Shape {
     for (const std::int64_t k : kernel) product *= k;
     return product;
   }
-  [[nodiscard]] Values x_shape() const {
-    Values shape{batch, input_channels()};
-    shape.insert(shape.end(), input.begin(), input.end());
-    return shape;
-  }
-  [[nodiscard]] Values w_shape() const {
-    Values shape{output_channels(), group_inputs};
-    shape.insert(shape.end(), kernel.begin(), kernel.end());
+  [[nodiscard]] Values x_shape() const { return joined(batch, input_channels(), input); }
+  [[nodiscard]] Values w_shape() const { return joined(output_channels(), group_inputs, kernel); }
+
+ private:
+  static Values joined(std::int64_t first, std::int64_t second, const Values& spatial) {
+    Values shape;
+    shape.reserve(2 + spatial.size());
+    shape.assign({first, second});
+    shape.insert(shape.end(), spatial.begin(), spatial.end());
     return shape;
   }
 };
@@ -119,14 +120,18 @@ Shape draw_shape(Rng& rng, const Swarm& swarm) {
   const std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
   const bool large = swarm.draw(rng, Feature::large_images, 1, 8);
   const std::int64_t outputs = rank == 1 ? 40 : rank == 2 ? (large ? 18 : 6) : 3;
+  for (Values* each : {&shape.input, &shape.kernel, &shape.stride, &shape.dilation, &shape.pad_begin, &shape.pad_end}) {
+    each->reserve(rank);
+  }
   for (std::size_t axis = 0; axis < rank; ++axis) draw_axis(rng, swarm, outputs, shape);
   return shape;
 }
 
 // Attributes are stated when they are not the default, and sometimes when they are.
 void set_attributes(Rng& rng, const Shape& shape, Case& result) {
-  const auto state = [&](const char* name, Attribute::Value value, bool is_default) {
-    if (!is_default || rng.chance(1, 4)) result.attributes.push_back({name, std::move(value)});
+  result.attributes.reserve(6);
+  const auto state = [&](const char* name, const auto& value, bool is_default) {
+    if (!is_default || rng.chance(1, 4)) result.attributes.push_back({name, value});
   };
   const auto all = [](const Values& values, std::int64_t value) {
     return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
@@ -150,19 +155,19 @@ ElementType draw_type8(Rng& rng) {
 
 Tensor draw_w_zero_point(Rng& rng, const Swarm& swarm, ElementType type, std::int64_t channels, bool per_channel) {
   if (!per_channel) return tensor8(type, {}, {random_zero_point(rng, type, swarm)});
-  Values values;
-  for (std::int64_t m = 0; m < channels; ++m) values.push_back(random_zero_point(rng, type, swarm));
+  Values values(static_cast<std::size_t>(channels));
+  for (std::int64_t& value : values) value = random_zero_point(rng, type, swarm);
   return tensor8(type, {channels}, values);
 }
 
 Tensor draw_w_scale(Rng& rng, const Swarm& swarm, std::int64_t channels, bool per_channel) {
   if (!per_channel) return Tensor::scalar(ElementType::float32, random_scale(rng, swarm));
   const float common = random_scale(rng, swarm);
-  std::vector<float> values;
-  for (std::int64_t m = 0; m < channels; ++m) {
+  std::vector<float> values(static_cast<std::size_t>(channels));
+  for (float& value : values) {
     // Channels of one layer differ by a small factor, in (0.25, 2).
     const float factor = random_float(rng, -24 + static_cast<int>(rng.between(-1, 1)));
-    values.push_back(rng.chance(1, 8) ? common : common * factor);
+    value = rng.chance(1, 8) ? common : common * factor;
   }
   return Tensor::of(ElementType::float32, {channels}, values);
 }
@@ -232,9 +237,16 @@ OutputParameters draw_output(Rng& rng, const Moments& x, const Moments& w, float
 
 Tensor draw_bias(Rng& rng, std::int64_t channels, std::int64_t depth) {
   const auto bound = static_cast<std::int64_t>(6000.0F * std::sqrt(static_cast<float>(depth)));
-  std::vector<std::int32_t> values;
-  for (std::int64_t m = 0; m < channels; ++m) values.push_back(static_cast<std::int32_t>(rng.between(-bound, bound)));
+  std::vector<std::int32_t> values(static_cast<std::size_t>(channels));
+  for (std::int32_t& value : values) value = static_cast<std::int32_t>(rng.between(-bound, bound));
   return Tensor::of(ElementType::int32, {channels}, values);
+}
+
+// Moved in one by one: what stands in braces is copied. Leaves room for the inputs that may follow.
+template <typename... Tensors>
+void set_inputs(Case& result, Tensors... tensors) {
+  result.inputs.reserve(sizeof...(tensors) + 2);
+  (result.inputs.emplace_back(std::move(tensors)), ...);
 }
 
 }  // namespace
@@ -258,14 +270,9 @@ Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
   Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm);
   const OutputParameters y = draw_output(rng, moments_of(x, x_zero_point), moments_of(w, integer_at(w_zero_point, 0)),
                                          x_scale * float_at(w_scale, 0), shape.depth(), y_type);
-  result.inputs = {std::move(x),
-                   Tensor::scalar(ElementType::float32, x_scale),
-                   tensor8(x_type, {}, {x_zero_point}),
-                   std::move(w),
-                   std::move(w_scale),
-                   std::move(w_zero_point),
-                   Tensor::scalar(ElementType::float32, y.scale),
-                   tensor8(y_type, {}, {y.zero_point})};
+  set_inputs(result, std::move(x), Tensor::scalar(ElementType::float32, x_scale), tensor8(x_type, {}, {x_zero_point}),
+             std::move(w), std::move(w_scale), std::move(w_zero_point), Tensor::scalar(ElementType::float32, y.scale),
+             tensor8(y_type, {}, {y.zero_point}));
   if (swarm.draw(rng, Feature::bias, 1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
   return result;
 }
@@ -281,8 +288,9 @@ Case random_conv_integer(Rng& rng, const Swarm& swarm) {
   const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
   Tensor w_zero_point =
       draw_w_zero_point(rng, swarm, w_type, shape.output_channels(), swarm.draw(rng, Feature::per_channel, 1, 2));
-  result.inputs = {random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm),
-                   random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm)};
+  Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm);
+  Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm);
+  set_inputs(result, std::move(x), std::move(w));
   switch (rng.below(8)) {
     case 0: break;  // neither zero point
     case 1: result.inputs.emplace_back(tensor8(x_type, {}, {x_zero_point})); break;

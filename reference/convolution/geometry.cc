@@ -53,10 +53,13 @@ bool check_channels(std::span<const std::int64_t> x, std::span<const std::int64_
 }
 
 // One attribute with one value per spatial dimension (or two, for pads) and a smallest value.
-bool check_list(const char* field, const std::optional<std::vector<std::int64_t>>& values, std::size_t expected,
-                const std::string& meaning, std::int64_t smallest, Contract& contract) {
+bool check_list(const char* field, const std::optional<std::vector<std::int64_t>>& values, std::size_t rank,
+                std::size_t values_per_axis, std::int64_t smallest, Contract& contract) {
   if (!values) return true;
+  const std::size_t expected = values_per_axis * rank;
   if (values->size() != expected) {
+    const std::string meaning = std::to_string(rank) + " spatial dim" + (rank == 1 ? "" : "s") +
+                                (values_per_axis == 1 ? "" : ", begin and end");
     return contract.violate(
         "C8", field,
         "expected " + std::to_string(expected) + " values (" + meaning + "), got " + std::to_string(values->size()));
@@ -77,10 +80,9 @@ bool check_list(const char* field, const std::optional<std::vector<std::int64_t>
 
 bool check_attributes(const ConvolutionAttributes& a, std::span<const std::int64_t> w_shape, Contract& contract) {
   const std::size_t rank = w_shape.size() - 2;
-  const std::string dimensions = std::to_string(rank) + " spatial dim" + (rank == 1 ? "" : "s");
-  if (!check_list("strides", a.strides, rank, dimensions, 1, contract)) return false;
-  if (!check_list("dilations", a.dilations, rank, dimensions, 1, contract)) return false;
-  if (!check_list("pads", a.pads, 2 * rank, dimensions + ", begin and end", 0, contract)) return false;
+  if (!check_list("strides", a.strides, rank, 1, 1, contract)) return false;
+  if (!check_list("dilations", a.dilations, rank, 1, 1, contract)) return false;
+  if (!check_list("pads", a.pads, rank, 2, 0, contract)) return false;
   if (a.auto_pad != "NOTSET" && a.auto_pad != "SAME_UPPER" && a.auto_pad != "SAME_LOWER" && a.auto_pad != "VALID") {
     return contract.violate("C8", "auto_pad",
                             "expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, got \"" + a.auto_pad + "\"");
@@ -149,6 +151,7 @@ std::int64_t value_or(const std::optional<std::vector<std::int64_t>>& values, st
 bool resolve_axes(std::span<const std::int64_t> x_shape, std::span<const std::int64_t> w_shape,
                   const ConvolutionAttributes& a, std::vector<SpatialAxis>& axes, Contract& contract) {
   const std::size_t rank = x_shape.size() - 2;
+  axes.reserve(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     SpatialAxis axis{.input = x_shape[i + 2],
                      .kernel = w_shape[i + 2],
@@ -182,7 +185,9 @@ std::int64_t ConvolutionGeometry::kernel_taps() const {
 }
 
 std::vector<std::int64_t> ConvolutionGeometry::output_shape() const {
-  std::vector<std::int64_t> shape{batch, output_channels};
+  std::vector<std::int64_t> shape;
+  shape.reserve(2 + axes.size());
+  shape.assign({batch, output_channels});
   for (const SpatialAxis& axis : axes) shape.push_back(axis.output);
   return shape;
 }
