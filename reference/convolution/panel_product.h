@@ -134,6 +134,23 @@ struct StoredSums {
   }
 };
 
+// What a product writes to RequantizedOutput::doubtful: only where there is anything to write.
+class Doubts {
+ public:
+  [[nodiscard]] bool any() const { return any_; }
+
+  void note(const RequantizedOutput* out, std::int64_t place, std::uint64_t bits) {
+    if (!any_) {
+      for (int p = 0; p < kTilePositions; ++p) out->doubtful[p] = 0;
+      any_ = true;
+    }
+    out->doubtful[place] |= bits;
+  }
+
+ private:
+  bool any_ = false;
+};
+
 // R down to 1.
 template <typename Isa, int V, int R, typename Finish>
 void multiply_count(const PanelProduct* c, int first, int count, Finish& finish) {

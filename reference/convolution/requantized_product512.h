@@ -41,7 +41,7 @@ class QuadOutput {
         doubt_(least_doubt(out->parameters, vectors)),
         half_(out->channels % kLanes != 0) {}
 
-  [[nodiscard]] bool any_doubt() const { return any_; }
+  [[nodiscard]] bool any_doubt() const { return doubts_.any(); }
   [[nodiscard]] bool half() const { return half_; }
   [[nodiscard]] const Range& range() const { return range_; }
   [[nodiscard]] std::uint8_t* y(std::int64_t place) const { return out_->y + place * out_->y_stride; }
@@ -71,7 +71,7 @@ class QuadOutput {
     for (int i = 0; i < kQuad; ++i) {
       store_channels(y(place[i]) + channel[i], _mm_load_si128(reinterpret_cast<const __m128i*>(bytes[i])),
                      channel[i] + kLanes > out_->channels);
-      if (bits[i] != 0) note(place[i], std::uint64_t{bits[i]} << channel[i]);
+      if (bits[i] != 0) doubts_.note(out_, place[i], std::uint64_t{bits[i]} << channel[i]);
     }
   }
 
@@ -93,24 +93,16 @@ class QuadOutput {
     round_quad_exactly(&quad, &one, values, bits);
     store_front(reinterpret_cast<std::byte*>(y(place)), narrow(values, range_), out_->channels);
     for (int i = 0; i < kQuad; ++i) {
-      if (bits[i] != 0) note(place, std::uint64_t{bits[i]} << (i * kLanes));
+      if (bits[i] != 0) doubts_.note(out_, place, std::uint64_t{bits[i]} << (i * kLanes));
     }
   }
 
  private:
-  void note(std::int64_t place, std::uint64_t bits) {
-    if (!any_) {
-      for (int p = 0; p < kTilePositions; ++p) out_->doubtful[p] = 0;
-      any_ = true;
-    }
-    out_->doubtful[place] |= bits;
-  }
-
   const RequantizedOutput* out_;
   Range range_;
   __m512 doubt_;
   bool half_;
-  bool any_ = false;
+  Doubts doubts_;
 };
 
 // Sums are requantized from the registers that they are in. Only where a quad is uncertain they go to memory.

@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include "reference/convolution/requantized_product256.h"
 #include "reference/convolution/vnni256.h"
 
 namespace qconform::reference {
@@ -35,7 +36,8 @@ constexpr ConvolutionLeaves vnni256_leaves() {
           .lanes = 8,
           .max_vectors = 2,
           .multiply = multiply<Dot>,
-          .multiply_requantized = {},
+          .multiply_requantized = {multiply_requantized<Vnni256<Dot>, CorrectlyRounded>,
+                                   multiply_requantized<Vnni256<Dot>, OrtF32>, nullptr},
           .takes_places = true,
           .widen = nullptr,
           .subtract_products = subtract_products,

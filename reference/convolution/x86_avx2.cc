@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "reference/convolution/depthwise_product.h"
+#include "reference/convolution/requantized_product256.h"
 #include "reference/convolution/words256.h"
 
 namespace qconform::reference {
@@ -42,19 +43,20 @@ void widen(const std::uint8_t* bytes, std::int64_t count, std::uint8_t flip, std
 }  // namespace
 
 extern const ConvolutionLeaves convolution_leaves_avx2;
-const ConvolutionLeaves convolution_leaves_avx2 = {.x_bytes = 2,
-                                                   .signed_x = false,
-                                                   .group = 2,
-                                                   .unit = 2,
-                                                   .lanes = 8,
-                                                   .max_vectors = 2,
-                                                   .multiply = multiply,
-                                                   .multiply_requantized = {},
-                                                   .takes_places = true,
-                                                   .widen = widen,
-                                                   .subtract_products = nullptr,
-                                                   .depthwise = {{16, 8, multiply_depthwise_block<Avx2>, {}}, {}},
-                                                   .to_channels_last = nullptr,
-                                                   .to_channels_first = nullptr};
+const ConvolutionLeaves convolution_leaves_avx2 = {
+    .x_bytes = 2,
+    .signed_x = false,
+    .group = 2,
+    .unit = 2,
+    .lanes = 8,
+    .max_vectors = 2,
+    .multiply = multiply,
+    .multiply_requantized = {multiply_requantized<Avx2, CorrectlyRounded>, multiply_requantized<Avx2, OrtF32>, nullptr},
+    .takes_places = true,
+    .widen = widen,
+    .subtract_products = nullptr,
+    .depthwise = {{16, 8, multiply_depthwise_block<Avx2>, {}}, {}},
+    .to_channels_last = nullptr,
+    .to_channels_first = nullptr};
 
 }  // namespace qconform::reference
