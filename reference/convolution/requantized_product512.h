@@ -37,8 +37,8 @@ class QuadOutput {
  public:
   QuadOutput(const RequantizedOutput* out, int vectors)
       : out_(out),
-        range_(range_of(out->parameters, vectors)),
-        doubt_(least_doubt(out->parameters, vectors)),
+        range_(range_of(out->parameters, kIsFixed ? 1 : vectors)),
+        doubt_(kIsFixed ? _mm512_setzero_ps() : least_doubt(out->parameters, vectors)),
         half_(out->channels % kLanes != 0) {}
 
   [[nodiscard]] bool any_doubt() const { return doubts_.any(); }
@@ -98,6 +98,9 @@ class QuadOutput {
   }
 
  private:
+  // Then neither the doubt nor whether the range is bounded matters, and both take time for each tile.
+  static constexpr bool kIsFixed = std::is_same_v<Profile, FixedPoint>;
+
   const RequantizedOutput* out_;
   Range range_;
   __m512 doubt_;
@@ -136,7 +139,7 @@ class RequantizedSums {
   // Once all positions are finished.
   template <int V>
   void resolve_doubt(const PanelProduct* c) {
-    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve<V>(c, __builtin_ctzll(uncertain_));
+    while (uncertain_ != 0) resolve<V>(c);
   }
 
  private:
@@ -161,12 +164,20 @@ class RequantizedSums {
     }
   }
 
+  // A quad of the first uncertain rows.
   template <int V>
-  void resolve(const PanelProduct* c, int row) {
-    const std::int64_t at = place_of(c, row);
-    const std::int64_t place[kQuad] = {at, at, at, at};
+  void resolve(const PanelProduct* c) {
+    std::int64_t rows[kPositions<V>];
+    for (std::int64_t& row : rows) {
+      row = uncertain_ != 0 ? place_of(c, __builtin_ctzll(uncertain_)) : rows[0];
+      uncertain_ &= uncertain_ - 1;
+    }
+    std::int64_t place[kQuad];
     int channel[kQuad];
-    for (int i = 0; i < kQuad; ++i) channel[i] = (i < V ? i : V - 1) * kLanes;
+    for (int i = 0; i < kQuad; ++i) {
+      place[i] = rows[position_of<V>(i)];
+      channel[i] = vector_of<V>(i) * kLanes;
+    }
     out_.resolve(c->sums, c->sums_stride, place, channel);
   }
 
