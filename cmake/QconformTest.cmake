@@ -21,6 +21,7 @@ endif()
 function(qconform_test)
   cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
+  set_target_properties(${ARG_NAME} PROPERTIES UNITY_BUILD ${QCONFORM_UNITY})
   target_link_libraries(${ARG_NAME} PRIVATE qconform_options ${ARG_LIBRARIES} GTest::gtest_main GTest::gmock)
   target_include_directories(${ARG_NAME} SYSTEM PRIVATE ${QCONFORM_RAPIDCHECK_INCLUDE})
   # GCC 12 at -O3 takes the storage of RapidCheck's Maybe for uninitialized where it is inlined.

@@ -34,6 +34,8 @@ qconform_reference_test(small_float_slow_test slow
 qconform_reference_test(linear_quantization_admissible_test property
   quantize_linear/admissible_test.cc dequantize_linear/admissible_test.cc
   numerics/small_float_test_support.cc)
+# Their sources are alike and use the same names.
+set_target_properties(admissible_test linear_quantization_admissible_test PROPERTIES UNITY_BUILD OFF)
 qconform_reference_test(quantize_sweep_test property
   quantize_linear/sweep_test.cc quantize_linear/sweep_test_support.cc
   numerics/small_float_test_support.cc)

@@ -100,7 +100,7 @@ RC_GTEST_PROP(Course, IsReadAsItWasWritten, ()) {
 }
 
 // Two backends; the symptom is common, rare or none.
-CaseRows rows_of(std::uint64_t index) {
+CaseRows rows_at(std::uint64_t index) {
   CaseRow row;
   row.op_type = index % 2 == 0 ? "QLinearConv" : "ConvInteger";
   row.backends.resize(2);
@@ -122,16 +122,16 @@ Numbers arbitrary_cases() {
 
 RC_GTEST_PROP(CaseRows, AreAChoiceThatDependsOnTheCasesAlone, ()) {
   const Numbers cases = arbitrary_cases();
-  const nlohmann::json chosen = case_rows_json(sum_in_order<CaseRows>(cases, rows_of));
-  RC_ASSERT(case_rows_json(sum_in_order<CaseRows>(shuffled(cases), rows_of)) == chosen);
-  RC_ASSERT(case_rows_json(sum_of_parts<CaseRows>(cases, rows_of)) == chosen);
+  const nlohmann::json chosen = case_rows_json(sum_in_order<CaseRows>(cases, rows_at));
+  RC_ASSERT(case_rows_json(sum_in_order<CaseRows>(shuffled(cases), rows_at)) == chosen);
+  RC_ASSERT(case_rows_json(sum_of_parts<CaseRows>(cases, rows_at)) == chosen);
   RC_ASSERT(case_rows_json(case_rows_from(chosen)) == chosen);
 }
 
 TEST(CaseRows, HoldSomeOfEachKindWhateverTheOthersAre) {
   Numbers cases(3000);
   std::iota(cases.begin(), cases.end(), std::uint64_t{0});
-  const CaseRows rows = sum_in_order<CaseRows>(cases, rows_of);
+  const CaseRows rows = sum_in_order<CaseRows>(cases, rows_at);
   std::map<std::string, std::size_t> found;
   for (const auto& [index, row] : rows.rows()) {
     if (row.failures().empty()) ++found[row.op_type];

@@ -194,11 +194,9 @@ TEST(Merge, RefusesAnotherCampaign) {
 }
 
 std::vector<std::unique_ptr<Backend>> planted_backends() {
-  const auto& sets = qconform::testing::planted_kernel_sets();
-  const auto found =
-      std::find_if(sets.begin(), sets.end(), [](const auto& set) { return set.name == std::string("pad-raw-zero"); });
+  const auto& planted = qconform::testing::planted_kernel_set("pad-raw-zero");
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(backend::in_tree(*found, RoundingProfile::correctly_rounded, "pad-raw-zero"));
+  backends.push_back(backend::in_tree(planted, RoundingProfile::correctly_rounded, "pad-raw-zero"));
   return backends;
 }
 

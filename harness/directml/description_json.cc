@@ -14,7 +14,7 @@ namespace qconform::directml {
 namespace {
 
 constexpr std::string_view kFormat = "qconform-directml";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kDescriptionVersion = 1;
 constexpr std::size_t kMaxSpatialDimensions = 8;
 
 bool read_tensors(JsonFields& fields, const Json& value, const std::string& where, Description& out) {
@@ -117,7 +117,7 @@ bool read_document(JsonFields& fields, const Json& document, const DescriptionJs
   const Json& format = document["format"];
   if (format != kFormat) return fields.refuse("format", "expected \"qconform-directml\", got " + brief(format));
   const Json& version = document["version"];
-  if (version != kVersion) return fields.refuse("version", "expected 1, got " + brief(version));
+  if (version != kDescriptionVersion) return fields.refuse("version", "expected 1, got " + brief(version));
   const Json& cases = document["cases"];
   if (!fields.array(cases, "cases", limits::kJsonValues)) return false;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -174,7 +174,7 @@ Result<std::vector<Description>> load_descriptions(const std::filesystem::path& 
 std::string descriptions_json(std::span<const Description> descriptions) {
   Json document = Json::object();
   document["format"] = kFormat;
-  document["version"] = kVersion;
+  document["version"] = kDescriptionVersion;
   Json& list = document["cases"] = Json::array();
   for (const Description& description : descriptions) list.push_back(description_object(description));
   return print_json(document);

@@ -12,7 +12,7 @@ namespace qconform {
 namespace {
 
 constexpr std::string_view kFormat = "qconform-cases";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kCaseVersion = 1;
 
 template <typename... Ts>
 struct Overloaded : Ts... {
@@ -152,7 +152,7 @@ bool read_document(JsonFields& fields, const Json& document, const CaseJsonLimit
   const Json& format = document["format"];
   if (format != kFormat) return fields.refuse("format", "expected \"qconform-cases\", got " + brief(format));
   const Json& version = document["version"];
-  if (version != kVersion) return fields.refuse("version", "expected 1, got " + brief(version));
+  if (version != kCaseVersion) return fields.refuse("version", "expected 1, got " + brief(version));
   const Json& cases = document["cases"];
   if (!fields.array(cases, "cases", limits::kJsonValues)) return false;
   std::int64_t bytes_left = allowed.tensor_bytes;
@@ -231,7 +231,7 @@ bool read_case(JsonFields& fields, const Json& value, const std::string& where, 
 std::string cases_json(std::span<const Case> cases) {
   Json document = Json::object();
   document["format"] = kFormat;
-  document["version"] = kVersion;
+  document["version"] = kCaseVersion;
   Json& list = document["cases"] = Json::array();
   for (const Case& test_case : cases) list.push_back(case_object(test_case));
   return print_json(document);

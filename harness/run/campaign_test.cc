@@ -10,25 +10,19 @@
 #include "harness/core/case_builder.h"
 #include "harness/source/random.h"
 #include "harness/tests/planted_kernels.h"
+#include "harness/tests/refusing_backend.h"
 
 namespace qconform {
 namespace {
 
 using ::testing::HasSubstr;
 
-const reference::KernelSet& planted(std::string_view name) {
-  for (const reference::KernelSet& set : testing::planted_kernel_sets()) {
-    if (name == set.name) return set;
-  }
-  throw std::logic_error("no planted kernel " + std::string(name));
-}
-
 Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) {
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<RandomSource>(1, cases));
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : kernels) {
-    backends.push_back(backend::in_tree(planted(name), RoundingProfile::correctly_rounded, name));
+    backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
   }
   Report report;
   EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
@@ -72,13 +66,15 @@ class RefusesOperator final : public Backend {
 };
 
 Report run_without_conv_integer(const std::vector<std::string>& others) {
-  const auto scalar = [] { return backend::in_tree(planted("scalar"), RoundingProfile::correctly_rounded, "scalar"); };
+  const auto scalar = [] {
+    return backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::correctly_rounded, "scalar");
+  };
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<RandomSource>(1, 200));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::make_unique<RefusesOperator>("ConvInteger", scalar()));
   for (const std::string& name : others) {
-    backends.push_back(backend::in_tree(planted(name), RoundingProfile::correctly_rounded, name));
+    backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
   }
   Report report;
   EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
@@ -180,7 +176,8 @@ TEST(Campaign, TellsALegalFloatRoundingFromADefect) {
     std::vector<std::unique_ptr<CaseSource>> suites;
     suites.push_back(std::make_unique<NearTieSource>());
     std::vector<std::unique_ptr<Backend>> backends;
-    backends.push_back(backend::in_tree(planted("scalar"), RoundingProfile::ort_f32, "scalar@ort-f32"));
+    backends.push_back(
+        backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::ort_f32, "scalar@ort-f32"));
     Report report;
     EXPECT_TRUE(run_campaign(suites, backends, {.policy = {.profile = profile}, .progress = {}}, report).has_value());
     return report;
@@ -193,21 +190,11 @@ TEST(Campaign, TellsALegalFloatRoundingFromADefect) {
   EXPECT_TRUE(run(Profile::ort_f32).conforms());
 }
 
-// A backend that refuses everything, one way or the other.
-class Refusing final : public Backend {
- public:
-  [[nodiscard]] const BackendInfo& info() const override { return info_; }
-  [[nodiscard]] Preparation prepare(const Case&) override { return outcome::Unsupported{"nothing is implemented"}; }
-
- private:
-  BackendInfo info_{"refusing", "0", "test"};
-};
-
 TEST(Campaign, WhatWasNotRunIsNeverAPass) {
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<RandomSource>(1, 20));
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(std::make_unique<Refusing>());
+  backends.push_back(std::make_unique<testing::RefusingBackend>());
   Report report;
   ASSERT_TRUE(run_campaign(suites, backends, {}, report).has_value());
   EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 20U);

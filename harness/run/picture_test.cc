@@ -19,11 +19,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::unique_ptr<Backend> planted(std::string_view name) {
-  for (const reference::KernelSet& set : testing::planted_kernel_sets()) {
-    if (name == set.name) return backend::in_tree(set, RoundingProfile::correctly_rounded, std::string(name));
-  }
-  throw std::logic_error("no planted kernel " + std::string(name));
+std::unique_ptr<Backend> planted(const char* name) {
+  return backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name);
 }
 
 // A 1x3 filter of ones over [1, 2, 3, 4] + 10 with zero point 10 and a pad of 1 on the left: the planted

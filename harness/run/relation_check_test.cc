@@ -16,6 +16,7 @@
 #include "harness/relations/rearrange.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/source/random.h"
+#include "harness/tests/refusing_backend.h"
 
 namespace qconform {
 namespace {
@@ -345,16 +346,8 @@ TEST(Relations, LegalLatitudeBreaksNothing) {
 }
 
 TEST(Relations, RefusalsAreCountedAndNeverHold) {
-  class Refusing final : public Backend {
-   public:
-    [[nodiscard]] const BackendInfo& info() const override { return info_; }
-    [[nodiscard]] Preparation prepare(const Case&) override { return outcome::Unsupported{"nothing"}; }
-
-   private:
-    BackendInfo info_{"refusing", "0", "test"};
-  };
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(std::make_unique<Refusing>());
+  backends.push_back(std::make_unique<testing::RefusingBackend>());
   const Report report = run(std::move(backends), 20);
   EXPECT_FALSE(report.conforms());
   for (const RelationResult& relation : report.backends[0].relations) {

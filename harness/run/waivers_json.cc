@@ -19,7 +19,7 @@ namespace qconform {
 namespace {
 
 constexpr std::string_view kFormat = "qconform-waivers";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kWaiversVersion = 1;
 constexpr std::size_t kMostEntries = 65536;
 
 class Reader : public JsonFields {
@@ -217,7 +217,8 @@ Result<Waivers> Waivers::parse(std::string_view text, std::string today) {
       return false;
     }
     if (format != kFormat) return reader.refuse("format", fmt::format("expected \"{}\", got \"{}\"", kFormat, format));
-    if (version != kVersion) return reader.refuse("version", fmt::format("expected {}, got {}", kVersion, version));
+    if (version != kWaiversVersion)
+      return reader.refuse("version", fmt::format("expected {}, got {}", kWaiversVersion, version));
     const Json none = Json::array();
     const Json& recorded = json->contains("recorded") ? (*json)["recorded"] : none;
     if (!reader.array(recorded, "recorded", kMostEntries)) return false;
@@ -271,7 +272,7 @@ std::string WaiverDraft::text() const {
                        {"reason", ""},
                        {"reference", ""}});
   }
-  return print_json({{"format", kFormat}, {"version", kVersion}, {"waivers", std::move(waivers)}});
+  return print_json({{"format", kFormat}, {"version", kWaiversVersion}, {"waivers", std::move(waivers)}});
 }
 
 }  // namespace qconform

@@ -18,10 +18,7 @@ namespace qconform::shrink {
 namespace {
 
 std::unique_ptr<Backend> planted(const std::string& name) {
-  for (const reference::KernelSet& set : testing::planted_kernel_sets()) {
-    if (name == set.name) return backend::in_tree(set, RoundingProfile::correctly_rounded, name);
-  }
-  return nullptr;
+  return backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name);
 }
 
 Verdict verdict_on(const Case& test_case, const Runner& runner) {

@@ -9,7 +9,7 @@
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/source/random.h"
-#include "harness/tests/program.h"
+#include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {
@@ -18,13 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-ProgramResult qconform(const std::string& arguments, const std::string& environment = {}) {
-  return run_program(QCONFORM_PROGRAM, arguments, environment);
-}
-ProgramResult planted(const std::string& arguments) {
-  return run_program(QCONFORM_PLANTED_PROGRAM, arguments);
-}
 
 TEST(Run, ExitsZeroWhenEverythingConforms) {
   const TemporaryFolder folder;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
+#include <string>
 
 #include "reference/numerics/saturate.h"
 #include "reference/scalar_kernels.h"
@@ -171,6 +173,13 @@ std::vector<KernelSet> make_sets() {
 std::span<const KernelSet> planted_kernel_sets() {
   static const std::vector<KernelSet> sets = make_sets();
   return sets;
+}
+
+const KernelSet& planted_kernel_set(std::string_view name) {
+  for (const KernelSet& set : planted_kernel_sets()) {
+    if (name == set.name) return set;
+  }
+  throw std::logic_error("no planted kernel " + std::string(name));
 }
 
 }  // namespace qconform::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "reference/kernels.h"
 
@@ -13,5 +14,7 @@ namespace qconform::testing {
 ///   past-end       one byte behind the output is written
 ///   before-start   one byte before the output is written
 [[nodiscard]] std::span<const reference::KernelSet> planted_kernel_sets();
+/// The one of that name; throws std::logic_error where there is none.
+[[nodiscard]] const reference::KernelSet& planted_kernel_set(std::string_view name);
 
 }  // namespace qconform::testing

@@ -6,20 +6,13 @@
 #include <fstream>
 #include <iterator>
 
-#include "harness/tests/program.h"
+#include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-ProgramResult qconform(const std::string& arguments) {
-  return run_program(QCONFORM_PROGRAM, arguments);
-}
-ProgramResult planted(const std::string& arguments) {
-  return run_program(QCONFORM_PLANTED_PROGRAM, arguments);
-}
 
 class ReportForms : public ::testing::Test {
  protected:

@@ -48,9 +48,8 @@ Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::ve
 }
 
 std::unique_ptr<Backend> planted(std::string_view name) {
-  const auto& sets = qconform::testing::planted_kernel_sets();
-  const auto found = std::find_if(sets.begin(), sets.end(), [&](const auto& set) { return name == set.name; });
-  return backend::in_tree(*found, RoundingProfile::correctly_rounded, std::string(name));
+  const auto& planted = qconform::testing::planted_kernel_set(name);
+  return backend::in_tree(planted, RoundingProfile::correctly_rounded, std::string(name));
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& wanted) {
