@@ -15,6 +15,8 @@
 //                    register; 1 where there are none. Beyond 1 also
 //   load_wide(x)     the bytes of all of them
 //   multiply_add_part<s>(sums, inputs, weights)   the bytes of step s
+// Optional, for panels whose last vector of channels is full by half:
+//   multiply_add_half   multiply_add of the first half; the rest of the sums is any value
 // Finish takes the sums out of the registers:
 //   template <int V, int R> void finish(const PanelProduct* c, int first, Vector (&sums)[R][V])
 #pragma once
@@ -67,6 +69,23 @@ inline __attribute__((always_inline)) std::int64_t multiply_wide(const std::byte
   return at;
 }
 
+// Whether an Isa multiplies only half of a panel's last vector of channels.
+template <typename Isa>
+concept HasHalf = requires {
+  &Isa::multiply_add_half;
+};
+
+// Of vector number v of V.
+template <typename Isa, int V, typename Inputs>
+inline __attribute__((always_inline)) typename Isa::Vector multiply_add_at(int v, typename Isa::Vector sums,
+                                                                           Inputs inputs,
+                                                                           const typename Isa::Weights& weights) {
+  if constexpr (HasHalf<Isa>) {
+    if (v == V - 1) return Isa::multiply_add_half(sums, inputs, weights);
+  }
+  return Isa::multiply_add(sums, inputs, weights);
+}
+
 // The sums of R positions and V vectors of channels stay in registers over the whole depth.
 template <typename Isa, int V, int R, typename Finish>
 __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, Finish& finish) {
@@ -104,7 +123,7 @@ __attribute__((noinline)) void multiply_rows(const PanelProduct* c, int first, F
       for (int r = 0; r < R; ++r) {
         const auto inputs = Isa::broadcast(x[r] + at);
 #pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) acc[r][v] = Isa::multiply_add(acc[r][v], inputs, weights[v]);
+        for (int v = 0; v < V; ++v) acc[r][v] = multiply_add_at<Isa, V>(v, acc[r][v], inputs, weights[v]);
       }
       w += V * Isa::kLanes * kStepBytes;
     }

@@ -310,14 +310,16 @@ bool finish_vectors(const PanelProduct* c, Finish& finish) {
   return finish.any_doubt();
 }
 
-template <typename Isa, typename Profile>
+// HalfIsa: for panels of one and a half vectors.
+template <typename Isa, typename HalfIsa, typename Profile>
 bool multiply_requantized(const PanelProduct* c, const RequantizedOutput* out) {
   return with_profile<Profile>(out, [&](auto profile) {
     RequantizedSums<Isa, decltype(profile)> finish(out, c->vectors);
     switch (c->vectors) {
       case 4: return finish_vectors<Isa, 4>(c, finish);
       case 3: return finish_vectors<Isa, 3>(c, finish);
-      case 2: return finish_vectors<Isa, 2>(c, finish);
+      case 2:
+        return out->channels < 2 * kLanes ? finish_vectors<HalfIsa, 2>(c, finish) : finish_vectors<Isa, 2>(c, finish);
       default: return finish_vectors<Isa, 1>(c, finish);
     }
   });

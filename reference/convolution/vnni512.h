@@ -49,6 +49,14 @@ struct Vnni512 {
   }
 };
 
+// For 24 channels: half a vector takes half the time.
+struct Vnni512Half : Vnni512 {
+  static Vector multiply_add_half(Vector sums, Vector x, Vector w) {
+    return _mm512_castsi256_si512(
+        _mm256_dpbusd_epi32(_mm512_castsi512_si256(sums), _mm512_castsi512_si256(x), _mm512_castsi512_si256(w)));
+  }
+};
+
 struct Evex256Dot {
   static __m256i apply(__m256i sums, __m256i x, __m256i w) { return _mm256_dpbusd_epi32(sums, x, w); }
 };
