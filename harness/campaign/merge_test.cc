@@ -180,17 +180,26 @@ RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
   RC_ASSERT(merged({bc, parts[2], ab, parts[0], ab}, folder.path() / "again") == together);
 }
 
+// What decides a verdict has to agree, and the message says which option does not.
 TEST(Merge, RefusesAnotherCampaign) {
   const TemporaryFolder folder;
   write_journal(folder.path() / "a", {{0, 1, kBlockCases}});
-  JournalWriter writer;
-  ASSERT_TRUE(writer.open(folder.path() / "b").has_value());
-  Identity other = identity();
-  other.seed = 8;
-  ASSERT_TRUE(writer.append({{RecordKind::identity, {}, encode_identity(other)}}).has_value());
-  const auto result = merge({folder.path() / "a", folder.path() / "b"}, folder.path() / "out");
-  ASSERT_FALSE(result.has_value());
-  EXPECT_NE(result.error().text().find("--seed"), std::string::npos) << result.error().text();
+  const auto expect_refused = [&](const std::string& option, const auto& change) {
+    Identity other = identity();
+    change(other);
+    JournalWriter writer;
+    const auto path = folder.path() / option;
+    ASSERT_TRUE(writer.open(path).has_value()) << option;
+    ASSERT_TRUE(writer.append({{RecordKind::identity, {}, encode_identity(other)}}).has_value()) << option;
+    const auto result = merge({folder.path() / "a", path}, folder.path() / "out");
+    ASSERT_FALSE(result.has_value()) << option;
+    EXPECT_NE(result.error().text().find(option), std::string::npos) << result.error().text();
+  };
+  expect_refused("--seed", [](Identity& other) { other.seed = 8; });
+  expect_refused("--profile", [](Identity& other) { other.profile = "ort-f32"; });
+  expect_refused("--backend", [](Identity& other) { other.backends.emplace_back("scalar"); });
+  expect_refused("options of workers", [](Identity& other) { other.isolation = "all, timeout 1 s"; });
+  expect_refused("--no-explain", [](Identity& other) { other.explain = !other.explain; });
 }
 
 std::vector<std::unique_ptr<Backend>> planted_backends() {
