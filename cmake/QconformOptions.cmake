@@ -59,6 +59,18 @@ function(qconform_instrument_for_fuzzing target)
   endif()
 endfunction()
 
+# For what is never repeated often: where everything is built anew to be tested, optimizing takes longer than running.
+function(qconform_build_quickly target)
+  target_compile_options(${target} PRIVATE
+    $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O0>)
+endfunction()
+
+# For sources of a target whose loops every case of a campaign goes through: GCC 12 leaves loops without vectors at -O2.
+function(qconform_vectorize target)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+    COMPILE_OPTIONS "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-O3>")
+endfunction()
+
 if(QCONFORM_COVERAGE)
   add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
   add_link_options(-fprofile-instr-generate)

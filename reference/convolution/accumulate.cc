@@ -164,7 +164,8 @@ void accumulate_terms(const ConvolutionOperands& o, std::span<const std::byte> x
   if (y.empty()) return;
   Operands operands(o, x, w);
   if (terms == Terms::magnitudes) operands.take_magnitudes();
-  (o.geometry.depth() == 0 ? accumulate_nothing : accumulate_products)(o.geometry, operands, y);
+  if (o.geometry.depth() == 0) return accumulate_nothing(o.geometry, operands, y);
+  accumulate_products(o.geometry, operands, y);
 }
 
 }  // namespace

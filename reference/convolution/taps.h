@@ -11,7 +11,7 @@
 
 namespace qconform::reference {
 
-/// A tap whose input element exists: offsets within one channel of w and of x.
+/// A tap whose input element exists: offsets within one channel of w and of x, below kMaxElements (geometry.h).
 struct Tap {
   std::int32_t weight;
   std::int32_t input;

@@ -1,25 +1,16 @@
-// Requantization of four vectors of eight sums, for the ISA files alone (internal linkage, see
-// convolution/panel_product.h): in fixed point, in float32, or in two halves of double. Every rounding to an integer
-// but that to fixed point states its mode; comparisons are written so that NaN takes the branch that the reference
-// takes (MAXPS and MINPS return their second operand).
+// Requantization of four vectors of eight sums.
 #pragma once
-
-#include <immintrin.h>
 
 #include <type_traits>
 
-#include "reference/numerics/requantize_fast.h"
+#include "reference/numerics/requantize_x86.h"
 
 namespace qconform::reference {
 namespace {
 
-constexpr int kNearestEven = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 constexpr int kLanes = 8;
 
-// Two positions of two vectors of channels, or four positions of one. Four vectors of 32-bit integers become one of
-// bytes by saturating narrowing, which clamps to the range of y.
-constexpr int kQuad = 4;
-
+// A quad is two positions of two vectors of channels, or four positions of one.
 template <int vectors>
 constexpr int kPositions = kQuad / vectors;
 

@@ -1,23 +1,13 @@
-// Requantization of four vectors of sixteen sums, for the ISA files alone (internal linkage, see
-// convolution/panel_product.h): in float32, or in two halves of double. Every rounding to an integer
-// states its mode; comparisons are written so that NaN takes the branch that the reference takes
-// (MAXPS and MINPS return their second operand).
+// Requantization of four vectors of sixteen sums: one position of four vectors of channels, two positions of two, or
+// four positions of one.
 #pragma once
 
-#include <immintrin.h>
-
-#include "reference/numerics/requantize_fast.h"
+#include "reference/numerics/requantize_x86.h"
 
 namespace qconform::reference {
 namespace {
 
-constexpr int kNearestEven = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 constexpr int kLanes = 16;
-
-// A tile is taken four vectors at a time: one position of four vectors of channels, two positions of
-// two, four positions of one. Four vectors of 32-bit integers become one of bytes by saturating
-// narrowing, which clamps to the range of y.
-constexpr int kQuad = 4;
 
 struct Range {
   __m512 lo;  // of y, less its zero point
