@@ -1,6 +1,5 @@
 #include "harness/source/random_values.h"
 
-#include <array>
 #include <bit>
 
 namespace qconform {
@@ -19,12 +18,32 @@ std::byte byte_of(std::int64_t value) {
   return static_cast<std::byte>(static_cast<std::uint64_t>(value) & 0xFFU);
 }
 
-// Every byte by itself. On a copy of the generator, whose state is then not taken for one of the bytes.
-template <typename Draw>
-void fill_each(Rng& rng, std::span<std::byte> bytes, Draw draw) {
-  Rng copy = rng;
-  for (std::byte& byte : bytes) byte = draw(copy);
-  rng = copy;
+// Eight bytes at a time, because most of what a campaign draws is drawn here.
+constexpr std::uint64_t kOnes = 0x0101010101010101U;
+
+std::uint64_t in_each_byte(std::byte value) { return kOnes * std::to_integer<std::uint64_t>(value); }
+
+// All bits of the bytes whose lowest bit is set.
+std::uint64_t spread(std::uint64_t word) { return (word & kOnes) * 0xFF; }
+
+// One byte in eight is uniform, the others are either end.
+void fill_with_ends(Rng& rng, std::span<std::byte> bytes, Ends ends) {
+  const std::uint64_t lo = in_each_byte(byte_of(ends.lo));
+  const std::uint64_t either = lo ^ in_each_byte(byte_of(ends.hi));
+  rng.fill(bytes, [&](Rng& draws) {
+    const std::uint64_t choice = draws.next();
+    const std::uint64_t uniform = spread(choice & choice >> 1 & choice >> 2);
+    return (draws.next() & uniform) | ((lo ^ (spread(choice >> 3) & either)) & ~uniform);
+  });
+}
+
+// One byte in four is uniform, the others are `still`.
+void fill_quietly(Rng& rng, std::span<std::byte> bytes, std::byte still) {
+  rng.fill(bytes, [still = in_each_byte(still)](Rng& draws) {
+    const std::uint64_t choice = draws.next();
+    const std::uint64_t uniform = spread(choice & choice >> 1);
+    return (draws.next() & uniform) | (still & ~uniform);
+  });
 }
 
 }  // namespace
@@ -55,16 +74,10 @@ Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape,
                     const Swarm& swarm) {
   Tensor tensor{type, std::move(shape), {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
-  const auto [lo, hi] = ends_of(type);
   if (swarm.draw(rng, Feature::extreme_values, 1, 4)) {
-    fill_each(rng, tensor.bytes, [ends = std::array{byte_of(lo), byte_of(hi)}, lo = lo, hi = hi](Rng& draws) {
-      const std::uint64_t draw = draws.below(16);
-      return draw < 14 ? ends[draw / 7] : byte_of(draws.between(lo, hi));
-    });
+    fill_with_ends(rng, tensor.bytes, ends_of(type));
   } else if (swarm.draw(rng, Feature::quiet_values, 1, 6)) {
-    fill_each(rng, tensor.bytes, [still = byte_of(quiet), lo = lo, hi = hi](Rng& draws) {
-      return draws.chance(3, 4) ? still : byte_of(draws.between(lo, hi));
-    });
+    fill_quietly(rng, tensor.bytes, byte_of(quiet));
   } else {
     rng.fill(tensor.bytes);
   }

@@ -38,14 +38,20 @@ class Rng {
 
   /// Independent uniform bytes: the low byte of each word first.
   void fill(std::span<std::byte> bytes) {
+    fill(bytes, [](Rng& rng) { return rng.next(); });
+  }
+
+  /// The bytes of the words that `draw` makes of this generator, the low byte of each word first.
+  template <typename Draw>
+  void fill(std::span<std::byte> bytes, Draw draw) {
     static_assert(std::endian::native == std::endian::little);
     Rng rng = *this;  // its state in a register: bytes might be this object's
     for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
-      const std::uint64_t word = rng.next();
+      const std::uint64_t word = draw(rng);
       std::memcpy(bytes.data(), &word, sizeof word);
     }
     if (!bytes.empty()) {
-      const std::uint64_t word = rng.next();
+      const std::uint64_t word = draw(rng);
       std::memcpy(bytes.data(), &word, bytes.size());
     }
     *this = rng;
