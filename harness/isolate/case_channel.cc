@@ -25,9 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
-// What a message leaves behind in its slot is bounded by this: larger ones give their memory back. Few cases are; but
-// in the course of hours every slot would have had one.
-constexpr std::size_t kLargeMessage = std::size_t{32} << 10;
 constexpr std::uint32_t kBatch = CaseChannel::kSlots / 2;
 
 // Whether a count that wraps around has come as far as another.
@@ -51,15 +48,15 @@ std::size_t slot_bytes_here() {
 CaseChannel::CaseChannel(std::size_t slot_bytes) : file_(memfd_create("qconform", MFD_CLOEXEC)) {
   static_assert(sizeof(Control) <= kControlBytes);
   if (file_ < 0) throw std::bad_alloc();
-  const std::size_t bytes = kControlBytes + 2 * kSlots * slot_bytes;
-  if (ftruncate(file_, static_cast<off_t>(bytes)) != 0) {
+  slot_bytes_ = slot_bytes;
+  if (ftruncate(file_, static_cast<off_t>(bytes_mapped())) != 0) {
     (void)close(file_);
     throw std::bad_alloc();
   }
-  map(bytes);
+  map(bytes_mapped());
   control_ = new (control_) Control();
   control_->layout = kLayout;
-  control_->slot_bytes = slot_bytes_ = slot_bytes;
+  control_->slot_bytes = slot_bytes;
 }
 
 CaseChannel::CaseChannel(int file, Inherited /*tag*/) : file_(file) {
@@ -69,7 +66,7 @@ CaseChannel::CaseChannel(int file, Inherited /*tag*/) : file_(file) {
   }
   map(static_cast<std::size_t>(status.st_size));
   slot_bytes_ = control_->slot_bytes;
-  if (control_->layout != kLayout || kControlBytes + 2 * kSlots * slot_bytes_ != mapped_) {
+  if (control_->layout != kLayout || bytes_mapped() != mapped_) {
     throw std::runtime_error("this qconform and the one that started it were built from different sources");
   }
 }
@@ -89,9 +86,25 @@ void CaseChannel::map(std::size_t bytes) {
   mapped_ = bytes;
 }
 
-std::span<std::byte> CaseChannel::slot(std::uint32_t number, std::size_t which) const {
-  auto* const first = reinterpret_cast<std::byte*>(control_) + kControlBytes;
-  return {first + (which * kSlots + number % kSlots) * slot_bytes_, slot_bytes_};
+std::size_t CaseChannel::bytes_mapped() const {
+  return kControlBytes + 2 * kSlots * (kSmallMessage + slot_bytes_);
+}
+
+std::size_t CaseChannel::offset_of(std::uint32_t number, Direction direction, std::size_t bytes) const {
+  const std::size_t slot = direction * kSlots + number % kSlots;
+  if (bytes <= kSmallMessage) return kControlBytes + slot * kSmallMessage;
+  return kControlBytes + 2 * kSlots * kSmallMessage + slot * slot_bytes_;
+}
+
+std::optional<std::span<std::byte>> CaseChannel::room(std::uint32_t number, Direction direction,
+                                                      std::size_t bytes) const {
+  if (bytes > slot_bytes_) return std::nullopt;
+  return std::span(at(offset_of(number, direction, bytes)), bytes);
+}
+
+// `bytes` may be anything: the worker's memory is not to be trusted.
+std::span<const std::byte> CaseChannel::content(std::uint32_t number, Direction direction, std::size_t bytes) const {
+  return {at(offset_of(number, direction, bytes)), std::min(bytes, slot_bytes_)};
 }
 
 void CaseChannel::post(std::uint32_t number, std::size_t bytes, bool closely) {
@@ -137,20 +150,20 @@ bool CaseChannel::wait_for_hello(std::chrono::nanoseconds patience) {
   return wait_for_count(1, 1, patience);
 }
 
-std::span<const std::byte> CaseChannel::answer(std::uint32_t number) {
-  const std::size_t bytes = message(number).answer_bytes;
-  return slot(number, 1).first(std::min(bytes, slot_bytes_));
+std::span<const std::byte> CaseChannel::answer(std::uint32_t number) const {
+  return content(number, kAnswers, message(number).answer_bytes);
 }
 
+// In the course of hours every slot would have had a large message.
 void CaseChannel::release(std::uint32_t number) {
-  const auto give_back = [&](std::size_t which, std::size_t bytes) {
-    if (bytes < kLargeMessage) return;
-    const std::size_t offset = kControlBytes + (which * kSlots + number % kSlots) * slot_bytes_;
-    (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+  const auto give_back = [&](Direction direction, std::size_t bytes) {
+    if (bytes <= kSmallMessage) return;
+    (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(offset_of(number, direction, bytes)),
                     static_cast<off_t>(std::min(bytes, slot_bytes_)));
   };
-  give_back(0, message(number).request_bytes);
-  give_back(1, message(number).answer_bytes);
+  give_back(kRequests, message(number).request_bytes);
+  give_back(kAnswers, message(number).answer_bytes);
 }
 
 bool CaseChannel::is_under_way(std::uint32_t number, Clock::time_point& since) const {
@@ -160,7 +173,9 @@ bool CaseChannel::is_under_way(std::uint32_t number, Clock::time_point& since) c
 }
 
 void CaseChannel::make_requests_read_only() {
-  (void)mprotect(slot(0, 0).data(), kSlots * slot_bytes_, PROT_READ);
+  for (const std::size_t size : {kSmallMessage, slot_bytes_}) {
+    (void)mprotect(at(offset_of(0, kRequests, size)), kSlots * size, PROT_READ);
+  }
 }
 
 CaseChannel::Request CaseChannel::take(std::uint32_t number) {
@@ -172,8 +187,7 @@ CaseChannel::Request CaseChannel::take(std::uint32_t number) {
   }
   control_->begun_at = std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
   control_->begun = number + 1;
-  const std::size_t bytes = message(number).request_bytes;
-  return {slot(number, 0).first(std::min(bytes, slot_bytes_)), message(number).closely};
+  return {content(number, kRequests, message(number).request_bytes), message(number).closely};
 }
 
 void CaseChannel::count_answer(std::uint32_t count) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -23,7 +24,9 @@ namespace qconform {
 class CaseChannel {
  public:
   static constexpr std::uint32_t kSlots = 64;
-  /// Addresses for one message; memory comes when it is used. An emulator keeps a record of every page.
+  /// Messages up to this lie close together: far apart, each would need page tables of its own.
+  static constexpr std::size_t kSmallMessage = std::size_t{32} << 10;
+  /// Addresses for one larger message; memory comes when it is used. An emulator keeps a record of every page.
   static constexpr std::size_t kUsualSlotBytes = std::size_t{256} << 20;
   static constexpr std::size_t kEmulatedSlotBytes = std::size_t{4} << 20;
 
@@ -42,9 +45,11 @@ class CaseChannel {
 
   // The side of qconform.
 
-  /// Memory for request `number`, whose slot must be free.
-  [[nodiscard]] std::span<std::byte> request_memory(std::uint32_t number) { return slot(number, 0); }
-  /// Hands over the first `bytes` bytes of it. `closely`: to be looked at from all sides (guarded_run.h).
+  /// Memory for a request `number` of so many bytes, whose slot must be free; nothing where that is too much.
+  [[nodiscard]] std::optional<std::span<std::byte>> request_memory(std::uint32_t number, std::size_t bytes) const {
+    return room(number, kRequests, bytes);
+  }
+  /// Hands it over. `closely`: to be looked at from all sides (guarded_run.h).
   void post(std::uint32_t number, std::size_t bytes, bool closely);
   /// Wakes the worker if it sleeps: after the last of several posts, and before waiting.
   void wake_worker();
@@ -53,7 +58,7 @@ class CaseChannel {
   [[nodiscard]] bool wait_for_answer(std::uint32_t number, std::uint32_t posted, std::chrono::nanoseconds patience);
   /// Waits for the hello.
   [[nodiscard]] bool wait_for_hello(std::chrono::nanoseconds patience);
-  [[nodiscard]] std::span<const std::byte> answer(std::uint32_t number);
+  [[nodiscard]] std::span<const std::byte> answer(std::uint32_t number) const;
   /// Gives back the memory of a large request and its answer.
   void release(std::uint32_t number);
   /// When the oldest unanswered request was begun, if it was.
@@ -69,8 +74,11 @@ class CaseChannel {
   };
   /// Waits for request `number` and marks it as begun.
   [[nodiscard]] Request take(std::uint32_t number);
-  [[nodiscard]] std::span<std::byte> answer_memory(std::uint32_t number) { return slot(number, 1); }
-  /// Hands over the first `bytes` bytes of it.
+  /// As request_memory().
+  [[nodiscard]] std::optional<std::span<std::byte>> answer_memory(std::uint32_t number, std::size_t bytes) const {
+    return room(number, kAnswers, bytes);
+  }
+  /// Hands it over.
   void put(std::uint32_t number, std::size_t bytes);
   /// Puts the hello, which lies where the answer to request 0 will.
   void put_hello(std::size_t bytes);
@@ -101,11 +109,20 @@ class CaseChannel {
     Message messages[kSlots];
   };
   /// Changes with what is sent: the last figures count kinds of outcomes, the first is raised by hand.
-  static constexpr std::uint64_t kLayout = 1000 * kSlots + std::variant_size_v<outcome::Any>;
+  static constexpr std::uint64_t kLayout = 100'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
   static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
 
+  /// Behind the control block lie the small slots of requests, those of answers, and the large ones likewise.
+  enum Direction : std::size_t { kRequests = 0, kAnswers = 1 };
+
   void map(std::size_t bytes);
-  [[nodiscard]] std::span<std::byte> slot(std::uint32_t number, std::size_t which) const;
+  [[nodiscard]] std::size_t bytes_mapped() const;
+  /// Where the slot for a message of so many bytes begins, counted from the beginning of the file.
+  [[nodiscard]] std::size_t offset_of(std::uint32_t number, Direction direction, std::size_t bytes) const;
+  [[nodiscard]] std::byte* at(std::size_t offset) const { return reinterpret_cast<std::byte*>(control_) + offset; }
+  [[nodiscard]] std::optional<std::span<std::byte>> room(std::uint32_t number, Direction direction,
+                                                         std::size_t bytes) const;
+  [[nodiscard]] std::span<const std::byte> content(std::uint32_t number, Direction direction, std::size_t bytes) const;
   [[nodiscard]] Message& message(std::uint32_t number) const { return control_->messages[number % kSlots]; }
   [[nodiscard]] bool wait_for_count(std::uint32_t count, std::uint32_t enough, std::chrono::nanoseconds patience);
   void count_answer(std::uint32_t count);

@@ -91,10 +91,10 @@ WorkerHost::~WorkerHost() {
 
 bool WorkerHost::send(const Case& test_case, bool closely) {
   channel_.release(sent_);  // what its slot held before
-  const std::span<std::byte> memory = channel_.request_memory(sent_);
   const std::size_t size = encoded_size(test_case);
-  if (size > memory.size()) return false;
-  encode(test_case, memory);
+  const auto memory = channel_.request_memory(sent_, size);
+  if (!memory) return false;
+  encode(test_case, *memory);
   channel_.post(sent_++, size, closely);
   return true;
 }

@@ -115,11 +115,13 @@ void limit_resources(std::int64_t memory) {
   (void)setrlimit(RLIMIT_AS, &space);
 }
 
+// The bytes that the answer takes; 0, and nothing is written, where there is no room for them.
 template <typename T>
-std::size_t put(const T& value, std::span<std::byte> memory) {
+std::size_t write_answer(const T& value, CaseChannel& channel, std::uint32_t number) {
   const std::size_t size = encoded_size(value);
-  if (size > memory.size()) return 0;
-  encode(value, memory);
+  const auto memory = channel.answer_memory(number, size);
+  if (!memory) return 0;
+  encode(value, *memory);
   return size;
 }
 
@@ -135,10 +137,10 @@ class Desk {
     channel_.last_words().out_of_memory = false;
     Outcome outcome = answer(request);
     outcome.log = take_log(log_);
-    std::size_t size = put(outcome, channel_.answer_memory(number));
+    std::size_t size = write_answer(outcome, channel_, number);
     if (size == 0) {
-      size = put(Outcome(outcome::Unsupported{"the output is larger than what a worker gives"}),
-                 channel_.answer_memory(number));
+      const Outcome refusal = outcome::Unsupported{"the output is larger than what a worker gives"};
+      size = write_answer(refusal, channel_, number);
     }
     channel_.put(number, size);
     return leaves_process_sound(outcome);
@@ -188,8 +190,8 @@ void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int
   redirect_output(log);
   catch_signals();
   auto backend = open();
-  channel.put_hello(
-      put(backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()}, channel.answer_memory(0)));
+  const Hello hello = backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()};
+  channel.put_hello(write_answer(hello, channel, 0));
   if (!backend) _exit(0);
   (void)take_log(log);
   limit_resources(memory_limit);

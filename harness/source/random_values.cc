@@ -21,10 +21,14 @@ std::byte byte_of(std::int64_t value) {
 // Eight bytes at a time, because most of what a campaign draws is drawn here.
 constexpr std::uint64_t kOnes = 0x0101010101010101U;
 
-std::uint64_t in_each_byte(std::byte value) { return kOnes * std::to_integer<std::uint64_t>(value); }
+std::uint64_t in_each_byte(std::byte value) {
+  return kOnes * std::to_integer<std::uint64_t>(value);
+}
 
 // All bits of the bytes whose lowest bit is set.
-std::uint64_t spread(std::uint64_t word) { return (word & kOnes) * 0xFF; }
+std::uint64_t spread(std::uint64_t word) {
+  return (word & kOnes) * 0xFF;
+}
 
 // One byte in eight is uniform, the others are either end.
 void fill_with_ends(Rng& rng, std::span<std::byte> bytes, Ends ends) {
