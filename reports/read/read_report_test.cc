@@ -81,6 +81,17 @@ Json sample() {
   return Json::parse(to_json(report));
 }
 
+// Both become the same character of what is written.
+TEST(ReadReport, NamesThatAreNoTextAreOneNameThen) {
+  Report report;
+  report.results = {{{"\xF1", "case-1", "\xC3", "x [1]", {}}, {"\xC3", "case-2", "\xF1", "x [2]", {}}}, 2, 0};
+  const std::string text = to_json(report);
+  EXPECT_EQ(Json::parse(text)["results"]["suites"], Json::array({"\xEF\xBF\xBD"}));
+  const auto read = read_report(text);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(to_json(*read), text);
+}
+
 struct Edit {
   const char* pointer;
   const char* value;

@@ -1,18 +1,22 @@
 #include "reports/render/results_json.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace qconform::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Texts by the order in which they are first met.
+// Texts by the order in which they are first met. Those that are written alike are one: what is no UTF-8 is replaced
+// then, and a reader could not tell them apart.
 class Names {
  public:
   std::size_t position(const std::string& name) {
-    const auto known = std::find(names_.begin(), names_.end(), name);
-    if (known != names_.end()) return static_cast<std::size_t>(known - names_.begin());
+    std::string written = Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
+    const auto known = std::find(written_.begin(), written_.end(), written);
+    if (known != written_.end()) return static_cast<std::size_t>(known - written_.begin());
+    written_.push_back(std::move(written));
     names_.push_back(name);
     return names_.size() - 1;
   }
@@ -20,6 +24,7 @@ class Names {
 
  private:
   std::vector<std::string> names_;
+  std::vector<std::string> written_;
 };
 
 struct Failures {
