@@ -59,10 +59,11 @@ function(qconform_instrument_for_fuzzing target)
   endif()
 endfunction()
 
-# For what is never repeated often: where everything is built anew to be tested, optimizing takes longer than running.
-function(qconform_build_quickly target)
+# Optimizes no more than `level`: where everything is built anew to be tested, optimizing takes longer than running
+# what is hardly repeated (0) or not for hours (1).
+function(qconform_build_quickly target level)
   target_compile_options(${target} PRIVATE
-    $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O0>)
+    $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O${level}>)
 endfunction()
 
 # For sources of a target whose loops every case of a campaign goes through: GCC 12 leaves loops without vectors at -O2.

@@ -54,7 +54,7 @@ class Guided:
         self.target.chmod(self.target.stat().st_mode | stat.S_IXUSR)
         self.out = folder / "out"
 
-    def arguments(self, *more, duration="1s", backend="scalar"):
+    def arguments(self, *more, duration="2s", backend="scalar"):
         return ["fuzz", "--engine", "libfuzzer", "--fuzz-target", str(self.target), "--backend", backend, "--seed", "7",
                 "--for", duration, "--out", str(self.out), *more]
 
