@@ -32,20 +32,22 @@ using qconform::testing::TemporaryFolder;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// For what is to run into it; everything else has time, also on a busy machine.
 constexpr double kTimeout = 2;
+constexpr double kPatience = 30;
 constexpr std::int64_t kMemory = std::int64_t{128} << 20;
 
 std::string child(const std::string& arguments) {
   return QCONFORM_PROCESS_CHILD " " + arguments;
 }
 
-Result<std::unique_ptr<Backend>> opened(const std::string& command) {
-  return backend::select("process:" + command, RoundingProfile::correctly_rounded, {.limits = {kTimeout, kMemory}});
+Result<std::unique_ptr<Backend>> opened(const std::string& command, double timeout = kPatience) {
+  return backend::select("process:" + command, RoundingProfile::correctly_rounded, {.limits = {timeout, kMemory}});
 }
 
 // All other cases are answered rightly, those after the hostile one by another process.
 void expect_told(const Hostile& hostile, const std::string& command) {
-  auto backend = opened(command);
+  auto backend = opened(command, hostile.kind == VerdictKind::timed_out ? kTimeout : kPatience);
   ASSERT_TRUE(backend) << backend.error().text();
   expect_hostile_row(report_of(std::make_unique<Rows>(), std::move(*backend)), hostile);
 }
