@@ -53,7 +53,7 @@ void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& b
   }
 }
 
-void note_hazards(const HazardCounts& counts, std::uint64_t index, Course::Reached& reached) {
+void note_hazards(const HazardCounts& counts, std::uint64_t index, FirstCases& reached) {
   for (const HazardInfo& info : hazards()) {
     if (counts[info.hazard] > 0) reached.try_emplace(info.hazard, index);
   }
@@ -74,18 +74,18 @@ void name_symptoms(const Report& report, Rows& rows) {
 }
 
 Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis, Rows rows,
-               const Course::Reached& reached) {
+               const FirstCases& reached) {
   Tally tally;
   name_symptoms(report, rows);
   tally.rows.add(std::move(rows));
   take_findings(report, block, tally);
   diagnosis.add_to(tally);
-  tally.course.add(block, {report.suites.front().cases, tally.unwaived(), report.times.total}, reached);
+  tally.course = course_of_block({block, report.suites.front().cases, tally.unwaived(), report.times.total}, reached);
   for (BackendResult& backend : report.backends) {
     backend.info = {};
     tally.backends.push_back(std::move(backend));
   }
-  tally.hazards = report.hazards.by_operator();
+  tally.hazards = report.hazards;
   tally.times = report.times;
   tally.suite = std::move(report.suites.front());
   Tally bounded;  // as adding up bounds lists
@@ -114,7 +114,7 @@ Result<Tally> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number
   if (options.judging.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;
-  Course::Reached reached;
+  FirstCases reached;
   campaign.judged = [&](const Case& test_case, const HazardCounts& counts, const auto& results) {
     note_hazards(counts, test_case.provenance.index, reached);
     note_row(test_case, results, rows);

@@ -16,14 +16,19 @@ namespace qconform::campaign {
 /// What became of a case, which can be drawn again from its index.
 struct CaseRow {
   struct OfBackend {
-    VerdictKind verdict = VerdictKind::pass;
-    std::optional<reference::Tier> tier;  ///< the strictest that every element meets; of QLinearConv
-    std::uint64_t wrong_elements = 0;     ///< 0 where it does not fail
-    std::string symptom;                  ///< as in FailureKey; empty where it does not fail
-    std::string waiver;                   ///< likewise
+    QC_DESCRIBED();
+    QC_FIELD(VerdictKind, verdict, {VerdictKind::pass}, "verdict");
+    QC_FIELD(std::optional<reference::Tier>, tier, {}, "tier");  ///< the strictest of all elements; of QLinearConv
+    /// 0 where it does not fail.
+    QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong", .presence = Presence::omitted);
+    /// As in FailureKey; empty where it does not fail.
+    QC_FIELD(std::string, symptom, {}, "symptom", .presence = Presence::omitted);
+    QC_FIELD(std::string, waiver, {}, "waiver", .presence = Presence::omitted);  ///< likewise
   };
-  std::string op_type;
-  std::vector<OfBackend> backends;  ///< in the campaign's order
+
+  QC_DESCRIBED();
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(std::vector<OfBackend>, backends, {}, "backends");  ///< in the campaign's order
 
   /// What fails; empty where nothing does.
   [[nodiscard]] std::vector<FailureKey> failures() const;

@@ -206,9 +206,7 @@ void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backend
               Report& report) {
   report.suites = {tally.suite};
   report.suites.front().name = options.suite;
-  for (const auto& [op_type, by_types] : tally.hazards) {
-    for (const auto& [types, tallies] : by_types) report.hazards.add(op_type, types, tallies);
-  }
+  report.hazards = tally.hazards;
   describe_backends(tally, backends, report);
   report.times = tally.times;
   Conclusion conclusion(tally, backends, options);

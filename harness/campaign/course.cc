@@ -1,59 +1,68 @@
 #include "harness/campaign/course.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace qconform::campaign {
 namespace {
 
-void add_group(const Course::Group& from, Course::Group& to) {
-  to.cases += from.cases;
-  to.failures += from.failures;
-  to.seconds += from.seconds;
+using Group = CampaignCourse::Group;
+using Reached = CampaignCourse::Reached;
+
+// Adds up ascending groups that lie in one of that width.
+std::vector<Group> widened(const std::vector<Group>& groups, std::uint64_t group_blocks) {
+  std::vector<Group> result;
+  for (const Group& group : groups) {
+    const std::uint64_t first = group.first / group_blocks * group_blocks;
+    if (result.empty() || result.back().first != first) result.emplace_back().first = first;
+    result.back().cases += group.cases;
+    result.back().failures += group.failures;
+    result.back().seconds += group.seconds;
+  }
+  return result;
+}
+
+void merge_groups(const CampaignCourse& from, CampaignCourse& into) {
+  into.group_blocks = std::max(from.group_blocks, into.group_blocks);
+  std::vector<Group> all;
+  std::merge(into.groups.begin(), into.groups.end(), from.groups.begin(), from.groups.end(), std::back_inserter(all),
+             [](const Group& a, const Group& b) { return a.first < b.first; });
+  into.groups = widened(all, into.group_blocks);
+  while (into.groups.size() > kMostGroups) {
+    into.group_blocks *= 2;
+    into.groups = widened(into.groups, into.group_blocks);
+  }
+}
+
+// By first case, then in the order of their list.
+void sort(std::vector<Reached>& hazards) {
+  std::sort(hazards.begin(), hazards.end(), [](const Reached& a, const Reached& b) {
+    if (a.first_case != b.first_case) return a.first_case < b.first_case;
+    return hazard_with_id(a.hazard)->hazard < hazard_with_id(b.hazard)->hazard;
+  });
 }
 
 }  // namespace
 
-void Course::add(std::uint64_t block, const Group& found, const Reached& reached) {
-  add(of(1, {{block, found}}, reached));
-}
-
-void Course::add(const Course& other) {
-  widen(std::max(group_blocks_, other.group_blocks_));
-  for (const auto& [first, group] : other.groups_) add_group(group, groups_[first / group_blocks_ * group_blocks_]);
-  while (groups_.size() > kMostGroups) widen(2 * group_blocks_);
-  for (const auto& [hazard, first] : other.reached_) {
-    const auto at = reached_.try_emplace(hazard, first).first;
-    at->second = std::min(at->second, first);
-  }
-}
-
-void Course::widen(std::uint64_t group_blocks) {
-  if (group_blocks == group_blocks_) return;
-  group_blocks_ = group_blocks;
-  for (const auto& [first, group] : std::exchange(groups_, {})) {
-    add_group(group, groups_[first / group_blocks_ * group_blocks_]);
-  }
-}
-
-Course Course::of(std::uint64_t group_blocks, std::map<std::uint64_t, Group> groups, Reached reached) {
-  Course course;
-  course.group_blocks_ = group_blocks;
-  course.groups_ = std::move(groups);
-  course.reached_ = std::move(reached);
+CampaignCourse course_of_block(const Group& found, const FirstCases& reached) {
+  CampaignCourse course;
+  course.groups = {found};
+  for (const auto& [hazard, first] : reached) course.hazards.push_back({std::string(info_of(hazard).id), first});
+  sort(course.hazards);
   return course;
 }
 
-CampaignCourse Course::described() const {
-  CampaignCourse result;
-  result.group_blocks = group_blocks_;
-  for (const auto& [first, group] : groups_) {
-    result.groups.push_back({first, group.cases, group.failures, group.seconds});
+void merge(const CampaignCourse& from, CampaignCourse& into) {
+  merge_groups(from, into);
+  for (const Reached& reached : from.hazards) {
+    const auto known = std::find_if(into.hazards.begin(), into.hazards.end(),
+                                    [&](const Reached& other) { return other.hazard == reached.hazard; });
+    if (known == into.hazards.end()) {
+      into.hazards.push_back(reached);
+    } else {
+      known->first_case = std::min(known->first_case, reached.first_case);
+    }
   }
-  for (const auto& [hazard, first] : reached_) result.hazards.push_back({std::string(info_of(hazard).id), first});
-  std::stable_sort(result.hazards.begin(), result.hazards.end(),
-                   [](const auto& a, const auto& b) { return a.first_case < b.first_case; });
-  return result;
+  sort(into.hazards);
 }
 
 }  // namespace qconform::campaign

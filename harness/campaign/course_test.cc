@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "harness/campaign/case_rows.h"
-#include "harness/campaign/course_json.h"
+#include "harness/campaign/tally_archive.h"
+#include "harness/describe/json_archives.h"
+#include "harness/describe/report_archive.h"
 
 namespace qconform::campaign {
 namespace {
@@ -17,12 +19,10 @@ namespace {
 using Numbers = std::vector<std::uint64_t>;
 
 // Made up from the block's number; most blocks reach one hazard.
-Course course_of(std::uint64_t block) {
-  Course::Reached reached;
+CampaignCourse course_of(std::uint64_t block) {
+  FirstCases reached;
   if (block % 5 != 0) reached[static_cast<Hazard>(block % kHazards)] = 512 * block + block % 100;
-  Course course;
-  course.add(block, {512, block % 3, 0}, reached);
-  return course;
+  return course_of_block({block, 512, block % 3, 0}, reached);
 }
 
 // Blocks of shards that lie far apart, each once.
@@ -43,10 +43,15 @@ Numbers shuffled(Numbers numbers) {
   return numbers;
 }
 
+using qconform::campaign::merge;
+void merge(const CaseRows& from, CaseRows& into) {
+  into.add(from);
+}
+
 template <typename Sum, typename Of>
 Sum sum_in_order(const Numbers& numbers, Of of) {
   Sum sum;
-  for (const std::uint64_t number : numbers) sum.add(of(number));
+  for (const std::uint64_t number : numbers) merge(of(number), sum);
   return sum;
 }
 
@@ -54,27 +59,27 @@ Sum sum_in_order(const Numbers& numbers, Of of) {
 template <typename Sum, typename Of>
 Sum sum_of_parts(const Numbers& numbers, Of of) {
   std::vector<Sum> parts(3);
-  for (const std::uint64_t number : numbers) parts[*rc::gen::inRange<std::size_t>(0, 3)].add(of(number));
+  for (const std::uint64_t number : numbers) merge(of(number), parts[*rc::gen::inRange<std::size_t>(0, 3)]);
   Sum sum;
-  for (const Sum& part : parts) sum.add(part);
+  for (const Sum& part : parts) merge(part, sum);
   return sum;
 }
 
 RC_GTEST_PROP(Course, DependsOnTheBlocksAlone, ()) {
   const Numbers blocks = arbitrary_blocks();
-  const CampaignCourse course = sum_in_order<Course>(blocks, course_of).described();
-  RC_ASSERT(sum_in_order<Course>(shuffled(blocks), course_of).described() == course);
-  RC_ASSERT(sum_of_parts<Course>(blocks, course_of).described() == course);
+  const auto course = sum_in_order<CampaignCourse>(blocks, course_of);
+  RC_ASSERT(sum_in_order<CampaignCourse>(shuffled(blocks), course_of) == course);
+  RC_ASSERT(sum_of_parts<CampaignCourse>(blocks, course_of) == course);
 }
 
 RC_GTEST_PROP(Course, HasFewGroupsAndLosesNothing, ()) {
   const Numbers blocks = arbitrary_blocks();
-  const Course course = sum_in_order<Course>(blocks, course_of);
-  RC_ASSERT(course.groups().size() <= Course::kMostGroups);
+  const auto course = sum_in_order<CampaignCourse>(blocks, course_of);
+  RC_ASSERT(course.groups.size() <= kMostGroups);
   std::uint64_t cases = 0;
   std::uint64_t failures = 0;
-  for (const auto& [first, group] : course.groups()) {
-    RC_ASSERT(first % course.group_blocks() == 0);
+  for (const CampaignCourse::Group& group : course.groups) {
+    RC_ASSERT(group.first % course.group_blocks == 0);
     cases += group.cases;
     failures += group.failures;
   }
@@ -82,21 +87,23 @@ RC_GTEST_PROP(Course, HasFewGroupsAndLosesNothing, ()) {
   const auto add = [](std::uint64_t sum, std::uint64_t block) { return sum + block % 3; };
   RC_ASSERT(failures == std::accumulate(blocks.begin(), blocks.end(), std::uint64_t{0}, add));
   // With narrower groups there would be too many.
-  if (course.group_blocks() > 1) {
+  if (course.group_blocks > 1) {
     std::set<std::uint64_t> narrower;
-    for (const std::uint64_t block : blocks) narrower.insert(block / (course.group_blocks() / 2));
-    RC_ASSERT(narrower.size() > Course::kMostGroups);
+    for (const std::uint64_t block : blocks) narrower.insert(block / (course.group_blocks / 2));
+    RC_ASSERT(narrower.size() > kMostGroups);
   }
-  for (const auto& [hazard, first] : course.reached()) {
-    const auto reaches = [h = hazard](std::uint64_t b) { return b % 5 != 0 && static_cast<Hazard>(b % kHazards) == h; };
+  for (const auto& [id, first] : course.hazards) {
+    const auto reaches = [h = hazard_with_id(id)->hazard](std::uint64_t b) {
+      return b % 5 != 0 && static_cast<Hazard>(b % kHazards) == h;
+    };
     RC_ASSERT(reaches(first / 512) && first % 512 == first / 512 % 100);
     for (const std::uint64_t block : blocks) RC_ASSERT(!reaches(block) || block >= first / 512);
   }
 }
 
 RC_GTEST_PROP(Course, IsReadAsItWasWritten, ()) {
-  const Course course = sum_in_order<Course>(arbitrary_blocks(), course_of);
-  RC_ASSERT(course_from(course_json(course)).described() == course.described());
+  const auto course = sum_in_order<CampaignCourse>(arbitrary_blocks(), course_of);
+  RC_ASSERT(*from_cbor<CampaignCourse>(to_cbor(course), "course") == course);
 }
 
 // Two backends; the symptom is common, rare or none.
@@ -122,10 +129,10 @@ Numbers arbitrary_cases() {
 
 RC_GTEST_PROP(CaseRows, AreAChoiceThatDependsOnTheCasesAlone, ()) {
   const Numbers cases = arbitrary_cases();
-  const nlohmann::json chosen = case_rows_json(sum_in_order<CaseRows>(cases, rows_at));
-  RC_ASSERT(case_rows_json(sum_in_order<CaseRows>(shuffled(cases), rows_at)) == chosen);
-  RC_ASSERT(case_rows_json(sum_of_parts<CaseRows>(cases, rows_at)) == chosen);
-  RC_ASSERT(case_rows_json(case_rows_from(chosen)) == chosen);
+  const std::string chosen = encode_rows(sum_in_order<CaseRows>(cases, rows_at));
+  RC_ASSERT(encode_rows(sum_in_order<CaseRows>(shuffled(cases), rows_at)) == chosen);
+  RC_ASSERT(encode_rows(sum_of_parts<CaseRows>(cases, rows_at)) == chosen);
+  RC_ASSERT(encode_rows(*decode_rows(chosen)) == chosen);
 }
 
 TEST(CaseRows, HoldSomeOfEachKindWhateverTheOthersAre) {

@@ -5,14 +5,17 @@
 #include <cstddef>
 #include <string>
 
+#include "harness/describe/fields.h"
+
 namespace qconform::campaign {
 
 /// What failures are put together by before they are explained.
 struct FailureKey {
-  std::size_t backend = 0;  ///< position in the campaign's list
-  std::string op_type;
-  std::string symptom;  ///< symptom_of(); a verdict's kind and rule where there are no values to look at
-  std::string waiver;   ///< id of the one that covers them; empty for none
+  QC_DESCRIBED();
+  QC_FIELD(std::size_t, backend, {}, "backend");  ///< position in the campaign's list
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(std::string, symptom, {}, "symptom");  ///< symptom_of(); a verdict's kind and rule without values to look at
+  QC_FIELD(std::string, waiver, {}, "waiver");    ///< id of the one that covers them; empty for none
   auto operator<=>(const FailureKey&) const = default;
 };
 

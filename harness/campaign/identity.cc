@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "harness/describe/json_archives.h"
 
 namespace qconform::campaign {
 namespace {
 
-using nlohmann::json;
+constexpr std::uint64_t kJournalVersion = 2;
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -60,63 +60,22 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
   return {};
 }
 
+void describe_journal_version(Archive& archive) {
+  std::uint64_t version = kJournalVersion;
+  describe_field(archive, "version", version, {});
+  if (!archive.fills() || !archive.is_sound() || version == kJournalVersion) return;
+  archive.refuse_member(
+      "version", fmt::format("this qconform reads journals of version {}, and this one is of {}: {} qconform wrote "
+                             "it. Resume or merge it with that one, or begin anew in another folder",
+                             kJournalVersion, version, version < kJournalVersion ? "an older" : "a newer"));
+}
+
 std::string encode_identity(const Identity& identity) {
-  json infos = json::array();
-  for (const BackendInfo& info : identity.infos) {
-    infos.push_back(json{{"name", info.name}, {"version", info.version}, {"kind", info.kind}});
-  }
-  const json value{{"format", "qconform-journal"},
-                   {"version", 1},
-                   {"qconform", identity.version},
-                   {"commit", identity.commit},
-                   {"engine", identity.engine},
-                   {"seed", identity.seed},
-                   {"block_cases", identity.block_cases},
-                   {"backends", identity.backends},
-                   {"infos", std::move(infos)},
-                   {"profile", identity.profile},
-                   {"profile_digest", identity.profile_digest},
-                   {"overflow", identity.overflow},
-                   {"waivers", identity.waivers},
-                   {"waivers_digest", identity.waivers_digest},
-                   {"explain", identity.explain},
-                   {"isolation", identity.isolation},
-                   {"command", identity.command},
-                   {"shard", json::array({identity.shard.number, identity.shard.of})}};
-  std::string bytes;
-  json::to_cbor(value, bytes);
-  return bytes;
+  return to_cbor(identity);
 }
 
 Result<Identity> decode_identity(std::string_view bytes) {
-  try {
-    const json value = json::from_cbor(bytes);
-    const int version = value.at("version").get<int>();
-    if (version != 1) return fail("version", fmt::format("expected 1, got {}: a newer qconform wrote it", version));
-    Identity identity;
-    identity.version = value.at("qconform").get<std::string>();
-    identity.commit = value.at("commit").get<std::string>();
-    identity.engine = value.at("engine").get<std::string>();
-    identity.seed = value.at("seed").get<std::uint64_t>();
-    identity.block_cases = value.at("block_cases").get<std::uint64_t>();
-    identity.backends = value.at("backends").get<std::vector<std::string>>();
-    for (const json& info : value.at("infos")) {
-      identity.infos.push_back({info.at("name").get<std::string>(), info.at("version").get<std::string>(),
-                                info.at("kind").get<std::string>()});
-    }
-    identity.profile = value.at("profile").get<std::string>();
-    identity.profile_digest = value.at("profile_digest").get<std::string>();
-    identity.overflow = value.at("overflow").get<std::string>();
-    identity.waivers = value.at("waivers").get<std::string>();
-    identity.waivers_digest = value.at("waivers_digest").get<std::string>();
-    identity.explain = value.at("explain").get<bool>();
-    identity.isolation = value.at("isolation").get<std::string>();
-    identity.command = value.at("command").get<std::vector<std::string>>();
-    identity.shard = {value.at("shard").at(0).get<std::uint64_t>(), value.at("shard").at(1).get<std::uint64_t>()};
-    return identity;
-  } catch (const std::exception& error) {
-    return fail("identity", error.what());
-  }
+  return from_cbor<Identity>(bytes, "identity");
 }
 
 }  // namespace qconform::campaign

@@ -8,36 +8,50 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
+#include "harness/describe/fields.h"
+
+namespace qconform {
+class Archive;
+}
 
 namespace qconform::campaign {
 
 /// A part of a campaign: shard `number` of `of`, from 1 on.
 struct Shard {
-  std::uint64_t number = 1;
-  std::uint64_t of = 1;
+  QC_DESCRIBED();
+  QC_FIELD(std::uint64_t, number, {1}, "number");
+  QC_FIELD(std::uint64_t, of, {1}, "of");
   [[nodiscard]] bool is_whole() const { return of == 1; }
   /// "3/16"; empty for the whole.
   [[nodiscard]] std::string text() const;
 };
 
+/// Version of the journal's form: journals of another one are not read.
+void describe_journal_version(Archive& archive);
+
 struct Identity {
-  std::string version;  ///< of qconform
-  std::string commit;
-  std::uint64_t seed = 0;
-  std::string engine = "seeded";  ///< blocks of cases that the seed gives; or "libfuzzer": coverage guides
-  std::uint64_t block_cases = 0;
-  std::vector<std::string> backends;  ///< as on the command line
-  std::vector<BackendInfo> infos;     ///< what they said of themselves
-  std::string profile;
-  std::string profile_digest;  ///< of the file, where the profile is one
-  std::string overflow;
-  std::string waivers;         ///< file; empty for none
-  std::string waivers_digest;  ///< of its bytes
-  bool explain = true;
-  std::string isolation;  ///< what of the options about workers can change a verdict, as on the command line
-  Shard shard;            ///< of the journal alone; merging does not look at it
+  QC_DESCRIBED();
+  QC_LINE(describe_constant(archive, "format", "qconform-journal"));
+  QC_LINE(describe_journal_version(archive));
+  QC_FIELD(std::string, version, {}, "qconform");
+  QC_FIELD(std::string, commit, {}, "commit");
+  QC_FIELD(std::uint64_t, seed, {}, "seed");
+  QC_FIELD(std::string, engine, {"seeded"},
+           "engine");  ///< the seed gives blocks of cases; "libfuzzer": coverage guides
+  QC_FIELD(std::uint64_t, block_cases, {}, "block_cases");
+  QC_FIELD(std::vector<std::string>, backends, {}, "backends");  ///< as on the command line
+  QC_FIELD(std::vector<BackendInfo>, infos, {}, "infos");        ///< what they said of themselves
+  QC_FIELD(std::string, profile, {}, "profile");
+  QC_FIELD(std::string, profile_digest, {}, "profile_digest");  ///< of the file, where the profile is one
+  QC_FIELD(std::string, overflow, {}, "overflow");
+  QC_FIELD(std::string, waivers, {}, "waivers");                ///< file; empty for none
+  QC_FIELD(std::string, waivers_digest, {}, "waivers_digest");  ///< of its bytes
+  QC_FIELD(bool, explain, {true}, "explain");
+  /// What of the options about workers can change a verdict, as on the command line.
+  QC_FIELD(std::string, isolation, {}, "isolation");
+  QC_FIELD(Shard, shard, {}, "shard");  ///< of the journal alone; merging does not look at it
   /// The command line that runs the whole campaign, without what makes no difference; not compared.
-  std::vector<std::string> command;
+  QC_FIELD(std::vector<std::string>, command, {}, "command");
 
   /// The error names the first option in which the other one differs; `what` is "the journal" or a path.
   /// A shard is compared where `same_shard` says so.

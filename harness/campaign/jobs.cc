@@ -16,7 +16,7 @@
 #include <stdexcept>
 
 #include "harness/campaign/job_pipe.h"
-#include "harness/campaign/tally_json.h"
+#include "harness/campaign/tally_archive.h"
 
 namespace qconform::campaign {
 namespace {

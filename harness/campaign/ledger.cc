@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "harness/campaign/tally_json.h"
+#include "harness/campaign/tally_archive.h"
+#include "harness/describe/json_archives.h"
 
 namespace qconform::campaign {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-std::string cbor(const json& value) {
-  std::string bytes;
-  json::to_cbor(value, bytes);
-  return bytes;
-}
+struct RunEntry {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, id, {}, "id");
+  CampaignRun run;
+  QC_LINE(describe_members(archive, self.run));
+};
 
 // What a killed process left half written.
 void remove_parts(const fs::path& folder) {
@@ -35,55 +35,21 @@ void remove_parts(const fs::path& folder) {
 }  // namespace
 
 Record run_record(const std::string& id, const CampaignRun& run) {
-  return {RecordKind::run,
-          {},
-          cbor({{"id", id},
-                {"machine", run.machine},
-                {"started", run.started},
-                {"seconds", run.seconds},
-                {"jobs", run.jobs},
-                {"shard", run.shard},
-                {"cases", run.cases},
-                {"ended", run.ended}})};
+  return {RecordKind::run, {}, to_cbor(RunEntry{id, run})};
 }
 
 Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record) {
-  try {
-    const json value = json::from_cbor(record.payload);
-    CampaignRun run;
-    run.machine = value.at("machine").get<std::string>();
-    run.started = value.at("started").get<std::string>();
-    run.seconds = value.at("seconds").get<double>();
-    run.jobs = value.at("jobs").get<int>();
-    run.shard = value.at("shard").get<std::string>();
-    run.cases = value.at("cases").get<std::uint64_t>();
-    run.ended = value.at("ended").get<std::string>();
-    return std::pair(value.at("id").get<std::string>(), std::move(run));
-  } catch (const std::exception& error) {
-    return fail("run", error.what());
-  }
+  auto entry = from_cbor<RunEntry>(record.payload, "run");
+  if (!entry) return tl::unexpected(entry.error());
+  return std::pair(std::move(entry->id), std::move(entry->run));
 }
 
 Record progress_record(const CampaignProgress& progress) {
-  return {RecordKind::progress,
-          {},
-          cbor({{"seconds", progress.seconds},
-                {"cases", progress.cases},
-                {"failures", progress.failures},
-                {"findings", progress.findings},
-                {"edges", progress.edges},
-                {"features", progress.features}})};
+  return {RecordKind::progress, {}, to_cbor(progress)};
 }
 
 Result<CampaignProgress> decode_progress(const Record& record) {
-  try {
-    const json value = json::from_cbor(record.payload);
-    return CampaignProgress{value.at("seconds").get<double>(),         value.at("cases").get<std::uint64_t>(),
-                            value.at("failures").get<std::uint64_t>(), value.at("findings").get<std::uint64_t>(),
-                            value.at("edges").get<std::uint64_t>(),    value.at("features").get<std::uint64_t>()};
-  } catch (const std::exception& error) {
-    return fail("progress", error.what());
-  }
+  return from_cbor<CampaignProgress>(record.payload, "progress");
 }
 
 Result<void> Ledger::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
@@ -161,9 +127,9 @@ Result<void> Ledger::begin(const Identity& identity, std::vector<std::string>& r
     std::error_code error;
     fs::rename(path_, previous, error);
     if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
-    remarks.push_back(
-        fmt::format("the campaign that was in {} is not gone on with (--resume does); its journal is now {}",
-                    path_.parent_path().string(), previous.string()));
+    remarks.push_back(fmt::format(
+        "the campaign that was in {} stays as it is: its journal is now {}; --resume would have continued it",
+        path_.parent_path().string(), previous.string()));
   }
   identity_ = identity;
   return compact();

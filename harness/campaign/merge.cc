@@ -6,7 +6,7 @@
 #include <map>
 
 #include "harness/campaign/block_run.h"
-#include "harness/campaign/tally_json.h"
+#include "harness/campaign/tally_archive.h"
 
 namespace qconform::campaign {
 namespace {

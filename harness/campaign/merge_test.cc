@@ -8,7 +8,7 @@
 #include "harness/backend/in_tree.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/merge.h"
-#include "harness/campaign/tally_json.h"
+#include "harness/campaign/tally_archive.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/temporary_folder.h"
 
@@ -22,9 +22,7 @@ using qconform::testing::TemporaryFolder;
 std::string bytes_of(Tally tally) {
   tally.times = {};
   for (BackendResult& backend : tally.backends) backend.seconds = 0;
-  auto groups = tally.course.groups();
-  for (auto& [first, group] : groups) group.seconds = 0;
-  tally.course = Course::of(tally.course.group_blocks(), std::move(groups), tally.course.reached());
+  for (CampaignCourse::Group& group : tally.course.groups) group.seconds = 0;
   return encode_tally(tally);
 }
 
@@ -48,7 +46,9 @@ Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
   tally.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
   tally.suite.expectations["valid"] = cases;
   tally.suite.disputed = {"case-" + std::to_string(block)};
-  tally.hazards["QLinearConv"]["uint8 int8 uint8"][block % kHazards] = {1, block};
+  HazardCoverage::Tallies reached{};
+  reached[block % kHazards] = {1, block};
+  tally.hazards.add("QLinearConv", "uint8 int8 uint8", reached);
   tally.backends.resize(1);
   OperatorResult& result = tally.backends[0].operators["QLinearConv"];
   result.verdicts[0] = cases;
@@ -62,8 +62,8 @@ Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
   found.smallest = {100 - block % 5, block * kBlockCases, {}};
   found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
   tally.passing.try_emplace({0, "QLinearConv"}, Tally::kSampled).first->second.add(block, diagnose::FeatureSet(block));
-  tally.course.add(block, {cases, found.cases, static_cast<double>(block) / 7},
-                   {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
+  tally.course = course_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
+                                 {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
   tally.rows.add(rows_of(block));
   tally.times.total = 1;
   return tally;

@@ -14,16 +14,12 @@ bool is_finding(const FailureKey& key) {
 }  // namespace
 
 Standing standing_of(const Tally& sum) {
-  HazardCoverage hazards;
-  for (const auto& [op_type, by_types] : sum.hazards) {
-    for (const auto& [types, tallies] : by_types) hazards.add(op_type, types, tallies);
-  }
   Standing standing;
   standing.cases = sum.suite.cases;
   standing.elements = sum.suite.elements;
   for (const HazardInfo& info : qconform::hazards()) {
-    standing.hazards += hazards.is_applicable(info.hazard) ? 1 : 0;
-    standing.hazards_reached += hazards.total(info.hazard).cases > 0 ? 1 : 0;
+    standing.hazards += sum.hazards.is_applicable(info.hazard) ? 1 : 0;
+    standing.hazards_reached += sum.hazards.total(info.hazard).cases > 0 ? 1 : 0;
   }
   standing.failures = sum.unwaived();
   return standing;

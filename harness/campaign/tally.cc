@@ -8,8 +8,6 @@
 namespace qconform::campaign {
 namespace {
 
-using Counts = std::map<std::string, std::uint64_t>;
-
 constexpr std::size_t kReasons = 64;
 constexpr std::size_t kDisputed = 100;
 constexpr const char* kOtherReasons = "other reasons";
@@ -97,13 +95,6 @@ void add_times(const StageTimes& from, StageTimes& to) {
   to.total += from.total;
 }
 
-void add_hazards(const HazardCoverage::Tallies& from, HazardCoverage::Tallies& to) {
-  for (std::size_t i = 0; i < kHazards; ++i) {
-    to[i].cases += from[i].cases;
-    to[i].elements += from[i].elements;
-  }
-}
-
 }  // namespace
 
 void Failures::add(const Failures& other) {
@@ -117,14 +108,12 @@ void Failures::add(const Failures& other) {
 
 void Tally::add(const Tally& other) {
   add_suite(other.suite, suite);
-  for (const auto& [op_type, by_types] : other.hazards) {
-    for (const auto& [types, tallies] : by_types) add_hazards(tallies, hazards[op_type][types]);
-  }
+  hazards.add(other.hazards);
   if (backends.empty()) backends.resize(other.backends.size());
   for (std::size_t i = 0; i < other.backends.size(); ++i) add_backend(other.backends[i], backends[i]);
   for (const auto& [key, found] : other.failures) failures[key].add(found);
   for (const auto& [key, sample] : other.passing) passing.try_emplace(key, kSampled).first->second.add(sample);
-  course.add(other.course);
+  merge(other.course, course);
   rows.add(other.rows);
   add_times(other.times, times);
 }

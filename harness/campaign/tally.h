@@ -14,23 +14,32 @@
 #include "harness/campaign/sample.h"
 #include "harness/core/report.h"
 
+namespace qconform {
+class Archive;
+}
+
 namespace qconform::campaign {
+
+/// Hazards in a tenth of the room that their form in a report takes.
+void describe_compactly(Archive& archive, const char* key, HazardCoverage& coverage);
 
 /// A failing case: it can be drawn again from its index.
 struct FailingCase {
-  std::uint64_t bytes = 0;  ///< of its inputs
-  std::uint64_t index = 0;
-  Verdict verdict;
+  QC_DESCRIBED();
+  QC_FIELD(std::uint64_t, bytes, {}, "bytes");  ///< of its inputs
+  QC_FIELD(std::uint64_t, index, {}, "index");
+  QC_FIELD(Verdict, verdict, {}, "verdict");
 };
 
 struct Failures {
   static constexpr std::size_t kSampled = 128;
 
-  std::uint64_t cases = 0;
-  std::uint64_t examined = 0;     ///< whose symptom was determined
-  std::uint64_t first_block = 0;  ///< the earliest that has one
-  FailingCase smallest;           ///< by bytes, then by index
-  Sample sample{kSampled};        ///< of the examined ones
+  QC_DESCRIBED();
+  QC_FIELD(std::uint64_t, cases, {}, "cases");
+  QC_FIELD(std::uint64_t, examined, {}, "examined");  ///< whose symptom was determined
+  QC_FIELD(std::uint64_t, first_block, {}, "first");  ///< the earliest that has one
+  QC_FIELD(FailingCase, smallest, {}, "smallest");    ///< by bytes, then by index
+  QC_FIELD(Sample, sample, {kSampled}, "sample");     ///< of the examined ones
 
   void add(const Failures& other);
 };
@@ -38,14 +47,19 @@ struct Failures {
 struct Tally {
   static constexpr std::size_t kSampled = 512;  ///< passing cases of each backend and operator
 
-  SuiteResult suite;
-  std::map<std::string, HazardCoverage::ByTypes> hazards;  ///< by op_type
-  std::vector<BackendResult> backends;                     ///< in the campaign's order; without info
-  std::map<FailureKey, Failures> failures;
-  std::map<std::pair<std::size_t, std::string>, Sample> passing;  ///< by backend and op_type
-  Course course;
-  CaseRows rows;
-  StageTimes times;
+  using ByKey = std::map<FailureKey, Failures>;
+  using ByOperator = std::map<std::pair<std::size_t, std::string>, Sample>;
+
+  QC_DESCRIBED();
+  QC_FIELD(SuiteResult, suite, {}, "suite");
+  HazardCoverage hazards;
+  QC_LINE(describe_compactly(archive, "hazards", self.hazards));
+  QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");  ///< in the campaign's order; without info
+  QC_FIELD(ByKey, failures, {}, "failures");
+  QC_FIELD(ByOperator, passing, {}, "passing");  ///< by backend and op_type
+  QC_FIELD(CampaignCourse, course, {}, "course", .presence = Presence::omitted);
+  QC_FIELD(CaseRows, rows, {}, "rows");
+  QC_FIELD(StageTimes, times, {}, "times");
 
   /// Both have the same backends, or one of them none at all.
   void add(const Tally& other);

@@ -50,7 +50,7 @@ Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr
   for (const CampaignRun& run : known.state.runs) report.times.total += run.seconds;
   report.campaign = known.state;
   // What coverage guides has no blocks that another run would repeat.
-  if (!report.campaign->engine) report.campaign->course = known.tally.course.described();
+  if (!report.campaign->engine) report.campaign->course = known.tally.course;
   return report;
 }
 

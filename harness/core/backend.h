@@ -14,6 +14,7 @@
 #include "harness/core/input_memory.h"
 #include "harness/core/layout.h"
 #include "harness/core/outcome.h"
+#include "harness/describe/fields.h"
 
 namespace qconform {
 
@@ -39,9 +40,10 @@ class PreparedCase {
 };
 
 struct BackendInfo {
-  std::string name;     ///< as on the command line: "avx2", "plugin:libmine.so"
-  std::string version;  ///< of the implementation; in-tree kernels have qconform's
-  std::string kind;     ///< "in-tree", "plugin", "library", ...
+  QC_DESCRIBED();
+  QC_FIELD(std::string, name, {}, "name");        ///< as on the command line: "avx2", "plugin:libmine.so"
+  QC_FIELD(std::string, version, {}, "version");  ///< of the implementation; in-tree kernels have qconform's
+  QC_FIELD(std::string, kind, {}, "kind");        ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
 

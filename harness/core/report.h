@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/backend.h"
@@ -15,51 +16,65 @@
 #include "harness/core/combination_coverage.h"
 #include "harness/core/picture.h"
 #include "harness/core/verdict.h"
+#include "harness/describe/fields.h"
 #include "harness/hazards/coverage.h"
 
 namespace qconform {
 
 /// Seconds spent in each stage of the run.
 struct StageTimes {
-  double generate = 0;
-  double reference = 0;
-  double survey = 0;  ///< ties, hazards reached, outputs that prove nothing: whatever the backend
-  double backend = 0;
-  double judge = 0;
-  double diagnose = 0;  ///< failures, and what tells them from passing cases
-  double total = 0;
+  QC_DESCRIBED(.name = "", .doc = "Wall-clock time by stage.");
+  QC_FIELD(double, generate, {}, "generate", .form = Form::seconds);
+  QC_FIELD(double, reference, {}, "reference", .form = Form::seconds);
+  /// Ties, hazards reached, outputs that prove nothing: whatever the backend.
+  QC_FIELD(double, survey, {}, "survey", .form = Form::seconds);
+  QC_FIELD(double, backend, {}, "backend", .form = Form::seconds);
+  QC_FIELD(double, judge, {}, "judge", .form = Form::seconds);
+  /// Failures, and what tells them from passing cases.
+  QC_FIELD(double, diagnose, {}, "diagnose", .form = Form::seconds);
+  QC_FIELD(double, total, {}, "total", .form = Form::seconds);
 
   bool operator==(const StageTimes&) const = default;
 };
 
+using Counts = std::map<std::string, std::uint64_t>;
 using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
 
 /// Verdicts of one backend on one operator.
 struct OperatorResult {
   VerdictCounts verdicts{};
   VerdictCounts waived{};  ///< those among them that a waiver covers
-  std::uint64_t elements = 0;
-  std::uint64_t wrong_elements = 0;
-  TierTally tiers;    ///< QLinearConv only
-  ErrorTally errors;  ///< of the wrong elements
-  std::map<std::string, std::uint64_t> unsupported_reasons;
-  std::map<std::string, std::uint64_t> mistrusted_reasons;
 
   [[nodiscard]] std::uint64_t cases() const;
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
+
+  QC_DESCRIBED();
+  QC_LINE(describe_derived(archive, "cases", [&self] { return self.cases(); }));
+  QC_LINE(describe_verdicts(archive, self.verdicts));
+  QC_LINE(describe_waived(archive, self.waived));
+  QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
+  QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
+  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< QLinearConv only
+  QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
+  QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
+  /// Of the wrong elements.
+  QC_FIELD(ErrorTally, errors, {}, "errors", .presence = Presence::omitted);
 
   bool operator==(const OperatorResult&) const = default;
 };
 
 /// What became of one relation on one backend; every base case is counted once.
 struct RelationResult {
-  std::string id;
-  std::uint64_t held = 0;
-  std::uint64_t broken = 0;
-  std::uint64_t latitude = 0;        ///< answers differ where the specification admits both: says nothing
-  std::uint64_t refused = 0;         ///< the backend refused a case that it takes
-  std::uint64_t failed = 0;          ///< a derived case crashed, wrote out of bounds, ...
-  std::uint64_t not_applicable = 0;  ///< the relation does not speak of the base case
+  QC_DESCRIBED(.name = "relation", .doc = "Base cases by what became of one relation.");
+  QC_FIELD(std::string, id, {}, "id");
+  QC_LINE(describe_derived(archive, "checked", [&self] { return self.checked(); },
+                           {.doc = "held + broken + latitude"}));
+  QC_FIELD(std::uint64_t, held, {}, "held");
+  QC_FIELD(std::uint64_t, broken, {}, "broken");
+  QC_FIELD(std::uint64_t, latitude, {}, "latitude", .doc = "Answers differ where the specification admits both.");
+  QC_FIELD(std::uint64_t, refused, {}, "refused", .doc = "The backend refused the base case or one derived from it.");
+  QC_FIELD(std::uint64_t, failed, {}, "failed", .doc = "A derived case failed by itself: wrote out of bounds, say.");
+  QC_FIELD(std::uint64_t, not_applicable, {}, "not_applicable");
 
   [[nodiscard]] std::uint64_t checked() const { return held + broken + latitude; }
 
@@ -68,8 +83,10 @@ struct RelationResult {
 
 /// A wrong element and the case that it belongs to.
 struct WorstElement {
-  std::string case_id;
+  QC_DESCRIBED();
+  QC_FIELD(std::string, case_id, {}, "case");
   ElementReport element;
+  QC_LINE(describe_base(archive, self.element));
 
   bool operator==(const WorstElement&) const = default;
 };
@@ -77,13 +94,22 @@ struct WorstElement {
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
 
+  using ByOperator = std::map<std::string, OperatorResult>;
+
+  QC_DESCRIBED(.name = "backend");
   BackendInfo info{};
-  bool decides = true;  ///< whether the run's conclusion depends on it; a library that nobody named is only told of
-  double seconds = 0;
-  std::vector<WorstElement> worst{};                  ///< the most distant wrong elements, at most one of each case
-  std::map<std::string, OperatorResult> operators{};  ///< by op_type
-  std::vector<RelationResult> relations{};            ///< in the order of their list; empty when none were asked for
-  std::uint64_t failed_bases = 0;                     ///< base cases of relations that failed by themselves
+  QC_LINE(describe_members(archive, self.info));
+  QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
+  QC_LINE(describe_derived(
+      archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
+  QC_FIELD(bool, decides, {true}, "decides",
+           .doc = "False for a library that nobody named: the report's conforms does not depend on it.");
+  QC_FIELD(ByOperator, operators, {}, "operators");  ///< by op_type
+  QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
+           .doc = "The most distant wrong elements, at most one of each case.");
+  std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for
+  std::uint64_t failed_bases = 0;           ///< base cases of relations that failed by themselves
+  QC_LINE(describe_relations(archive, self.relations, self.failed_bases));
 
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const;
   /// Verdicts of the kind that a waiver covers.
@@ -100,65 +126,93 @@ struct BackendResult {
 
 /// How a finding's case became as small as it is.
 struct Shrinking {
-  std::string ending;       ///< "minimal", or what ended the search: harness/shrink/shrink.h
-  std::uint64_t runs = 0;   ///< of the backend
-  std::uint64_t steps = 0;  ///< reductions taken; with 0 the case is the one that was met
-  double seconds = 0;
-  Case original;                     ///< as it was met, where steps > 0; read from a report, it has only its id
-  std::string original_summary;      ///< one line, set where the report was read
-  std::string original_file;         ///< where that was written, relative to the report; may be empty
+  static constexpr std::array<std::string_view, 4> kEndings{"minimal", "runs", "seconds", "not-reproduced"};
+
+  QC_DESCRIBED(.doc = "How the case became as small as it is; absent when it was not tried.");
+  QC_FIELD(std::string, ending, {}, "ending",
+           .doc =
+               "minimal: no simpler case fails in the same way; runs, seconds: that limit was reached; "
+               "not-reproduced: the failure came and went, the case is as it was met.",
+           .names = Shrinking::kEndings);
+  QC_FIELD(std::uint64_t, runs, {}, "runs", .doc = "Of the backend.");
+  QC_FIELD(std::uint64_t, steps, {}, "steps", .doc = "Reductions taken.");  ///< with 0 the case is as it was met
+  QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
+  Case original{};                   ///< as it was met, where steps > 0; read from a report, it has only its id
+  std::string original_summary{};    ///< one line, set where the report was read
+  std::string original_file{};       ///< where that was written, relative to the report; may be empty
   std::optional<Picture> picture{};  ///< of the original's output
+  QC_LINE(describe_original(archive, self));
 
   bool operator==(const Shrinking&) const = default;
 };
 
 /// The waiver that covers a finding (harness/run/waivers.h).
 struct WaivedBy {
-  std::string id;
-  std::string reason;
-  std::string reference;
+  QC_DESCRIBED(.doc = "Absent unless a waiver covers the finding.");
+  QC_FIELD(std::string, id, {}, "id");
+  QC_FIELD(std::string, reason, {}, "reason");
+  QC_FIELD(std::string, reference, {}, "reference");
 
   bool operator==(const WaivedBy&) const = default;
 };
 
 /// A defect model that explains a failure.
 struct DiagnosedDefect {
-  std::string id;           ///< "pad-raw-zero"
-  std::string description;  ///< what it computes
-  std::string rule;         ///< that it breaks
-  std::string stages;       ///< of docs/defect-models.md: where to look
-  std::string evidence;     ///< public reports; may be empty
+  QC_DESCRIBED();
+  QC_FIELD(std::string, id, {}, "id");  ///< "pad-raw-zero"
+  QC_FIELD(std::string, description, {}, "description");
+  QC_FIELD(std::string, rule, {}, "rule");  ///< that it breaks
+  QC_FIELD(std::string, stages, {}, "stages", .doc = "Where to look: stages of docs/defect-models.md.");
+  QC_FIELD(std::string, evidence, {}, "evidence", .doc = "Public reports of the same; may be empty.");
 
   bool operator==(const DiagnosedDefect&) const = default;
 };
 
 /// Why cases fail: docs/explain.md.
 struct Diagnosis {
-  std::string status;                    ///< "explained", "ambiguous", "partial" or "unexplained"
-  std::vector<DiagnosedDefect> defects;  ///< of the best explanation; of the nearest model where partial
-  std::string arithmetic;                ///< of QLinearConv's scaled value under it
-  std::uint64_t examined = 0;            ///< failing cases whose whole output was compared with the explanation, or
-                                         ///< whose wrong elements were located
-  std::uint64_t trial_cases = 0;         ///< cases made to test explanations, the first failing one included
-  std::uint64_t trial_failing = 0;       ///< of these
-  std::uint64_t trial_reproduced = 0;    ///< of these, by the best explanation
-  std::string where;                     ///< the wrong elements, for the reader
-  std::vector<std::string> when;         ///< features that all failing cases have, and few passing ones
-  std::uint64_t failing = 0;             ///< cases that `when` was learnt from
-  std::uint64_t passing = 0;             ///< likewise
-  std::uint64_t passing_inside = 0;      ///< passing cases that have these features all the same
+  static constexpr std::array<std::string_view, 4> kStatuses{"explained", "ambiguous", "partial", "unexplained"};
+
+  QC_DESCRIBED(.name = "diagnosis",
+               .doc =
+                   "Why the cases of a finding fail (docs/explain.md); absent where there are no wrong values, or "
+                   "none was asked for.");
+  QC_FIELD(std::string, status, {}, "status", .names = Diagnosis::kStatuses);
+  QC_FIELD(std::vector<DiagnosedDefect>, defects, {}, "defects",
+           .doc = "Of the best explanation; of the nearest one where partial.");
+  QC_FIELD(std::string, arithmetic, {}, "arithmetic",
+           .doc = "Of QLinearConv's scaled value under the explanation; may be empty.");
+  QC_FIELD(std::uint64_t, examined, {}, "examined",
+           .doc =
+               "Failing cases that were compared with the explanation element by element, or whose wrong elements "
+               "were located; the others are counted with the commonest explanation.");
+  std::uint64_t trial_cases = 0;       ///< cases made to test explanations, the first failing one included
+  std::uint64_t trial_failing = 0;     ///< of these
+  std::uint64_t trial_reproduced = 0;  ///< of these, by the best explanation
+  QC_LINE(describe_trial(archive, self));
+  QC_FIELD(std::string, where, {}, "where", .doc = "The wrong elements' place in the output.");
+  std::vector<std::string> when;     ///< features that all failing cases have, and few passing ones
+  std::uint64_t failing = 0;         ///< cases that `when` was learnt from
+  std::uint64_t passing = 0;         ///< likewise
+  std::uint64_t passing_inside = 0;  ///< passing cases that have these features all the same
+  QC_LINE(describe_region(archive, self));
 
   bool operator==(const Diagnosis&) const = default;
 };
 
 /// A failing case that shows the pattern of a failure better than the smallest one.
 struct TellingCase {
-  Case test_case{};                  ///< read from a report, it has only its id
-  std::string summary{};             ///< one line, set where the report was read
-  std::uint64_t right_elements = 0;  ///< of its output
-  std::uint64_t wrong_elements = 0;
-  std::string file{};                ///< where it was written, relative to the report; may be empty
-  std::optional<Picture> picture{};  ///< of its output
+  QC_DESCRIBED(.doc =
+                   "Of the finding's cases of moderate size the one with the clearest pattern, as it was met: with the "
+                   "most elements of the kind, right or wrong, of which it has fewer. Absent where outputs have one "
+                   "element.");
+  Case test_case{};  ///< read from a report, it has only its id
+  QC_PART("id", test_case.id);
+  std::string summary{};  ///< one line, set where the report was read
+  QC_LINE(describe_summary(archive, self.test_case, self.summary));
+  QC_FIELD(std::uint64_t, right_elements, {}, "right_elements", .doc = "Of its output.", .presence = Presence::late);
+  QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .presence = Presence::late);
+  QC_FIELD(std::string, file, {}, "file", .doc = "Relative to the report.");  ///< may be empty
+  QC_FIELD(std::optional<Picture>, picture, {}, "picture");                   ///< of its output
 
   /// More elements on both sides of where the failure begins; then, more wrong ones.
   [[nodiscard]] bool tells_more_than(const TellingCase& other) const;
@@ -168,74 +222,128 @@ struct TellingCase {
 
 /// A failure with what is needed to see it again.
 struct Finding {
-  std::string id;  ///< "F1"
-  std::string backend;
-  VerdictKind kind = VerdictKind::wrong;
-  std::string op_type;
-  std::optional<std::uint64_t> first_case;  ///< of a campaign: index of the first of them
-  std::string signature;        ///< what is wrong, the same from run to run: "pad-raw-zero", "unexplained:border",
-                                ///< "out-of-bounds", "not-rejected:C8"
-  std::uint64_t cases = 1;      ///< failing cases that this finding stands for
-  Verdict verdict;              ///< of the case shown
-  Case example;                 ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has
-                                ///< only its id, operator and note: the case stands in case_file
+  Verdict verdict;  ///< of the case shown
+  Case example;     ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has only its id,
+                    ///< operator and note: the case stands in case_file
   std::string example_summary;  ///< one line, set where the report was read
-  std::optional<WaivedBy> waiver;
-  std::optional<Diagnosis> diagnosis;
-  std::optional<Shrinking> shrinking;
-  std::optional<Picture> picture;      ///< of the example's output, where values are wrong (harness/run/picture.h)
-  std::optional<TellingCase> telling;  ///< of its cases of moderate size, the first with the clearest pattern
-  std::vector<Case> related;           ///< of an inconsistency: the cases whose answers contradict the example's
-  std::string case_file;               ///< where the example was written, relative to the report; may be empty
-  std::string model_file;              ///< likewise, as an ONNX model of one node
-  std::string test_folder;             ///< likewise, as a backend-test folder
-  std::string related_file;            ///< likewise for the related cases
-  std::string replay;                  ///< command line
+  std::string case_file;        ///< where the example was written, relative to the report; may be empty
+  std::string model_file;       ///< likewise, as an ONNX model of one node
+  std::string test_folder;      ///< likewise, as a backend-test folder
+  std::vector<Case> related;    ///< of an inconsistency: the cases whose answers contradict the example's
+  std::string related_file;     ///< likewise for the related cases
+
+  QC_DESCRIBED(.name = "finding");
+  QC_FIELD(std::string, id, {}, "id", .pattern = "^F[1-9][0-9]*$");
+  QC_FIELD(std::string, backend, {}, "backend");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
+  QC_FIELD(std::string, signature, {}, "signature",
+           .doc =
+               "What is wrong, the same from run to run: defect models (a+b, or a|b where ambiguous), partial:a, "
+               "unexplained:PLACE; of other failures the verdict, and the rule behind a colon.",
+           .min_length = 1);
+  QC_FIELD(std::uint64_t, cases, {1}, "cases", .doc = "Failing cases that this finding stands for.", .minimum = 1);
+  QC_PART("detail", verdict.detail);
+  QC_PART("elements", verdict.elements, .doc = "Of the example.");
+  QC_PART("wrong_elements", verdict.wrong_elements);
+  QC_LINE(describe_example(archive, self));
+  QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.");
+  QC_LINE(describe_related(archive, self));
+  QC_FIELD(std::optional<std::uint64_t>, first_case, {}, "first_case",
+           .doc = "Of a campaign: index of the first of them.");
+  QC_PART(
+      "log", verdict.log,
+      .doc =
+          "What the backend wrote to stdout and stderr on the example, the end of it; absent where it wrote nothing "
+          "or runs inside qconform.",
+      .presence = Presence::omitted);
+  QC_PART("rule", verdict.rule,
+          .doc = "Id of the rule that the failure is about; of the relation, where the verdict is inconsistent.",
+          .presence = Presence::omitted);
+  QC_PART("worst", verdict.worst, .doc = "The wrong element of the example that is farthest from the right values.");
+  QC_FIELD(std::optional<WaivedBy>, waiver, {}, "waiver");
+  QC_FIELD(std::optional<Diagnosis>, diagnosis, {}, "diagnosis");
+  QC_FIELD(std::optional<Shrinking>, shrinking, {}, "shrinking");
+  /// Of the example's output, where values are wrong (harness/run/picture.h).
+  QC_FIELD(std::optional<Picture>, picture, {}, "picture");
+  QC_FIELD(std::optional<TellingCase>, telling, {}, "telling");
 
   bool operator==(const Finding&) const = default;
 };
 
 struct SuiteResult {
-  std::string name;
-  std::uint64_t cases = 0;
-  std::uint64_t digest = 0;                           ///< sum of the cases' digests modulo 2^64: independent of order
-  std::map<std::string, std::uint64_t> skipped;       ///< what was met and is no case, by reason
-  std::vector<std::string> disputed;                  ///< cases whose recorded output is not admissible
-  std::vector<CombinationCoverage> coverage;          ///< of a covering suite
-  std::map<std::string, std::uint64_t> expectations;  ///< valid, latitude, invalid
-  std::uint64_t elements = 0;                         ///< output elements that the reference computed
-  std::uint64_t exact_ties = 0;                       ///< of QLinearConv's elements before rounding
-  std::uint64_t near_ties = 0;                        ///< further ones within 1e-4 of a tie
+  static constexpr std::array<std::string_view, 3> kExpectations{"valid", "latitude", "invalid"};
+
+  QC_DESCRIBED(.name = "suite");
+  QC_FIELD(std::string, name, {}, "name");
+  QC_FIELD(std::uint64_t, cases, {}, "cases");
+  /// Sum of the cases' digests modulo 2^64: independent of order.
+  QC_FIELD(std::uint64_t, digest, {}, "digest",
+           .doc = "Sum of the cases' fingerprints modulo 2^64; the same cases give the same digest on every machine.",
+           .form = Form::hex);
+  QC_FIELD(Counts, expectations, {}, "expectations", .doc = "Cases by what a right implementation does with them.",
+           .names = SuiteResult::kExpectations);
+  QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements that the reference computed.");
+  QC_FIELD(std::uint64_t, exact_ties, {}, "exact_ties",
+           .doc = "Elements of QLinearConv whose value before rounding is half an odd integer.");
+  QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Further ones within 1e-4 of a tie.");
+  QC_FIELD(Counts, skipped, {}, "skipped", .doc = "What was met and is no case, by reason; never a pass.",
+           .def = "counts");
+  QC_FIELD(std::vector<std::string>, disputed, {}, "disputed",
+           .doc = "Cases whose recorded output or stated expectation contradicts the rules.");
+  QC_FIELD(std::vector<CombinationCoverage>, coverage, {}, "coverage",
+           .doc = "What a covering suite covers, by model; empty for the other suites.");
 
   bool operator==(const SuiteResult&) const = default;
 };
 
 struct Environment {
-  std::string version;
-  std::string commit;
-  std::string compiler;
-  std::string cpu;
-  std::string operating_system;
-  std::string started;                       ///< UTC, ISO 8601
-  std::vector<std::string> kernels;          ///< in-tree kernel sets that this CPU runs
-  std::vector<std::string> kernels_not_run;  ///< compiled in, but this CPU lacks what they need
+  QC_DESCRIBED(.name = "environment");
+  QC_FIELD(std::string, version, {}, "version");
+  QC_FIELD(std::string, commit, {}, "commit", .doc = "Abbreviated; -dirty when files had changed.");
+  QC_FIELD(std::string, compiler, {}, "compiler");
+  QC_FIELD(std::string, cpu, {}, "cpu");
+  QC_FIELD(std::string, operating_system, {}, "operating_system");
+  QC_FIELD(std::string, started, {}, "started", .pattern = kUtcPattern);
+  QC_FIELD(std::vector<std::string>, kernels, {}, "kernels", .doc = "In-tree kernel sets that this CPU runs.");
+  QC_FIELD(std::vector<std::string>, kernels_not_run, {}, "kernels_not_run",
+           .doc = "Compiled in, but this CPU lacks what they need.");
 
   bool operator==(const Environment&) const = default;
 };
 
 struct Report {
-  Environment environment;
-  std::vector<std::string> command;
-  std::uint64_t seed = 0;
-  std::string profile;
-  std::string overflow;  ///< policy for rule C17
-  std::vector<SuiteResult> suites;
-  HazardCoverage hazards;  ///< of every case that has a right answer
-  std::vector<BackendResult> backends;
-  std::vector<Finding> findings;
-  std::optional<CaseResults> results;  ///< where they were asked for
-  StageTimes times;
-  std::optional<CampaignState> campaign;  ///< of `qconform fuzz`
+  static constexpr std::string_view kFormat = "qconform-report";
+  /// Version of the JSON form; it grows when a reader of the older form could be misled.
+  static constexpr std::uint64_t kVersion = 1;
+  static constexpr std::array<std::string_view, 2> kPolicies{"wrap", "permissive"};
+
+  QC_DESCRIBED();
+  QC_LINE(describe_constant(archive, "format", Report::kFormat));
+  QC_LINE(describe_constant(archive, "version", Report::kVersion));
+  QC_LINE(
+      describe_derived(archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
+                       {.doc = "Every backend that decides passed at least one case, and none of them failed one that "
+                               "is not waived."}));
+  QC_FIELD(Environment, environment, {}, "environment");
+  QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
+  QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
+  QC_FIELD(std::string, profile, {}, "profile",
+           .doc = "Which right answers are admitted: a name, or the file of a pinned profile.",
+           .pattern = "^(conformance|correctly-rounded|ort-f32|onnx-reference|dml-doc|.*[./].*)$");
+  QC_FIELD(std::string, overflow, {}, "overflow", .doc = "Policy for rule C17.", .names = Report::kPolicies);
+  QC_FIELD(std::vector<SuiteResult>, suites, {}, "suites");
+  /// Of every case that has a right answer.
+  QC_FIELD(HazardCoverage, hazards, {}, "hazards",
+           .doc =
+               "Every hazard that concerns the operators of the cases, reached or not (qconform list hazards explains "
+               "each).");
+  QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");
+  QC_FIELD(std::vector<Finding>, findings, {}, "findings");
+  QC_FIELD(StageTimes, times, {}, "seconds");
+  QC_FIELD(std::optional<CampaignState>, campaign, {}, "campaign");  ///< of `qconform fuzz`
+  std::optional<CaseResults> results{};                              ///< where they were asked for
+  QC_LINE(describe_results(archive, self));
 
   /// Every backend that decides ran at least one case, and none of them failed but where that is waived.
   [[nodiscard]] bool conforms() const;

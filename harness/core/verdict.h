@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/describe/fields.h"
 #include "reference/numerics/admissible.h"
 
 namespace qconform {
@@ -75,26 +76,30 @@ struct ErrorTally {
 
 /// One element, for the reader.
 struct ElementReport {
-  std::vector<std::int64_t> index;  ///< into the output, one value per dimension
-  std::string got;
-  std::string admissible;  ///< "{214}"
-  std::string exact;       ///< value before rounding, as integer and fraction: "214 + 3/8"; may be empty
-  double distance = 0;     ///< |got - nearest admissible|; infinite where not comparable
+  QC_DESCRIBED(.name = "element", .is_base = true);
+  QC_FIELD(std::vector<std::int64_t>, index, {}, "index");  ///< into the output, one value per dimension
+  QC_FIELD(std::string, got, {}, "got");
+  QC_FIELD(std::string, admissible, {}, "admissible", .doc = "The right values.");  ///< "{214}"
+  QC_FIELD(std::string, exact, {}, "exact", .doc = "Value before rounding, as integer and fraction.",
+           .presence = Presence::omitted);  ///< "214 + 3/8"
+  /// |got - nearest admissible|; infinite where not comparable.
+  QC_FIELD(double, distance, {}, "distance", .form = Form::distance);
 
   bool operator==(const ElementReport&) const = default;
 };
 
 struct Verdict {
-  VerdictKind kind = VerdictKind::pass;
-  std::string detail;          ///< refusal reason, shapes, signal: one line
-  std::string rule;            ///< rule id that the failure is about, if one is known; the relation's id
-                               ///< where answers are inconsistent
-  std::string log;             ///< what the backend printed meanwhile, where that is known
-  std::uint64_t elements = 0;  ///< judged
-  std::uint64_t wrong_elements = 0;
-  TierTally tiers;                     ///< of QLinearConv; empty for other operators
-  ErrorTally errors;                   ///< of the wrong elements
-  std::optional<ElementReport> worst;  ///< the wrong element farthest from the admissible set
+  QC_DESCRIBED();
+  QC_FIELD(VerdictKind, kind, {VerdictKind::pass}, "kind");
+  QC_FIELD(std::string, detail, {}, "detail");  ///< refusal reason, shapes, signal: one line
+  /// Rule id that the failure is about, if one is known; the relation's id where answers are inconsistent.
+  QC_FIELD(std::string, rule, {}, "rule");
+  QC_FIELD(std::string, log, {}, "log");              ///< what the backend printed meanwhile, where that is known
+  QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< judged
+  QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");
+  QC_FIELD(TierTally, tiers, {}, "tiers");                     ///< of QLinearConv; empty for other operators
+  ErrorTally errors;                                           ///< of the wrong elements; journals do not keep it
+  QC_FIELD(std::optional<ElementReport>, worst, {}, "worst");  ///< the wrong element farthest from the admissible set
 
   bool operator==(const Verdict&) const = default;
 };

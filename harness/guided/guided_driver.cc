@@ -104,7 +104,8 @@ class GuidedDriver {
     folders_.harvest();
     for (const CampaignRun& run : ledger_.state().runs) executions_before_ += run.cases;
     if (!ledger_.progress().empty()) {
-      counters_.coverage = {ledger_.progress().back().edges, ledger_.progress().back().features};
+      counters_.coverage = {ledger_.progress().back().edges.value_or(0),
+                            ledger_.progress().back().features.value_or(0)};
     }
     return write_seeds(identity_.seed, folders_.seeds());
   }

@@ -5,6 +5,17 @@
 
 namespace qconform {
 
+HazardCoverage::HazardCoverage() = default;
+HazardCoverage::HazardCoverage(const HazardCoverage& other) = default;
+HazardCoverage::HazardCoverage(HazardCoverage&& other) noexcept = default;
+HazardCoverage& HazardCoverage::operator=(const HazardCoverage& other) = default;
+HazardCoverage& HazardCoverage::operator=(HazardCoverage&& other) noexcept = default;
+HazardCoverage::~HazardCoverage() = default;
+
+void HazardCoverage::note(const std::string& op_type) {
+  by_operator_.try_emplace(op_type);
+}
+
 void HazardCoverage::add(const std::string& op_type, const std::string& types, const HazardCounts& counts) {
   Tallies& tallies = by_operator_[op_type][types];
   for (std::size_t i = 0; i < kHazards; ++i) {
@@ -19,6 +30,13 @@ void HazardCoverage::add(const std::string& op_type, const std::string& types, c
   for (std::size_t i = 0; i < kHazards; ++i) {
     sum[i].cases += tallies[i].cases;
     sum[i].elements += tallies[i].elements;
+  }
+}
+
+void HazardCoverage::add(const HazardCoverage& other) {
+  for (const auto& [op_type, by_types] : other.by_operator_) {
+    note(op_type);
+    for (const auto& [types, tallies] : by_types) add(op_type, types, tallies);
   }
 }
 

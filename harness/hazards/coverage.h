@@ -23,13 +23,22 @@ class HazardCoverage {
   /// By the element types of data, weights and output: "uint8 int8 uint8".
   using ByTypes = std::map<std::string, Tallies>;
 
+  // Compiled once: maps of maps are a good part of each file that has a report.
+  HazardCoverage();
+  HazardCoverage(const HazardCoverage& other);
+  HazardCoverage(HazardCoverage&& other) noexcept;
+  HazardCoverage& operator=(const HazardCoverage& other);
+  HazardCoverage& operator=(HazardCoverage&& other) noexcept;
+  ~HazardCoverage();
+
   /// Adds one case.
   void add(const std::string& op_type, const std::string& types, const HazardCounts& counts);
 
   /// Adds several cases.
   void add(const std::string& op_type, const std::string& types, const Tallies& tallies);
+  void add(const HazardCoverage& other);
   /// Notes cases of an operator that reached no hazard.
-  void note(const std::string& op_type) { by_operator_.try_emplace(op_type); }
+  void note(const std::string& op_type);
 
   [[nodiscard]] const std::map<std::string, ByTypes>& by_operator() const { return by_operator_; }
   [[nodiscard]] HazardTally total(Hazard hazard) const;

@@ -1,119 +1,161 @@
 #include "reports/read/arbitrary_report.h"
 
-#include "reports/read/arbitrary_values.h"
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "harness/describe/report_archive.h"
 
 namespace qconform::testing {
 namespace {
 
-CombinationCoverage combinations(const Values& values) {
-  return {values.text(),   Values::count(), Values::count(), Values::count(),
-          Values::count(), Values::count(), Values::count(), Values::count()};
+std::uint64_t count() {
+  return ArbitraryArchive::count();
+}
+bool coin() {
+  return ArbitraryArchive::coin();
+}
+std::size_t below(std::size_t limit) {
+  return *rc::gen::inRange<std::size_t>(0, limit);
 }
 
-SuiteResult suite(const Values& values) {
-  SuiteResult result;
-  result.name = values.text();
-  result.cases = Values::count();
-  result.digest = *rc::gen::arbitrary<std::uint64_t>();
-  result.skipped = values.counts_by_text();
-  result.disputed = values.texts(2);
-  result.expectations = {{"valid", Values::count()}, {"invalid", Values::count()}};
-  result.elements = Values::count();
-  result.exact_ties = Values::count();
-  result.near_ties = Values::count();
-  result.coverage = Values::some(2, [&] { return combinations(values); });
-  return result;
+// Functions below bring members in line with each other that were invented one by one.
+
+void make_consistent(TensorBox& box, std::int64_t least_extent) {
+  box.shape.resize(std::min<std::size_t>(box.shape.size(), 3));
+  box.begin.resize(box.shape.size());
+  box.extent.resize(box.shape.size());
+  std::size_t elements = 1;
+  for (std::size_t d = 0; d < box.shape.size(); ++d) {
+    box.begin[d] = box.begin[d] % 4;
+    box.extent[d] = least_extent + box.extent[d] % 4;
+    box.shape[d] = box.begin[d] + box.extent[d] + box.shape[d] % 4;
+    elements *= static_cast<std::size_t>(box.extent[d]);
+  }
+  box.values.resize(elements, "7");
 }
 
-HazardCoverage coverage() {
+void make_consistent(std::optional<Picture>& picture) {
+  if (!picture) return;
+  make_consistent(picture->got, 1);
+  for (TensorBox& input : picture->inputs) make_consistent(input, 0);
+  const std::size_t elements = picture->got.values.size();
+  for (auto* texts : {&picture->expected, &picture->exact, &picture->admissible}) texts->resize(elements, "8");
+  for (std::size_t i = 0; i < elements; ++i) {
+    if (coin()) picture->admissible[i] = "{" + picture->expected[i] + "}";
+  }
+  picture->wrong.clear();
+  for (std::size_t i = 0; i < elements; ++i) picture->wrong.push_back(coin());
+  if (!picture->parameter.empty()) picture->parameter.resize(elements, 3);
+}
+
+// A summary that is empty is made of the case, which reading does not bring back.
+void make_consistent(std::string& summary) {
+  summary = "x " + summary;
+}
+
+void make_consistent(Finding& finding) {
+  make_consistent(finding.example_summary);
+  make_consistent(finding.picture);
+  if (finding.related_file.empty()) finding.related.clear();
+  if (finding.telling) {
+    make_consistent(finding.telling->summary);
+    make_consistent(finding.telling->picture);
+  }
+  if (!finding.shrinking) return;
+  Shrinking& shrinking = *finding.shrinking;
+  if (coin()) shrinking = {.ending = shrinking.ending, .runs = shrinking.runs, .seconds = shrinking.seconds};
+  if (shrinking.steps == 0) {
+    shrinking.original = {};
+    shrinking.original_summary.clear();
+    shrinking.original_file.clear();
+    shrinking.picture.reset();
+    return;
+  }
+  make_consistent(shrinking.original_summary);
+  make_consistent(shrinking.picture);
+}
+
+void make_consistent(OperatorResult& result) {
+  for (std::size_t kind = 0; kind < result.verdicts.size(); ++kind) {
+    result.waived[kind] = std::min(result.waived[kind], result.verdicts[kind]);
+  }
+  if (result.tiers.elements() == 0) result.tiers = {};
+  if (result.errors.incomparable == 0) result.errors = {};
+  for (std::size_t i = below(3); i > 0; --i) {
+    result.errors.low[below(ErrorTally::kBins)] = 1 + count();
+    result.errors.high[below(ErrorTally::kBins)] = 1 + count();
+  }
+}
+
+void make_consistent(BackendResult& backend) {
+  for (auto& [op_type, result] : backend.operators) make_consistent(result);
+  if (backend.relations.empty()) backend.failed_bases = 0;
+}
+
+HazardCoverage arbitrary_coverage() {
   HazardCoverage result;
   for (const std::string_view op_type : kHazardOperators) {
-    if (!Values::coin()) continue;
+    if (!coin()) continue;
     result.note(std::string(op_type));
     for (const HazardInfo& info : hazards()) {
-      if (!info.concerns(op_type) || !Values::coin()) continue;
+      if (!info.concerns(op_type) || !coin()) continue;
       HazardCoverage::Tallies tallies{};
-      tallies[static_cast<std::size_t>(info.hazard)] = {1 + Values::count(), 1 + Values::count()};
-      result.add(std::string(op_type), Values::coin() ? "uint8 int8 uint8" : "int8", tallies);
+      tallies[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
+      result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", tallies);
     }
   }
   return result;
 }
 
-TierTally tiers() {
-  TierTally result;
-  result.common = {};
-  for (const reference::Tier tier : reference::kAllTiers) {
-    result.by_tier[static_cast<std::size_t>(tier)] = Values::count();
-    if (Values::coin()) result.common.insert(tier);
+void make_consistent(CampaignState& campaign) {
+  for (CampaignState::Range& range : campaign.blocks) {
+    range.first = count();
+    range.end = range.first + 1 + count();
   }
-  result.none = 1 + Values::count();
+  CampaignCourse& course = campaign.course;
+  if (course.groups.empty()) course = {};
+  course.group_blocks = std::uint64_t{1} << (course.groups.empty() ? 0 : below(40));
+  std::uint64_t next = 0;
+  for (CampaignCourse::Group& group : course.groups) {
+    next += 1 + count();
+    group.first = next * course.group_blocks;
+  }
+  for (CampaignCourse::Reached& reached : course.hazards) reached.hazard = hazards()[below(kHazards)].id;
+}
+
+CaseResult::OfBackend arbitrary_outcome(const ArbitraryArchive& archive) {
+  CaseResult::OfBackend result;
+  result.verdict = static_cast<VerdictKind>(below(kVerdictKinds));
+  if (coin()) result.tier = reference::kAllTiers[below(std::size(reference::kAllTiers))];
+  if (!is_failure(result.verdict)) return result;
+  result.wrong_elements = count();
+  result.finding = archive.text();
   return result;
 }
 
-ErrorTally errors() {
-  ErrorTally result;
-  for (std::size_t bin = 0; bin < ErrorTally::kBins; ++bin) {
-    if (Values::coin()) result.low[bin] = Values::count();
-    if (Values::coin()) result.high[bin] = Values::count();
+CaseResults arbitrary_results(const ArbitraryArchive& archive, std::size_t backends) {
+  CaseResults result{.rows = {}, .cases = count(), .failing = count()};
+  for (std::size_t rows = below(5); rows > 0; --rows) {
+    CaseResult& row =
+        result.rows.emplace_back(CaseResult{archive.text(), archive.text(), archive.text(), archive.text(), {}});
+    for (std::size_t i = 0; i < backends; ++i) row.backends.push_back(arbitrary_outcome(archive));
   }
-  result.incomparable = 1 + Values::count();
-  return result;
-}
-
-OperatorResult operator_result(const Values& values) {
-  OperatorResult result;
-  for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
-    result.verdicts[i] = Values::coin() ? Values::count() : 0;
-    result.waived[i] = Values::coin() ? result.verdicts[i] / 2 : 0;
-  }
-  result.elements = Values::count();
-  result.wrong_elements = Values::count();
-  if (Values::coin()) result.tiers = tiers();
-  if (Values::coin()) result.errors = errors();
-  result.unsupported_reasons = values.counts_by_text();
-  result.mistrusted_reasons = values.counts_by_text();
-  return result;
-}
-
-RelationResult relation(const Values& values) {
-  return {values.text(),   Values::count(), Values::count(), Values::count(),
-          Values::count(), Values::count(), Values::count()};
-}
-
-BackendResult backend(const Values& values) {
-  BackendResult result;
-  result.info = {values.text(), values.text(), values.text()};
-  result.decides = Values::coin();
-  result.seconds = Values::seconds();
-  result.worst = Values::some(2, [&] { return WorstElement{values.text(), values.element()}; });
-  for (const std::string_view op_type : kHazardOperators) {
-    if (Values::coin()) result.operators[std::string(op_type)] = operator_result(values);
-  }
-  result.relations = Values::some(2, [&] { return relation(values); });
-  if (!result.relations.empty()) result.failed_bases = Values::count();
   return result;
 }
 
 }  // namespace
 
 Report arbitrary_report(Texts texts) {
-  const Values values(texts);
-  const auto text = [&] { return values.text(); };
+  ArbitraryArchive archive(texts);
   Report report;
-  report.environment = {text(), text(), text(), text(), text(), text(), values.texts(3), values.texts(2)};
-  report.command = values.texts(4);
-  report.seed = *rc::gen::arbitrary<std::uint64_t>();
-  report.profile = text();
-  report.overflow = text();
-  report.suites = Values::some(2, [&] { return suite(values); });
-  report.hazards = coverage();
-  report.backends = Values::some(2, [&] { return backend(values); });
-  report.findings = Values::some(3, [&] { return arbitrary_finding(values); });
-  const auto seconds = [] { return Values::seconds(); };
-  report.times = {seconds(), seconds(), seconds(), seconds(), seconds(), seconds(), seconds()};
-  if (Values::coin()) report.campaign = arbitrary_campaign(values);
-  if (Values::coin()) report.results = arbitrary_results(values, report.backends.size());
+  describe(archive, report, Rule{});
+  report.hazards = arbitrary_coverage();
+  for (BackendResult& backend : report.backends) make_consistent(backend);
+  for (Finding& finding : report.findings) make_consistent(finding);
+  if (report.campaign) make_consistent(*report.campaign);
+  report.results.reset();
+  if (coin()) report.results = arbitrary_results(archive, report.backends.size());
   return report;
 }
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t kReportKeys = std::size_t{1} << 14;
 /// summary only, as the report does; report::to_json() of the result is the text again, where this version of
 /// qconform wrote it.
 ///
-/// A version of the form above kJsonVersion is refused with a message that says so. Members that were added
+/// A version of the form above Report::kVersion is refused with a message that says so. Members that were added
 /// within a version may be absent (docs/compatibility.md).
 [[nodiscard]] Result<Report> read_report(std::string_view text);
 

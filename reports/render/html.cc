@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/core/report.h"
 #include "reports/render/bench_json.h"
-#include "reports/render/json_report.h"
 #include "reports/render/viewer.h"
 
 namespace qconform::report {
@@ -32,7 +32,8 @@ std::string for_script(std::string_view json) {
 }
 
 // Without the white space between values, which a page has no use for.
-Result<std::string> compact(std::string_view json, std::string_view field, std::string_view format, int version) {
+Result<std::string> compact(std::string_view json, std::string_view field, std::string_view format,
+                            std::uint64_t version) {
   const auto fault = [&](const std::string& message) { return fail(std::string(field), message); };
   const auto value = nlohmann::ordered_json::parse(json, nullptr, false);
   if (value.is_discarded()) return fault("is not JSON");
@@ -40,7 +41,7 @@ Result<std::string> compact(std::string_view json, std::string_view field, std::
     return fault(fmt::format("expected \"format\": \"{}\"", format));
   }
   const auto stated = value.value("version", nlohmann::ordered_json());
-  if (!stated.is_number_integer() || stated < 1 || stated > version) {
+  if (!stated.is_number_unsigned() || stated < 1 || stated > version) {
     return fault(fmt::format("version {}: this qconform reads 1 to {}", stated.dump(), version));
   }
   return for_script(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -56,7 +57,7 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   const Viewer* page = viewer();
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
-  const auto report = compact(report_json, "report", "qconform-report", kJsonVersion);
+  const auto report = compact(report_json, "report", Report::kFormat, Report::kVersion);
   if (!report) return tl::unexpected(report.error());
   Result<std::string> bench;
   if (!bench_json.empty()) bench = compact(bench_json, "bench", "qconform-bench", kBenchJsonVersion);

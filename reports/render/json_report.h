@@ -1,5 +1,4 @@
-// The report as JSON: the form that every other one is made from. Described by
-// reports/schema/report-1.schema.json.
+// The report as JSON: the form that every other one is made from. harness/core/report.h describes it.
 #pragma once
 
 #include <string>
@@ -7,9 +6,6 @@
 #include "harness/core/report.h"
 
 namespace qconform::report {
-
-/// Version of the JSON form; it grows when a reader of the older form could be misled.
-inline constexpr int kJsonVersion = 1;
 
 [[nodiscard]] std::string to_json(const Report& report);
 

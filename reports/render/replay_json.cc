@@ -1,56 +1,90 @@
 #include "reports/render/replay_json.h"
 
+#include <nlohmann/json.hpp>
+
+#include "harness/describe/json_archives.h"
+#include "harness/describe/report_archive.h"
 #include "harness/operators/case_text.h"
-#include "reports/render/verdict_json.h"
 
 namespace qconform::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct ReplayedBackend {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, backend, {}, "backend");
+  Verdict verdict;
+  QC_PART("verdict", verdict.kind);
+  QC_PART("detail", verdict.detail);
+  QC_PART("elements", verdict.elements);
+  QC_PART("wrong_elements", verdict.wrong_elements);
+  QC_PART("tiers", verdict.tiers);
+  QC_PART("log", verdict.log, .presence = Presence::omitted);
+  QC_PART("worst", verdict.worst);
+};
+
+struct Replay {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, test_case, {}, "case");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(std::string, expectation, {}, "expectation");
+  QC_FIELD(std::string, remark, {}, "remark");
+  QC_FIELD(std::vector<ReplayedBackend>, results, {}, "results");
+};
+
+struct Reduction {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, name, {}, "reduction");
+  QC_FIELD(std::uint64_t, steps, {}, "steps");
+};
+
+struct Shrunk {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, test_case, {}, "case");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(std::string, ending, {}, "ending");
+  QC_FIELD(std::uint64_t, runs, {}, "runs");
+  QC_FIELD(std::uint64_t, steps, {}, "steps");
+  QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
+  QC_FIELD(std::vector<Reduction>, reduced, {}, "reduced");
+  QC_FIELD(std::string, before, {}, "before");
+  QC_FIELD(std::string, after, {}, "after");
+  Verdict verdict;
+  QC_PART("verdict", verdict.kind);
+  QC_PART("detail", verdict.detail);
+  QC_PART("worst", verdict.worst);
+  QC_FIELD(std::string, file, {}, "file", .presence = Presence::omitted);
+  QC_FIELD(std::string, replay, {}, "replay", .presence = Presence::omitted);
+};
+
+template <typename T>
+std::string text_of(const T& value) {
+  return write_document(description_of(value)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 
 std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,
                     const std::vector<Replayed>& results) {
-  Json list = Json::array();
-  for (const auto& [backend, verdict] : results) {
-    Json entry{{"backend", backend},
-               {"verdict", name_of(verdict.kind)},
-               {"detail", verdict.detail},
-               {"elements", verdict.elements},
-               {"wrong_elements", verdict.wrong_elements},
-               {"tiers", tiers_json(verdict.tiers)}};
-    if (!verdict.log.empty()) entry["log"] = verdict.log;
-    if (verdict.worst) entry["worst"] = element_json(*verdict.worst);
-    list.push_back(std::move(entry));
-  }
-  const Json json{{"case", test_case.id},
-                  {"operator", test_case.op_type},
-                  {"expectation", name_of(expectation)},
-                  {"remark", remark},
-                  {"results", std::move(list)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Replay replay{test_case.id, test_case.op_type, std::string(name_of(expectation)), remark, {}};
+  for (const auto& [backend, verdict] : results) replay.results.push_back({backend, verdict});
+  return text_of(replay);
 }
 
 std::string to_json(const shrink::Result& result, const Case& original, const std::string& file,
                     const std::string& replay) {
-  Json reduced = Json::array();
-  for (const auto& [name, count] : result.reduced) reduced.push_back({{"reduction", name}, {"steps", count}});
-  Json json{{"case", original.id},
-            {"operator", original.op_type},
-            {"ending", name_of(result.ending)},
-            {"runs", result.runs},
-            {"steps", result.steps},
-            {"seconds", result.seconds},
-            {"reduced", std::move(reduced)},
-            {"before", summary_of(original)},
-            {"after", summary_of(result.smallest)},
-            {"verdict", name_of(result.verdict.kind)},
-            {"detail", result.verdict.detail}};
-  if (result.verdict.worst) json["worst"] = element_json(*result.verdict.worst);
-  if (!file.empty()) json["file"] = file;
-  if (!replay.empty()) json["replay"] = replay;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Shrunk shrunk{.test_case = original.id,
+                .op_type = original.op_type,
+                .ending = std::string(name_of(result.ending)),
+                .runs = result.runs,
+                .steps = result.steps,
+                .seconds = result.seconds,
+                .before = summary_of(original),
+                .after = summary_of(result.smallest),
+                .verdict = result.verdict,
+                .file = file,
+                .replay = replay};
+  for (const auto& [name, count] : result.reduced) shrunk.reduced.push_back({std::string(name), count});
+  return text_of(shrunk);
 }
 
 }  // namespace qconform::report

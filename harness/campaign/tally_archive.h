@@ -1,0 +1,27 @@
+// Tallies as CBOR, for the journal and between processes. docs/formats.md describes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/campaign/tally.h"
+#include "harness/core/error.h"
+#include "harness/describe/archive.h"
+
+namespace qconform::campaign {
+
+// Of what a tally holds; a report's parts are described by harness/describe/report_archive.h.
+void describe(Archive& archive, Sample& sample, const Rule& rule);
+void describe(Archive& archive, Tally::ByKey& failures, const Rule& rule);
+void describe(Archive& archive, Tally::ByOperator& passing, const Rule& rule);
+void describe(Archive& archive, CaseRows& rows, const Rule& rule);
+
+[[nodiscard]] std::string encode_tally(const Tally& tally);
+
+/// The field of an error is "tally".
+[[nodiscard]] Result<Tally> decode_tally(std::string_view bytes);
+
+[[nodiscard]] std::string encode_rows(const CaseRows& rows);
+[[nodiscard]] Result<CaseRows> decode_rows(std::string_view bytes);
+
+}  // namespace qconform::campaign

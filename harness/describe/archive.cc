@@ -1,0 +1,73 @@
+#include "harness/describe/archive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace qconform {
+
+void describe(Archive& archive, int& value, const Rule& rule) {
+  auto wide = static_cast<std::int64_t>(value);
+  archive.value(wide, rule);
+  if (!archive.fills()) return;
+  const std::int64_t least = rule.minimum.value_or(0);
+  if (wide < least || wide > std::numeric_limits<int>::max()) {
+    return archive.refuse(
+        fmt::format("expected a number from {} to {}, got {}", least, std::numeric_limits<int>::max(), wide));
+  }
+  value = static_cast<int>(wide);
+}
+
+void describe_name(Archive& archive, std::size_t& position, const Rule& rule, const char* what) {
+  std::string name(archive.fills() ? std::string_view() : rule.names[position]);
+  archive.value(name, rule);
+  if (!archive.fills() || !archive.is_sound()) return;
+  const auto found = std::find(rule.names.begin(), rule.names.end(), name);
+  if (found == rule.names.end()) return archive.refuse(fmt::format("no {} \"{}\"", what, name));
+  position = static_cast<std::size_t>(found - rule.names.begin());
+}
+
+void describe_constant(Archive& archive, std::string_view key, std::string_view text) {
+  if (!archive.begin_member(key, {}, Presence::always, true)) return;
+  archive.constant(text);
+  archive.end_member();
+}
+
+void describe_constant(Archive& archive, std::string_view key, std::uint64_t number) {
+  if (!archive.begin_member(key, {}, Presence::always, true)) return;
+  archive.constant(number);
+  archive.end_member();
+}
+
+namespace {
+
+template <typename T>
+void describe_stated(Archive& archive, std::string_view key, const std::function<T()>& compute, const Rule& rule,
+                     const std::function<std::string(T stated, T computed)>& contradiction) {
+  T stated = archive.fills() ? T() : compute();
+  if (!archive.begin_member(key, rule, Presence::always, true)) return;
+  archive.value(stated, rule);
+  archive.end_member();
+  if (!archive.fills()) return;
+  archive.check_at_end([&archive, key, compute, stated, contradiction] {
+    if (const T computed = compute(); stated != computed) archive.refuse_member(key, contradiction(stated, computed));
+  });
+}
+
+}  // namespace
+
+void describe_derived(Archive& archive, std::string_view key, std::function<std::uint64_t()> sum, const Rule& rule) {
+  describe_stated<std::uint64_t>(archive, key, sum, rule, [](std::uint64_t stated, std::uint64_t parts) {
+    return fmt::format("{}, but its parts are {} together", stated, parts);
+  });
+}
+
+void describe_derived(Archive& archive, std::string_view key, std::function<bool()> conclusion, const char* source,
+                      const Rule& rule) {
+  describe_stated<bool>(archive, key, conclusion, rule, [source](bool stated, bool concluded) {
+    return fmt::format("{}, but the {} say {}", stated, source, concluded);
+  });
+}
+
+}  // namespace qconform

@@ -1,0 +1,96 @@
+// A type that is written as JSON says so where its members are declared: one line declares a member, names it in JSON
+// and documents it. Archives (archive.h) write, read, invent such values and write their JSON Schema.
+//
+//   struct Progress {
+//     QC_DESCRIBED("", "How far it has come.");
+//     QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Done, of all runs.");   // type, member, initializer, key,
+//     Rule QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
+//   };
+//
+// Members of the JSON object stand in the order of these lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace qconform {
+
+/// Whether a member is there.
+enum class Presence : std::uint8_t {
+  always,
+  omitted,  ///< left out where the value is as by default
+  late      ///< always written; reports of older releases lack it
+};
+
+/// How a number is written.
+enum class Form : std::uint8_t {
+  plain,
+  seconds,  ///< of a double: not negative, and the schema says so under that name
+  amount,   ///< of a double: not negative
+  hex,      ///< of 64 bits: 16 hexadecimal digits
+  distance  ///< of a double that is not negative: infinity is "inf"
+};
+
+/// What a member is, beyond its type. Only the schema knows of `pattern`, `minimum` and the numbers of items: reading a
+/// report does not refuse what an older or a newer qconform may write.
+struct Rule {
+  const char* doc = "";                          ///< for the schema; may be empty
+  Presence presence = Presence::always;          ///< of an optional: always `omitted`
+  Form form = Form::plain;                       ///< of a number
+  const char* def = "";                          ///< the schema states the value once, under this name
+  const char* def_doc = "";                      ///< what it says there
+  const char* pattern = "";                      ///< of a text
+  std::span<const std::string_view> names = {};  ///< the only texts that there are; of a map, the only keys
+  const char* names_def = "";                    ///< the schema states these texts once, under this name
+  std::optional<std::int64_t> minimum = {};      ///< of an integer; 0 where nothing is said
+  std::uint64_t min_length = 0;                  ///< of a text
+  std::uint64_t min_items = 0;                   ///< of a list
+  std::uint64_t max_items = 0;                   ///< of a list; 0 where there is no limit
+  const Rule* items = nullptr;                   ///< of what a list or a map holds
+  const char* required_key = "";                 ///< of a map: the key that is always there
+};
+
+/// What a described type is called.
+struct TypeInfo {
+  std::string_view name = {};  ///< in the schema's $defs; empty where the schema states the type in place
+  std::string_view doc = {};
+  bool is_base = false;  ///< other types have its members and more
+};
+
+/// A line of a struct that describes something.
+template <int kLine>
+struct Line {};
+
+// The most lines between QC_DESCRIBED and the last described member of a type.
+inline constexpr int kMostDescribedLines = 96;
+
+}  // namespace qconform
+
+// NOLINTBEGIN(bugprone-macro-parentheses): types and initializers take no parentheses.
+
+/// What the type is called: TypeInfo's members.
+#define QC_DESCRIBED(...)                                     \
+  static constexpr ::qconform::TypeInfo kSchema{__VA_ARGS__}; \
+  static constexpr int kDescribedFrom = __LINE__
+
+/// Statements about `self`, a value of this type, for `archive`.
+#define QC_LINE(...)                                                                                   \
+  template <typename AnyArchive, typename Self>                                                        \
+  static void describe_line(::qconform::Line<__LINE__> /*line*/, [[maybe_unused]] AnyArchive& archive, \
+                            [[maybe_unused]] Self& self) {                                             \
+    __VA_ARGS__;                                                                                       \
+  }                                                                                                    \
+  static_assert(true)
+
+/// A member that is declared elsewhere: the expression stands behind "self.".
+#define QC_PART(key, expression, ...) \
+  QC_LINE(describe_field(archive, key, self.expression, ::qconform::Rule{__VA_ARGS__}))
+
+/// Declares and describes a member.
+#define QC_FIELD(type, name, initializer, key, ...) \
+  type name initializer;                            \
+  QC_PART(key, name, __VA_ARGS__)
+
+// NOLINTEND(bugprone-macro-parentheses)

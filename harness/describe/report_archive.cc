@@ -1,0 +1,312 @@
+#include "harness/describe/report_archive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "harness/operators/case_text.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::size_t kTiers = std::size(reference::kAllTiers);
+
+std::span<const std::string_view> verdict_names() {
+  static const auto kNames = [] {
+    std::array<std::string_view, kVerdictKinds> names;
+    for (int kind = 0; kind < kVerdictKinds; ++kind) {
+      names[static_cast<std::size_t>(kind)] = name_of(static_cast<VerdictKind>(kind));
+    }
+    return names;
+  }();
+  return kNames;
+}
+
+std::span<const std::string_view> tier_names() {
+  static const auto kNames = [] {
+    std::array<std::string_view, kTiers> names;
+    for (std::size_t i = 0; i < kTiers; ++i) names[i] = name_of(reference::kAllTiers[i]);
+    return names;
+  }();
+  return kNames;
+}
+
+// Counts by verdict; `rule` without the names.
+void describe_counts(Archive& archive, VerdictCounts& counts, Rule rule) {
+  rule.names = verdict_names();
+  rule.names_def = "verdict";
+  Counts by_name;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (counts[kind] > 0 || rule.names[kind] == rule.required_key)
+      by_name[std::string(rule.names[kind])] = counts[kind];
+  }
+  // In the order of the kinds, not of their names.
+  std::vector<std::string> keys;
+  for (const std::string_view name : rule.names) {
+    if (by_name.count(std::string(name)) > 0) keys.emplace_back(name);
+  }
+  for (const std::string& key : archive.begin_map(std::move(keys), rule)) {
+    archive.begin_entry(key);
+    describe(archive, by_name[key], describing::rule_of_items(rule));
+    archive.end_entry();
+  }
+  archive.end_map();
+  if (!archive.fills()) return;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) counts[kind] = by_name[std::string(rule.names[kind])];
+}
+
+}  // namespace
+
+void describe(Archive& archive, VerdictKind& kind, const Rule& /*rule*/) {
+  auto position = static_cast<std::size_t>(kind);
+  describe_name(archive, position, {.names = verdict_names(), .names_def = "verdict"}, "verdict");
+  kind = static_cast<VerdictKind>(position);
+}
+
+void describe(Archive& archive, reference::Tier& tier, const Rule& /*rule*/) {
+  auto position = static_cast<std::size_t>(tier);
+  describe_name(archive, position, {.names = tier_names()}, "tier");
+  tier = reference::kAllTiers[position];
+}
+
+// Reports of before "common" was added state only the strictest; an element of E is of every tier.
+void describe(Archive& archive, TierTally& tally, const Rule& /*rule*/) {
+  const Rule rule{.def = "tiers", .def_doc = "Of QLinearConv's elements; null where there are none."};
+  if (!archive.begin_nullable(tally.elements() == 0, rule)) {
+    if (archive.fills()) tally = {};
+    return;
+  }
+  std::optional<reference::Tier> reached = tally.common.strictest();
+  std::vector<reference::Tier> common;
+  for (const reference::Tier tier : reference::kAllTiers) {
+    if (tally.common.contains(tier)) common.push_back(tier);
+  }
+  bool states_common = false;
+  archive.begin_object({});
+  describe_nullable_field(archive, "reached", reached, {.doc = "The strictest tier that every element meets."});
+  if (archive.begin_member(
+          "common",
+          {.doc = "All tiers that every element meets: what shards of a run have in common is computed "
+                  "from it."},
+          Presence::late, true)) {
+    describe(archive, common, {});
+    archive.end_member();
+    states_common = true;
+  }
+  describe_group(archive, "elements", {.doc = "By the strictest tier that they meet."}, [&] {
+    for (std::size_t i = 0; i < kTiers; ++i) describe_field(archive, tier_names()[i], tally.by_tier[i], {});
+    describe_field(archive, "none", tally.none, {});
+  });
+  if (archive.fills()) {
+    tally.common = {};
+    for (const reference::Tier tier : common) tally.common.insert(tier);
+    if (!states_common && reached) tally.common.insert(*reached);
+    if (!states_common && reached == reference::Tier::exact) tally.common = reference::TierSet::all();
+    if (tally.common.strictest() != reached) {
+      archive.refuse_member("reached", fmt::format("\"{}\" is not the strictest of the common tiers",
+                                                   reached ? name_of(*reached) : "none"));
+    }
+  }
+  archive.end_object();
+  archive.end_nullable();
+}
+
+namespace {
+
+struct ErrorBin {
+  QC_DESCRIBED();
+  std::optional<double> up_to{};
+  QC_LINE(
+      describe_nullable_field(archive, "up_to", self.up_to,
+                              {.doc = "The largest distance of the bin, a power of two from 1/2 on; it begins above "
+                                      "half of that, the first one at 0. Null: any larger distance."}));
+  QC_FIELD(std::uint64_t, low, {}, "low", .doc = "Too low.");
+  QC_FIELD(std::uint64_t, high, {}, "high", .doc = "Too high, or other bits of the same number.");
+};
+
+// Of the last one there is none.
+std::optional<double> limit_of(std::size_t bin) {
+  if (bin + 1 == ErrorTally::kBins) return std::nullopt;
+  return std::ldexp(0.5, static_cast<int>(bin));
+}
+
+void take_bins(Archive& archive, const std::vector<ErrorBin>& bins, ErrorTally& tally) {
+  tally.low = {};
+  tally.high = {};
+  for (const ErrorBin& bin : bins) {
+    std::size_t position = 0;
+    while (position < ErrorTally::kBins && limit_of(position) != bin.up_to) ++position;
+    if (position == ErrorTally::kBins) return archive.refuse_member("bins", "expected up_to 0.5, 1, 2, 4, ... or null");
+    tally.low[position] += bin.low;
+    tally.high[position] += bin.high;
+  }
+}
+
+}  // namespace
+
+void describe(Archive& archive, ErrorTally& tally, const Rule& /*rule*/) {
+  std::vector<ErrorBin> bins;
+  for (std::size_t i = 0; i < ErrorTally::kBins; ++i) {
+    if (tally.low[i] + tally.high[i] > 0) bins.push_back({limit_of(i), tally.low[i], tally.high[i]});
+  }
+  archive.begin_object({.name = "errors",
+                        .doc = "Wrong elements by got - expected; absent where there are none, and in older reports."});
+  describe_field(archive, "incomparable", tally.incomparable, {.doc = "Infinite, or NaN on one side."});
+  describe_field(archive, "bins", bins, {.doc = "Ascending; those without elements are left out."});
+  if (archive.fills()) take_bins(archive, bins, tally);
+  archive.end_object();
+}
+
+void describe(Archive& archive, CampaignState::Range& range, const Rule& /*rule*/) {
+  std::vector<std::uint64_t> ends{range.first, range.end};
+  describe(archive, ends, {.min_items = 2, .max_items = 2});
+  if (!archive.fills() || !archive.is_sound()) return;
+  if (ends.size() != 2 || ends[0] >= ends[1]) return archive.refuse("expected [first, end), first below end");
+  range = {ends[0], ends[1]};
+}
+
+void describe_verdicts(Archive& archive, VerdictCounts& counts) {
+  const Rule rule{.def = "verdicts",
+                  .def_doc = "Cases by verdict. Kinds that did not occur are left out, except pass.",
+                  .required_key = "pass"};
+  if (!archive.begin_member("verdicts", {}, Presence::always, true)) return;
+  describe_counts(archive, counts, rule);
+  archive.end_member();
+}
+
+void describe_waived(Archive& archive, VerdictCounts& counts) {
+  const Rule items{.minimum = 1};
+  const Rule rule{.doc = "Those of the verdicts that a waiver covers: they do not count against the backend.",
+                  .items = &items};
+  if (!archive.begin_member("waived", rule, Presence::always, true)) return;
+  describe_counts(archive, counts, rule);
+  archive.end_member();
+}
+
+void describe_relations(Archive& archive, std::vector<RelationResult>& relations, std::uint64_t& failed_bases) {
+  const Rule rule{.doc =
+                      "Answers of the backend against each other (docs/relations.md); null where no relations were "
+                      "asked for."};
+  if (!archive.begin_member("relations", rule, Presence::always, true)) return;
+  if (archive.begin_nullable(relations.empty(), {})) {
+    archive.begin_object({});
+    describe_field(archive, "failed_bases", failed_bases,
+                   {.doc = "Base cases that failed by themselves: no relation could be checked."});
+    describe_field(archive, "by_relation", relations, {});
+    archive.end_object();
+    archive.end_nullable();
+  }
+  archive.end_member();
+}
+
+void describe_summary(Archive& archive, const Case& test_case, std::string& summary, const Rule& rule) {
+  if (archive.fills()) return describe_field(archive, "summary", summary, rule);
+  std::string text = summary.empty() ? summary_of(test_case) : summary;
+  describe_field(archive, "summary", text, rule);
+}
+
+void describe_original(Archive& archive, Shrinking& shrinking) {
+  const Rule rule{.doc = "The case as it was met; present when steps > 0.", .presence = Presence::omitted};
+  const bool is_there = archive.begin_member("original", rule, rule.presence, shrinking.steps > 0);
+  if (is_there) {
+    archive.begin_object({});
+    describe_field(archive, "id", shrinking.original.id, {});
+    describe_summary(archive, shrinking.original, shrinking.original_summary);
+    describe_field(archive, "file", shrinking.original_file, {.doc = "Relative to the report."});
+    describe_field(archive, "picture", shrinking.picture, {});
+    archive.end_object();
+    archive.end_member();
+  }
+  if (archive.fills() && is_there != (shrinking.steps > 0)) {
+    archive.refuse_member("original", "expected where steps > 0, and only there");
+  }
+}
+
+void describe_trial(Archive& archive, Diagnosis& diagnosis) {
+  describe_group(archive, "trial", {.doc = "Cases made to tell explanations apart, the first failing one included."},
+                 [&] {
+                   describe_field(archive, "cases", diagnosis.trial_cases, {});
+                   describe_field(archive, "failing", diagnosis.trial_failing, {});
+                   describe_field(archive, "reproduced", diagnosis.trial_reproduced, {});
+                 });
+}
+
+void describe_region(Archive& archive, Diagnosis& diagnosis) {
+  const Rule rule{.doc = "Features that all failing cases have, and as few passing ones as possible."};
+  describe_group(archive, "region", rule, [&] {
+    describe_field(archive, "conditions", diagnosis.when, {});
+    describe_field(archive, "failing", diagnosis.failing, {.doc = "Cases that it was learnt from."});
+    describe_field(archive, "passing", diagnosis.passing, {});
+    describe_field(archive, "passing_inside", diagnosis.passing_inside,
+                   {.doc = "Passing cases that have these features all the same."});
+  });
+}
+
+void describe_example(Archive& archive, Finding& finding) {
+  const Rule rule{.doc = "The smallest failing case: shrunk, or the smallest that was met."};
+  describe_group(archive, "example", rule, [&] {
+    describe_field(archive, "id", finding.example.id, {});
+    describe_summary(archive, finding.example, finding.example_summary,
+                     {.doc = "Shapes and attributes, for the reader."});
+    describe_field(archive, "file", finding.case_file, {.doc = "The case as JSON, relative to the report."});
+    describe_field(archive, "model", finding.model_file, {.doc = "The same as an ONNX model of one node."});
+    describe_field(archive, "folder", finding.test_folder, {.doc = "The same as a backend-test folder of ONNX."});
+    describe_field(
+        archive, "note", finding.example.note,
+        {.doc = "The case's own line for the reader; absent where it has none.", .presence = Presence::omitted});
+  });
+  if (!archive.fills()) return;
+  finding.example.op_type = finding.op_type;
+  finding.verdict.kind = finding.kind;
+}
+
+void describe_related(Archive& archive, Finding& finding) {
+  const Rule rule{.doc = "The cases whose answers contradict the example's, where the verdict is inconsistent.",
+                  .presence = Presence::omitted};
+  std::vector<std::string> ids;
+  for (const Case& related : finding.related) ids.push_back(related.id);
+  describe_group(
+      archive, "related", rule,
+      [&] {
+        describe_field(archive, "ids", ids, {.min_items = 1});
+        describe_field(archive, "file", finding.related_file, {.doc = "Relative to the report."});
+      },
+      !finding.related_file.empty());
+  if (!archive.fills()) return;
+  finding.related.assign(ids.size(), {});
+  for (std::size_t i = 0; i < ids.size(); ++i) finding.related[i].id = ids[i];
+}
+
+void describe_elements(Archive& archive, Picture& picture) {
+  std::vector<std::optional<std::string>> admissible;
+  std::vector<std::uint64_t> wrong;
+  for (std::size_t i = 0; i < picture.admissible.size(); ++i) {
+    const bool is_expected = picture.admissible[i] == "{" + picture.expected[i] + "}";
+    admissible.push_back(is_expected ? std::nullopt : std::optional(picture.admissible[i]));
+    if (picture.wrong[i]) wrong.push_back(i);
+  }
+  describe_field(archive, "admissible", admissible, {.doc = "Sets of right values; null: the expected value alone."});
+  describe_field(archive, "wrong", wrong,
+                 {.doc = "Positions of the wrong elements in these lists, ascending.", .def = "index"});
+  if (!archive.fills()) return;
+  picture.admissible.clear();
+  picture.wrong.assign(picture.expected.size(), false);
+  for (std::size_t i = 0; i < admissible.size(); ++i) {
+    picture.admissible.push_back(admissible[i] || i >= picture.expected.size() ? admissible[i].value_or("")
+                                                                               : "{" + picture.expected[i] + "}");
+  }
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    if (wrong[i] < picture.wrong.size() && (i == 0 || wrong[i] > wrong[i - 1])) {
+      picture.wrong[static_cast<std::size_t>(wrong[i])] = true;
+    } else {
+      return archive.refuse_member(
+          fmt::format("wrong[{}]", i),
+          fmt::format("expected positions below {}, ascending, got {}", picture.wrong.size(), wrong[i]));
+    }
+  }
+}
+
+}  // namespace qconform

@@ -1,0 +1,100 @@
+// What holds between the members of a report, beyond what reading them checks.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "harness/describe/report_archive.h"
+#include "harness/json/json_fields.h"
+
+namespace qconform {
+namespace {
+
+Result<void> validate(const OperatorResult& result, const std::string& where) {
+  for (std::size_t kind = 0; kind < result.waived.size(); ++kind) {
+    if (result.waived[kind] <= result.verdicts[kind]) continue;
+    return fail(json_path(where, "waived"),
+                fmt::format("{} {} waived, of {}", result.waived[kind], name_of(static_cast<VerdictKind>(kind)),
+                            result.verdicts[kind]));
+  }
+  return {};
+}
+
+Result<void> validate(const TensorBox& box, const std::string& where) {
+  if (box.begin.size() != box.shape.size() || box.extent.size() != box.shape.size()) {
+    return fail(where, fmt::format("shape, begin and extent have {}, {} and {} dimensions", box.shape.size(),
+                                   box.begin.size(), box.extent.size()));
+  }
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < box.shape.size(); ++d) {
+    if (box.begin[d] < 0 || box.extent[d] < 0 || box.extent[d] > box.shape[d] ||
+        box.begin[d] > box.shape[d] - box.extent[d]) {
+      return fail(where, fmt::format("dimension {}: the box [{}, +{}) is not within {}", d, box.begin[d], box.extent[d],
+                                     box.shape[d]));
+    }
+    if (__builtin_mul_overflow(elements, box.extent[d], &elements)) return fail(where, "the box is too large");
+  }
+  if (static_cast<std::size_t>(elements) == box.values.size()) return {};
+  return fail(json_path(where, "values"), fmt::format("{} values for {} elements", box.values.size(), elements));
+}
+
+Result<void> validate(const Picture& picture, const std::string& where) {
+  if (auto box = validate(picture.got, json_path(where, "got")); !box) return box;
+  for (const std::size_t size : {picture.expected.size(), picture.exact.size(), picture.admissible.size()}) {
+    if (size == picture.got.values.size()) continue;
+    return fail(where, fmt::format("got has {} values, another of its lists {}", picture.got.values.size(), size));
+  }
+  if (!picture.parameter.empty() && picture.parameter.size() != picture.got.values.size()) {
+    return fail(json_path(where, "parameter"),
+                fmt::format("{} positions for {} elements", picture.parameter.size(), picture.got.values.size()));
+  }
+  for (std::size_t i = 0; i < picture.inputs.size(); ++i) {
+    if (auto box = validate(picture.inputs[i], json_path(json_path(where, "inputs"), i)); !box) return box;
+  }
+  return {};
+}
+
+Result<void> validate(const Finding& finding, const std::string& where) {
+  const auto check = [&](const std::optional<Picture>& picture, const char* key) -> Result<void> {
+    return picture ? validate(*picture, json_path(where, key)) : Result<void>();
+  };
+  if (auto own = check(finding.picture, "picture"); !own) return own;
+  if (finding.shrinking) {
+    if (auto of = check(finding.shrinking->picture, "shrinking.original.picture"); !of) return of;
+  }
+  return finding.telling ? check(finding.telling->picture, "telling.picture") : Result<void>();
+}
+
+Result<void> validate(const CampaignCourse& course, const std::string& where) {
+  if (!std::has_single_bit(course.group_blocks)) {
+    return fail(json_path(where, "group_blocks"), fmt::format("expected a power of two, got {}", course.group_blocks));
+  }
+  for (std::size_t i = 0; i < course.groups.size(); ++i) {
+    const std::uint64_t first = course.groups[i].first;
+    if (first % course.group_blocks == 0 && (i == 0 || first > course.groups[i - 1].first)) continue;
+    return fail(json_path(json_path(json_path(where, "groups"), i), "first"),
+                fmt::format("expected multiples of group_blocks, ascending, got {}", first));
+  }
+  for (std::size_t i = 0; i < course.hazards.size(); ++i) {
+    if (hazard_with_id(course.hazards[i].hazard) != nullptr) continue;
+    return fail(json_path(json_path(json_path(where, "hazards"), i), "id"),
+                fmt::format("no hazard \"{}\"", course.hazards[i].hazard));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> validate(const Report& report) {
+  for (std::size_t i = 0; i < report.backends.size(); ++i) {
+    for (const auto& [op_type, result] : report.backends[i].operators) {
+      const std::string where = json_path(json_path(json_path("backends", i), "operators"), op_type);
+      if (auto valid = validate(result, where); !valid) return valid;
+    }
+  }
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    if (auto valid = validate(report.findings[i], json_path("findings", i)); !valid) return valid;
+  }
+  return report.campaign ? validate(report.campaign->course, "campaign.course") : Result<void>();
+}
+
+}  // namespace qconform

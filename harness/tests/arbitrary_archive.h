@@ -1,0 +1,51 @@
+// Invents described values (harness/describe), for property tests. Inside of RapidCheck properties.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/describe/archive.h"
+
+namespace qconform::testing {
+
+/// Bytes that are not UTF-8 reach a report too: in what a backend prints, say. JSON cannot keep them.
+enum class Texts : std::uint8_t { bytes, unicode };
+
+/// Texts with markup and control characters among them; lists of up to three elements; numbers in their rules' ranges.
+/// What holds between members is left to the caller.
+class ArbitraryArchive final : public Archive {
+ public:
+  explicit ArbitraryArchive(Texts texts) : texts_(texts) {}
+
+  [[nodiscard]] static bool coin();
+  [[nodiscard]] static std::uint64_t count();
+  [[nodiscard]] std::string text() const;
+
+  [[nodiscard]] bool fills() const override { return true; }
+  void value(bool& value, const Rule& rule) override;
+  void value(std::uint64_t& value, const Rule& rule) override;
+  void value(std::int64_t& value, const Rule& rule) override;
+  void value(double& value, const Rule& rule) override;
+  void value(std::string& value, const Rule& rule) override;
+  void constant(std::string_view /*text*/) override {}
+  void constant(std::uint64_t /*number*/) override {}
+  void begin_object(const TypeInfo& /*type*/) override {}
+  void end_object() override {}
+  bool begin_member(std::string_view key, const Rule& rule, Presence presence, bool is_there) override;
+  void end_member() override {}
+  std::size_t begin_list(std::size_t size, const Rule& rule) override;
+  void begin_element(std::size_t /*index*/) override {}
+  void end_element() override {}
+  void end_list() override {}
+  std::vector<std::string> begin_map(std::vector<std::string> keys, const Rule& rule) override;
+  void begin_entry(const std::string& /*key*/) override {}
+  void end_entry() override {}
+  void end_map() override {}
+  bool begin_nullable(bool is_null, const Rule& rule) override;
+  void end_nullable() override {}
+
+ private:
+  Texts texts_;
+};
+
+}  // namespace qconform::testing

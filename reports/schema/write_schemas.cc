@@ -1,0 +1,43 @@
+// Writes the JSON Schemas of what qconform writes, from the descriptions of its types.
+//
+// usage: qconform_write_schemas FOLDER
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/describe/json_archives.h"
+#include "harness/describe/report_archive.h"
+#include "harness/describe/schema_archive.h"
+#include "harness/json/json_text.h"
+
+namespace qconform {
+namespace {
+
+template <typename T>
+bool write(const std::filesystem::path& folder, const char* name, std::string_view title,
+           std::string_view description) {
+  const std::string id = std::string(name) + ".schema.json";
+  std::ofstream file(folder / id);
+  file << print_json(schema_of({id, title, description}, description_of(T())));
+  return static_cast<bool>(file.flush());
+}
+
+bool write_all(const std::filesystem::path& folder) {
+  return write<Report>(folder, "report-1", "qconform report, version 1",
+                       "What `qconform run` found. Every other form of the report is rendered from this one.");
+}
+
+}  // namespace
+}  // namespace qconform
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: qconform_write_schemas FOLDER\n", stderr);
+    return 2;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(argv[1], error);
+  if (qconform::write_all(argv[1])) return 0;
+  std::fprintf(stderr, "qconform_write_schemas: %s cannot be written\n", argv[1]);
+  return 2;
+}
