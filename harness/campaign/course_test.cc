@@ -43,15 +43,17 @@ Numbers shuffled(Numbers numbers) {
   return numbers;
 }
 
-using qconform::campaign::merge;
-void merge(const CaseRows& from, CaseRows& into) {
+void join(const CampaignCourse& from, CampaignCourse& into) {
+  merge(from, into);
+}
+void join(const CaseRows& from, CaseRows& into) {
   into.add(from);
 }
 
 template <typename Sum, typename Of>
 Sum sum_in_order(const Numbers& numbers, Of of) {
   Sum sum;
-  for (const std::uint64_t number : numbers) merge(of(number), sum);
+  for (const std::uint64_t number : numbers) join(of(number), sum);
   return sum;
 }
 
@@ -59,9 +61,9 @@ Sum sum_in_order(const Numbers& numbers, Of of) {
 template <typename Sum, typename Of>
 Sum sum_of_parts(const Numbers& numbers, Of of) {
   std::vector<Sum> parts(3);
-  for (const std::uint64_t number : numbers) merge(of(number), parts[*rc::gen::inRange<std::size_t>(0, 3)]);
+  for (const std::uint64_t number : numbers) join(of(number), parts[*rc::gen::inRange<std::size_t>(0, 3)]);
   Sum sum;
-  for (const Sum& part : parts) merge(part, sum);
+  for (const Sum& part : parts) join(part, sum);
   return sum;
 }
 

@@ -39,7 +39,7 @@ template <typename Entry, typename Map>
 void describe_entries(Archive& archive, Map& map) {
   std::vector<Entry> entries;
   for (const auto& [key, value] : map) entries.push_back({key, value});
-  describe(archive, entries, Rule{});
+  describe(archive, entries, FieldRule{});
   if (!archive.fills()) return;
   map.clear();
   for (Entry& entry : entries) map.insert_or_assign(std::move(entry.key), std::move(entry.value));
@@ -48,7 +48,7 @@ void describe_entries(Archive& archive, Map& map) {
 }  // namespace
 
 // [[hash, word, word, ...], ...]: each a case with its features, 64 in a word.
-void describe(Archive& archive, Sample& sample, const Rule& rule) {
+void describe(Archive& archive, Sample& sample, const FieldRule& rule) {
   std::vector<Words> entries;
   for (const Sample::Entry& entry : sample.entries()) entries.push_back(words_of(entry));
   describe(archive, entries, rule);
@@ -94,15 +94,15 @@ struct FirstEntry {
 
 }  // namespace
 
-void describe(Archive& archive, Tally::ByKey& failures, const Rule& /*rule*/) {
+void describe(Archive& archive, Tally::ByKey& failures, const FieldRule& /*rule*/) {
   describe_entries<FailuresEntry>(archive, failures);
 }
 
-void describe(Archive& archive, Tally::ByOperator& passing, const Rule& /*rule*/) {
+void describe(Archive& archive, Tally::ByOperator& passing, const FieldRule& /*rule*/) {
   describe_entries<PassingEntry>(archive, passing);
 }
 
-void describe(Archive& archive, CaseRows& rows, const Rule& /*rule*/) {
+void describe(Archive& archive, CaseRows& rows, const FieldRule& /*rule*/) {
   auto cases = rows.rows();
   auto firsts = rows.firsts();
   std::uint64_t failing = rows.failing();
@@ -133,7 +133,7 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
       }
     }
   }
-  describe_field(archive, key, tables, Rule{});
+  describe_field(archive, key, tables, FieldRule{});
   if (!archive.fills() || !archive.is_sound()) return;
   coverage = {};
   for (const auto& [op_type, table] : tables) {

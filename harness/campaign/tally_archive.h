@@ -11,10 +11,10 @@
 namespace qconform::campaign {
 
 // Of what a tally holds; a report's parts are described by harness/describe/report_archive.h.
-void describe(Archive& archive, Sample& sample, const Rule& rule);
-void describe(Archive& archive, Tally::ByKey& failures, const Rule& rule);
-void describe(Archive& archive, Tally::ByOperator& passing, const Rule& rule);
-void describe(Archive& archive, CaseRows& rows, const Rule& rule);
+void describe(Archive& archive, Sample& sample, const FieldRule& rule);
+void describe(Archive& archive, Tally::ByKey& failures, const FieldRule& rule);
+void describe(Archive& archive, Tally::ByOperator& passing, const FieldRule& rule);
+void describe(Archive& archive, CaseRows& rows, const FieldRule& rule);
 
 [[nodiscard]] std::string encode_tally(const Tally& tally);
 

@@ -51,7 +51,7 @@ struct OperatorResult {
   QC_DESCRIBED();
   QC_LINE(describe_derived(archive, "cases", [&self] { return self.cases(); }));
   QC_LINE(describe_verdicts(archive, self.verdicts));
-  QC_LINE(describe_waived(archive, self.waived));
+  QC_LINE(describe_waived(archive, self));
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
   QC_FIELD(TierTally, tiers, {}, "tiers");  ///< QLinearConv only

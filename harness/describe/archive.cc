@@ -7,7 +7,7 @@
 
 namespace qconform {
 
-void describe(Archive& archive, int& value, const Rule& rule) {
+void describe(Archive& archive, int& value, const FieldRule& rule) {
   auto wide = static_cast<std::int64_t>(value);
   archive.value(wide, rule);
   if (!archive.fills()) return;
@@ -19,7 +19,7 @@ void describe(Archive& archive, int& value, const Rule& rule) {
   value = static_cast<int>(wide);
 }
 
-void describe_name(Archive& archive, std::size_t& position, const Rule& rule, const char* what) {
+void describe_name(Archive& archive, std::size_t& position, const FieldRule& rule, const char* what) {
   std::string name(archive.fills() ? std::string_view() : rule.names[position]);
   archive.value(name, rule);
   if (!archive.fills() || !archive.is_sound()) return;
@@ -43,7 +43,7 @@ void describe_constant(Archive& archive, std::string_view key, std::uint64_t num
 namespace {
 
 template <typename T>
-void describe_stated(Archive& archive, std::string_view key, const std::function<T()>& compute, const Rule& rule,
+void describe_stated(Archive& archive, std::string_view key, const std::function<T()>& compute, const FieldRule& rule,
                      const std::function<std::string(T stated, T computed)>& contradiction) {
   T stated = archive.fills() ? T() : compute();
   if (!archive.begin_member(key, rule, Presence::always, true)) return;
@@ -57,14 +57,15 @@ void describe_stated(Archive& archive, std::string_view key, const std::function
 
 }  // namespace
 
-void describe_derived(Archive& archive, std::string_view key, std::function<std::uint64_t()> sum, const Rule& rule) {
+void describe_derived(Archive& archive, std::string_view key, std::function<std::uint64_t()> sum,
+                      const FieldRule& rule) {
   describe_stated<std::uint64_t>(archive, key, sum, rule, [](std::uint64_t stated, std::uint64_t parts) {
     return fmt::format("{}, but its parts are {} together", stated, parts);
   });
 }
 
 void describe_derived(Archive& archive, std::string_view key, std::function<bool()> conclusion, const char* source,
-                      const Rule& rule) {
+                      const FieldRule& rule) {
   describe_stated<bool>(archive, key, conclusion, rule, [source](bool stated, bool concluded) {
     return fmt::format("{}, but the {} say {}", stated, source, concluded);
   });

@@ -29,11 +29,11 @@ class Archive {
   /// Values are changed: read or invented.
   [[nodiscard]] virtual bool fills() const { return false; }
 
-  virtual void value(bool& value, const Rule& rule) = 0;
-  virtual void value(std::uint64_t& value, const Rule& rule) = 0;
-  virtual void value(std::int64_t& value, const Rule& rule) = 0;
-  virtual void value(double& value, const Rule& rule) = 0;
-  virtual void value(std::string& value, const Rule& rule) = 0;
+  virtual void value(bool& value, const FieldRule& rule) = 0;
+  virtual void value(std::uint64_t& value, const FieldRule& rule) = 0;
+  virtual void value(std::int64_t& value, const FieldRule& rule) = 0;
+  virtual void value(double& value, const FieldRule& rule) = 0;
+  virtual void value(std::string& value, const FieldRule& rule) = 0;
   /// What is always the same.
   virtual void constant(std::string_view text) = 0;
   virtual void constant(std::uint64_t number) = 0;
@@ -42,7 +42,8 @@ class Archive {
   virtual void end_object() = 0;
   /// False where there is no such member, which is told by `is_there` or by what is read: then nothing is to be
   /// described.
-  [[nodiscard]] virtual bool begin_member(std::string_view key, const Rule& rule, Presence presence, bool is_there) = 0;
+  [[nodiscard]] virtual bool begin_member(std::string_view key, const FieldRule& rule, Presence presence,
+                                          bool is_there) = 0;
   virtual void end_member() = 0;
 
   /// Members that several types have: those of `name`, within the object under way.
@@ -50,19 +51,19 @@ class Archive {
   virtual void end_base() {}
 
   /// The number of elements that are to be described.
-  [[nodiscard]] virtual std::size_t begin_list(std::size_t size, const Rule& rule) = 0;
+  [[nodiscard]] virtual std::size_t begin_list(std::size_t size, const FieldRule& rule) = 0;
   virtual void begin_element(std::size_t index) = 0;
   virtual void end_element() = 0;
   virtual void end_list() = 0;
 
   /// The keys of an object that any keys may have.
-  [[nodiscard]] virtual std::vector<std::string> begin_map(std::vector<std::string> keys, const Rule& rule) = 0;
+  [[nodiscard]] virtual std::vector<std::string> begin_map(std::vector<std::string> keys, const FieldRule& rule) = 0;
   virtual void begin_entry(const std::string& key) = 0;
   virtual void end_entry() = 0;
   virtual void end_map() = 0;
 
   /// A value that may be null. False where it is: then nothing is to be described.
-  [[nodiscard]] virtual bool begin_nullable(bool is_null, const Rule& rule) = 0;
+  [[nodiscard]] virtual bool begin_nullable(bool is_null, const FieldRule& rule) = 0;
   virtual void end_nullable() = 0;
 
   /// Says what is wrong with what was read, at the value under way or at a path from there: "low", "by[3].types",
@@ -75,26 +76,26 @@ class Archive {
   virtual void check_at_end(std::function<void()> /*check*/) {}
 };
 
-inline void describe(Archive& archive, bool& value, const Rule& rule) {
+inline void describe(Archive& archive, bool& value, const FieldRule& rule) {
   archive.value(value, rule);
 }
-inline void describe(Archive& archive, std::uint64_t& value, const Rule& rule) {
+inline void describe(Archive& archive, std::uint64_t& value, const FieldRule& rule) {
   archive.value(value, rule);
 }
-inline void describe(Archive& archive, std::int64_t& value, const Rule& rule) {
+inline void describe(Archive& archive, std::int64_t& value, const FieldRule& rule) {
   archive.value(value, rule);
 }
-inline void describe(Archive& archive, double& value, const Rule& rule) {
+inline void describe(Archive& archive, double& value, const FieldRule& rule) {
   archive.value(value, rule);
 }
-inline void describe(Archive& archive, std::string& value, const Rule& rule) {
+inline void describe(Archive& archive, std::string& value, const FieldRule& rule) {
   archive.value(value, rule);
 }
 /// Refuses what the type does not hold.
-void describe(Archive& archive, int& value, const Rule& rule);
+void describe(Archive& archive, int& value, const FieldRule& rule);
 
 /// One of the rule's names, by its position; `what` says what has no such name: "no verdict \"odd\"".
-void describe_name(Archive& archive, std::size_t& position, const Rule& rule, const char* what);
+void describe_name(Archive& archive, std::size_t& position, const FieldRule& rule, const char* what);
 
 template <typename T>
 concept Described = requires {
@@ -102,13 +103,13 @@ concept Described = requires {
 };
 
 template <Described T>
-void describe(Archive& archive, T& value, const Rule& rule);
+void describe(Archive& archive, T& value, const FieldRule& rule);
 template <typename T>
-void describe(Archive& archive, std::optional<T>& value, const Rule& rule);
+void describe(Archive& archive, std::optional<T>& value, const FieldRule& rule);
 template <typename T>
-void describe(Archive& archive, std::vector<T>& values, const Rule& rule);
+void describe(Archive& archive, std::vector<T>& values, const FieldRule& rule);
 template <typename T>
-void describe(Archive& archive, std::map<std::string, T>& values, const Rule& rule);
+void describe(Archive& archive, std::map<std::string, T>& values, const FieldRule& rule);
 
 namespace describing {
 
@@ -140,8 +141,8 @@ void describe_lines(Archive& archive, T& value, std::integer_sequence<int, kOffs
   (describe_line<T::kDescribedFrom + kOffset>(archive, value), ...);
 }
 
-inline Rule rule_of_items(const Rule& rule) {
-  return rule.items == nullptr ? Rule{} : *rule.items;
+inline FieldRule rule_of_items(const FieldRule& rule) {
+  return rule.items == nullptr ? FieldRule{} : *rule.items;
 }
 
 }  // namespace describing
@@ -161,7 +162,7 @@ void describe_base(Archive& archive, T& value) {
 }
 
 template <Described T>
-void describe(Archive& archive, T& value, const Rule& /*rule*/) {
+void describe(Archive& archive, T& value, const FieldRule& /*rule*/) {
   archive.begin_object(T::kSchema);
   describe_members(archive, value);
   archive.end_object();
@@ -169,7 +170,7 @@ void describe(Archive& archive, T& value, const Rule& /*rule*/) {
 
 /// Outside of members: null for none.
 template <typename T>
-void describe(Archive& archive, std::optional<T>& value, const Rule& rule) {
+void describe(Archive& archive, std::optional<T>& value, const FieldRule& rule) {
   if (archive.begin_nullable(!value, rule)) {
     if (!value) value.emplace();
     describe(archive, *value, rule);
@@ -180,10 +181,10 @@ void describe(Archive& archive, std::optional<T>& value, const Rule& rule) {
 }
 
 template <typename T>
-void describe(Archive& archive, std::vector<T>& values, const Rule& rule) {
+void describe(Archive& archive, std::vector<T>& values, const FieldRule& rule) {
   const std::size_t size = archive.begin_list(values.size(), rule);
   if (size != values.size()) values.resize(size);
-  const Rule items = describing::rule_of_items(rule);
+  const FieldRule items = describing::rule_of_items(rule);
   for (std::size_t i = 0; i < size; ++i) {
     archive.begin_element(i);
     describe(archive, values[i], items);
@@ -193,10 +194,10 @@ void describe(Archive& archive, std::vector<T>& values, const Rule& rule) {
 }
 
 template <typename T>
-void describe(Archive& archive, std::map<std::string, T>& values, const Rule& rule) {
+void describe(Archive& archive, std::map<std::string, T>& values, const FieldRule& rule) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : values) keys.push_back(key);
-  const Rule items = describing::rule_of_items(rule);
+  const FieldRule items = describing::rule_of_items(rule);
   for (const std::string& key : archive.begin_map(std::move(keys), rule)) {
     archive.begin_entry(key);
     describe(archive, values[key], items);
@@ -207,7 +208,7 @@ void describe(Archive& archive, std::map<std::string, T>& values, const Rule& ru
 
 /// A member of the object under way. An optional is left out where it holds nothing.
 template <typename T>
-void describe_field(Archive& archive, std::string_view key, T& value, const Rule& rule) {
+void describe_field(Archive& archive, std::string_view key, T& value, const FieldRule& rule) {
   if constexpr (describing::kIsOptional<T>) {
     if (archive.begin_member(key, rule, Presence::omitted, value.has_value())) {
       if (!value) value.emplace();
@@ -226,7 +227,7 @@ void describe_field(Archive& archive, std::string_view key, T& value, const Rule
 
 /// A member that is null where the optional holds nothing.
 template <typename T>
-void describe_nullable_field(Archive& archive, std::string_view key, std::optional<T>& value, const Rule& rule) {
+void describe_nullable_field(Archive& archive, std::string_view key, std::optional<T>& value, const FieldRule& rule) {
   if (!archive.begin_member(key, rule, rule.presence, true)) return;
   describe(archive, value, rule);
   archive.end_member();
@@ -234,7 +235,8 @@ void describe_nullable_field(Archive& archive, std::string_view key, std::option
 
 /// A member that is an object without a type of its own; `members` describes what it holds.
 template <typename Members>
-void describe_group(Archive& archive, std::string_view key, const Rule& rule, Members members, bool is_there = true) {
+void describe_group(Archive& archive, std::string_view key, const FieldRule& rule, Members members,
+                    bool is_there = true) {
   if (!archive.begin_member(key, rule, rule.presence, is_there)) return;
   archive.begin_object({});
   members();
@@ -248,8 +250,8 @@ void describe_constant(Archive& archive, std::string_view key, std::uint64_t num
 
 /// A member that follows from the others. What is read must agree with them: "9, but its parts are 3 together".
 void describe_derived(Archive& archive, std::string_view key, std::function<std::uint64_t()> sum,
-                      const Rule& rule = {});
+                      const FieldRule& rule = {});
 void describe_derived(Archive& archive, std::string_view key, std::function<bool()> conclusion, const char* source,
-                      const Rule& rule = {});
+                      const FieldRule& rule = {});
 
 }  // namespace qconform

@@ -20,7 +20,7 @@ struct FailureColumns {
   QC_FIELD(Texts, finding, {}, "finding", .doc = "Ids of findings.", .def = "texts");
 };
 
-constexpr Rule kTierPosition{.minimum = 0};
+constexpr FieldRule kTierPosition{.minimum = 0};
 
 struct BackendColumns {
   QC_DESCRIBED();

@@ -46,7 +46,7 @@ Json document() {
 
 std::string error_of(const Json& json) {
   Whole whole;
-  const auto read = read_document(json, [&](Archive& archive) { describe(archive, whole, Rule{}); });
+  const auto read = read_document(json, [&](Archive& archive) { describe(archive, whole, FieldRule{}); });
   return read ? "" : read.error().text();
 }
 
@@ -58,7 +58,7 @@ TEST(Describe, WritesMembersInTheOrderOfTheirLines) {
 RC_GTEST_PROP(Describe, GivesTheSameValueAgain, ()) {
   testing::ArbitraryArchive arbitrary(testing::Texts::unicode);
   Whole whole;
-  describe(arbitrary, whole, Rule{});
+  describe(arbitrary, whole, FieldRule{});
   const auto again = from_cbor<Whole>(to_cbor(whole), "whole");
   if (!again) RC_FAIL(again.error().text());
   RC_ASSERT(*again == whole);
@@ -70,13 +70,13 @@ TEST(Describe, ErrorsNameThePlace) {
     Json value;
     const char* error;
   };
-  for (const Edit& edit : std::vector<Edit>{
-           {"/parts/1/size", -1, "parts[1].size: expected an integer that is not negative, got -1"},
-           {"/parts/1/odd", 1, "parts[1]: unknown key \"odd\"; known are name, size"},
-           {"/parts/0", "a", "parts[0]: expected an object, got \"a\""},
-           {"/size", 6, "size: 6, but its parts are 5 together"},
-           {"/seconds", -0.5, "seconds: expected seconds, not negative, got -0.5"},
-           {"/number of jobs", 0, "number of jobs: expected a number from 1 to 2147483647, got 0"}}) {
+  for (const Edit& edit :
+       std::vector<Edit>{{"/parts/1/size", -1, "parts[1].size: expected an integer that is not negative, got -1"},
+                         {"/parts/1/odd", 1, "parts[1]: unknown key \"odd\"; known are name, size"},
+                         {"/parts/0", "a", "parts[0]: expected an object, got \"a\""},
+                         {"/size", 6U, "size: 6, but its parts are 5 together"},
+                         {"/seconds", -0.5, "seconds: expected seconds, not negative, got -0.5"},
+                         {"/number of jobs", 0, "number of jobs: expected a number from 1 to 2147483647, got 0"}}) {
     Json json = document();
     json[Json::json_pointer(edit.pointer)] = edit.value;
     EXPECT_EQ(error_of(json), edit.error);

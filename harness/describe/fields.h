@@ -4,7 +4,7 @@
 //   struct Progress {
 //     QC_DESCRIBED("", "How far it has come.");
 //     QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Done, of all runs.");   // type, member, initializer, key,
-//     Rule QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
+//     FieldRule QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
 //   };
 //
 // Members of the JSON object stand in the order of these lines.
@@ -35,7 +35,7 @@ enum class Form : std::uint8_t {
 
 /// What a member is, beyond its type. Only the schema knows of `pattern`, `minimum` and the numbers of items: reading a
 /// report does not refuse what an older or a newer qconform may write.
-struct Rule {
+struct FieldRule {
   const char* doc = "";                          ///< for the schema; may be empty
   Presence presence = Presence::always;          ///< of an optional: always `omitted`
   Form form = Form::plain;                       ///< of a number
@@ -48,7 +48,7 @@ struct Rule {
   std::uint64_t min_length = 0;                  ///< of a text
   std::uint64_t min_items = 0;                   ///< of a list
   std::uint64_t max_items = 0;                   ///< of a list; 0 where there is no limit
-  const Rule* items = nullptr;                   ///< of what a list or a map holds
+  const FieldRule* items = nullptr;              ///< of what a list or a map holds
   const char* required_key = "";                 ///< of a map: the key that is always there
 };
 
@@ -86,7 +86,7 @@ inline constexpr int kMostDescribedLines = 96;
 
 /// A member that is declared elsewhere: the expression stands behind "self.".
 #define QC_PART(key, expression, ...) \
-  QC_LINE(describe_field(archive, key, self.expression, ::qconform::Rule{__VA_ARGS__}))
+  QC_LINE(describe_field(archive, key, self.expression, ::qconform::FieldRule{__VA_ARGS__}))
 
 /// Declares and describes a member.
 #define QC_FIELD(type, name, initializer, key, ...) \

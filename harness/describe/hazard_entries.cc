@@ -83,7 +83,7 @@ void take_entries(Archive& archive, const std::vector<HazardEntry>& entries, Haz
 
 }  // namespace
 
-void describe(Archive& archive, HazardCoverage& coverage, const Rule& rule) {
+void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule) {
   std::vector<HazardEntry> entries = entries_of(coverage);
   describe(archive, entries, rule);
   if (!archive.fills()) return;

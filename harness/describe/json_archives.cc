@@ -16,38 +16,38 @@
 namespace qconform {
 namespace {
 
-constexpr std::size_t kMostEntries = std::size_t{1} << 20;
+constexpr std::size_t kMostListed = std::size_t{1} << 20;
 
-class Writer final : public Archive {
+class JsonWriter final : public Archive {
  public:
-  explicit Writer(Json& document) : stack_{&document} {}
+  explicit JsonWriter(Json& document) : stack_{&document} {}
 
-  void value(bool& value, const Rule& /*rule*/) override { top() = value; }
-  void value(std::uint64_t& value, const Rule& rule) override {
+  void value(bool& value, const FieldRule& /*rule*/) override { top() = value; }
+  void value(std::uint64_t& value, const FieldRule& rule) override {
     if (rule.form == Form::hex) {
       top() = fmt::format("{:016x}", value);
     } else {
       top() = value;
     }
   }
-  void value(std::int64_t& value, const Rule& /*rule*/) override { top() = value; }
-  void value(double& value, const Rule& rule) override {
+  void value(std::int64_t& value, const FieldRule& /*rule*/) override { top() = value; }
+  void value(double& value, const FieldRule& rule) override {
     const bool is_far = rule.form == Form::distance && value > std::numeric_limits<double>::max();
     top() = is_far ? Json("inf") : Json(value);
   }
-  void value(std::string& value, const Rule& /*rule*/) override { top() = value; }
+  void value(std::string& value, const FieldRule& /*rule*/) override { top() = value; }
   void constant(std::string_view text) override { top() = text; }
   void constant(std::uint64_t number) override { top() = number; }
 
   void begin_object(const TypeInfo& /*type*/) override { top() = Json::object(); }
   void end_object() override {}
-  bool begin_member(std::string_view key, const Rule& /*rule*/, Presence /*presence*/, bool is_there) override {
+  bool begin_member(std::string_view key, const FieldRule& /*rule*/, Presence /*presence*/, bool is_there) override {
     if (is_there) enter(std::string(key));
     return is_there;
   }
   void end_member() override { stack_.pop_back(); }
 
-  std::size_t begin_list(std::size_t size, const Rule& /*rule*/) override {
+  std::size_t begin_list(std::size_t size, const FieldRule& /*rule*/) override {
     top() = Json::array();
     top().get_ref<Json::array_t&>().reserve(size);
     return size;
@@ -59,7 +59,7 @@ class Writer final : public Archive {
   void end_element() override { stack_.pop_back(); }
   void end_list() override {}
 
-  std::vector<std::string> begin_map(std::vector<std::string> keys, const Rule& /*rule*/) override {
+  std::vector<std::string> begin_map(std::vector<std::string> keys, const FieldRule& /*rule*/) override {
     top() = Json::object();
     return keys;
   }
@@ -67,7 +67,7 @@ class Writer final : public Archive {
   void end_entry() override { stack_.pop_back(); }
   void end_map() override {}
 
-  bool begin_nullable(bool is_null, const Rule& /*rule*/) override {
+  bool begin_nullable(bool is_null, const FieldRule& /*rule*/) override {
     if (is_null) top() = nullptr;
     return !is_null;
   }
@@ -85,19 +85,19 @@ class Writer final : public Archive {
   std::vector<Json*> stack_;  ///< the values under way, the innermost last
 };
 
-class Reader final : public Archive {
+class JsonReader final : public Archive {
  public:
-  explicit Reader(const Json& document) { frames_.push_back({.value = &document}); }
+  explicit JsonReader(const Json& document) { frames_.push_back({.value = &document}); }
 
   [[nodiscard]] const std::optional<Error>& error() const { return fields_.error(); }
 
   [[nodiscard]] bool fills() const override { return true; }
-  void value(bool& value, const Rule& /*rule*/) override { read(value); }
-  void value(std::uint64_t& value, const Rule& rule) override {
+  void value(bool& value, const FieldRule& /*rule*/) override { read(value); }
+  void value(std::uint64_t& value, const FieldRule& rule) override {
     rule.form == Form::hex ? read_hex(value) : read(value);
   }
-  void value(std::int64_t& value, const Rule& /*rule*/) override { read(value); }
-  void value(double& value, const Rule& rule) override {
+  void value(std::int64_t& value, const FieldRule& /*rule*/) override { read(value); }
+  void value(double& value, const FieldRule& rule) override {
     if (rule.form == Form::distance && is_sound() && top() == "inf") {
       value = std::numeric_limits<double>::infinity();
       return;
@@ -107,7 +107,7 @@ class Reader final : public Archive {
     refuse(fmt::format("expected {}, not negative, got {}", rule.form == Form::seconds ? "seconds" : "a number",
                        brief(top())));
   }
-  void value(std::string& value, const Rule& /*rule*/) override { read(value); }
+  void value(std::string& value, const FieldRule& /*rule*/) override { read(value); }
   void constant(std::string_view text) override {
     if (is_sound() && top() != text) refuse(fmt::format("expected \"{}\", got {}", text, brief(top())));
   }
@@ -130,7 +130,7 @@ class Reader final : public Archive {
     }
     for (const auto& check : object.checks) check();
   }
-  bool begin_member(std::string_view key, const Rule& /*rule*/, Presence presence, bool /*is_there*/) override {
+  bool begin_member(std::string_view key, const FieldRule& /*rule*/, Presence presence, bool /*is_there*/) override {
     if (!is_sound()) return false;
     (presence == Presence::always ? objects_.back().always : objects_.back().sometimes).push_back(key);
     const auto found = top().find(key);
@@ -143,8 +143,8 @@ class Reader final : public Archive {
   }
   void end_member() override { frames_.pop_back(); }
 
-  std::size_t begin_list(std::size_t /*size*/, const Rule& /*rule*/) override {
-    if (!is_sound() || !fields_.array(top(), path(), kMostEntries)) return 0;
+  std::size_t begin_list(std::size_t /*size*/, const FieldRule& /*rule*/) override {
+    if (!is_sound() || !fields_.array(top(), path(), kMostListed)) return 0;
     return top().size();
   }
   void begin_element(std::size_t index) override {
@@ -153,7 +153,7 @@ class Reader final : public Archive {
   void end_element() override { frames_.pop_back(); }
   void end_list() override {}
 
-  std::vector<std::string> begin_map(std::vector<std::string> /*keys*/, const Rule& rule) override {
+  std::vector<std::string> begin_map(std::vector<std::string> /*keys*/, const FieldRule& rule) override {
     std::vector<std::string> keys;
     if (!is_sound()) return keys;
     if (!top().is_object()) refuse("expected an object, got " + brief(top()));
@@ -178,7 +178,7 @@ class Reader final : public Archive {
     if (!next_entry_.empty()) next_entry_.pop_back();
   }
 
-  bool begin_nullable(bool /*is_null*/, const Rule& /*rule*/) override { return is_sound() && !top().is_null(); }
+  bool begin_nullable(bool /*is_null*/, const FieldRule& /*rule*/) override { return is_sound() && !top().is_null(); }
   void end_nullable() override {}
 
   void refuse(const std::string& message) override { fields_.refuse(path(), message); }
@@ -250,13 +250,13 @@ class Reader final : public Archive {
 
 Json write_document(const Describe& describe) {
   Json document;
-  Writer writer(document);
+  JsonWriter writer(document);
   describe(writer);
   return document;
 }
 
 Result<void> read_document(const Json& json, const Describe& describe) {
-  Reader reader(json);
+  JsonReader reader(json);
   describe(reader);
   if (reader.error()) return tl::unexpected(*reader.error());
   return {};

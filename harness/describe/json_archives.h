@@ -17,7 +17,7 @@ using Describe = std::function<void(Archive&)>;
 /// Describes a value that does not change: for archives that fill nothing.
 template <typename T>
 [[nodiscard]] Describe description_of(const T& value) {
-  return [&value](Archive& archive) { describe(archive, const_cast<T&>(value), Rule{}); };
+  return [&value](Archive& archive) { describe(archive, const_cast<T&>(value), FieldRule{}); };
 }
 
 /// Texts that are not UTF-8 are kept as they are: who prints the document replaces them.
@@ -37,7 +37,7 @@ template <typename T>
 template <typename T>
 [[nodiscard]] Result<T> from_cbor(std::string_view bytes, const char* what) {
   T value;
-  auto read = read_cbor(bytes, what, [&](Archive& archive) { describe(archive, value, Rule{}); });
+  auto read = read_cbor(bytes, what, [&](Archive& archive) { describe(archive, value, FieldRule{}); });
   if (!read) return tl::unexpected(read.error());
   return value;
 }

@@ -35,7 +35,7 @@ std::span<const std::string_view> tier_names() {
 }
 
 // Counts by verdict; `rule` without the names.
-void describe_counts(Archive& archive, VerdictCounts& counts, Rule rule) {
+void describe_counts(Archive& archive, VerdictCounts& counts, FieldRule rule) {
   rule.names = verdict_names();
   rule.names_def = "verdict";
   Counts by_name;
@@ -60,21 +60,21 @@ void describe_counts(Archive& archive, VerdictCounts& counts, Rule rule) {
 
 }  // namespace
 
-void describe(Archive& archive, VerdictKind& kind, const Rule& /*rule*/) {
+void describe(Archive& archive, VerdictKind& kind, const FieldRule& /*rule*/) {
   auto position = static_cast<std::size_t>(kind);
   describe_name(archive, position, {.names = verdict_names(), .names_def = "verdict"}, "verdict");
   kind = static_cast<VerdictKind>(position);
 }
 
-void describe(Archive& archive, reference::Tier& tier, const Rule& /*rule*/) {
+void describe(Archive& archive, reference::Tier& tier, const FieldRule& /*rule*/) {
   auto position = static_cast<std::size_t>(tier);
   describe_name(archive, position, {.names = tier_names()}, "tier");
   tier = reference::kAllTiers[position];
 }
 
 // Reports of before "common" was added state only the strictest; an element of E is of every tier.
-void describe(Archive& archive, TierTally& tally, const Rule& /*rule*/) {
-  const Rule rule{.def = "tiers", .def_doc = "Of QLinearConv's elements; null where there are none."};
+void describe(Archive& archive, TierTally& tally, const FieldRule& /*rule*/) {
+  const FieldRule rule{.def = "tiers", .def_doc = "Of QLinearConv's elements; null where there are none."};
   if (!archive.begin_nullable(tally.elements() == 0, rule)) {
     if (archive.fills()) tally = {};
     return;
@@ -147,7 +147,7 @@ void take_bins(Archive& archive, const std::vector<ErrorBin>& bins, ErrorTally& 
 
 }  // namespace
 
-void describe(Archive& archive, ErrorTally& tally, const Rule& /*rule*/) {
+void describe(Archive& archive, ErrorTally& tally, const FieldRule& /*rule*/) {
   std::vector<ErrorBin> bins;
   for (std::size_t i = 0; i < ErrorTally::kBins; ++i) {
     if (tally.low[i] + tally.high[i] > 0) bins.push_back({limit_of(i), tally.low[i], tally.high[i]});
@@ -160,7 +160,7 @@ void describe(Archive& archive, ErrorTally& tally, const Rule& /*rule*/) {
   archive.end_object();
 }
 
-void describe(Archive& archive, CampaignState::Range& range, const Rule& /*rule*/) {
+void describe(Archive& archive, CampaignState::Range& range, const FieldRule& /*rule*/) {
   std::vector<std::uint64_t> ends{range.first, range.end};
   describe(archive, ends, {.min_items = 2, .max_items = 2});
   if (!archive.fills() || !archive.is_sound()) return;
@@ -169,27 +169,34 @@ void describe(Archive& archive, CampaignState::Range& range, const Rule& /*rule*
 }
 
 void describe_verdicts(Archive& archive, VerdictCounts& counts) {
-  const Rule rule{.def = "verdicts",
-                  .def_doc = "Cases by verdict. Kinds that did not occur are left out, except pass.",
-                  .required_key = "pass"};
+  const FieldRule rule{.def = "verdicts",
+                       .def_doc = "Cases by verdict. Kinds that did not occur are left out, except pass.",
+                       .required_key = "pass"};
   if (!archive.begin_member("verdicts", {}, Presence::always, true)) return;
   describe_counts(archive, counts, rule);
   archive.end_member();
 }
 
-void describe_waived(Archive& archive, VerdictCounts& counts) {
-  const Rule items{.minimum = 1};
-  const Rule rule{.doc = "Those of the verdicts that a waiver covers: they do not count against the backend.",
-                  .items = &items};
+void describe_waived(Archive& archive, OperatorResult& result) {
+  const FieldRule items{.minimum = 1};
+  const FieldRule rule{.doc = "Those of the verdicts that a waiver covers: they do not count against the backend.",
+                       .items = &items};
   if (!archive.begin_member("waived", rule, Presence::always, true)) return;
-  describe_counts(archive, counts, rule);
+  describe_counts(archive, result.waived, rule);
   archive.end_member();
+  if (!archive.fills()) return;
+  for (std::size_t kind = 0; kind < result.waived.size(); ++kind) {
+    if (result.waived[kind] <= result.verdicts[kind]) continue;
+    return archive.refuse_member("waived", fmt::format("{} {} waived, of {}", result.waived[kind],
+                                                       verdict_names()[kind], result.verdicts[kind]));
+  }
 }
 
 void describe_relations(Archive& archive, std::vector<RelationResult>& relations, std::uint64_t& failed_bases) {
-  const Rule rule{.doc =
-                      "Answers of the backend against each other (docs/relations.md); null where no relations were "
-                      "asked for."};
+  const FieldRule rule{
+      .doc =
+          "Answers of the backend against each other (docs/relations.md); null where no relations were "
+          "asked for."};
   if (!archive.begin_member("relations", rule, Presence::always, true)) return;
   if (archive.begin_nullable(relations.empty(), {})) {
     archive.begin_object({});
@@ -202,14 +209,14 @@ void describe_relations(Archive& archive, std::vector<RelationResult>& relations
   archive.end_member();
 }
 
-void describe_summary(Archive& archive, const Case& test_case, std::string& summary, const Rule& rule) {
+void describe_summary(Archive& archive, const Case& test_case, std::string& summary, const FieldRule& rule) {
   if (archive.fills()) return describe_field(archive, "summary", summary, rule);
   std::string text = summary.empty() ? summary_of(test_case) : summary;
   describe_field(archive, "summary", text, rule);
 }
 
 void describe_original(Archive& archive, Shrinking& shrinking) {
-  const Rule rule{.doc = "The case as it was met; present when steps > 0.", .presence = Presence::omitted};
+  const FieldRule rule{.doc = "The case as it was met; present when steps > 0.", .presence = Presence::omitted};
   const bool is_there = archive.begin_member("original", rule, rule.presence, shrinking.steps > 0);
   if (is_there) {
     archive.begin_object({});
@@ -235,7 +242,7 @@ void describe_trial(Archive& archive, Diagnosis& diagnosis) {
 }
 
 void describe_region(Archive& archive, Diagnosis& diagnosis) {
-  const Rule rule{.doc = "Features that all failing cases have, and as few passing ones as possible."};
+  const FieldRule rule{.doc = "Features that all failing cases have, and as few passing ones as possible."};
   describe_group(archive, "region", rule, [&] {
     describe_field(archive, "conditions", diagnosis.when, {});
     describe_field(archive, "failing", diagnosis.failing, {.doc = "Cases that it was learnt from."});
@@ -246,7 +253,7 @@ void describe_region(Archive& archive, Diagnosis& diagnosis) {
 }
 
 void describe_example(Archive& archive, Finding& finding) {
-  const Rule rule{.doc = "The smallest failing case: shrunk, or the smallest that was met."};
+  const FieldRule rule{.doc = "The smallest failing case: shrunk, or the smallest that was met."};
   describe_group(archive, "example", rule, [&] {
     describe_field(archive, "id", finding.example.id, {});
     describe_summary(archive, finding.example, finding.example_summary,
@@ -264,8 +271,8 @@ void describe_example(Archive& archive, Finding& finding) {
 }
 
 void describe_related(Archive& archive, Finding& finding) {
-  const Rule rule{.doc = "The cases whose answers contradict the example's, where the verdict is inconsistent.",
-                  .presence = Presence::omitted};
+  const FieldRule rule{.doc = "The cases whose answers contradict the example's, where the verdict is inconsistent.",
+                       .presence = Presence::omitted};
   std::vector<std::string> ids;
   for (const Case& related : finding.related) ids.push_back(related.id);
   describe_group(

@@ -7,25 +7,25 @@
 
 namespace qconform {
 
-void describe(Archive& archive, VerdictKind& kind, const Rule& rule);
-void describe(Archive& archive, reference::Tier& tier, const Rule& rule);
+void describe(Archive& archive, VerdictKind& kind, const FieldRule& rule);
+void describe(Archive& archive, reference::Tier& tier, const FieldRule& rule);
 /// Null without elements.
-void describe(Archive& archive, TierTally& tally, const Rule& rule);
+void describe(Archive& archive, TierTally& tally, const FieldRule& rule);
 /// Bins without elements are left out.
-void describe(Archive& archive, ErrorTally& tally, const Rule& rule);
+void describe(Archive& archive, ErrorTally& tally, const FieldRule& rule);
 /// Every hazard of the operators that were run, reached or not.
-void describe(Archive& archive, HazardCoverage& coverage, const Rule& rule);
+void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule);
 /// [first, end)
-void describe(Archive& archive, CampaignState::Range& range, const Rule& rule);
+void describe(Archive& archive, CampaignState::Range& range, const FieldRule& rule);
 
 /// Only the kinds that occurred; pass always, so that its absence is never read as success.
 void describe_verdicts(Archive& archive, VerdictCounts& counts);
-/// Only the kinds that were waived.
-void describe_waived(Archive& archive, VerdictCounts& counts);
+/// Only the kinds that were waived; no more of them than there are verdicts.
+void describe_waived(Archive& archive, OperatorResult& result);
 /// Null where no relations were asked for.
 void describe_relations(Archive& archive, std::vector<RelationResult>& relations, std::uint64_t& failed_bases);
 /// A line about a case: what was read, or what is known of the case.
-void describe_summary(Archive& archive, const Case& test_case, std::string& summary, const Rule& rule = {});
+void describe_summary(Archive& archive, const Case& test_case, std::string& summary, const FieldRule& rule = {});
 void describe_original(Archive& archive, Shrinking& shrinking);
 void describe_trial(Archive& archive, Diagnosis& diagnosis);
 void describe_region(Archive& archive, Diagnosis& diagnosis);
@@ -36,8 +36,9 @@ void describe_elements(Archive& archive, Picture& picture);
 /// Single cases as columns, which take a tenth of the room. Describes the report's backends by their position.
 void describe_results(Archive& archive, Report& report);
 
-/// What holds between the members of a report that was read, beyond what reading them checks: waived verdicts are among
-/// the verdicts, pictures have as many values as elements, blocks and groups ascend. Errors name the JSON path.
+/// What holds between the members of a report that was read, beyond what reading them checks: pictures have as many values
+/// as elements, groups of blocks ascend. Errors name the JSON path.
+/// values as elements, blocks and groups ascend. Errors name the JSON path.
 [[nodiscard]] Result<void> validate(const Report& report);
 
 }  // namespace qconform

@@ -18,12 +18,12 @@ class SchemaWriter final : public Archive {
   [[nodiscard]] Json take_result() { return std::move(result_); }
   [[nodiscard]] const Json& defs() const { return defs_; }
 
-  void value(bool& /*value*/, const Rule& rule) override { state({{"type", "boolean"}}, rule); }
-  void value(std::uint64_t& /*value*/, const Rule& rule) override {
+  void value(bool& /*value*/, const FieldRule& rule) override { state({{"type", "boolean"}}, rule); }
+  void value(std::uint64_t& /*value*/, const FieldRule& rule) override {
     rule.form == Form::hex ? state({{"type", "string"}, {"pattern", "^[0-9a-f]{16}$"}}, rule) : state_integer(rule);
   }
-  void value(std::int64_t& /*value*/, const Rule& rule) override { state_integer(rule); }
-  void value(double& /*value*/, const Rule& rule) override {
+  void value(std::int64_t& /*value*/, const FieldRule& rule) override { state_integer(rule); }
+  void value(double& /*value*/, const FieldRule& rule) override {
     const Json number{{"type", "number"}, {"minimum", 0}};
     if (rule.form == Form::seconds) return define("seconds", number, rule);
     if (rule.form == Form::amount) return state(number, rule);
@@ -32,7 +32,7 @@ class SchemaWriter final : public Archive {
     either.push_back({{"const", "inf"}});
     state({{"oneOf", std::move(either)}}, rule);
   }
-  void value(std::string& /*value*/, const Rule& rule) override {
+  void value(std::string& /*value*/, const FieldRule& rule) override {
     if (!rule.names.empty())
       return *rule.names_def == '\0' ? state(enumeration(rule), rule) : define(rule.names_def, enumeration(rule), rule);
     Json schema{{"type", "string"}};
@@ -53,7 +53,7 @@ class SchemaWriter final : public Archive {
     result_ = reference_to(object.type.name);
     if (object.type.is_base) result_["unevaluatedProperties"] = false;
   }
-  bool begin_member(std::string_view key, const Rule& rule, Presence presence, bool /*is_there*/) override {
+  bool begin_member(std::string_view key, const FieldRule& rule, Presence presence, bool /*is_there*/) override {
     if (presence == Presence::always) objects_.back().required.push_back(key);
     objects_.back().member = key;
     docs_.emplace_back(rule.doc);
@@ -77,14 +77,14 @@ class SchemaWriter final : public Archive {
     defs_[std::string(base.type.name)] = schema_of(base);
   }
 
-  std::size_t begin_list(std::size_t /*size*/, const Rule& rule) override {
+  std::size_t begin_list(std::size_t /*size*/, const FieldRule& rule) override {
     rules_.push_back(rule);
     return 1;
   }
   void begin_element(std::size_t /*index*/) override {}
   void end_element() override {}
   void end_list() override {
-    const Rule rule = take_rule();
+    const FieldRule rule = take_rule();
     Json schema{{"type", "array"}};
     if (rule.min_items > 0) schema["minItems"] = rule.min_items;
     if (rule.max_items > 0) schema["maxItems"] = rule.max_items;
@@ -92,14 +92,14 @@ class SchemaWriter final : public Archive {
     state(std::move(schema), rule);
   }
 
-  std::vector<std::string> begin_map(std::vector<std::string> /*keys*/, const Rule& rule) override {
+  std::vector<std::string> begin_map(std::vector<std::string> /*keys*/, const FieldRule& rule) override {
     rules_.push_back(rule);
     return {""};
   }
   void begin_entry(const std::string& /*key*/) override {}
   void end_entry() override {}
   void end_map() override {
-    const Rule rule = take_rule();
+    const FieldRule rule = take_rule();
     Json schema{{"type", "object"}};
     if (*rule.required_key != '\0') schema["required"] = {rule.required_key};
     if (!rule.names.empty() && *rule.names_def == '\0') {
@@ -115,12 +115,12 @@ class SchemaWriter final : public Archive {
     state(std::move(schema), rule);
   }
 
-  bool begin_nullable(bool /*is_null*/, const Rule& rule) override {
+  bool begin_nullable(bool /*is_null*/, const FieldRule& rule) override {
     rules_.push_back(rule);
     return true;
   }
   void end_nullable() override {
-    const Rule rule = take_rule();
+    const FieldRule rule = take_rule();
     if (result_.contains("enum")) {
       result_["enum"].push_back(nullptr);
     } else if (result_.contains("type") && result_["type"] != "object") {
@@ -153,28 +153,28 @@ class SchemaWriter final : public Archive {
     return schema;
   }
 
-  static Json enumeration(const Rule& rule) {
+  static Json enumeration(const FieldRule& rule) {
     Json names = Json::array();
     for (const std::string_view name : rule.names) names.push_back(name);
     return {{"enum", std::move(names)}};
   }
 
-  Rule take_rule() {
-    const Rule rule = rules_.back();
+  FieldRule take_rule() {
+    const FieldRule rule = rules_.back();
     rules_.pop_back();
     return rule;
   }
 
-  void state_integer(const Rule& rule) {
+  void state_integer(const FieldRule& rule) {
     if (rule.minimum) return state({{"type", "integer"}, {"minimum", *rule.minimum}}, rule);
     define("count", {{"type", "integer"}, {"minimum", 0}}, rule);
   }
   // In place, or under the rule's name.
-  void state(Json schema, const Rule& rule) {
+  void state(Json schema, const FieldRule& rule) {
     result_ = std::move(schema);
     if (*rule.def != '\0') define(rule.def, std::move(result_), rule);
   }
-  void define(const char* name, Json schema, const Rule& rule) {
+  void define(const char* name, Json schema, const FieldRule& rule) {
     if (*rule.def_doc != '\0') schema["description"] = rule.def_doc;
     defs_[name] = std::move(schema);
     result_ = reference_to(name);
@@ -183,7 +183,7 @@ class SchemaWriter final : public Archive {
   Json result_;
   Json defs_ = Json::object();
   std::vector<Object> objects_;
-  std::vector<Rule> rules_;             ///< of the lists, maps and nullable values under way
+  std::vector<FieldRule> rules_;        ///< of the lists, maps and nullable values under way
   std::vector<std::string_view> docs_;  ///< of the members under way
 };
 

@@ -9,16 +9,6 @@
 namespace qconform {
 namespace {
 
-Result<void> validate(const OperatorResult& result, const std::string& where) {
-  for (std::size_t kind = 0; kind < result.waived.size(); ++kind) {
-    if (result.waived[kind] <= result.verdicts[kind]) continue;
-    return fail(json_path(where, "waived"),
-                fmt::format("{} {} waived, of {}", result.waived[kind], name_of(static_cast<VerdictKind>(kind)),
-                            result.verdicts[kind]));
-  }
-  return {};
-}
-
 Result<void> validate(const TensorBox& box, const std::string& where) {
   if (box.begin.size() != box.shape.size() || box.extent.size() != box.shape.size()) {
     return fail(where, fmt::format("shape, begin and extent have {}, {} and {} dimensions", box.shape.size(),
@@ -85,12 +75,6 @@ Result<void> validate(const CampaignCourse& course, const std::string& where) {
 }  // namespace
 
 Result<void> validate(const Report& report) {
-  for (std::size_t i = 0; i < report.backends.size(); ++i) {
-    for (const auto& [op_type, result] : report.backends[i].operators) {
-      const std::string where = json_path(json_path(json_path("backends", i), "operators"), op_type);
-      if (auto valid = validate(result, where); !valid) return valid;
-    }
-  }
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     if (auto valid = validate(report.findings[i], json_path("findings", i)); !valid) return valid;
   }

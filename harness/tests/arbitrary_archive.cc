@@ -41,38 +41,38 @@ std::string ArbitraryArchive::text() const {
   return *rc::gen::oneOf(rc::gen::elementOf(std::move(hard)), rc::gen::string<std::string>());
 }
 
-void ArbitraryArchive::value(bool& value, const Rule& /*rule*/) {
+void ArbitraryArchive::value(bool& value, const FieldRule& /*rule*/) {
   value = coin();
 }
 
-void ArbitraryArchive::value(std::uint64_t& value, const Rule& rule) {
+void ArbitraryArchive::value(std::uint64_t& value, const FieldRule& rule) {
   value = rule.form == Form::hex ? *rc::gen::arbitrary<std::uint64_t>()
                                  : static_cast<std::uint64_t>(rule.minimum.value_or(0)) + count();
 }
 
-void ArbitraryArchive::value(std::int64_t& value, const Rule& rule) {
+void ArbitraryArchive::value(std::int64_t& value, const FieldRule& rule) {
   value = rule.minimum.value_or(0) + static_cast<std::int64_t>(count());
 }
 
-void ArbitraryArchive::value(double& value, const Rule& rule) {
+void ArbitraryArchive::value(double& value, const FieldRule& rule) {
   value = static_cast<double>(*rc::gen::inRange<std::int64_t>(0, 1000000000)) / 7e5;
   if (rule.form == Form::distance && coin()) value = std::numeric_limits<double>::infinity();
 }
 
-void ArbitraryArchive::value(std::string& value, const Rule& rule) {
+void ArbitraryArchive::value(std::string& value, const FieldRule& rule) {
   value = rule.names.empty() ? text() : std::string(rule.names[*rc::gen::inRange<std::size_t>(0, rule.names.size())]);
 }
 
-bool ArbitraryArchive::begin_member(std::string_view /*key*/, const Rule& /*rule*/, Presence presence,
+bool ArbitraryArchive::begin_member(std::string_view /*key*/, const FieldRule& /*rule*/, Presence presence,
                                     bool /*is_there*/) {
   return presence != Presence::omitted || coin();
 }
 
-std::size_t ArbitraryArchive::begin_list(std::size_t /*size*/, const Rule& rule) {
+std::size_t ArbitraryArchive::begin_list(std::size_t /*size*/, const FieldRule& rule) {
   return rule.min_items + *rc::gen::inRange<std::size_t>(0, kMostElements + 1);
 }
 
-std::vector<std::string> ArbitraryArchive::begin_map(std::vector<std::string> /*keys*/, const Rule& rule) {
+std::vector<std::string> ArbitraryArchive::begin_map(std::vector<std::string> /*keys*/, const FieldRule& rule) {
   std::set<std::string> keys;
   for (const std::string_view name : rule.names) {
     if (coin()) keys.emplace(name);
@@ -85,7 +85,7 @@ std::vector<std::string> ArbitraryArchive::begin_map(std::vector<std::string> /*
   return {keys.begin(), keys.end()};
 }
 
-bool ArbitraryArchive::begin_nullable(bool /*is_null*/, const Rule& /*rule*/) {
+bool ArbitraryArchive::begin_nullable(bool /*is_null*/, const FieldRule& /*rule*/) {
   return coin();
 }
 

@@ -22,26 +22,26 @@ class ArbitraryArchive final : public Archive {
   [[nodiscard]] std::string text() const;
 
   [[nodiscard]] bool fills() const override { return true; }
-  void value(bool& value, const Rule& rule) override;
-  void value(std::uint64_t& value, const Rule& rule) override;
-  void value(std::int64_t& value, const Rule& rule) override;
-  void value(double& value, const Rule& rule) override;
-  void value(std::string& value, const Rule& rule) override;
+  void value(bool& value, const FieldRule& rule) override;
+  void value(std::uint64_t& value, const FieldRule& rule) override;
+  void value(std::int64_t& value, const FieldRule& rule) override;
+  void value(double& value, const FieldRule& rule) override;
+  void value(std::string& value, const FieldRule& rule) override;
   void constant(std::string_view /*text*/) override {}
   void constant(std::uint64_t /*number*/) override {}
   void begin_object(const TypeInfo& /*type*/) override {}
   void end_object() override {}
-  bool begin_member(std::string_view key, const Rule& rule, Presence presence, bool is_there) override;
+  bool begin_member(std::string_view key, const FieldRule& rule, Presence presence, bool is_there) override;
   void end_member() override {}
-  std::size_t begin_list(std::size_t size, const Rule& rule) override;
+  std::size_t begin_list(std::size_t size, const FieldRule& rule) override;
   void begin_element(std::size_t /*index*/) override {}
   void end_element() override {}
   void end_list() override {}
-  std::vector<std::string> begin_map(std::vector<std::string> keys, const Rule& rule) override;
+  std::vector<std::string> begin_map(std::vector<std::string> keys, const FieldRule& rule) override;
   void begin_entry(const std::string& /*key*/) override {}
   void end_entry() override {}
   void end_map() override {}
-  bool begin_nullable(bool is_null, const Rule& rule) override;
+  bool begin_nullable(bool is_null, const FieldRule& rule) override;
   void end_nullable() override {}
 
  private:

@@ -5,27 +5,34 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/describe/json_archives.h"
+#include "harness/describe/report_archive.h"
 #include "harness/source/rng.h"
+#include "reports/render/bench_document.h"
 
 namespace qconform::gate {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
-
 constexpr int kLayers = 12;
 constexpr int kRounds = 15;
+
+report::BenchTiming timing(const char* name, const std::vector<double>& rounds) {
+  return {.backend = name,
+          .verdict = "pass",
+          .layout = "nchw",
+          .threads = 1,
+          .runs = rounds.size(),
+          .seconds = report::BenchSeconds{.rounds = rounds}};
+}
 
 // A measurement whose rounds vary by some percent; `machine` slows everything down, `factor` the backend
 // on layers from `first` on.
 Json bench(std::uint64_t seed, double machine, double factor, int first = 0) {
   Rng rng(seed);
-  Json json{{"format", "qconform-bench"},
-            {"version", 1},
-            {"environment", {{"cpu", "some CPU"}}},
-            {"layout", "nchw"},
-            {"threads", 1},
-            {"backends", {{{"name", "mine"}, {"version", "1"}}, {{"name", "other"}, {"version", "2"}}}}};
+  report::BenchDocument document{.layout = "nchw", .threads = 1};
+  document.environment.cpu = "some CPU";
+  document.backends = {{{"mine", "1"}, ""}, {{"other", "2"}, ""}};
   for (int layer = 0; layer < kLayers; ++layer) {
     std::vector<double> ours;
     std::vector<double> others;
@@ -34,18 +41,11 @@ Json bench(std::uint64_t seed, double machine, double factor, int first = 0) {
       ours.push_back(1e-3 * machine * noise() * (layer >= first ? factor : 1));
       others.push_back(2e-3 * machine * noise());
     }
-    const auto timing = [](const char* name, const std::vector<double>& rounds) {
-      return Json{{"backend", name},
-                  {"verdict", "pass"},
-                  {"layout", "nchw"},
-                  {"threads", 1},
-                  {"seconds", {{"rounds", rounds}}}};
-    };
-    json["layers"].push_back({{"set", "net"},
-                              {"name", "conv" + std::to_string(layer)},
-                              {"timings", {timing("mine", ours), timing("other", others)}}});
+    document.layers.push_back({.name = "conv" + std::to_string(layer),
+                               .set = "net",
+                               .timings = {timing("mine", ours), timing("other", others)}});
   }
-  return json;
+  return write_document(description_of(document));
 }
 
 Result<std::vector<Change>> compared(const Json& before, const Json& now) {
@@ -104,7 +104,7 @@ TEST(CompareSpeed, RefusesWhatCannotBeCompared) {
   EXPECT_THAT(error("/threads", 4), HasSubstr("measured with nchw, 4 threads, the baseline with nchw, 1 thread"));
   EXPECT_THAT(error("/backends/1/version", "3"), HasSubstr("no other backend stands in both measurements"));
   EXPECT_THAT(error("/layers/0/timings/0/seconds/rounds", {1.0, 2.0}), HasSubstr("at least 5 are needed"));
-  EXPECT_THAT(error("/layers/0/timings/0/seconds/rounds/0", -1.0), HasSubstr("expected seconds above 0"));
+  EXPECT_THAT(error("/layers/0/timings/0/seconds/rounds/0", 0.0), HasSubstr("expected seconds above 0"));
   EXPECT_THAT(error("/version", 2), HasSubstr("version: expected 1, got 2"));
 }
 

@@ -1,4 +1,4 @@
-// What the gate reads of a bench.json (reports/schema/bench-1.schema.json): the rounds of each layer.
+// What the gate compares of a benchmark (reports/render/bench_document.h): the rounds of each layer.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Speeds {
   std::vector<SpeedLayer> layers;
 };
 
-/// Errors name the JSON path. Members that the gate has no use for are not looked at.
+/// Errors name the JSON path.
 [[nodiscard]] Result<Speeds> read_speeds(std::string_view text);
 [[nodiscard]] Result<Speeds> load_speeds(const std::filesystem::path& file);
 

@@ -149,7 +149,7 @@ CaseResults arbitrary_results(const ArbitraryArchive& archive, std::size_t backe
 Report arbitrary_report(Texts texts) {
   ArbitraryArchive archive(texts);
   Report report;
-  describe(archive, report, Rule{});
+  describe(archive, report, FieldRule{});
   report.hazards = arbitrary_coverage();
   for (BackendResult& backend : report.backends) make_consistent(backend);
   for (Finding& finding : report.findings) make_consistent(finding);

@@ -53,7 +53,7 @@ Result<Report> read_report(std::string_view text) {
   if (!json) return tl::unexpected(json.error());
   if (auto checked = check_form(*json); !checked) return tl::unexpected(checked.error());
   Report report;
-  auto read = read_document(*json, [&](Archive& archive) { describe(archive, report, Rule{}); });
+  auto read = read_document(*json, [&](Archive& archive) { describe(archive, report, FieldRule{}); });
   if (read) read = validate(report);
   if (!read) return tl::unexpected(with_writer(read.error(), *json));
   return report;

@@ -1,4 +1,4 @@
-// A benchmark's result as JSON: reports/schema/bench-1.schema.json.
+// A benchmark's result as JSON: bench_document.h describes it.
 #pragma once
 
 #include <string>
@@ -6,9 +6,6 @@
 #include "harness/bench/result.h"
 
 namespace qconform::report {
-
-/// Version of the JSON form; it grows when a reader of the older form could be misled.
-inline constexpr int kBenchJsonVersion = 1;
 
 [[nodiscard]] std::string to_json(const bench::BenchResult& result);
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/report.h"
-#include "reports/render/bench_json.h"
+#include "reports/render/bench_document.h"
 #include "reports/render/viewer.h"
 
 namespace qconform::report {
@@ -60,7 +60,7 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   const auto report = compact(report_json, "report", Report::kFormat, Report::kVersion);
   if (!report) return tl::unexpected(report.error());
   Result<std::string> bench;
-  if (!bench_json.empty()) bench = compact(bench_json, "bench", "qconform-bench", kBenchJsonVersion);
+  if (!bench_json.empty()) bench = compact(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion);
   if (!bench) return tl::unexpected(bench.error());
   std::string text;
   append(page->begin, text);
