@@ -26,7 +26,7 @@ bool has_emulator() {
 }
 
 #define NEEDS_EMULATOR() \
-  if (!has_emulator()) GTEST_SKIP() << "qemu-x86_64 is not installed"
+  if (!has_emulator()) GTEST_SKIP() << "qemu-x86_64 is not installed: scripts/install-packages emulators"
 
 TEST(OtherCpus, EachIsAColumnAndConforms) {
   NEEDS_EMULATOR();
