@@ -4,9 +4,11 @@
 # presets of developers use. Not under a compiler launcher: compiler caches do not see into them.
 option(QCONFORM_PRECOMPILE "Precompile the headers that nearly every file includes" OFF)
 # QCONFORM_UNITY: several sources of the harness and the reports are compiled as one, which takes half
-# the time where everything has to be built, and more where one file has changed. The environment
-# variable of that name is its default.
-option(QCONFORM_UNITY "Compile several sources as one" "$ENV{QCONFORM_UNITY}")
+# the time where everything has to be built, and more where one file has changed. scripts/build turns it on
+# where nothing is built yet, and the cache keeps it; QCONFORM_UNITY=OFF in the environment prevents that.
+# With QCONFORM_TESTS the harness and the reports are also optimized less then (qconform_build_quickly): what is
+# built to be tested runs for minutes. For speed, build `release`, or `dev` with QCONFORM_UNITY=OFF.
+option(QCONFORM_UNITY "Compile several sources as one" OFF)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(QCONFORM_PRECOMPILE OFF)
   set(QCONFORM_UNITY OFF)
