@@ -1,7 +1,14 @@
-# qconform_test(NAME <name> LABEL <label> SOURCES <files>... [LIBRARIES <targets>...] [OPTIMIZED])
+# qconform_test(NAME <name> LABEL <label> SOURCES <files>... [LIBRARIES <targets>...] [OPTIMIZED]
+#               [SLOW <regex>...] [NATIVE <regex>...] [NOT_EMULATED <regex>...])
 #
-# One test program from x_test.cc files that stand beside what they test. Labels: unit, property,
-# differential, backend, fuzz-smoke, slow.
+# One test program from x_test.cc files that stand beside what they test. Each test has one label for its kind:
+#   unit, property, differential, backend, fuzz-smoke
+#   sweep         goes over many millions of inputs; QCONFORM_TEST_SCALE=64 goes over all of them
+# and may have labels for where it runs. The regular expressions select tests by their names without the program's;
+# "." is all of them.
+#   slow          takes minutes, and a test without this label checks the same with less: `scripts/test --slow` runs it
+#   native        the sanitizers of .ci/run leave it out: it repeats, slowly, code that other tests run under them
+#   not-emulated  the emulator of .ci/run leaves it out: it takes long there
 #
 # The tests' own sources are compiled without optimization, which takes half the time: what they call is
 # optimized. OPTIMIZED is for those that loop over millions of values themselves.
@@ -19,7 +26,7 @@ if(QCONFORM_PRECOMPILE)
 endif()
 
 function(qconform_test)
-  cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES;SLOW;NATIVE;NOT_EMULATED" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   set_target_properties(${ARG_NAME} PROPERTIES UNITY_BUILD ${QCONFORM_UNITY})
   target_link_libraries(${ARG_NAME} PRIVATE qconform_options ${ARG_LIBRARIES} GTest::gtest_main GTest::gmock)
@@ -34,9 +41,32 @@ function(qconform_test)
   endif()
   target_link_libraries(${ARG_NAME} PRIVATE ${QCONFORM_RAPIDCHECK_LIBRARY} ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
   set(timeout 600)
-  if(ARG_LABEL STREQUAL "slow")
-    set(timeout 7200) # a full sweep, on a machine that has other things to do
+  if(ARG_LABEL STREQUAL "sweep")
+    set(timeout 7200) # over all inputs, on a machine that has other things to do
+    list(APPEND ARG_NATIVE .) # arithmetic
   endif()
   gtest_discover_tests(${ARG_NAME} TEST_PREFIX "${ARG_NAME}/" DISCOVERY_MODE PRE_TEST
                        DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
+
+  # Which tests there are is known to ctest alone: it runs this script after their discovery.
+  set(rules "")
+  foreach(label slow native not-emulated)
+    string(TOUPPER "${label}" variable)
+    string(REPLACE "-" "_" variable "ARG_${variable}")
+    if(${variable})
+      list(JOIN ${variable} "|" pattern)
+      set(properties "LABELS ${label}")
+      if(label STREQUAL "slow")
+        string(APPEND properties " TIMEOUT 7200")
+      endif()
+      string(APPEND rules "  if(name MATCHES [==[${pattern}]==])\n"
+             "    set_tests_properties(\"\${test}\" PROPERTIES ${properties})\n  endif()\n")
+    endif()
+  endforeach()
+  if(rules)
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_labels.cmake")
+    file(WRITE "${file}" "foreach(test IN LISTS ${ARG_NAME}_TESTS)\n"
+         "  string(REPLACE \"${ARG_NAME}/\" \"\" name \"\${test}\")\n${rules}endforeach()\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
+  endif()
 endfunction()
