@@ -187,7 +187,7 @@ constexpr const char* kExamples = QCONFORM_SOURCE_DIRECTORY "/harness/examples/"
 
 TEST(Example, InPythonConforms) {
   if (std::system((std::string(kPython) + " -c 'import onnx' 2>/dev/null").c_str()) != 0) {
-    GTEST_SKIP() << "no " << kPython << " with the package onnx (Debian: python3-onnx)";
+    GTEST_SKIP() << kPython << " has no package onnx: scripts/install-packages test";
   }
   auto backend = opened(std::string(kPython) + " " + kExamples + "dequantize.py");
   ASSERT_TRUE(backend) << backend.error().text();
@@ -201,7 +201,7 @@ TEST(Example, InPythonConforms) {
 TEST(Example, InNodeRunsOnnxRuntimeInWebAssembly) {
   if (!std::filesystem::exists(QCONFORM_SOURCE_DIRECTORY "/build/onnxruntime-web/VERSION") ||
       std::system("node --version >/dev/null 2>&1") != 0) {
-    GTEST_SKIP() << "needs node, and what scripts/get-onnxruntime --web fetches";
+    GTEST_SKIP() << "needs node, and ONNX Runtime for WebAssembly: scripts/get-onnxruntime --web";
   }
   auto backend = opened("node " + (kExamples + std::string("onnxruntime-web.mjs")));
   ASSERT_TRUE(backend) << backend.error().text();
