@@ -1,5 +1,5 @@
 # qconform_test(NAME <name> LABEL <label> SOURCES <files>... [LIBRARIES <targets>...] [OPTIMIZED]
-#               [SLOW <regex>...] [NATIVE <regex>...] [NOT_EMULATED <regex>...])
+#               [COST <seconds>] [SLOW <regex>...] [NATIVE <regex>...] [NOT_EMULATED <regex>...])
 #
 # One test program from x_test.cc files that stand beside what they test. Each test has one label for its kind:
 #   unit, property, differential, backend, fuzz-smoke
@@ -9,6 +9,8 @@
 #   slow          takes minutes, and a test without this label checks the same with less: `scripts/test --slow` runs it
 #   native        the sanitizers of .ci/run leave it out: it repeats, slowly, code that other tests run under them
 #   not-emulated  the emulator of .ci/run leaves it out: it takes long there
+# COST is about how long each test of the program takes where that is a second or more: the longest run first, and
+# scripts/test knows the time left before it has measured any.
 #
 # The tests' own sources are compiled without optimization, which takes half the time: what they call is
 # optimized. OPTIMIZED is for those that loop over millions of values themselves.
@@ -26,7 +28,7 @@ if(QCONFORM_PRECOMPILE)
 endif()
 
 function(qconform_test)
-  cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES;SLOW;NATIVE;NOT_EMULATED" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL;COST" "SOURCES;LIBRARIES;SLOW;NATIVE;NOT_EMULATED" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   set_target_properties(${ARG_NAME} PROPERTIES UNITY_BUILD ${QCONFORM_UNITY})
   target_link_libraries(${ARG_NAME} PRIVATE qconform_options ${ARG_LIBRARIES} GTest::gtest_main GTest::gmock)
@@ -40,13 +42,17 @@ function(qconform_test)
     endif()
   endif()
   target_link_libraries(${ARG_NAME} PRIVATE ${QCONFORM_RAPIDCHECK_LIBRARY} ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
+  set(cost "")
+  if(ARG_COST)
+    set(cost COST ${ARG_COST})
+  endif()
   set(timeout 600)
   if(ARG_LABEL STREQUAL "sweep")
     set(timeout 7200) # over all inputs, on a machine that has other things to do
     list(APPEND ARG_NATIVE .) # arithmetic
   endif()
   gtest_discover_tests(${ARG_NAME} TEST_PREFIX "${ARG_NAME}/" DISCOVERY_MODE PRE_TEST
-                       DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
+                       DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout} ${cost})
 
   # Which tests there are is known to ctest alone: it runs this script after their discovery.
   set(rules "")
@@ -57,7 +63,7 @@ function(qconform_test)
       list(JOIN ${variable} "|" pattern)
       set(properties "LABELS ${label}")
       if(label STREQUAL "slow")
-        string(APPEND properties " TIMEOUT 7200")
+        string(APPEND properties " TIMEOUT 7200 COST 300")
       endif()
       string(APPEND rules "  if(name MATCHES [==[${pattern}]==])\n"
              "    set_tests_properties(\"\${test}\" PROPERTIES ${properties})\n  endif()\n")

@@ -18,6 +18,10 @@ progress_done=0
 progress_total=0
 progress_started=0   # of what the time left is derived from
 progress_drawn=0     # when the display was renewed
+declare -A progress_cost=()    # test -> about how long it takes, in hundredths of a second; empty where that is unknown
+declare -A progress_running=() # ctest's number of a test that runs -> its name and when it started
+progress_cost_done=0
+progress_cost_total=0
 progress_on_screen=false
 progress_reading=false
 progress_signal=''
@@ -41,8 +45,22 @@ progress_duration() {
   fi
 }
 
+# Seconds that the rest takes at the rate so far; nothing while that means little. Tests take very different times, so
+# for them the rate is of what they cost.
+progress_rest() {
+  local elapsed=$((SECONDS - progress_started)) part=$progress_done whole=$progress_total run cost
+  if ((progress_cost_total > 0)); then
+    part=$progress_cost_done whole=$progress_cost_total
+    for run in "${progress_running[@]}"; do
+      cost=${progress_cost[${run#* }]:-0}
+      part=$((part + (cost < 100 * (SECONDS - ${run%% *}) ? cost : 100 * (SECONDS - ${run%% *}))))
+    done
+  fi
+  if ((elapsed >= 5 && part * 100 >= whole && part < whole)); then echo $((elapsed * (whole - part) / part)); fi
+}
+
 progress_text() {
-  local elapsed=$((SECONDS - progress_started)) text=$progress_title
+  local elapsed=$((SECONDS - progress_started)) text=$progress_title rest
   if ((progress_total == 0)); then
     echo "$text, $elapsed s"
     return
@@ -50,10 +68,8 @@ progress_text() {
   if [[ $progress_unit == % ]]; then text+=": $((100 * progress_done / progress_total)) %"; else
     text+=": $progress_done of $progress_total $progress_unit"
   fi
-  # A rate means little before some seconds and some steps.
-  if ((elapsed >= 5 && progress_done * 100 >= progress_total && progress_done < progress_total)); then
-    text+=", $(progress_duration $((elapsed * (progress_total - progress_done) / progress_done)))"
-  fi
+  rest=$(progress_rest)
+  [[ -z $rest ]] || text+=", $(progress_duration "$rest")"
   echo "$text"
 }
 
@@ -86,6 +102,12 @@ progress_draw() {
 # progress_phase TITLE UNIT: what is counted from now on.
 progress_phase() {
   progress_title=$1 progress_unit=$2 progress_done=0 progress_total=0 progress_started=$SECONDS
+}
+
+# progress_expect TEST COST: before tests run, for each.
+progress_expect() {
+  progress_cost[$1]=$2
+  progress_cost_total=$((progress_cost_total + $2))
 }
 
 # Each progress_line_KIND takes one line of output: it counts, and prints what a reader wants to see.
@@ -127,12 +149,18 @@ progress_line_apt() {
 # those skipped, which scripts/skipped-tests tells with the reasons. All else comes through, the summary among it.
 progress_skipped_list=false
 progress_line_test() {
-  local line=$1
-  if [[ $line =~ ^\ *([0-9]+)/([0-9]+)\ +Test\ +#[0-9]+:\  ]]; then
+  local line=$1 run
+  if [[ $line =~ ^\ *([0-9]+)/([0-9]+)\ +Test\ +#([0-9]+):\  ]]; then
     progress_done=${BASH_REMATCH[1]} progress_total=${BASH_REMATCH[2]}
+    run=${progress_running[${BASH_REMATCH[3]}]:-}
+    if [[ -n $run ]]; then progress_cost_done=$((progress_cost_done + ${progress_cost[${run#* }]:-0})); fi
+    unset "progress_running[${BASH_REMATCH[3]}]"
     [[ ! $line =~ (\ Passed|\*\*\*Skipped)\ +[0-9.]+\ sec ]] || return 0
   fi
-  if [[ $line =~ ^\ *Start\ +[0-9]+:\  ]]; then return 0; fi
+  if [[ $line =~ ^\ *Start\ +([0-9]+):\ (.*) ]]; then
+    progress_running[${BASH_REMATCH[1]}]="$SECONDS ${BASH_REMATCH[2]}"
+    return 0
+  fi
   if [[ $line == 'The following tests did not run:' ]]; then progress_skipped_list=true; fi
   if $progress_skipped_list; then
     [[ -n $line ]] || progress_skipped_list=false
