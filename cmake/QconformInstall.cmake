@@ -9,8 +9,7 @@ install(TARGETS qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES harness/include/qconform/backend.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/qconform")
 install(DIRECTORY corpus/ DESTINATION "${data}/corpus"
         FILES_MATCHING PATTERN "*.json" PATTERN "*.md" PATTERN author EXCLUDE PATTERN schema EXCLUDE)
-install(DIRECTORY corpus/schema/ reports/schema/ "${PROJECT_BINARY_DIR}/schema/" DESTINATION "${data}/schema"
-        FILES_MATCHING PATTERN "*.json" PATTERN "*.xsd")
+install(DIRECTORY corpus/schema/ "${PROJECT_BINARY_DIR}/schema/" DESTINATION "${data}/schema")
 install(FILES waivers/waivers-1.schema.json DESTINATION "${data}/schema")
 install(FILES waivers/libraries.json DESTINATION "${data}/waivers")
 install(PROGRAMS scripts/gate-step DESTINATION "${data}")

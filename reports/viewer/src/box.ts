@@ -1,5 +1,5 @@
 // Places in tensors of which the report holds a part.
-import type { Axis, Picture, TensorBox } from "./model";
+import type { Axis, Box, Picture } from "./model";
 
 /** Row-major coordinates of position `flat` in a box of this extent. */
 export function coordinates(flat: number, extent: number[]): number[] {
@@ -13,12 +13,12 @@ export function coordinates(flat: number, extent: number[]): number[] {
 }
 
 /** The index in the whole tensor of position `flat` in the box. */
-export function indexAt(box: TensorBox, flat: number): number[] {
+export function indexAt(box: Box, flat: number): number[] {
   return coordinates(flat, box.extent).map((offset, d) => offset + box.begin[d]!);
 }
 
 /** Where the tensor's element `index` is in the box; -1 where the box does not reach. */
-export function positionOf(box: TensorBox, index: number[]): number {
+export function positionOf(box: Box, index: number[]): number {
   let flat = 0;
   for (let d = 0; d < index.length; ++d) {
     const offset = index[d]! - box.begin[d]!;
@@ -28,7 +28,7 @@ export function positionOf(box: TensorBox, index: number[]): number {
   return flat;
 }
 
-export function valueAt(box: TensorBox, index: number[]): string | undefined {
+export function valueAt(box: Box, index: number[]): string | undefined {
   return box.values[positionOf(box, index)];
 }
 
@@ -58,7 +58,7 @@ export interface Window {
   sum: number | undefined;
 }
 
-function inputNamed(picture: Picture, name: string): TensorBox | undefined {
+function inputNamed(picture: Picture, name: string): Box | undefined {
   return picture.inputs.find((input) => input.name === name);
 }
 

@@ -5,7 +5,7 @@ import { errors, speed } from "./charts";
 import { coverage } from "./coverage";
 import { h, section } from "./dom";
 import { findings } from "./findings";
-import type { Bench, Environment, Report } from "./model";
+import type { Bench, Report } from "./model";
 import { head, verdicts } from "./overview";
 import { seconds } from "./text";
 
@@ -15,7 +15,7 @@ function embedded<T>(id: string): T | null {
 }
 
 function machine(report: Report): HTMLElement {
-  const environment: Environment = report.environment;
+  const environment = report.environment;
   const facts: [string, string][] = [
     ["cpu", environment.cpu],
     ["operating system", environment.operating_system],

@@ -64,7 +64,7 @@ function kinds(result: OperatorResult, tone: "aside" | "bad"): Child {
   });
 }
 
-function tierText(tiers: Tiers | null): Child {
+function tierText(tiers: Tiers): Child {
   if (tiers === null) return "–";
   const parts = Object.entries(tiers.elements)
     .filter(([, elements]) => elements > 0)
