@@ -30,4 +30,34 @@ using Result = tl::expected<T, Error>;
   return tl::unexpected<Error>(Error{std::move(field), std::move(message), std::move(rule)});
 }
 
+/// The same result, with an error seen from further out.
+template <typename T>
+[[nodiscard]] Result<T> in_context(const std::string& context, Result<T> result) {
+  if (!result) result.error() = result.error().in(context);
+  return result;
+}
+
 }  // namespace qconform
+
+/// A statement that evaluates a Result. If it holds an error, the enclosing function returns that error;
+/// a value is dropped.
+///
+///     QCONFORM_TRY(write_file(path, text));
+#define QCONFORM_TRY(...)                                        \
+  do {                                                           \
+    if (auto qconform_result = (__VA_ARGS__); !qconform_result)  \
+      return tl::unexpected(std::move(qconform_result).error()); \
+  } while (false)
+
+/// Evaluates a Result. If it holds an error, the enclosing function returns that error; a value is moved to
+/// `target`, which declares a variable or names one. These are several statements: not for an `if` without
+/// braces.
+///
+///     QCONFORM_ASSIGN(const auto text, read_file(path, limit));
+///     QCONFORM_ASSIGN(child_, ChildProcess::start(command_));
+#define QCONFORM_ASSIGN(target, ...) QCONFORM_ASSIGN_EXPANDED(__LINE__, target, __VA_ARGS__)
+#define QCONFORM_ASSIGN_EXPANDED(line, ...) QCONFORM_ASSIGN_ON_LINE(line, __VA_ARGS__)
+#define QCONFORM_ASSIGN_ON_LINE(line, target, ...)                                               \
+  auto qconform_result_##line = (__VA_ARGS__);                                                   \
+  if (!qconform_result_##line) return tl::unexpected(std::move(qconform_result_##line).error()); \
+  target = *std::move(qconform_result_##line)
