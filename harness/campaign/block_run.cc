@@ -120,17 +120,16 @@ Result<Tally> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number
     note_row(test_case, results, rows);
   };
   Report report;
-  if (auto ran = run_campaign(sources, backends, campaign, report); !ran) return tl::unexpected(ran.error());
+  QCONFORM_TRY(run_campaign(sources, backends, campaign, report));
   return tally_of(report, number, diagnosis, std::move(rows), reached);
 }
 
 Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
                               const BlockOptions& options) {
   auto source = std::make_unique<BlockSource>(options.seed, block * kBlockCases, cases);
-  auto tally = run_cases(std::move(source), block, backends, options);
-  if (!tally) return tl::unexpected(tally.error());
-  const Span span{block, 1, tally->suite.cases};
-  return BlockResult{span, std::move(*tally)};
+  QCONFORM_ASSIGN(auto tally, run_cases(std::move(source), block, backends, options));
+  const Span span{block, 1, tally.suite.cases};
+  return BlockResult{span, std::move(tally)};
 }
 
 }  // namespace qconform::campaign

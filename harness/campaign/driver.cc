@@ -24,11 +24,9 @@ class Driver {
   Result<Known> run() {
     (void)signal(SIGPIPE, SIG_IGN);  // a job that is gone is noticed otherwise
     std::vector<std::string> remarks;
-    auto opened = ledger_.open(options_.folder, options_.take, remarks);
-    if (opened && ledger_.has_campaign()) opened = options_identity_fits();
-    if (!opened) return tl::unexpected(opened.error());
-    auto done = with_jobs(remarks);
-    if (!done) return tl::unexpected(done.error());
+    QCONFORM_TRY(ledger_.open(options_.folder, options_.take, remarks));
+    if (ledger_.has_campaign()) QCONFORM_TRY(options_identity_fits());
+    QCONFORM_TRY(with_jobs(remarks));
     return known(ledger_.blocks().total());
   }
 
@@ -47,8 +45,8 @@ class Driver {
   Result<void> with_jobs(std::vector<std::string>& remarks) {
     Jobs jobs(options_.jobs, options_.open, options_.block, [this] { ledger_.close(); });
     jobs_ = &jobs;
-    if (auto opened = hear_backends(); !opened) return opened;
-    if (auto begun = begin(remarks); !begun) return begun;
+    QCONFORM_TRY(hear_backends());
+    QCONFORM_TRY(begin(remarks));
     for (const std::string& remark : remarks) options_.remark(remark);
     auto done = loop();
     concluder_.end();
@@ -64,9 +62,8 @@ class Driver {
   Result<void> hear_backends() {
     std::size_t opened = 0;
     while (opened < jobs_->count()) {
-      auto messages = jobs_->wait(kLongestWait);
-      if (!messages) return tl::unexpected(messages.error());
-      for (JobMessage& message : *messages) {
+      QCONFORM_ASSIGN(auto messages, jobs_->wait(kLongestWait));
+      for (JobMessage& message : messages) {
         if (message.kind == JobMessage::Kind::failed) return fail("", message.error);
         if (opened++ == 0) infos_ = std::move(message.infos);
       }
@@ -77,11 +74,10 @@ class Driver {
   Result<void> begin(std::vector<std::string>& remarks) {
     identity_ = options_.identity;
     identity_.infos = infos_;
-    const auto goes_on = run_.begin(identity_, options_.jobs, remarks);
-    if (!goes_on) return tl::unexpected(goes_on.error());
+    QCONFORM_ASSIGN(const auto goes_on, run_.begin(identity_, options_.jobs, remarks));
     totals_ = ledger_.blocks().total();
     cases_before_ = totals_.suite.cases;
-    if (*goes_on) options_.remark(fmt::format("going on with {} cases in the journal", cases_before_));
+    if (goes_on) options_.remark(fmt::format("going on with {} cases in the journal", cases_before_));
     for (const auto& [key, found] : totals_.failures) seen_.insert(key);
     return {};
   }
@@ -92,11 +88,10 @@ class Driver {
       if (run_.is_running() && options_.seconds && run_.seconds() >= *options_.seconds) stop("time");
       if (run_.is_running()) hand_out();
       if (jobs_->under_way() == 0) break;
-      auto messages = jobs_->wait(wait_seconds());
-      if (!messages) return tl::unexpected(messages.error());
-      if (auto taken = take(*messages); !taken) return taken;
+      QCONFORM_ASSIGN(auto messages, jobs_->wait(wait_seconds()));
+      QCONFORM_TRY(take(messages));
       show();
-      if (auto concluded = conclude_if_new(); !concluded) return concluded;
+      QCONFORM_TRY(conclude_if_new());
     }
     if (run_.is_running()) run_.end("cases");
     return {};
@@ -129,7 +124,7 @@ class Driver {
       if (message.kind == JobMessage::Kind::failed) return fail("", message.error);
       if (message.kind != JobMessage::Kind::done || message.record.span.cases == 0) continue;
       const Span span = message.record.span;
-      if (auto added = ledger_.add(std::move(message.record)); !added) return tl::unexpected(added.error());
+      QCONFORM_TRY(ledger_.add(std::move(message.record)));
       run_.set_cases(run_.cases() + span.cases);
       changed_ = true;
     }

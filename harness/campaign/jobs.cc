@@ -152,7 +152,7 @@ Result<std::vector<JobMessage>> Jobs::wait(double seconds) {
   if (poll(files.data(), files.size(), static_cast<int>(seconds * 1000)) <= 0) return messages;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (files[i].revents == 0) continue;
-    if (auto received = receive(i, messages); !received) return tl::unexpected(received.error());
+    QCONFORM_TRY(receive(i, messages));
   }
   return messages;
 }

@@ -26,9 +26,8 @@ Result<JournalReader> JournalReader::open(const std::filesystem::path& path) {
   (void)fstat(file, &status);
   JournalReader reader(path.string(), file, static_cast<std::uint64_t>(status.st_size));
   std::uint64_t end = 0;
-  const auto first = reader.read_at(0, end);
-  if (!first) return tl::unexpected(first.error());
-  if (!*first || (*first)->kind != RecordKind::identity) {
+  QCONFORM_ASSIGN(const auto first, reader.read_at(0, end));
+  if (!first || first->kind != RecordKind::identity) {
     return fail(path.string(), "is no journal of a campaign, or its beginning is damaged");
   }
   return reader;
@@ -63,14 +62,12 @@ Result<bool> JournalReader::read_bytes(std::uint64_t offset, char* to, std::size
 
 Result<std::optional<Record>> JournalReader::read_at(std::uint64_t offset, std::uint64_t& end) {
   RecordHead head;
-  auto read = read_bytes(offset, reinterpret_cast<char*>(&head), sizeof head);
-  if (!read) return tl::unexpected(read.error());
-  if (!*read || !is_sound(head) || head.length > size_ - offset - sizeof head) return std::nullopt;
+  QCONFORM_ASSIGN(bool is_there, read_bytes(offset, reinterpret_cast<char*>(&head), sizeof head));
+  if (!is_there || !is_sound(head) || head.length > size_ - offset - sizeof head) return std::nullopt;
   Record record{static_cast<RecordKind>(head.kind), {head.first, head.blocks, head.cases}, {}};
   record.payload.resize(head.length);
-  read = read_bytes(offset + sizeof head, record.payload.data(), head.length);
-  if (!read) return tl::unexpected(read.error());
-  if (!*read || sum_of(record.payload) != head.payload_sum) return std::nullopt;
+  QCONFORM_ASSIGN(is_there, read_bytes(offset + sizeof head, record.payload.data(), head.length));
+  if (!is_there || sum_of(record.payload) != head.payload_sum) return std::nullopt;
   end = offset + sizeof head + head.length;
   return record;
 }
@@ -81,13 +78,12 @@ Result<std::uint64_t> JournalReader::next_whole(std::uint64_t from) {
   for (std::uint64_t at = from; at < size_; at += kWindow) {
     // Windows overlap by a mark less one byte.
     window.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kWindow + kRecordMark.size() - 1, size_ - at)));
-    if (auto read = read_bytes(at, window.data(), window.size()); !read) return tl::unexpected(read.error());
+    QCONFORM_TRY(read_bytes(at, window.data(), window.size()));
     const std::string_view mark(kRecordMark.data(), kRecordMark.size());
     for (std::size_t found = window.find(mark); found != std::string::npos; found = window.find(mark, found + 1)) {
       std::uint64_t end = 0;
-      const auto record = read_at(at + found, end);
-      if (!record) return tl::unexpected(record.error());
-      if (*record) return at + found;
+      QCONFORM_ASSIGN(const auto record, read_at(at + found, end));
+      if (record) return at + found;
     }
   }
   return size_;
@@ -104,21 +100,19 @@ Result<std::optional<Record>> JournalReader::next() {
   if (read && *read && is_sound(head) && head.kind == static_cast<std::uint32_t>(RecordKind::blocks)) {
     found.lost.push_back({head.first, head.blocks, head.cases});
   }
-  const auto whole = next_whole(begin_ + 1);
-  if (!whole) return tl::unexpected(whole.error());
-  found.bytes = *whole - begin_;
-  found.is_tail = *whole == size_;
+  QCONFORM_ASSIGN(const auto whole, next_whole(begin_ + 1));
+  found.bytes = whole - begin_;
+  found.is_tail = whole == size_;
   damage_.push_back(std::move(found));
-  next_ = *whole;
+  next_ = whole;
   return next();
 }
 
 Result<Record> JournalReader::at(std::uint64_t position) {
   std::uint64_t end = 0;
-  auto record = read_at(position, end);
-  if (!record) return tl::unexpected(record.error());
-  if (!*record) return fail(path_, fmt::format("changed while it was read, at byte {}", position));
-  return std::move(**record);
+  QCONFORM_ASSIGN(auto record, read_at(position, end));
+  if (!record) return fail(path_, fmt::format("changed while it was read, at byte {}", position));
+  return std::move(*record);
 }
 
 Result<void> refuse_damage(const std::filesystem::path& path, const std::vector<JournalDamage>& damage) {

@@ -57,30 +57,26 @@ Result<void> Ledger::open(const fs::path& folder, Take take, std::vector<std::st
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  if (auto opened = journal_.open(path_); !opened) return opened;
+  QCONFORM_TRY(journal_.open(path_));
   remove_parts(folder);
   if (take == Take::anew || journal_.size() == 0) return {};
   return read(remarks, take == Take::repair);
 }
 
 Result<void> Ledger::read(std::vector<std::string>& remarks, bool repair) {
-  auto reader = JournalReader::open(path_);
-  if (!reader) return tl::unexpected(reader.error());
+  QCONFORM_ASSIGN(auto reader, JournalReader::open(path_));
   for (;;) {
-    auto record = reader->next();
-    if (!record) return tl::unexpected(record.error());
-    if (!*record) break;
-    if (auto taken = this->take(std::move(**record)); !taken) {
+    QCONFORM_ASSIGN(auto record, reader.next());
+    if (!record) break;
+    if (auto taken = this->take(std::move(*record)); !taken) {
       Error error = taken.error().in(path_.string());
-      error.message += fmt::format(" (in the record at byte {})", reader->position());
+      error.message += fmt::format(" (in the record at byte {})", reader.position());
       return tl::unexpected(error);
     }
   }
-  const auto& damage = reader->damage();
+  const auto& damage = reader.damage();
   if (damage.empty()) return {};
-  if (!repair) {
-    if (auto refused = refuse_damage(path_, damage); !refused) return refused;
-  }
+  if (!repair) QCONFORM_TRY(refuse_damage(path_, damage));
   for (const JournalDamage& found : damage) {
     remarks.push_back(
         fmt::format("{}: {} bytes {} byte {} on are no whole record and were cut; what they held is run again",
@@ -93,27 +89,22 @@ Result<void> Ledger::read(std::vector<std::string>& remarks, bool repair) {
 Result<void> Ledger::take(Record record) {
   switch (record.kind) {
     case RecordKind::identity: {
-      auto identity = decode_identity(record.payload);
-      if (!identity) return tl::unexpected(identity.error());
-      identity_ = std::move(*identity);
+      QCONFORM_ASSIGN(identity_, decode_identity(record.payload));
       return {};
     }
     case RecordKind::blocks: {
-      auto tally = decode_tally(record.payload);
-      if (!tally) return tl::unexpected(tally.error());
-      static_cast<void>(blocks_.insert(record.span, std::move(*tally)));
+      QCONFORM_ASSIGN(auto tally, decode_tally(record.payload));
+      static_cast<void>(blocks_.insert(record.span, std::move(tally)));
       return {};
     }
     case RecordKind::run: {
-      auto run = decode_run(record);
-      if (!run) return tl::unexpected(run.error());
-      runs_[run->first] = std::move(run->second);
+      QCONFORM_ASSIGN(auto run, decode_run(record));
+      runs_[run.first] = std::move(run.second);
       return {};
     }
     case RecordKind::progress: {
-      auto progress = decode_progress(record);
-      if (!progress) return tl::unexpected(progress.error());
-      progress_.push_back(*progress);
+      QCONFORM_ASSIGN(auto progress, decode_progress(record));
+      progress_.push_back(progress);
       return {};
     }
   }
@@ -136,9 +127,8 @@ Result<void> Ledger::begin(const Identity& identity, std::vector<std::string>& r
 }
 
 Result<void> Ledger::add(Record record) {
-  auto tally = decode_tally(record.payload);
-  if (!tally) return tl::unexpected(tally.error());
-  if (blocks_.insert(record.span, std::move(*tally))) pending_.push_back(std::move(record));
+  QCONFORM_ASSIGN(auto tally, decode_tally(record.payload));
+  if (blocks_.insert(record.span, std::move(tally))) pending_.push_back(std::move(record));
   return {};
 }
 
@@ -154,7 +144,7 @@ void Ledger::note_progress(const CampaignProgress& progress) {
 }
 
 Result<void> Ledger::commit() {
-  if (auto appended = journal_.append(pending_); !appended) return appended;
+  QCONFORM_TRY(journal_.append(pending_));
   pending_.clear();
   if (journal_.size() < 2 * size_compact_ + kGrowth) return {};
   return compact();
@@ -167,18 +157,14 @@ Result<void> Ledger::compact() {
     progress_ = std::move(fewer);
   }
   const auto put_all = [this](const JournalWriter::Put& put) -> Result<void> {
-    if (auto done = put({RecordKind::identity, {}, encode_identity(*identity_)}); !done) return done;
+    QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(*identity_)}));
     for (const auto* map : {&blocks_.spans().whole(), &blocks_.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
-        if (auto done = put({RecordKind::blocks, entry.first, encode_tally(entry.second)}); !done) return done;
+        QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_tally(entry.second)}));
       }
     }
-    for (const auto& [id, run] : runs_) {
-      if (auto done = put(run_record(id, run)); !done) return done;
-    }
-    for (const CampaignProgress& progress : progress_) {
-      if (auto done = put(progress_record(progress)); !done) return done;
-    }
+    for (const auto& [id, run] : runs_) QCONFORM_TRY(put(run_record(id, run)));
+    for (const CampaignProgress& progress : progress_) QCONFORM_TRY(put(progress_record(progress)));
     return {};
   };
   auto done = journal_.replace(put_all);

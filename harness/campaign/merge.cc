@@ -24,14 +24,11 @@ class Merge {
   explicit Merge(const std::vector<fs::path>& journals) : journals_(journals) {}
 
   Result<Merged> run(const fs::path& out) {
-    for (std::size_t i = 0; i < journals_.size(); ++i) {
-      if (auto read = survey(i); !read) return tl::unexpected(read.error());
-    }
+    for (std::size_t i = 0; i < journals_.size(); ++i) QCONFORM_TRY(survey(i));
     merged_.known.identity.shard = {};
     JournalWriter writer;
-    auto written = writer.open(out);
-    if (written) written = writer.replace([this](const JournalWriter::Put& put) { return write(put); });
-    if (!written) return tl::unexpected(written.error());
+    QCONFORM_TRY(writer.open(out));
+    QCONFORM_TRY(writer.replace([this](const JournalWriter::Put& put) { return write(put); }));
     describe(places_, merged_.known.state);
     for (const auto& [id, run] : runs_) merged_.known.state.runs.push_back(run);
     std::stable_sort(merged_.known.state.runs.begin(), merged_.known.state.runs.end(),
@@ -43,18 +40,14 @@ class Merge {
  private:
   // Notes which spans a journal holds, without keeping what they found.
   Result<void> survey(std::size_t number) {
-    auto reader = JournalReader::open(journals_[number]);
-    if (!reader) return tl::unexpected(reader.error());
+    QCONFORM_ASSIGN(auto reader, JournalReader::open(journals_[number]));
     for (;;) {
-      auto record = reader->next();
-      if (!record) return tl::unexpected(record.error());
-      if (!*record) break;
-      if (auto noted = note(**record, {number, reader->position()}); !noted) {
-        return tl::unexpected(noted.error().in(journals_[number].string()));
-      }
+      QCONFORM_ASSIGN(auto record, reader.next());
+      if (!record) break;
+      QCONFORM_TRY(in_context(journals_[number].string(), note(*record, {number, reader.position()})));
     }
-    if (auto refused = refuse_damage(journals_[number], reader->damage()); !refused) return refused;
-    for (const JournalDamage& tail : reader->damage()) {
+    QCONFORM_TRY(refuse_damage(journals_[number], reader.damage()));
+    for (const JournalDamage& tail : reader.damage()) {
       merged_.remarks.push_back(fmt::format("{}: the last {} bytes are no whole record and are left out",
                                             journals_[number].string(), tail.bytes));
     }
@@ -65,28 +58,26 @@ class Merge {
     if (record.kind == RecordKind::identity) return note_identity(record);
     if (record.kind == RecordKind::blocks) static_cast<void>(places_.insert(record.span, place));
     if (record.kind == RecordKind::run) {
-      auto run = decode_run(record);
-      if (!run) return tl::unexpected(run.error());
-      note_run(run->first, std::move(run->second));
+      QCONFORM_ASSIGN(auto run, decode_run(record));
+      note_run(run.first, std::move(run.second));
     }
     return {};
   }
 
   Result<void> note_identity(const Record& record) {
-    auto identity = decode_identity(record.payload);
-    if (!identity) return tl::unexpected(identity.error());
-    if (identity->engine != "seeded") {
-      return fail("--engine", identity->engine +
+    QCONFORM_ASSIGN(auto identity, decode_identity(record.payload));
+    if (identity.engine != "seeded") {
+      return fail("--engine", identity.engine +
                                   ": inputs that coverage led to are no blocks; put what other machines "
                                   "kept in this one's libfuzzer/corpus, and go on with --resume");
     }
     if (merged_.known.identity.version.empty()) {
-      merged_.known.identity = std::move(*identity);
+      merged_.known.identity = std::move(identity);
       return {};
     }
-    if (auto fits = identity->fits(merged_.known.identity, journals_.front().string(), false); !fits) return fits;
+    QCONFORM_TRY(identity.fits(merged_.known.identity, journals_.front().string(), false));
     // Of campaigns that were to have different numbers of cases, the same one in whatever order.
-    merged_.known.identity.command = std::max(merged_.known.identity.command, identity->command);
+    merged_.known.identity.command = std::max(merged_.known.identity.command, identity.command);
     return {};
   }
 
@@ -100,24 +91,20 @@ class Merge {
 
   // In the order of the blocks: neighbours are put together, and written once nothing can join them any more.
   Result<void> write(const JournalWriter::Put& put) {
-    if (auto done = put({RecordKind::identity, {}, encode_identity(merged_.known.identity)}); !done) return done;
+    QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(merged_.known.identity)}));
     Blocks joined;
     std::uint64_t end = 0;
     for (const auto& [first, entry] : places_.whole()) {
-      if (first != end) {
-        if (auto done = flush(joined, put); !done) return done;
-      }
+      if (first != end) QCONFORM_TRY(flush(joined, put));
       end = first + entry.first.blocks;
-      if (auto done = fetch(entry, joined); !done) return done;
+      QCONFORM_TRY(fetch(entry, joined));
     }
-    if (auto done = flush(joined, put); !done) return done;
+    QCONFORM_TRY(flush(joined, put));
     for (const auto& [block, entry] : places_.parts()) {
-      if (auto done = fetch(entry, joined); !done) return done;
-      if (auto done = flush(joined, put); !done) return done;
+      QCONFORM_TRY(fetch(entry, joined));
+      QCONFORM_TRY(flush(joined, put));
     }
-    for (const auto& [id, run] : runs_) {
-      if (auto done = put(run_record(id, run)); !done) return done;
-    }
+    for (const auto& [id, run] : runs_) QCONFORM_TRY(put(run_record(id, run)));
     return {};
   }
 
@@ -125,23 +112,20 @@ class Merge {
     const Place& place = entry.second;
     if (!open_ || open_number_ != place.journal) {
       open_.reset();
-      auto reader = JournalReader::open(journals_[place.journal]);
-      if (!reader) return tl::unexpected(reader.error());
-      open_.emplace(std::move(*reader));
+      QCONFORM_ASSIGN(auto reader, JournalReader::open(journals_[place.journal]));
+      open_.emplace(std::move(reader));
       open_number_ = place.journal;
     }
-    auto record = open_->at(place.position);
-    if (!record) return tl::unexpected(record.error());
-    auto tally = decode_tally(record->payload);
-    if (!tally) return tl::unexpected(tally.error().in(journals_[place.journal].string()));
-    static_cast<void>(joined.insert(entry.first, std::move(*tally)));
+    QCONFORM_ASSIGN(auto record, open_->at(place.position));
+    QCONFORM_ASSIGN(auto tally, in_context(journals_[place.journal].string(), decode_tally(record.payload)));
+    static_cast<void>(joined.insert(entry.first, std::move(tally)));
     return {};
   }
 
   Result<void> flush(Blocks& joined, const JournalWriter::Put& put) {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
-        if (auto done = put({RecordKind::blocks, entry.first, encode_tally(entry.second)}); !done) return done;
+        QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_tally(entry.second)}));
         merged_.known.tally.add(entry.second);
       }
     }

@@ -29,12 +29,11 @@ Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::
   run_.ended = "running";
   id_ = fmt::format("{}-{}-{}-{}", run_.started, run_.machine, getpid(), Clock::now().time_since_epoch().count());
   const bool goes_on = ledger_.has_campaign();
-  auto begun = goes_on ? identity.fits(ledger_.identity(), "the journal", true) : ledger_.begin(identity, remarks);
-  if (!begun) return tl::unexpected(begun.error());
+  QCONFORM_TRY(goes_on ? identity.fits(ledger_.identity(), "the journal", true) : ledger_.begin(identity, remarks));
   seconds_before_ = ledger_.seconds_before(id_);
   start_ = Clock::now();
   ledger_.note_run(id_, run_);
-  if (auto committed = ledger_.commit(); !committed) return tl::unexpected(committed.error());
+  QCONFORM_TRY(ledger_.commit());
   return goes_on;
 }
 

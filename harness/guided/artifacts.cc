@@ -67,23 +67,21 @@ LastWords last_words(const std::string& log) {
 Result<Cause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
                        const std::vector<std::string>& backends) {
   Cause cause;
-  const auto alone = replay(artifact, options, "none");
-  if (!alone) return tl::unexpected(alone.error());
-  if (!alone->succeeded()) {
+  QCONFORM_ASSIGN(const auto alone, replay(artifact, options, "none"));
+  if (!alone.succeeded()) {
     cause.own_fault =
-        fmt::format("{}; replay: {}", last_words(alone->output).line, replay_line(artifact, options, "none"));
+        fmt::format("{}; replay: {}", last_words(alone.output).line, replay_line(artifact, options, "none"));
     return cause;
   }
   for (const std::string& backend : backends) {
-    const auto finished = replay(artifact, options, backend);
-    if (!finished) return tl::unexpected(finished.error());
-    if (finished->succeeded()) continue;
-    const LastWords words = last_words(finished->output);
+    QCONFORM_ASSIGN(const auto finished, replay(artifact, options, backend));
+    if (finished.succeeded()) continue;
+    const LastWords words = last_words(finished.output);
     Ending ending{backend, "crashed:" + words.kind, {}};
-    ending.verdict.kind = finished->status ? VerdictKind::crashed : VerdictKind::timed_out;
+    ending.verdict.kind = finished.status ? VerdictKind::crashed : VerdictKind::timed_out;
     ending.verdict.detail =
         fmt::format("{}, in the fuzz target alone: {}", words.line, replay_line(artifact, options, backend));
-    ending.verdict.log = finished->output.substr(finished->output.size() - std::min(finished->output.size(), kLogKept));
+    ending.verdict.log = finished.output.substr(finished.output.size() - std::min(finished.output.size(), kLogKept));
     cause.backends.push_back(std::move(ending));
   }
   return cause;

@@ -9,16 +9,16 @@ namespace qconform::guided {
 
 Result<Finished> run_command(const std::string& command, double seconds) {
   using Clock = std::chrono::steady_clock;
-  auto child = backend::ChildProcess::start("exec 2>&1; " + command, backend::ChildProcess::Output::piped);
-  if (!child) return tl::unexpected(child.error());
+  QCONFORM_ASSIGN(auto child,
+                  backend::ChildProcess::start("exec 2>&1; " + command, backend::ChildProcess::Output::piped));
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   Finished finished;
   std::string_view nothing;
-  while (!(*child)->status() && Clock::now() < end) {
-    (*child)->exchange(nothing, finished.output, std::chrono::milliseconds(50));
+  while (!child->status() && Clock::now() < end) {
+    child->exchange(nothing, finished.output, std::chrono::milliseconds(50));
   }
-  (*child)->exchange(nothing, finished.output, std::chrono::milliseconds(0));
-  finished.status = (*child)->status();
+  child->exchange(nothing, finished.output, std::chrono::milliseconds(0));
+  finished.status = child->status();
   return finished;
 }
 

@@ -40,7 +40,7 @@ Result<void> write_seeds(std::uint64_t seed, const fs::path& folder) {
     const auto model = case_to_model(fuzz_case(seed, i));
     const bool fits = model && model->size() <= KeptInputs::kLargest && case_of_input(*model);
     if (!fits) continue;
-    if (auto written = write_file(folder / fmt::format("seed-{:04}", i), *model); !written) return written;
+    QCONFORM_TRY(write_file(folder / fmt::format("seed-{:04}", i), *model));
   }
   return {};
 }
@@ -51,9 +51,8 @@ class GuidedDriver {
       : options_(options), campaign_(options.campaign), folders_{fs::absolute(campaign_.folder) / "libfuzzer"} {}
 
   Result<GuidedResult> run() {
-    auto opened = ledger_.open(campaign_.folder, campaign_.take, remarks_);
-    if (opened) opened = begin();
-    if (!opened) return tl::unexpected(opened.error());
+    QCONFORM_TRY(ledger_.open(campaign_.folder, campaign_.take, remarks_));
+    QCONFORM_TRY(begin());
     auto done = loop();
     engine_->stop();
     concluder_.end();
@@ -70,22 +69,18 @@ class GuidedDriver {
   }
 
   Result<void> begin() {
-    auto backends = campaign_.open();
-    if (!backends) return tl::unexpected(backends.error());
+    QCONFORM_ASSIGN(auto backends, campaign_.open());
     identity_ = campaign_.identity;
-    for (const auto& backend : *backends) identity_.infos.push_back(backend->info());
-    const auto goes_on = run_.begin(identity_, campaign_.jobs, remarks_);
-    if (!goes_on) return tl::unexpected(goes_on.error());
+    for (const auto& backend : backends) identity_.infos.push_back(backend->info());
+    QCONFORM_ASSIGN(const auto goes_on, run_.begin(identity_, campaign_.jobs, remarks_));
     for (const std::string& remark : remarks_) campaign_.remark(remark);
-    if (auto prepared = prepare(*goes_on); !prepared) return prepared;
+    QCONFORM_TRY(prepare(goes_on));
     const LibFuzzerOptions engine{folders_,       options_.target,  flags_of(identity_), identity_.seed,
                                   campaign_.jobs, options_.timeout, options_.memory};
-    judge_.emplace(campaign_.block, engine, identity_.backends, std::move(*backends));
-    if (auto judged = judge_->judge_new(); !judged) return tl::unexpected(judged.error());
-    auto started = LibFuzzer::start(engine);
-    if (!started) return tl::unexpected(started.error());
-    engine_ = std::move(*started);
-    if (*goes_on) campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->tally().suite.cases));
+    judge_.emplace(campaign_.block, engine, identity_.backends, std::move(backends));
+    QCONFORM_TRY(judge_->judge_new());
+    QCONFORM_ASSIGN(engine_, LibFuzzer::start(engine));
+    if (goes_on) campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->tally().suite.cases));
     return {};
   }
 
@@ -100,7 +95,7 @@ class GuidedDriver {
       if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
       campaign_.remark(fmt::format("inputs that were kept before are now in {}", previous.string()));
     }
-    if (auto made = folders_.make(); !made) return made;
+    QCONFORM_TRY(folders_.make());
     folders_.harvest();
     for (const CampaignRun& run : ledger_.state().runs) executions_before_ += run.cases;
     if (!ledger_.progress().empty()) {
@@ -117,7 +112,7 @@ class GuidedDriver {
       if (!run_.is_running()) return {};
       engine_->poll(wait());
       if (const auto ended = engine_->ended()) return fail("--engine", "libFuzzer ended " + *ended);
-      if (auto judged = judge(); !judged) return judged;
+      QCONFORM_TRY(judge());
       show();
       conclude_if_new();
     }
@@ -130,8 +125,7 @@ class GuidedDriver {
 
   Result<void> judge() {
     if (run_.seconds() < next_judge_) return {};
-    const auto judged = judge_->judge_new();
-    if (!judged) return tl::unexpected(judged.error());
+    QCONFORM_TRY(judge_->judge_new());
     next_judge_ = run_.seconds() + kJudgeEvery;
     return run_.is_due() ? note() : Result<void>{};
   }
@@ -188,8 +182,7 @@ class GuidedDriver {
   Result<void> end() {
     count();
     folders_.harvest();
-    const auto judged = judge_->judge_new();
-    if (!judged) return tl::unexpected(judged.error());
+    QCONFORM_TRY(judge_->judge_new());
     if (const std::uint64_t count = judge_->not_repeated(); count > 0) {
       campaign_.remark(fmt::format("{} of the inputs in {} ended the fuzz target once, and not again", count,
                                    folders_.artifacts().string()));

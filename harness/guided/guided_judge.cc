@@ -37,13 +37,12 @@ Result<bool> GuidedJudge::judge_new() {
   }
   const std::vector<fs::path> artifacts = inputs_->fresh(engine_.folders.artifacts());
   if (!files.empty()) {
-    const auto tally = judge(files);
-    if (!tally) return tl::unexpected(tally.error());
-    add(*tally);
+    QCONFORM_ASSIGN(const auto tally, judge(files));
+    add(tally);
   }
   for (const fs::path& file : artifacts) {
     if (!is_artifact(file)) continue;
-    if (auto judged = judge_artifact(file); !judged) return tl::unexpected(judged.error());
+    QCONFORM_TRY(judge_artifact(file));
   }
   return !files.empty() || !artifacts.empty();
 }
@@ -56,18 +55,16 @@ Result<Tally> GuidedJudge::judge(std::vector<fs::path> files) {
 // crash of the backend that it happens with.
 Result<void> GuidedJudge::judge_artifact(const fs::path& file) {
   std::error_code ignored;
-  auto tally = judge({file});
-  if (!tally) return tl::unexpected(tally.error());
-  const bool is_seen = !tally->failures.empty();
+  QCONFORM_ASSIGN(auto tally, judge({file}));
+  const bool is_seen = !tally.failures.empty();
   if (!is_seen && examined_ < kExamined) {
     ++examined_;
-    const auto cause = cause_of(file, engine_, names_);
-    if (!cause) return tl::unexpected(cause.error());
-    if (cause->own_fault) own_faults_.push_back(*cause->own_fault);
-    if (!cause->own_fault && cause->backends.empty()) ++not_repeated_;
-    if (tally->suite.cases > 0) take_endings(cause->backends, *tally);
+    QCONFORM_ASSIGN(const auto cause, cause_of(file, engine_, names_));
+    if (cause.own_fault) own_faults_.push_back(*cause.own_fault);
+    if (!cause.own_fault && cause.backends.empty()) ++not_repeated_;
+    if (tally.suite.cases > 0) take_endings(cause.backends, tally);
   }
-  add(*tally);
+  add(tally);
   if (++artifacts_ > kArtifactsKept) fs::remove(file, ignored);
   return {};
 }

@@ -86,16 +86,15 @@ void EngineFolders::harvest() const {
 
 Result<std::unique_ptr<LibFuzzer>> LibFuzzer::start(const LibFuzzerOptions& options) {
   const std::vector<std::string> words = command_of(options);
-  if (auto checked = check_words(words); !checked) return tl::unexpected(checked.error());
+  QCONFORM_TRY(check_words(words));
   // Relative paths, because it hands all that it is given to a shell unquoted. AddressSanitizer keeps freed memory
   // back, 256 MB of it by default: the bound on memory is for what the target uses.
   const std::string command = fmt::format(
       "cd {} && export TMPDIR=tmp ASAN_OPTIONS=\"${{ASAN_OPTIONS:+$ASAN_OPTIONS:}}quarantine_size_mb=64\" "
       "&& exec {} 2>&1",
       shell_word(options.folders.root.string()), fmt::join(words, " "));
-  auto process = backend::ChildProcess::start(command, backend::ChildProcess::Output::piped);
-  if (!process) return tl::unexpected(process.error());
-  return std::unique_ptr<LibFuzzer>(new LibFuzzer(options.folders, std::move(*process)));
+  QCONFORM_ASSIGN(auto process, backend::ChildProcess::start(command, backend::ChildProcess::Output::piped));
+  return std::unique_ptr<LibFuzzer>(new LibFuzzer(options.folders, std::move(process)));
 }
 
 void LibFuzzer::poll(int milliseconds) {

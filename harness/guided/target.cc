@@ -24,15 +24,14 @@ constexpr double kAnswersWithin = 60;  // s; a program with sanitizers on a busy
 
 // What a program says of itself: fuzz/campaign_judge.h.
 Result<Target> described(const fs::path& program) {
-  const auto finished = run_command(shell_word(program.string()) + " --describe", kAnswersWithin);
-  if (!finished) return tl::unexpected(finished.error());
-  std::istringstream words(finished->output);
+  QCONFORM_ASSIGN(const auto finished, run_command(shell_word(program.string()) + " --describe", kAnswersWithin));
+  std::istringstream words(finished.output);
   std::string kind;
   std::string name;
   std::string engine;
   Target target{program, "", ""};
   words >> kind >> name >> engine >> target.version >> target.commit;
-  if (!finished->succeeded() || kind != "qconform-fuzz-target" || name != "differential") {
+  if (!finished.succeeded() || kind != "qconform-fuzz-target" || name != "differential") {
     return fail(kOption, fmt::format("{} is not the fuzz target differential; {}", program.string(), kHowToBuild));
   }
   if (engine != "libfuzzer") {
