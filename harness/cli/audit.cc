@@ -31,15 +31,13 @@ Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy&
   std::vector<Audit> audits;
   for (const std::string& name : options.suites) {
     if (relations_base(name)) return fail("--suite", "relations are no cases: they cannot be audited");
-    auto sources = open_suite(name, options.suite);
-    if (!sources) return tl::unexpected(sources.error());
+    QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     ProgressLine line;
     const diagnose::AuditOptions audit_options{.policy = policy, .progress = [&](std::uint64_t cases) {
                                                  line.update({name, cases, std::nullopt, 0});
                                                }};
-    auto audited = diagnose::audit(name, *sources, audit_options);
-    if (!audited) return tl::unexpected(audited.error());
-    audits.push_back(std::move(*audited));
+    QCONFORM_ASSIGN(auto audited, diagnose::audit(name, sources, audit_options));
+    audits.push_back(std::move(audited));
   }
   return audits;
 }
@@ -129,27 +127,25 @@ void print_lost(const std::vector<diagnose::KilledMutant>& lost, const std::stri
 }
 
 Result<int> run_audit(const AuditCommand& options) {
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   Result<std::vector<diagnose::KilledMutant>> baseline;
   if (!options.baseline.empty()) baseline = diagnose::load_baseline(options.baseline);
   if (!baseline) return tl::unexpected(baseline.error().in("--baseline"));
-  const auto audits = run_audits(options, *policy);
-  if (!audits) return tl::unexpected(audits.error());
+  QCONFORM_ASSIGN(const auto audits, run_audits(options, policy));
   if (options.json) {
-    fmt::print("{}", diagnose::audits_json(*audits, options.suite.seed));
+    fmt::print("{}", diagnose::audits_json(audits, options.suite.seed));
   } else {
     fmt::print("seed {}   profile {}\n", options.suite.seed, options.policy.profile);
-    print_table(*audits);
-    for (const Audit& audit : *audits) print_score(audit);
+    print_table(audits);
+    for (const Audit& audit : audits) print_score(audit);
   }
   if (!options.baseline.empty()) {
-    const auto lost = diagnose::lost_kills(*baseline, *audits);
+    const auto lost = diagnose::lost_kills(*baseline, audits);
     print_lost(lost, options.baseline);
     return lost.empty() ? kConforms : kDoesNotConform;
   }
-  const bool all_killed = std::all_of(audits->begin(), audits->end(),
-                                      [](const Audit& audit) { return audit.killed() == audit.killable(); });
+  const bool all_killed =
+      std::all_of(audits.begin(), audits.end(), [](const Audit& audit) { return audit.killed() == audit.killable(); });
   return all_killed ? kConforms : kDoesNotConform;
 }
 

@@ -45,13 +45,11 @@ Result<bench::LayerOptions> layer_options(const BenchOptions& options) {
 }
 
 Result<std::vector<bench::LayerSource>> open_sources(const BenchOptions& options) {
-  const auto chosen = layer_options(options);
-  if (!chosen) return tl::unexpected(chosen.error());
+  QCONFORM_ASSIGN(const auto chosen, layer_options(options));
   std::vector<bench::LayerSource> sources;
   for (const std::string& name : options.layers) {
-    auto source = bench::open_layers(name, *chosen);
-    if (!source) return tl::unexpected(source.error());
-    sources.push_back(std::move(*source));
+    QCONFORM_ASSIGN(auto source, bench::open_layers(name, chosen));
+    sources.push_back(std::move(source));
   }
   return sources;
 }
@@ -59,18 +57,15 @@ Result<std::vector<bench::LayerSource>> open_sources(const BenchOptions& options
 Result<bench::RoundOptions> round_options(const BenchOptions& options) {
   constexpr double kLongest = 3600;
   bench::RoundOptions rounds;
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  rounds.policy = *policy;
+  QCONFORM_ASSIGN(rounds.policy, chosen_policy(options.policy));
   const auto layout = layout_named(options.layout);
   if (!layout) return fail("--layout", fmt::format("expected nchw or nhwc, got \"{}\"", options.layout));
   if (!(options.seconds > 0 && options.seconds <= kLongest)) {
     return fail("--time", fmt::format("expected seconds above 0 and up to {}, got {}", kLongest, options.seconds));
   }
-  auto cpus = bench::choose_cpus(options.threads);
-  if (!cpus) return tl::unexpected(cpus.error());
+  QCONFORM_ASSIGN(auto cpus, bench::choose_cpus(options.threads));
   rounds.place.wanted = {*layout, options.threads};
-  rounds.place.cpus = std::move(*cpus);
+  rounds.place.cpus = std::move(cpus);
   rounds.seconds = options.seconds;
   return rounds;
 }
@@ -110,7 +105,7 @@ Result<void> write_files(const std::string& out, const bench::BenchResult& resul
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
-  if (auto written = write_file(folder / "bench.json", report::to_json(result)); !written) return written;
+  QCONFORM_TRY(write_file(folder / "bench.json", report::to_json(result)));
   return write_file(folder / "bench.md", report::bench_markdown(result));
 }
 
@@ -125,11 +120,9 @@ bool first_conforms(const bench::BenchResult& result) {
 }
 
 Result<int> bench_backends(const BenchOptions& options) {
-  const auto rounds = round_options(options);
-  if (!rounds) return tl::unexpected(rounds.error());
-  const auto sources = open_sources(options);
-  if (!sources) return tl::unexpected(sources.error());
-  bench::BenchResult result = begin(options, *rounds);
+  QCONFORM_ASSIGN(const auto rounds, round_options(options));
+  QCONFORM_ASSIGN(const auto sources, open_sources(options));
+  bench::BenchResult result = begin(options, rounds);
   result.peaks = bench::measure_peaks(result.cpus);
   fmt::print(options.json ? stderr : stdout, "{}", report::bench_headline(result));
   std::fflush(options.json ? stderr : stdout);
@@ -138,11 +131,10 @@ Result<int> bench_backends(const BenchOptions& options) {
     const auto show = [&](const bench::BenchProgress& progress) {
       line.update(fmt::format("{} of {} layers, {}", progress.done, progress.of, progress.next));
     };
-    auto ran =
-        bench::run_bench(*sources, contestants(options, arithmetic_of(rounds->policy.profile)), *rounds, show, result);
-    if (!ran) return tl::unexpected(ran.error());
+    QCONFORM_TRY(
+        bench::run_bench(sources, contestants(options, arithmetic_of(rounds.policy.profile)), rounds, show, result));
   }
-  if (auto written = write_files(options.out, result); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_files(options.out, result));
   if (options.json) {
     fmt::print("{}", report::to_json(result));
   } else {

@@ -55,8 +55,7 @@ Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr
 }
 
 Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report) {
-  auto written = write_report(out, policy, report);
-  if (!written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_report(out, policy, report));
   remove_later_findings(out, report.findings.size());
   return {};
 }

@@ -21,14 +21,12 @@ struct CaptureOptions {
 Result<int> capture(const CaptureOptions& options) {
   ModelOptions model{.activations = ModelOptions::Activations::computed};
   model.inputs.assign(options.inputs.begin(), options.inputs.end());
-  const auto source = OnnxModelSource::open(options.model, options.seed, model);
-  if (!source) return tl::unexpected(source.error());
-  if ((*source)->size() == 0U) return fail(options.model, "has no quantized node");
-  if (const auto made = prepare(options.output); !made) return tl::unexpected(made.error());
-  const auto count = write_cases(**source, options.output, 0);
-  if (!count) return tl::unexpected(count.error());
-  fmt::print("{} cases in {}\n{}\n", report::with_thousands(*count), options.output.out, (*source)->origin());
-  for (const auto& [reason, times] : (*source)->skipped()) fmt::print("left aside: {} {}\n", reason, times);
+  QCONFORM_ASSIGN(const auto source, OnnxModelSource::open(options.model, options.seed, model));
+  if (source->size() == 0U) return fail(options.model, "has no quantized node");
+  QCONFORM_TRY(prepare(options.output));
+  QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0));
+  fmt::print("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, source->origin());
+  for (const auto& [reason, times] : source->skipped()) fmt::print("left aside: {} {}\n", reason, times);
   return kConforms;
 }
 

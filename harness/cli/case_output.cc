@@ -48,12 +48,11 @@ Result<void> prepare(const CaseOutput& options) {
 
 Result<std::uint64_t> write_cases(CaseSource& source, const CaseOutput& options, std::uint64_t number) {
   for (;;) {
-    auto next = source.next();
-    if (!next) return tl::unexpected(next.error());
-    if (!*next) return number;
+    QCONFORM_ASSIGN(auto next, source.next());
+    if (!next) return number;
     const CaseForm form = *case_form_named(options.format);
-    const auto path = std::filesystem::path(options.out) / (file_stem(number, (*next)->id) + ending_of(form));
-    if (auto written = write_case(**next, form, path); !written) return tl::unexpected(written.error());
+    const auto path = std::filesystem::path(options.out) / (file_stem(number, next->id) + ending_of(form));
+    QCONFORM_TRY(write_case(*next, form, path));
     ++number;
   }
 }

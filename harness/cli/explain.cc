@@ -32,23 +32,19 @@ constexpr std::uint64_t kShrinkingRuns = 2000;
 constexpr double kShrinkingSeconds = 2;
 
 Result<int> run_explain(ExplainCommand options) {
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  const auto isolation = chosen_isolation(options.isolation);
-  if (!isolation) return tl::unexpected(isolation.error());
-  const auto test_case = load_single_case(options.file);
-  if (!test_case) return tl::unexpected(test_case.error());
-  auto backend = backend::select(options.backend, arithmetic_of(policy->profile), *isolation);
-  if (!backend) return tl::unexpected(backend.error());
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto test_case, load_single_case(options.file));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
 
-  const shrink::Runner runner = shrink::in_process(**backend);
-  const Outcome outcome = runner(*test_case);
-  report::Explained result{*test_case, options.backend, judge(expect(*test_case, *policy), outcome), {}, {}, {}};
-  auto observation = diagnose::Observation::of(*test_case, outcome, *policy);
+  const shrink::Runner runner = shrink::in_process(*backend);
+  const Outcome outcome = runner(test_case);
+  report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
+  auto observation = diagnose::Observation::of(test_case, outcome, policy);
   if (observation != nullptr && observation->is_failure()) {
-    shrink::Result shrunk = shrink::shrink(*test_case, runner, *policy, {kShrinkingRuns, kShrinkingSeconds, {}});
-    if (!is_small(*test_case, classify(*test_case))) options.explain.neighbours.push_back(shrunk.smallest);
-    result.explanation = diagnose::explain(std::move(observation), runner, *policy, options.explain);
+    shrink::Result shrunk = shrink::shrink(test_case, runner, policy, {kShrinkingRuns, kShrinkingSeconds, {}});
+    if (!is_small(test_case, classify(test_case))) options.explain.neighbours.push_back(shrunk.smallest);
+    result.explanation = diagnose::explain(std::move(observation), runner, policy, options.explain);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
   }

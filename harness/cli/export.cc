@@ -17,15 +17,12 @@ struct ExportOptions {
 };
 
 Result<int> export_suites(const ExportOptions& options) {
-  if (const auto made = prepare(options.output); !made) return tl::unexpected(made.error());
+  QCONFORM_TRY(prepare(options.output));
   std::uint64_t number = 0;
   for (const std::string& name : options.suites) {
-    auto sources = open_suite(name, options.suite);
-    if (!sources) return tl::unexpected(sources.error());
-    for (const auto& source : *sources) {
-      const auto done = write_cases(*source, options.output, number);
-      if (!done) return tl::unexpected(done.error());
-      number = *done;
+    QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
+    for (const auto& source : sources) {
+      QCONFORM_ASSIGN(number, write_cases(*source, options.output, number));
     }
   }
   fmt::print("{} cases in {}\n", report::with_thousands(number), options.output.out);

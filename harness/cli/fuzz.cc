@@ -56,9 +56,8 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   };
   driver.conclude = [&](const campaign::Known& known) { return conclude_meanwhile(plan, known); };
   if (!plan.target) {
-    auto known = campaign::drive(driver);
-    if (!known) return tl::unexpected(known.error());
-    return guided::GuidedResult{std::move(*known), {}};
+    QCONFORM_ASSIGN(auto known, campaign::drive(driver));
+    return guided::GuidedResult{std::move(known), {}};
   }
   if (plan.target->commit != kCommit) {
     driver.remark(fmt::format("{} was built from {}, this program from {}", plan.target->program.string(),
@@ -69,13 +68,12 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
 }
 
 Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
-  auto backends = plan.driver.open();
-  if (!backends) return tl::unexpected(backends.error());
+  QCONFORM_ASSIGN(auto backends, plan.driver.open());
   WaiverDraft draft;
   campaign::ConclusionOptions conclusion = plan.conclusion(done.known.case_at);
   if (!plan.options.waivers.draft.empty()) conclusion.draft = &draft;
-  Report report = campaign_report(done.known, *backends, conclusion);
-  if (auto written = write_draft(plan.options.waivers, draft); !written) return tl::unexpected(written.error());
+  Report report = campaign_report(done.known, backends, conclusion);
+  QCONFORM_TRY(write_draft(plan.options.waivers, draft));
   auto code = deliver_campaign(plan.options.out, plan.judging.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
     fmt::print(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
@@ -85,16 +83,15 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
 }
 
 Result<int> fuzz(FuzzOptions options) {
-  if (auto checked = check_forms(options.forms); !checked) return tl::unexpected(checked.error());
+  QCONFORM_TRY(check_forms(options.forms));
   FuzzPlan plan{std::move(options), {}, {}, {}, {}};
-  if (auto made = make_plan(plan); !made) return tl::unexpected(made.error());
+  QCONFORM_TRY(make_plan(plan));
   print_headline(new_campaign_report(plan.driver.identity), plan.options.forms.json);
   if (!plan.driver.identity.shard.is_whole()) {
     fmt::print(plan.options.forms.json ? stderr : stdout, "shard {}\n", plan.driver.identity.shard.text());
   }
-  auto done = run(plan);
-  if (!done) return tl::unexpected(done.error());
-  return deliver_plan(plan, std::move(*done));
+  QCONFORM_ASSIGN(auto done, run(plan));
+  return deliver_plan(plan, std::move(done));
 }
 
 }  // namespace

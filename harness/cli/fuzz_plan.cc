@@ -26,25 +26,21 @@ Result<void> take_from_journal(FuzzOptions& options) {
   const std::filesystem::path file = std::filesystem::path(options.out) / campaign::kJournalName;
   std::error_code error;
   if (!options.resume || std::filesystem::file_size(file, error) == 0 || error) return {};
-  auto reader = campaign::JournalReader::open(file);
-  if (!reader) return tl::unexpected(reader.error());
-  const auto record = reader->next();
-  if (!record) return tl::unexpected(record.error());
-  const auto identity = campaign::decode_identity((*record)->payload);
-  if (!identity) return tl::unexpected(identity.error().in(file.string()));
-  if (!options.seed) options.seed = identity->seed;
+  QCONFORM_ASSIGN(auto reader, campaign::JournalReader::open(file));
+  QCONFORM_ASSIGN(const auto record, reader.next());
+  QCONFORM_ASSIGN(const auto identity, in_context(file.string(), campaign::decode_identity(record->payload)));
+  if (!options.seed) options.seed = identity.seed;
   if (!options.backends.empty()) return {};
-  options.backends = identity->backends;
+  options.backends = identity.backends;
   options.isolation.cpus.clear();  // these names have the processors in them
   return {};
 }
 
 Result<std::string> digest_of_file(const std::string& field, const std::string& file) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  const auto bytes = read_file(file, kMost);
-  if (!bytes) return tl::unexpected(bytes.error().in(field));
+  QCONFORM_ASSIGN(const auto bytes, in_context(field, read_file(file, kMost)));
   Digest digest;
-  digest.add(std::string_view(*bytes));
+  digest.add(std::string_view(bytes));
   return fmt::format("{:016x}", digest.value());
 }
 
@@ -72,15 +68,12 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
   identity.shard = shard;
   identity.command = canonical_command(options);
   if (options.policy.profile.find_first_of("/.") != std::string::npos) {
-    auto digest = digest_of_file("--profile", options.policy.profile);
-    if (!digest) return tl::unexpected(digest.error());
-    identity.profile_digest = std::move(*digest);
+    QCONFORM_ASSIGN(identity.profile_digest, digest_of_file("--profile", options.policy.profile));
   }
   if (!options.waivers.file.empty() && options.waivers.file != "none") {
-    auto digest = digest_of_file("--waivers", options.waivers.file);
-    if (!digest) return tl::unexpected(digest.error());
+    QCONFORM_ASSIGN(auto digest, digest_of_file("--waivers", options.waivers.file));
     identity.waivers = options.waivers.file;
-    identity.waivers_digest = std::move(*digest);
+    identity.waivers_digest = std::move(digest);
   }
   return identity;
 }
@@ -114,31 +107,24 @@ Result<void> check(FuzzOptions& options) {
 // Of a journal that is gone on with, whatever the machine.
 Result<void> choose_shard(FuzzPlan& plan, campaign::Shard& shard) {
   if (plan.options.is_guided()) return {};
-  const auto chosen = chosen_shard(plan.options.shard);
-  if (!chosen) return tl::unexpected(chosen.error());
-  shard = *chosen;
+  QCONFORM_ASSIGN(shard, chosen_shard(plan.options.shard));
   return {};
 }
 
 Result<void> choose_judging(FuzzPlan& plan) {
-  const auto policy = chosen_policy(plan.options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  auto waivers = chosen_waivers(plan.options.waivers, "");
-  if (!waivers) return tl::unexpected(waivers.error());
-  plan.waivers = std::move(*waivers);
-  plan.judging = {*policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(plan.options.policy));
+  QCONFORM_ASSIGN(plan.waivers, chosen_waivers(plan.options.waivers, ""));
+  plan.judging = {policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
   return {};
 }
 
 Result<void> choose_driver(FuzzPlan& plan) {
   const FuzzOptions& options = plan.options;
-  const auto isolation = chosen_isolation(options.isolation);
-  if (!isolation) return tl::unexpected(isolation.error());
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
   campaign::DriverOptions& driver = plan.driver;
   if (!options.duration.empty()) {
-    const auto parsed = parse_duration("--for", options.duration);
-    if (!parsed) return tl::unexpected(parsed.error());
-    driver.seconds = parsed->count();
+    QCONFORM_ASSIGN(const auto parsed, parse_duration("--for", options.duration));
+    driver.seconds = parsed.count();
   }
   driver.folder = options.out;
   driver.take = options.repair   ? campaign::Ledger::Take::repair
@@ -146,14 +132,13 @@ Result<void> choose_driver(FuzzPlan& plan) {
                                  : campaign::Ledger::Take::anew;
   driver.jobs = options.jobs;
   driver.cases = options.cases;
-  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judging.policy.profile),
-                 isolation = *isolation] { return backend::select_all(names, arithmetic, isolation); };
+  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judging.policy.profile), isolation] {
+    return backend::select_all(names, arithmetic, isolation);
+  };
   driver.block = {.seed = *options.seed, .judging = plan.judging, .stop = {}, .progress = {}};
   campaign::Shard shard;
-  if (auto chosen = choose_shard(plan, shard); !chosen) return chosen;
-  auto identity = identity_of(options, shard);
-  if (!identity) return tl::unexpected(identity.error());
-  driver.identity = std::move(*identity);
+  QCONFORM_TRY(choose_shard(plan, shard));
+  QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));
   return {};
 }
 
@@ -169,17 +154,15 @@ campaign::ConclusionOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at
 
 Result<void> make_plan(FuzzPlan& plan) {
   FuzzOptions& options = plan.options;
-  if (auto checked = check(options); !checked) return checked;
-  if (auto chosen = choose_judging(plan); !chosen) return chosen;
-  if (auto taken = take_from_journal(options); !taken) return taken;
+  QCONFORM_TRY(check(options));
+  QCONFORM_TRY(choose_judging(plan));
+  QCONFORM_TRY(take_from_journal(options));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
-  if (auto chosen = choose_driver(plan); !chosen) return chosen;
+  QCONFORM_TRY(choose_driver(plan));
   if (!options.is_guided()) return {};
-  auto target = guided::find_target(options.fuzz_target);
-  if (!target) return tl::unexpected(target.error());
-  plan.target = std::move(*target);
+  QCONFORM_ASSIGN(plan.target, guided::find_target(options.fuzz_target));
   return {};
 }
 

@@ -29,13 +29,10 @@ struct GateOptions {
 
 Result<void> add_speed(const GateOptions& options, gate::Comparison& comparison) {
   if (options.bench.empty()) return {};
-  const auto before = gate::load_speeds(options.bench_baseline);
-  if (!before) return tl::unexpected(before.error().in("--bench-baseline"));
-  const auto now = gate::load_speeds(options.bench);
-  if (!now) return tl::unexpected(now.error().in("--bench"));
-  auto changes = gate::compare_speed(*before, *now, options.slower / 100);
-  if (!changes) return tl::unexpected(changes.error());
-  for (gate::Change& change : *changes) comparison.changes.push_back(std::move(change));
+  QCONFORM_ASSIGN(const auto before, in_context("--bench-baseline", gate::load_speeds(options.bench_baseline)));
+  QCONFORM_ASSIGN(const auto now, in_context("--bench", gate::load_speeds(options.bench)));
+  QCONFORM_ASSIGN(auto changes, gate::compare_speed(before, now, options.slower / 100));
+  for (gate::Change& change : changes) comparison.changes.push_back(std::move(change));
   std::stable_sort(comparison.changes.begin(), comparison.changes.end(),
                    [](const gate::Change& a, const gate::Change& b) { return a.effect < b.effect; });
   return {};
@@ -45,28 +42,24 @@ Result<void> add_speed(const GateOptions& options, gate::Comparison& comparison)
 Result<void> write_forms(const GateOptions& options, const gate::Comparison& comparison, const gate::Sides& sides) {
   const auto write = [&](const char* form, const std::string& file, const std::string& text) -> Result<void> {
     if (file.empty()) return {};
-    if (auto written = write_file(file, text); !written) return written;
+    QCONFORM_TRY(write_file(file, text));
     fmt::print(stderr, "{} {}\n", form, file);
     return {};
   };
-  if (auto done = write("junit", options.junit, gate::to_junit(comparison, sides)); !done) return done;
+  QCONFORM_TRY(write("junit", options.junit, gate::to_junit(comparison, sides)));
   return write("markdown", options.markdown, gate::to_markdown(comparison, sides, options.limit));
 }
 
 Result<int> run_gate(const GateOptions& options) {
-  const auto baseline = report::load_report(options.baseline);
-  if (!baseline) return tl::unexpected(baseline.error().in("--baseline"));
-  const auto current = report::load_report(options.report);
-  if (!current) return tl::unexpected(current.error());
-  const auto waivers = chosen_waivers({.file = options.waivers, .draft = {}}, "");
-  if (!waivers) return tl::unexpected(waivers.error());
-  auto comparison = gate::compare(*baseline, *current, *waivers ? &**waivers : nullptr);
-  if (!comparison) return tl::unexpected(comparison.error());
-  if (auto added = add_speed(options, *comparison); !added) return tl::unexpected(added.error());
-  const gate::Sides sides{options.baseline, options.report, *baseline, *current};
-  fmt::print("{}", options.json ? gate::to_json(*comparison, sides) : gate::to_text(*comparison, sides));
-  if (auto written = write_forms(options, *comparison, sides); !written) return tl::unexpected(written.error());
-  return comparison->passes() ? kConforms : kDoesNotConform;
+  QCONFORM_ASSIGN(const auto baseline, in_context("--baseline", report::load_report(options.baseline)));
+  QCONFORM_ASSIGN(const auto current, report::load_report(options.report));
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = options.waivers, .draft = {}}, ""));
+  QCONFORM_ASSIGN(auto comparison, gate::compare(baseline, current, waivers ? &*waivers : nullptr));
+  QCONFORM_TRY(add_speed(options, comparison));
+  const gate::Sides sides{options.baseline, options.report, baseline, current};
+  fmt::print("{}", options.json ? gate::to_json(comparison, sides) : gate::to_text(comparison, sides));
+  QCONFORM_TRY(write_forms(options, comparison, sides));
+  return comparison.passes() ? kConforms : kDoesNotConform;
 }
 
 }  // namespace

@@ -112,25 +112,20 @@ Result<void> write_refuting_cases(const std::string& file, const diagnose::Ident
 }
 
 Result<int> run_identify(const IdentifyCommand& options) {
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  const auto isolation = chosen_isolation(options.isolation);
-  if (!isolation) return tl::unexpected(isolation.error());
-  auto backend = backend::select(options.backend, arithmetic_of(policy->profile), *isolation);
-  if (!backend) return tl::unexpected(backend.error());
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
   diagnose::Identification found;
   {
     ProgressLine line;
     const auto progress = [&](std::uint64_t cases) { line.update({"identify", cases, std::nullopt, 0}); };
-    found = diagnose::identify(**backend, {.seed = options.seed, .progress = progress});
+    found = diagnose::identify(*backend, {.seed = options.seed, .progress = progress});
   }
   if (!options.output.empty()) {
     const std::string profile = diagnose::pinned_profile_json(diagnose::pinned_profile(found));
-    if (auto written = write_file(options.output, profile); !written) return tl::unexpected(written.error());
+    QCONFORM_TRY(write_file(options.output, profile));
   }
-  if (!options.cases.empty()) {
-    if (auto written = write_refuting_cases(options.cases, found); !written) return tl::unexpected(written.error());
-  }
+  if (!options.cases.empty()) QCONFORM_TRY(write_refuting_cases(options.cases, found));
   if (options.json) {
     fmt::print("{}", diagnose::identification_json(found));
   } else {

@@ -88,7 +88,7 @@ Result<int> run_manual(const ManualOptions& options) {
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
   for (const CommandModel* command : all_commands(root)) {
     const auto file = std::filesystem::path(options.out) / (command->name("-") + ".1");
-    if (auto written = write_file(file, page_of(*command, root)); !written) return tl::unexpected(written.error());
+    QCONFORM_TRY(write_file(file, page_of(*command, root)));
   }
   return kConforms;
 }

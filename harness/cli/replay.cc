@@ -54,17 +54,15 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
   if (relation == nullptr) {
     return fail("--relation", fmt::format("no relation \"{}\"; see: qconform list relations", options.relation));
   }
-  const auto subject = relations::subject_of(test_case);
-  if (!subject) return tl::unexpected(subject.error());
+  QCONFORM_ASSIGN(const auto subject, relations::subject_of(test_case));
   std::vector<report::Replayed> results;
   bool holds = true;
   for (const std::string& name : backend::on_cpus(options.backends, options.isolation.cpus)) {
-    auto backend = backend::select(name, arithmetic_of(policy.profile), isolation);
-    if (!backend) return tl::unexpected(backend.error());
+    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), isolation));
     GuardedOutput output;
-    FormedOutput base = run_for_output(**backend, test_case, output);
+    FormedOutput base = run_for_output(*backend, test_case, output);
     if (base.tensor) {
-      RelationCheck check = check_relation(*relation, *subject, *base.tensor, **backend, output, policy);
+      RelationCheck check = check_relation(*relation, subject, *base.tensor, *backend, output, policy);
       if (check.outcome == RelationOutcome::not_applicable) {
         return fail("--relation",
                     fmt::format("{} does not speak of this case: {}", relation->id, check.verdict.detail));
@@ -86,31 +84,27 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
 }
 
 Result<int> replay(const ReplayOptions& options) {
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  const auto isolation = chosen_isolation(options.isolation);
-  if (!isolation) return tl::unexpected(isolation.error());
-  const auto test_case = load_single_case(options.file);
-  if (!test_case) return tl::unexpected(test_case.error());
-  if (!options.relation.empty()) return replay_relation(options, *test_case, *policy, *isolation);
-  Expected expected = expect(*test_case, *policy);
-  assess(*test_case, expected);
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto test_case, load_single_case(options.file));
+  if (!options.relation.empty()) return replay_relation(options, test_case, policy, isolation);
+  Expected expected = expect(test_case, policy);
+  assess(test_case, expected);
   std::vector<report::Replayed> results;
   bool conforms = true;
   for (const std::string& name : backend::on_cpus(options.backends, options.isolation.cpus)) {
-    auto backend = backend::select(name, arithmetic_of(policy->profile), *isolation);
-    if (!backend) return tl::unexpected(backend.error());
+    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), isolation));
     GuardedOutput output;
-    results.push_back({name, judge(expected, execute(**backend, *test_case, output))});
+    results.push_back({name, judge(expected, execute(*backend, test_case, output))});
     const VerdictKind kind = results.back().verdict.kind;
     conforms = conforms && (kind == VerdictKind::pass || kind == VerdictKind::mistrusted);
   }
   if (options.json) {
     const auto* remark = expected.classification.deciding_remark();
-    fmt::print("{}", report::to_json(*test_case, expected.classification.expectation(),
+    fmt::print("{}", report::to_json(test_case, expected.classification.expectation(),
                                      remark == nullptr ? "" : remark->text(), results));
   } else {
-    print_case(*test_case, expected);
+    print_case(test_case, expected);
     for (const auto& [name, verdict] : results) print_verdict(name, verdict);
   }
   return conforms ? kConforms : kDoesNotConform;

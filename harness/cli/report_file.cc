@@ -20,7 +20,7 @@ Result<int> put_text(const std::string& out, std::string_view text) {
     fmt::print("{}", text);
     return kConforms;
   }
-  if (auto written = write_file(out, text); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_file(out, text));
   return kConforms;
 }
 

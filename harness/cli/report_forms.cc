@@ -19,8 +19,7 @@ Result<void> write(const char* option, const std::string& path, const std::strin
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return fail(option, fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  if (auto written = write_file(path, text); !written) return tl::unexpected(written.error().in(option));
-  return {};
+  return in_context(option, write_file(path, text));
 }
 
 }  // namespace
@@ -39,17 +38,14 @@ Result<void> check_forms(const ReportForms& forms) {
 }
 
 Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json) {
-  if (!forms.junit.empty()) {
-    if (auto written = write("--junit", forms.junit, report::to_junit(report)); !written) return written;
-  }
+  if (!forms.junit.empty()) QCONFORM_TRY(write("--junit", forms.junit, report::to_junit(report)));
   if (!forms.markdown.empty()) {
     const std::string text = report::to_markdown(report, report::kCommentBytes);
-    if (auto written = write("--markdown", forms.markdown, text); !written) return written;
+    QCONFORM_TRY(write("--markdown", forms.markdown, text));
   }
   if (forms.html.empty()) return {};
-  const auto page = report::to_html(report_json, "");
-  if (!page) return tl::unexpected(page.error());
-  return write("--html", forms.html, *page);
+  QCONFORM_ASSIGN(const auto page, report::to_html(report_json, ""));
+  return write("--html", forms.html, page);
 }
 
 }  // namespace qconform::cli

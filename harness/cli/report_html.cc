@@ -19,18 +19,17 @@ struct HtmlOptions {
 };
 
 Result<int> run_html(const HtmlOptions& options) {
-  const auto report = read_file(options.report, kMostBytes);
-  if (!report) return tl::unexpected(report.error());
+  QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostBytes));
   Result<std::string> bench;
   if (!options.bench.empty()) bench = read_file(options.bench, kMostBytes);
   if (!bench) return tl::unexpected(bench.error());
-  const auto page = report::to_html(*report, *bench);
+  const auto page = report::to_html(report, *bench);
   if (!page) {
     const std::string& field = page.error().field;
     if (field == "viewer") return tl::unexpected(page.error());
     return fail(field == "bench" ? options.bench : options.report, page.error().message);
   }
-  if (auto written = write_file(options.out, *page); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_file(options.out, *page));
   return kConforms;
 }
 

@@ -7,9 +7,8 @@ namespace qconform::cli {
 namespace {
 
 Result<int> run_junit(const ReportFileOptions& options) {
-  const auto report = chosen_report(options);
-  if (!report) return tl::unexpected(report.error());
-  return put_text(options.out, report::to_junit(*report));
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  return put_text(options.out, report::to_junit(report));
 }
 
 }  // namespace

@@ -11,9 +11,8 @@ struct MarkdownOptions : ReportFileOptions {
 };
 
 Result<int> run_markdown(const MarkdownOptions& options) {
-  const auto report = chosen_report(options);
-  if (!report) return tl::unexpected(report.error());
-  return put_text(options.out, report::to_markdown(*report, options.limit));
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  return put_text(options.out, report::to_markdown(report, options.limit));
 }
 
 }  // namespace

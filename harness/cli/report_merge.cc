@@ -42,24 +42,20 @@ Result<fs::path> journal_of(const std::string& input) {
 Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
   std::set<fs::path> journals;
   for (const std::string& input : options.inputs) {
-    auto journal = journal_of(input);
-    if (!journal) return tl::unexpected(journal.error());
-    journals.insert(fs::weakly_canonical(*journal));
+    QCONFORM_ASSIGN(auto journal, journal_of(input));
+    journals.insert(fs::weakly_canonical(journal));
   }
   return std::vector<fs::path>(journals.begin(), journals.end());
 }
 
 Result<int> conclude(const MergeOptions& options, const campaign::Known& merged) {
   const campaign::Identity& identity = merged.identity;
-  const auto policy = chosen_policy({identity.profile, identity.overflow});
-  if (!policy) return tl::unexpected(policy.error());
+  QCONFORM_ASSIGN(const auto policy, chosen_policy({identity.profile, identity.overflow}));
   IsolationOptions workers = isolation_from(identity.isolation);
   workers.arm64_program = options.workers.arm64_program;
-  const auto isolation = chosen_isolation(workers);
-  if (!isolation) return tl::unexpected(isolation.error());
-  const auto waivers = chosen_waivers({identity.waivers, ""}, "");
-  if (!waivers) return tl::unexpected(waivers.error());
-  auto backends = backend::select_all(identity.backends, arithmetic_of(policy->profile), *isolation);
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(workers));
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers({identity.waivers, ""}, ""));
+  auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), isolation);
   if (!backends) {
     Error error = backends.error();
     error.message +=
@@ -67,26 +63,24 @@ Result<int> conclude(const MergeOptions& options, const campaign::Known& merged)
     return tl::unexpected(error);
   }
   const campaign::ConclusionOptions conclusion{
-      .judging = {*policy, *waivers ? &**waivers : nullptr, options.explain && identity.explain},
+      .judging = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
       .draft = nullptr,
       .shrink = options.shrink};
   Report report = campaign_report(merged, *backends, conclusion);
-  return deliver_campaign(options.out, *policy, options.forms, report);
+  return deliver_campaign(options.out, policy, options.forms, report);
 }
 
 Result<int> merge(const MergeOptions& options) {
-  if (auto checked = check_forms(options.forms); !checked) return tl::unexpected(checked.error());
-  const auto journals = journals_of(options);
-  if (!journals) return tl::unexpected(journals.error());
+  QCONFORM_TRY(check_forms(options.forms));
+  QCONFORM_ASSIGN(const auto journals, journals_of(options));
   const fs::path out(options.out);
   std::error_code error;
   fs::create_directories(out, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
-  auto merged = campaign::merge(*journals, out / campaign::kJournalName);
-  if (!merged) return tl::unexpected(merged.error());
-  for (const std::string& remark : merged->remarks) fmt::print(stderr, "qconform: {}\n", remark);
-  return conclude(options, merged->known);
+  QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
+  for (const std::string& remark : merged.remarks) fmt::print(stderr, "qconform: {}\n", remark);
+  return conclude(options, merged.known);
 }
 
 }  // namespace

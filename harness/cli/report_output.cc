@@ -22,15 +22,14 @@ Result<WrittenReport> write_report(const std::string& out, const Policy& policy,
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
-  if (auto written = write_findings(folder, policy, report); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_findings(folder, policy, report));
   WrittenReport files{folder / "report.json"};
   const std::string json = report::to_json(report);
-  if (auto written = write_file(files.json, json); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_file(files.json, json));
   if (report::viewer() == nullptr) return files;
-  const auto page = report::to_html(json, "");
-  if (!page) return tl::unexpected(page.error());
+  QCONFORM_ASSIGN(const auto page, report::to_html(json, ""));
   files.page = folder / "report.html";
-  if (auto written = write_file(*files.page, *page); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_file(*files.page, page));
   return files;
 }
 
@@ -50,15 +49,14 @@ void print_headline(const Report& report, bool json) {
 }
 
 Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
-  const auto files = write_report(out, policy, report);
-  if (!files) return tl::unexpected(files.error());
+  QCONFORM_ASSIGN(const auto files, write_report(out, policy, report));
   const std::string json = report::to_json(report);
-  if (auto written = write_forms(forms, report, json); !written) return tl::unexpected(written.error());
+  QCONFORM_TRY(write_forms(forms, report, json));
   if (forms.json) {
     fmt::print("{}", json);
   } else {
-    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), files->json.string());
-    if (files->page) fmt::print("page   {}\n", files->page->string());
+    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), files.json.string());
+    if (files.page) fmt::print("page   {}\n", files.page->string());
   }
   return report.conforms() ? kConforms : kDoesNotConform;
 }

@@ -13,11 +13,10 @@ struct SummaryOptions : ReportFileOptions {
 };
 
 Result<int> run_summary(const SummaryOptions& options) {
-  const auto report = chosen_report(options);
-  if (!report) return tl::unexpected(report.error());
-  if (options.json) return put_text(options.out, report::to_json(*report));
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  if (options.json) return put_text(options.out, report::to_json(report));
   const bool colour = options.out.empty() && has_colour(stdout);
-  return put_text(options.out, report::headline(*report) + report::summary(*report, colour));
+  return put_text(options.out, report::headline(report) + report::summary(report, colour));
 }
 
 }  // namespace

@@ -38,10 +38,9 @@ struct Suites {
 Result<Suites> open_suites(const RunOptions& options) {
   Suites suites;
   for (const std::string& name : options.suites) {
-    auto opened = open_suite(name, options.suite);
-    if (!opened) return tl::unexpected(opened.error());
+    QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
     auto& sources = relations_base(name) ? suites.related : suites.judged;
-    for (auto& source : *opened) sources.push_back(std::move(source));
+    for (auto& source : opened) sources.push_back(std::move(source));
   }
   return suites;
 }
@@ -60,44 +59,38 @@ void leave_to_kernels(Report& report) {
 }
 
 Result<int> run(RunOptions options) {
-  if (auto checked = check_forms(options.forms); !checked) return tl::unexpected(checked.error());
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  const auto isolation = chosen_isolation(options.isolation);
-  if (!isolation) return tl::unexpected(isolation.error());
+  QCONFORM_TRY(check_forms(options.forms));
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
-  const auto waivers = chosen_waivers(options.waivers, is_default ? waivers_file() : "");
-  if (!waivers) return tl::unexpected(waivers.error());
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
   if (is_default) options.backends = backend::default_backends();
   options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
-  auto backends = backend::select_all(options.backends, arithmetic_of(policy->profile), *isolation);
-  if (!backends) return tl::unexpected(backends.error());
-  auto suites = open_suites(options);
-  if (!suites) return tl::unexpected(suites.error());
+  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
+  QCONFORM_ASSIGN(auto suites, open_suites(options));
 
   Report report = begin_report(options);
   print_headline(report, options.forms.json);
   WaiverDraft draft;
   {
     ProgressLine line;
-    diagnose::CampaignDiagnosis diagnosis(*backends, *policy);
-    const CampaignOptions campaign{.policy = *policy,
+    diagnose::CampaignDiagnosis diagnosis(backends, policy);
+    const CampaignOptions campaign{.policy = policy,
                                    .progress = [&](const Progress& progress) { line.update(progress); },
                                    .stop = {},
-                                   .waivers = *waivers ? &**waivers : nullptr,
+                                   .waivers = waivers ? &*waivers : nullptr,
                                    .draft = &draft,
                                    .diagnoser = options.explain ? &diagnosis : nullptr,
                                    .results = RowsKept::all};
-    auto ran = run_campaign(suites->judged, *backends, campaign, report);
-    if (ran) ran = run_relation_campaign(suites->related, *backends, campaign, report);
-    if (!ran) return tl::unexpected(ran.error());
+    QCONFORM_TRY(run_campaign(suites.judged, backends, campaign, report));
+    QCONFORM_TRY(run_relation_campaign(suites.related, backends, campaign, report));
   }
   if (is_default) leave_to_kernels(report);
-  if (auto written = write_draft(options.waivers, draft); !written) return tl::unexpected(written.error());
-  if (options.shrink) shrink::shrink_findings(report, *backends, *policy);
-  add_pictures(report, *backends, *policy);
-  return deliver(options.out, *policy, options.forms, report);
+  QCONFORM_TRY(write_draft(options.waivers, draft));
+  if (options.shrink) shrink::shrink_findings(report, backends, policy);
+  add_pictures(report, backends, policy);
+  return deliver(options.out, policy, options.forms, report);
 }
 
 }  // namespace

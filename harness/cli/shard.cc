@@ -50,31 +50,25 @@ Result<Shard> named_shard(const std::string& text) {
 
 // Task numbers begin where the array says, and may go in steps.
 Result<Shard> slurm_shard() {
-  const auto id = number_of("SLURM_ARRAY_TASK_ID", std::nullopt);
-  if (!id) return tl::unexpected(id.error());
-  const auto count = number_of("SLURM_ARRAY_TASK_COUNT", std::nullopt);
-  if (!count) return tl::unexpected(count.error());
-  const auto first = number_of("SLURM_ARRAY_TASK_MIN", 0);
-  if (!first) return tl::unexpected(first.error());
-  const auto step = number_of("SLURM_ARRAY_TASK_STEP", 1);
-  if (!step) return tl::unexpected(step.error());
-  if (*step == 0 || *id < *first) {
-    return fail("SLURM_ARRAY_TASK_ID", fmt::format("{} is not in an array from {} in steps of {}", *id, *first, *step));
+  QCONFORM_ASSIGN(const auto id, number_of("SLURM_ARRAY_TASK_ID", std::nullopt));
+  QCONFORM_ASSIGN(const auto count, number_of("SLURM_ARRAY_TASK_COUNT", std::nullopt));
+  QCONFORM_ASSIGN(const auto first, number_of("SLURM_ARRAY_TASK_MIN", 0));
+  QCONFORM_ASSIGN(const auto step, number_of("SLURM_ARRAY_TASK_STEP", 1));
+  if (step == 0 || id < first) {
+    return fail("SLURM_ARRAY_TASK_ID", fmt::format("{} is not in an array from {} in steps of {}", id, first, step));
   }
-  return checked("SLURM_ARRAY_TASK_ID", (*id - *first) / *step + 1, *count);
+  return checked("SLURM_ARRAY_TASK_ID", (id - first) / step + 1, count);
 }
 
 Result<Shard> kubernetes_shard(std::uint64_t count) {
-  const auto index = number_of("JOB_COMPLETION_INDEX", std::nullopt);
-  if (!index) return tl::unexpected(index.error());
-  const auto of = count > 0 ? Result<std::uint64_t>(count) : number_of("JOB_COMPLETIONS", 0);
-  if (!of) return tl::unexpected(of.error());
-  if (*of == 0) {
+  QCONFORM_ASSIGN(const auto index, number_of("JOB_COMPLETION_INDEX", std::nullopt));
+  QCONFORM_ASSIGN(const auto of, count > 0 ? Result<std::uint64_t>(count) : number_of("JOB_COMPLETIONS", 0));
+  if (of == 0) {
     return fail("--shard-count", fmt::format("JOB_COMPLETION_INDEX is {}, and neither this option nor JOB_COMPLETIONS "
                                              "says how many shards there are; --shard 1/1 for all of it",
-                                             *index));
+                                             index));
   }
-  return checked("JOB_COMPLETION_INDEX", *index + 1, *of);
+  return checked("JOB_COMPLETION_INDEX", index + 1, of);
 }
 
 }  // namespace

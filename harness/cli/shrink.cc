@@ -94,27 +94,21 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
 }
 
 Result<int> run_shrink(const ShrinkOptions& options) {
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
-  const auto isolation = chosen_isolation(options.isolation);
-  if (!isolation) return tl::unexpected(isolation.error());
-  const auto original = load_single_case(options.file);
-  if (!original) return tl::unexpected(original.error());
-  auto backend = backend::select(options.backend, arithmetic_of(policy->profile), *isolation);
-  if (!backend) return tl::unexpected(backend.error());
-  const shrink::Result result = shrink::shrink(*original, shrink::in_process(**backend), *policy, options.limits);
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto original, load_single_case(options.file));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
+  const shrink::Result result = shrink::shrink(original, shrink::in_process(*backend), policy, options.limits);
   if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
   const std::filesystem::path out =
       options.out.empty() ? default_output(options.file) : std::filesystem::path(options.out);
-  if (auto written = write_case(result.smallest, case_form_of(out), out, AnswerGiven::if_determined, *policy);
-      !written) {
-    return tl::unexpected(written.error().in("--out"));
-  }
-  const std::string replay = replay_line(out, options.backend, *policy);
+  QCONFORM_TRY(
+      in_context("--out", write_case(result.smallest, case_form_of(out), out, AnswerGiven::if_determined, policy)));
+  const std::string replay = replay_line(out, options.backend, policy);
   if (options.json) {
-    fmt::print("{}", report::to_json(result, *original, out.string(), replay));
+    fmt::print("{}", report::to_json(result, original, out.string(), replay));
   } else {
-    print_result(*original, result, options, out.string(), replay);
+    print_result(original, result, options, out.string(), replay);
   }
   return kDoesNotConform;
 }

@@ -15,9 +15,7 @@ void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::st
 Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options, const std::filesystem::path& otherwise) {
   const std::filesystem::path file = options.file.empty() ? otherwise : std::filesystem::path(options.file);
   if (file.empty() || file == "none") return std::nullopt;
-  auto waivers = Waivers::load(file);
-  if (!waivers) return tl::unexpected(waivers.error().in("--waivers"));
-  return std::move(*waivers);
+  return in_context("--waivers", Waivers::load(file));
 }
 
 Result<void> write_draft(const WaiverOptions& options, const WaiverDraft& draft) {

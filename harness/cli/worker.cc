@@ -17,11 +17,10 @@ struct WorkerOptions {
 };
 
 Result<int> work(const WorkerOptions& options) {
-  const auto policy = chosen_policy(options.policy);
-  if (!policy) return tl::unexpected(policy.error());
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   CaseChannel channel = CaseChannel::of_file(options.channel);
   const auto open = [&] {
-    return backend::select(options.backend, arithmetic_of(policy->profile),
+    return backend::select(options.backend, arithmetic_of(policy.profile),
                            {.which = backend::IsolationPolicy::Which::none, .limits = {}, .threads = options.threads});
   };
   // An emulator heeds no limit on addresses: who started this process watches its memory.
