@@ -149,26 +149,21 @@ Json description_object(const Description& description) {
 }  // namespace
 
 Result<DescriptionFile> read_description_file_json(std::string_view text, const DescriptionJsonLimits& allowed) {
-  const Result<Json> document = parse_json(text);
-  if (!document) return tl::unexpected<Error>(document.error());
+  QCONFORM_ASSIGN(const auto document, parse_json(text));
   JsonFields fields;
   DescriptionFile file;
-  if (!read_document(fields, *document, allowed, file)) return tl::unexpected<Error>(*fields.error());
+  if (!read_document(fields, document, allowed, file)) return tl::unexpected<Error>(*fields.error());
   return file;
 }
 
 Result<std::vector<Description>> read_descriptions_json(std::string_view text, const DescriptionJsonLimits& allowed) {
-  Result<DescriptionFile> file = read_description_file_json(text, allowed);
-  if (!file) return tl::unexpected<Error>(file.error());
-  return std::move(file->descriptions);
+  QCONFORM_ASSIGN(auto file, read_description_file_json(text, allowed));
+  return std::move(file.descriptions);
 }
 
 Result<std::vector<Description>> load_descriptions(const std::filesystem::path& path) {
-  const Result<std::string> text = read_file(path, limits::kJsonFileBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
-  Result<std::vector<Description>> descriptions = read_descriptions_json(*text);
-  if (!descriptions) return tl::unexpected<Error>(descriptions.error().in(path.string()));
-  return descriptions;
+  QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  return in_context(path.string(), read_descriptions_json(text));
 }
 
 std::string descriptions_json(std::span<const Description> descriptions) {

@@ -136,7 +136,7 @@ Result<Case> lower(const Operator& desc, const Bindings& bindings) {
   reference::Contract contract;
   const auto geometry = check(desc, contract);
   if (!geometry) return fail(contract.violation->field, contract.violation->message, contract.violation->rule);
-  if (const Result<void> bound = check_bindings(desc, bindings); !bound) return tl::unexpected<Error>(bound.error());
+  QCONFORM_TRY(check_bindings(desc, bindings));
   return Lowering(desc, bindings, static_cast<UINT>(geometry->output_channels)).run();
 }
 
@@ -146,13 +146,12 @@ Result<Case> lower(const Description& description) {
     if (description.tensors[i]) bindings[i] = description.tensors[i]->bytes;
   }
   const OperatorView view(description);
-  Result<Case> result = lower(view.desc(), bindings);
-  if (!result) return result;
-  result->id = description.id;
-  result->rules = description.rules;
-  result->expectation = description.expectation;
-  result->tags.insert(result->tags.end(), description.tags.begin(), description.tags.end());
-  if (!description.note.empty()) result->note = fmt::format("{} ({})", description.note, kNote);
+  QCONFORM_ASSIGN(auto result, lower(view.desc(), bindings));
+  result.id = description.id;
+  result.rules = description.rules;
+  result.expectation = description.expectation;
+  result.tags.insert(result.tags.end(), description.tags.begin(), description.tags.end());
+  if (!description.note.empty()) result.note = fmt::format("{} ({})", description.note, kNote);
   return result;
 }
 

@@ -242,20 +242,16 @@ std::string case_json(const Case& test_case) {
 }
 
 Result<std::vector<Case>> read_cases_json(std::string_view text, const CaseJsonLimits& allowed) {
-  const Result<Json> document = parse_json(text);
-  if (!document) return tl::unexpected<Error>(document.error());
+  QCONFORM_ASSIGN(const auto document, parse_json(text));
   JsonFields fields;
   std::vector<Case> cases;
-  if (!read_document(fields, *document, allowed, cases)) return tl::unexpected<Error>(*fields.error());
+  if (!read_document(fields, document, allowed, cases)) return tl::unexpected<Error>(*fields.error());
   return cases;
 }
 
 Result<std::vector<Case>> load_cases(const std::filesystem::path& path) {
-  const Result<std::string> text = read_file(path, limits::kJsonFileBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
-  Result<std::vector<Case>> cases = read_cases_json(*text);
-  if (!cases) return tl::unexpected<Error>(cases.error().in(path.string()));
-  return cases;
+  QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  return in_context(path.string(), read_cases_json(text));
 }
 
 Result<void> save_cases(const std::filesystem::path& path, std::span<const Case> cases) {
@@ -263,10 +259,9 @@ Result<void> save_cases(const std::filesystem::path& path, std::span<const Case>
 }
 
 Result<Case> load_case(const std::filesystem::path& path) {
-  Result<std::vector<Case>> cases = load_cases(path);
-  if (!cases) return tl::unexpected<Error>(cases.error());
-  if (cases->size() == 1) return std::move(cases->front());
-  return fail(path.string() + ": cases", "expected one case, got " + std::to_string(cases->size()));
+  QCONFORM_ASSIGN(auto cases, load_cases(path));
+  if (cases.size() == 1) return std::move(cases.front());
+  return fail(path.string() + ": cases", "expected one case, got " + std::to_string(cases.size()));
 }
 
 }  // namespace qconform

@@ -39,8 +39,8 @@ std::optional<std::uint64_t> data_set_number(const fs::path& folder) {
 
 Result<Tensor> read_tensor_file(const fs::path& file, const ExternalFolder& external) {
   onnx::TensorProto proto;
-  if (const auto read = read_message(file, proto); !read) return tl::unexpected(read.error());
-  return tensor_from_proto(proto, external).map_error([&](const Error& error) { return error.in(file.string()); });
+  QCONFORM_TRY(read_message(file, proto));
+  return in_context(file.string(), tensor_from_proto(proto, external));
 }
 
 /// Which file holds each graph input. Models before IR version 4 list initializers among the graph
@@ -64,9 +64,8 @@ std::map<std::string, fs::path> input_files(const onnx::GraphProto& graph, const
 Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, const fs::path& file) {
   onnx::TensorProto proto;
   write_tensor(tensor, name, proto);
-  const auto bytes = message_bytes(proto);
-  if (!bytes) return tl::unexpected(bytes.error().in(file.string()));
-  return write_file(file, *bytes);
+  QCONFORM_ASSIGN(const auto bytes, in_context(file.string(), message_bytes(proto)));
+  return write_file(file, bytes);
 }
 
 Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx::GraphProto& graph) {
@@ -75,7 +74,7 @@ Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx:
     if (!test_case.inputs[i]) continue;
     const fs::path file = data_set / input_file(graph.input_size());
     write_value_info(names[i], test_case.inputs[i]->type, test_case.inputs[i]->shape, *graph.add_input());
-    if (auto written = write_tensor_file(*test_case.inputs[i], names[i], file); !written) return written;
+    QCONFORM_TRY(write_tensor_file(*test_case.inputs[i], names[i], file));
   }
   return {};
 }
@@ -95,22 +94,18 @@ Result<fs::path> empty_data_set(const fs::path& folder) {
 
 Result<void> write_case_folder(const Case& test_case, const fs::path& folder, const Tensor* computed_output,
                                const std::optional<OutputType>& output) {
-  const auto data_set = empty_data_set(folder);
-  if (!data_set) return tl::unexpected(data_set.error());
+  QCONFORM_ASSIGN(const auto data_set, empty_data_set(folder));
   onnx::ModelProto model;
-  if (auto written = write_one_node_model(test_case, output, model); !written) return written;
-  if (auto written = write_inputs(test_case, *data_set, *model.mutable_graph()); !written) return written;
+  QCONFORM_TRY(write_one_node_model(test_case, output, model));
+  QCONFORM_TRY(write_inputs(test_case, data_set, *model.mutable_graph()));
   const Tensor* held = test_case.recorded_output ? &*test_case.recorded_output : computed_output;
-  if (held != nullptr) {
-    if (auto written = write_tensor_file(*held, kOutputName, *data_set / kOutputFile); !written) return written;
-  }
+  if (held != nullptr) QCONFORM_TRY(write_tensor_file(*held, kOutputName, data_set / kOutputFile));
   const OutputOrigin origin = test_case.recorded_output    ? OutputOrigin::recorded
                               : computed_output != nullptr ? OutputOrigin::computed
                                                            : OutputOrigin::none;
   write_metadata(test_case, origin, model);
-  const auto bytes = message_bytes(model);
-  if (!bytes) return tl::unexpected(bytes.error().in(folder.string()));
-  return write_file(folder / "model.onnx", *bytes);
+  QCONFORM_ASSIGN(const auto bytes, in_context(folder.string(), message_bytes(model)));
+  return write_file(folder / "model.onnx", bytes);
 }
 
 std::vector<fs::path> data_sets_of(const fs::path& folder) {
@@ -131,39 +126,35 @@ Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& f
     return fail("graph", "expected a single node, got " + std::to_string(graph.node_size()));
   }
   const std::map<std::string, fs::path> files = input_files(graph, data_set);
-  auto result = case_from_node(model, graph.node(0), [&](const std::string& name) -> Result<Tensor> {
+  const auto lookup = [&](const std::string& name) -> Result<Tensor> {
     if (const auto file = files.find(name); file != files.end()) return read_tensor_file(file->second, folder);
     for (const onnx::TensorProto& initializer : graph.initializer()) {
       if (initializer.name() == name) return tensor_from_proto(initializer, folder);
     }
     return fail("input " + quoted_name(name), "has neither a file in " + data_set.string() + " nor an initializer");
-  });
-  if (!result) return result;
+  };
+  QCONFORM_ASSIGN(auto result, case_from_node(model, graph.node(0), lookup));
   const auto number = data_set_number(data_set).value_or(0);
   std::error_code error;
   const std::string name = fs::canonical(folder, error).filename().string();
-  result->id = number == 0 ? name : name + "/" + std::to_string(number);
-  result->provenance = {"onnx:" + name, 0, number};
-  const auto origin = read_metadata(model, *result);
-  if (!origin) return tl::unexpected(origin.error());
-  if (*origin == OutputOrigin::none || *origin == OutputOrigin::computed) return result;
+  result.id = number == 0 ? name : name + "/" + std::to_string(number);
+  result.provenance = {"onnx:" + name, 0, number};
+  QCONFORM_ASSIGN(const auto origin, read_metadata(model, result));
+  if (origin == OutputOrigin::none || origin == OutputOrigin::computed) return result;
   if (!fs::exists(data_set / kOutputFile, error)) return result;
-  auto output = read_tensor_file(data_set / kOutputFile, folder);
-  if (!output) return tl::unexpected(output.error());
-  result->recorded_output = std::move(*output);
+  QCONFORM_ASSIGN(result.recorded_output, read_tensor_file(data_set / kOutputFile, folder));
   return result;
 }
 
 Result<std::vector<Case>> read_case_folder(const fs::path& folder) {
   onnx::ModelProto model;
-  if (const auto read = read_message(folder / "model.onnx", model); !read) return tl::unexpected(read.error());
+  QCONFORM_TRY(read_message(folder / "model.onnx", model));
   const std::vector<fs::path> data_sets = data_sets_of(folder);
   if (data_sets.empty()) return fail(folder.string(), "has no test_data_set_0");
   std::vector<Case> cases;
   for (const fs::path& data_set : data_sets) {
-    auto one = case_from_data_set(model, folder, data_set);
-    if (!one) return tl::unexpected(one.error().in(folder.string()));
-    cases.push_back(std::move(*one));
+    QCONFORM_ASSIGN(auto one, in_context(folder.string(), case_from_data_set(model, folder, data_set)));
+    cases.push_back(std::move(one));
   }
   return cases;
 }

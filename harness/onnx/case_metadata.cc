@@ -99,16 +99,14 @@ Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_cas
     return fail("qconform.expectation",
                 "expected unstated, valid, latitude or invalid, got " + quoted_name(expectation_text));
   }
-  const auto seed = number_of(metadata, "provenance.seed");
-  if (!seed) return tl::unexpected(seed.error());
-  const auto index = number_of(metadata, "provenance.index");
-  if (!index) return tl::unexpected(index.error());
+  QCONFORM_ASSIGN(const auto seed, number_of(metadata, "provenance.seed"));
+  QCONFORM_ASSIGN(const auto index, number_of(metadata, "provenance.index"));
   test_case.id = text_of(metadata, "id");
   test_case.expectation = *expectation;
   test_case.rules = list_of(metadata, "rules");
   test_case.tags = list_of(metadata, "tags");
   test_case.note = text_of(metadata, "note");
-  test_case.provenance = {text_of(metadata, "provenance.source"), *seed, *index};
+  test_case.provenance = {text_of(metadata, "provenance.source"), seed, index};
   return origin_of(metadata);
 }
 

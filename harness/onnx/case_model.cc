@@ -24,21 +24,18 @@ Result<Case> case_from_proto(const onnx::ModelProto& model, const std::filesyste
     const auto& all = graph.initializer();
     return std::find_if(all.begin(), all.end(), [&](const onnx::TensorProto& t) { return t.name() == name; });
   };
-  auto result = case_from_node(model, graph.node(0), [&](const std::string& name) -> Result<Tensor> {
+  const auto lookup = [&](const std::string& name) -> Result<Tensor> {
     const auto found = find(name);
     if (found == graph.initializer().end()) return fail("input " + quoted_name(name), "has no initializer");
     return tensor_from_proto(*found, external);
-  });
-  if (!result) return result;
-  result->id = file.stem().string();
-  if (!file.empty()) result->provenance.source = "onnx:" + file.filename().string();
-  const auto origin = read_metadata(model, *result);
-  if (!origin) return tl::unexpected(origin.error());
+  };
+  QCONFORM_ASSIGN(auto result, case_from_node(model, graph.node(0), lookup));
+  result.id = file.stem().string();
+  if (!file.empty()) result.provenance.source = "onnx:" + file.filename().string();
+  QCONFORM_TRY(read_metadata(model, result));
   const auto recorded = find(kRecordedOutputName);
   if (recorded == graph.initializer().end()) return result;
-  auto output = tensor_from_proto(*recorded, external);
-  if (!output) return tl::unexpected(output.error());
-  result->recorded_output = std::move(*output);
+  QCONFORM_ASSIGN(result.recorded_output, tensor_from_proto(*recorded, external));
   return result;
 }
 
@@ -67,7 +64,7 @@ Result<void> write_one_node_model(const Case& test_case, const std::optional<Out
   opset.set_version(test_case.opset_version);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("case");
-  if (const auto written = write_node(test_case, *graph.add_node()); !written) return written;
+  QCONFORM_TRY(write_node(test_case, *graph.add_node()));
   onnx::ValueInfoProto& info = *graph.add_output();
   info.set_name(kOutputName);
   if (output) write_value_info(kOutputName, output->type, output->shape, info);
@@ -76,9 +73,7 @@ Result<void> write_one_node_model(const Case& test_case, const std::optional<Out
 
 Result<std::string> case_to_model(const Case& test_case, const std::optional<OutputType>& output) {
   onnx::ModelProto model;
-  if (const auto written = write_one_node_model(test_case, output, model); !written) {
-    return tl::unexpected(written.error());
-  }
+  QCONFORM_TRY(write_one_node_model(test_case, output, model));
   onnx::GraphProto& graph = *model.mutable_graph();
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -93,9 +88,7 @@ Result<std::string> case_to_model(const Case& test_case, const std::optional<Out
 
 Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed) {
   onnx::ModelProto model;
-  if (const auto written = write_one_node_model(test_case, {}, model); !written) {
-    return tl::unexpected(written.error());
-  }
+  QCONFORM_TRY(write_one_node_model(test_case, {}, model));
   onnx::GraphProto& graph = *model.mutable_graph();
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -112,23 +105,20 @@ Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std
 
 Result<Case> case_from_model(std::string_view bytes) {
   onnx::ModelProto model;
-  if (const auto parsed = parse_message(bytes, model); !parsed) return tl::unexpected(parsed.error());
+  QCONFORM_TRY(parse_message(bytes, model));
   return case_from_proto(model, {});
 }
 
 Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,
                               const std::optional<OutputType>& output) {
-  const auto bytes = case_to_model(test_case, output);
-  if (!bytes) return tl::unexpected(bytes.error().in(file.string()));
-  return write_file(file, *bytes);
+  QCONFORM_ASSIGN(const auto bytes, in_context(file.string(), case_to_model(test_case, output)));
+  return write_file(file, bytes);
 }
 
 Result<Case> read_case_model(const std::filesystem::path& file) {
   onnx::ModelProto model;
-  if (const auto read = read_message(file, model); !read) return tl::unexpected(read.error());
-  auto result = case_from_proto(model, file);
-  if (!result) return tl::unexpected(result.error().in(file.string()));
-  return result;
+  QCONFORM_TRY(read_message(file, model));
+  return in_context(file.string(), case_from_proto(model, file));
 }
 
 }  // namespace qconform

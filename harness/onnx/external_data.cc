@@ -33,12 +33,11 @@ Result<Extent> read_extent(const onnx::TensorProto& proto, const std::string& fi
   for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
     if (entry.key() == "location") extent.location = entry.value();
     if (entry.key() != "offset" && entry.key() != "length") continue;
-    const auto number = read_number(field, entry.key(), entry.value());
-    if (!number) return tl::unexpected(number.error());
+    QCONFORM_ASSIGN(const auto number, read_number(field, entry.key(), entry.value()));
     if (entry.key() == "offset") {
-      extent.offset = *number;
+      extent.offset = number;
     } else {
-      extent.length = *number;
+      extent.length = number;
     }
   }
   if (extent.location.empty()) return fail(field, "external_data has no location");
@@ -71,27 +70,25 @@ Result<std::filesystem::path> resolve(const std::string& location, const std::st
 
 Result<std::vector<std::byte>> read_external_data(const onnx::TensorProto& proto, const std::string& field,
                                                   std::int64_t expected, const std::filesystem::path& base_folder) {
-  const auto extent = read_extent(proto, field);
-  if (!extent) return tl::unexpected(extent.error());
-  const auto file = resolve(extent->location, field, base_folder);
-  if (!file) return tl::unexpected(file.error());
+  QCONFORM_ASSIGN(const auto extent, read_extent(proto, field));
+  QCONFORM_ASSIGN(const auto file, resolve(extent.location, field, base_folder));
   std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(*file, error);
-  if (error) return fail(field, quoted_name(extent->location) + ": " + error.message());
-  if (extent->length && *extent->length != expected) {
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (error) return fail(field, quoted_name(extent.location) + ": " + error.message());
+  if (extent.length && *extent.length != expected) {
     return fail(field, "external_data length: expected " + std::to_string(expected) + " bytes for this shape, got " +
-                           std::to_string(*extent->length));
+                           std::to_string(*extent.length));
   }
-  const auto offset = static_cast<std::uintmax_t>(extent->offset);
+  const auto offset = static_cast<std::uintmax_t>(extent.offset);
   if (offset > size || static_cast<std::uintmax_t>(expected) > size - offset) {
     return fail(field, std::to_string(expected) + " bytes at offset " + std::to_string(offset) + " lie beyond the " +
-                           std::to_string(size) + " bytes of " + quoted_name(extent->location));
+                           std::to_string(size) + " bytes of " + quoted_name(extent.location));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(expected));
-  std::ifstream stream(*file, std::ios::binary);
-  stream.seekg(extent->offset);
+  std::ifstream stream(file, std::ios::binary);
+  stream.seekg(extent.offset);
   stream.read(reinterpret_cast<char*>(bytes.data()), expected);
-  if (!stream || stream.gcount() != expected) return fail(field, quoted_name(extent->location) + " cannot be read");
+  if (!stream || stream.gcount() != expected) return fail(field, quoted_name(extent.location) + " cannot be read");
   return bytes;
 }
 

@@ -11,14 +11,14 @@
 namespace qconform {
 
 Result<void> infer_shapes_isolated(onnx::ModelProto& model, InferenceErrors errors) {
-  const auto bytes = run_forked("shape inference", {}, [&]() -> Result<std::string> {
+  const auto infer = [&]() -> Result<std::string> {
     const onnx::ShapeInferenceOptions options(false, errors == InferenceErrors::report ? 1 : 0, false);
     onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
     return message_bytes(model);
-  });
-  if (!bytes) return tl::unexpected(bytes.error());
+  };
+  QCONFORM_ASSIGN(const auto bytes, run_forked("shape inference", {}, infer));
   onnx::ModelProto inferred;
-  if (const auto parsed = parse_message(*bytes, inferred); !parsed) return parsed;
+  QCONFORM_TRY(parse_message(bytes, inferred));
   model.Swap(&inferred);
   return {};
 }

@@ -95,9 +95,8 @@ Result<std::vector<Attribute>> attributes_of(const onnx::NodeProto& node) {
   if (count > limits::kAttributes) return too_many("attributes", count, limits::kAttributes);
   std::vector<Attribute> attributes;
   for (const AttributeProto& proto : node.attribute()) {
-    auto value = value_of(proto);
-    if (!value) return tl::unexpected(value.error());
-    attributes.push_back({proto.name(), std::move(*value)});
+    QCONFORM_ASSIGN(auto value, value_of(proto));
+    attributes.push_back({proto.name(), std::move(value)});
   }
   return attributes;
 }
@@ -115,12 +114,8 @@ Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto
   Case result;
   result.op_type = node.op_type();
   result.domain = node.domain();
-  const auto version = opset_version_of(model, node);
-  if (!version) return tl::unexpected(version.error());
-  result.opset_version = *version;
-  auto attributes = attributes_of(node);
-  if (!attributes) return tl::unexpected(attributes.error());
-  result.attributes = std::move(*attributes);
+  QCONFORM_ASSIGN(result.opset_version, opset_version_of(model, node));
+  QCONFORM_ASSIGN(result.attributes, attributes_of(node));
   if (node.output_size() > 1) {
     return fail("outputs", "a case has one output, the node has " + std::to_string(node.output_size()));
   }
@@ -131,9 +126,8 @@ Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto
       result.inputs.emplace_back(std::nullopt);
       continue;
     }
-    auto value = lookup(name);
-    if (!value) return tl::unexpected(value.error());
-    result.inputs.emplace_back(std::move(*value));
+    QCONFORM_ASSIGN(auto value, lookup(name));
+    result.inputs.emplace_back(std::move(value));
   }
   return result;
 }
@@ -154,7 +148,7 @@ std::vector<std::string> input_names(const Case& test_case) {
 }
 
 Result<void> write_node(const Case& test_case, onnx::NodeProto& node) {
-  if (const auto checked = check_limits(test_case); !checked) return checked;
+  QCONFORM_TRY(check_limits(test_case));
   node.set_op_type(test_case.op_type);
   if (!test_case.domain.empty()) node.set_domain(test_case.domain);
   for (const std::string& name : input_names(test_case)) node.add_input(name);

@@ -21,9 +21,8 @@ Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite
 }
 
 Result<void> read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message) {
-  const auto bytes = read_file(file, limits::kOnnxFileBytes);
-  if (!bytes) return tl::unexpected(bytes.error());
-  return parse_message(*bytes, message).map_error([&](const Error& error) { return error.in(file.string()); });
+  QCONFORM_ASSIGN(const auto bytes, read_file(file, limits::kOnnxFileBytes));
+  return in_context(file.string(), parse_message(bytes, message));
 }
 
 Result<std::string> message_bytes(const google::protobuf::MessageLite& message) {

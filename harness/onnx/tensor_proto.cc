@@ -123,12 +123,9 @@ Result<Bytes> read_values(const onnx::TensorProto& proto, const std::string& fie
 Result<Tensor> tensor_from_proto(const onnx::TensorProto& proto, const ExternalFolder& external) {
   const std::string field = "tensor " + quoted_name(proto.name());
   Tensor tensor{static_cast<ElementType>(proto.data_type()), {proto.dims().begin(), proto.dims().end()}, {}};
-  const auto bytes = checked_bytes(field, tensor.type, tensor.shape);
-  if (!bytes) return tl::unexpected(bytes.error());
+  QCONFORM_ASSIGN(const auto bytes, checked_bytes(field, tensor.type, tensor.shape));
   if (proto.has_segment()) return fail(field, "segmented tensors are not supported");
-  auto values = read_values(proto, field, tensor.type, *bytes, external);
-  if (!values) return tl::unexpected(values.error());
-  tensor.bytes = std::move(*values);
+  QCONFORM_ASSIGN(tensor.bytes, read_values(proto, field, tensor.type, bytes, external));
   const auto used_bits = static_cast<unsigned>(tensor.elements() * bits_of(tensor.type) % 8);
   if (used_bits != 0) tensor.bytes.back() &= static_cast<std::byte>((1U << used_bits) - 1U);
   return tensor;

@@ -46,9 +46,8 @@ Result<std::unique_ptr<CorpusSource>> CorpusSource::open(std::string name, const
   if (!fs::is_directory(status)) {
     return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), path.parent_path(), {path}));
   }
-  Result<std::vector<fs::path>> files = case_files_below(path);
-  if (!files) return tl::unexpected<Error>(files.error());
-  return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), path, std::move(*files)));
+  QCONFORM_ASSIGN(auto files, case_files_below(path));
+  return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), path, std::move(files)));
 }
 
 Result<std::optional<Case>> CorpusSource::next() {

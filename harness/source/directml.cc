@@ -6,24 +6,20 @@
 namespace qconform {
 
 Result<std::vector<Case>> DirectMlSource::load(const std::filesystem::path& path) {
-  const Result<std::vector<directml::Description>> descriptions = directml::load_descriptions(path);
-  if (!descriptions) return tl::unexpected<Error>(descriptions.error());
+  QCONFORM_ASSIGN(const auto descriptions, directml::load_descriptions(path));
   std::vector<Case> cases;
-  for (std::size_t i = 0; i < descriptions->size(); ++i) {
-    Result<Case> lowered = directml::lower((*descriptions)[i]);
-    if (!lowered) return tl::unexpected<Error>(lowered.error().in(path.string()));
-    if (lowered->id.empty()) {
-      lowered->id = path.stem().string() + (descriptions->size() == 1 ? "" : "-" + std::to_string(i));
+  for (std::size_t i = 0; i < descriptions.size(); ++i) {
+    QCONFORM_ASSIGN(auto lowered, in_context(path.string(), directml::lower(descriptions[i])));
+    if (lowered.id.empty()) {
+      lowered.id = path.stem().string() + (descriptions.size() == 1 ? "" : "-" + std::to_string(i));
     }
-    cases.push_back(std::move(*lowered));
+    cases.push_back(std::move(lowered));
   }
   return cases;
 }
 
 Result<std::unique_ptr<DirectMlSource>> DirectMlSource::open(const std::filesystem::path& path) {
-  Result<std::vector<Case>> loaded = load(path);
-  if (!loaded) return tl::unexpected<Error>(loaded.error());
-  std::vector<Case> cases = std::move(*loaded);
+  QCONFORM_ASSIGN(auto cases, load(path));
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].provenance = {path.filename().string(), 0, i};
   return std::unique_ptr<DirectMlSource>(new DirectMlSource("dml:" + path.string(), std::move(cases)));
 }

@@ -48,14 +48,12 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
                                              const std::vector<std::filesystem::path>& files, std::uint64_t seed) {
   const ModelRuntime& runtime = offered_model_runtime();
   if (!runtime.absent.empty()) return fail(runtime.name, "is not here: " + runtime.absent);
-  auto inputs = files.empty() ? draw_model_inputs(model.graph(), seed) : read_model_inputs(model.graph(), files);
-  if (!inputs) return tl::unexpected(inputs.error());
-  const auto exposing = exposing_model(model, *inputs, values_around_quantized_nodes(model.graph()));
-  if (!exposing) return tl::unexpected(exposing.error());
-  auto values = runtime.run(*exposing, folder, *inputs);
-  if (!values) return tl::unexpected(values.error());
-  values->merge(*inputs);
-  return ModelActivations{std::move(*values),
+  QCONFORM_ASSIGN(auto inputs,
+                  files.empty() ? draw_model_inputs(model.graph(), seed) : read_model_inputs(model.graph(), files));
+  QCONFORM_ASSIGN(const auto exposing, exposing_model(model, inputs, values_around_quantized_nodes(model.graph())));
+  QCONFORM_ASSIGN(auto values, runtime.run(exposing, folder, inputs));
+  values.merge(inputs);
+  return ModelActivations{std::move(values),
                           "activations of " + runtime.name +
                               (files.empty() ? ", inputs drawn from seed " + std::to_string(seed) : ", inputs given")};
 }

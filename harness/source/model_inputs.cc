@@ -88,48 +88,44 @@ Result<std::vector<std::int64_t>> assumed_shape(const DeclaredInput& input) {
     }
     shape.push_back(size.value_or(1));
   }
-  if (auto bytes = checked_bytes(input.field(), input.facts.type, shape); !bytes) return tl::unexpected(bytes.error());
+  QCONFORM_TRY(checked_bytes(input.field(), input.facts.type, shape));
   return shape;
 }
 
 }  // namespace
 
 Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<const std::filesystem::path> files) {
-  const auto declared = declared_inputs(graph);
-  if (!declared) return tl::unexpected(declared.error());
-  if (files.size() != declared->size()) {
+  QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
+  if (files.size() != declared.size()) {
     std::string names;
-    for (const DeclaredInput& input : *declared) names += (names.empty() ? "" : ", ") + quoted_name(input.name);
+    for (const DeclaredInput& input : declared) names += (names.empty() ? "" : ", ") + quoted_name(input.name);
     return fail("--input", fmt::format("expected one file for each input ({}), got {}", names, files.size()));
   }
   NamedTensors tensors;
   std::vector<Tensor> unnamed;
   for (const auto& file : files) {
     onnx::TensorProto proto;
-    if (const auto read = read_message(file, proto); !read) return tl::unexpected(read.error());
-    auto tensor = tensor_from_proto(proto, file.parent_path());
-    if (!tensor) return tl::unexpected(tensor.error().in(file.string()));
-    const bool is_named = std::any_of(declared->begin(), declared->end(),
+    QCONFORM_TRY(read_message(file, proto));
+    QCONFORM_ASSIGN(auto tensor, in_context(file.string(), tensor_from_proto(proto, file.parent_path())));
+    const bool is_named = std::any_of(declared.begin(), declared.end(),
                                       [&](const DeclaredInput& input) { return input.name == proto.name(); });
-    if (!is_named || !tensors.emplace(proto.name(), *tensor).second) unnamed.push_back(std::move(*tensor));
+    if (!is_named || !tensors.emplace(proto.name(), tensor).second) unnamed.push_back(std::move(tensor));
   }
   auto next = unnamed.begin();
-  for (const DeclaredInput& input : *declared) {
+  for (const DeclaredInput& input : declared) {
     if (tensors.count(input.name) == 0) tensors.emplace(input.name, std::move(*next++));
-    if (const auto fits = check(input, tensors.at(input.name)); !fits) return tl::unexpected(fits.error());
+    QCONFORM_TRY(check(input, tensors.at(input.name)));
   }
   return tensors;
 }
 
 Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed) {
-  const auto declared = declared_inputs(graph);
-  if (!declared) return tl::unexpected(declared.error());
+  QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
   NamedTensors tensors;
-  for (const DeclaredInput& input : *declared) {
-    auto shape = assumed_shape(input);
-    if (!shape) return tl::unexpected(shape.error());
+  for (const DeclaredInput& input : declared) {
+    QCONFORM_ASSIGN(auto shape, assumed_shape(input));
     Rng rng(seed, tensors.size());
-    Tensor tensor = drawn_values(input.facts.type, std::move(*shape), rng);
+    Tensor tensor = drawn_values(input.facts.type, std::move(shape), rng);
     if (tensor.type == ElementType::undefined) {
       return fail(input.field(), fmt::format("values of type {} are not drawn; give a tensor with --input",
                                              name_of(input.facts.type)));

@@ -25,7 +25,7 @@ Result<void> collect(const fs::path& folder, int depth, std::vector<fs::path>& f
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
     if (!entry->is_directory(ignored)) continue;
-    if (auto below = collect(entry->path(), depth + 1, found); !below) return below;
+    QCONFORM_TRY(collect(entry->path(), depth + 1, found));
   }
   if (error) return fail(folder.string(), "cannot be read: " + error.message());
   return {};
@@ -52,7 +52,7 @@ Result<std::unique_ptr<OnnxFolderSource>> OnnxFolderSource::open(const fs::path&
   std::error_code error;
   if (!fs::is_directory(root, error)) return fail(root.string(), "no such folder");
   std::vector<fs::path> folders;
-  if (const auto collected = collect(root, 0, folders); !collected) return tl::unexpected(collected.error());
+  QCONFORM_TRY(collect(root, 0, folders));
   if (folders.empty()) return fail(root.string(), "holds no backend tests (folders with a model.onnx)");
   std::sort(folders.begin(), folders.end(),
             [](const fs::path& a, const fs::path& b) { return a.generic_string() < b.generic_string(); });
@@ -61,7 +61,7 @@ Result<std::unique_ptr<OnnxFolderSource>> OnnxFolderSource::open(const fs::path&
 
 Result<void> OnnxFolderSource::load(const fs::path& folder) {
   onnx::ModelProto model;
-  if (auto read = read_message(folder / "model.onnx", model); !read) return read;
+  QCONFORM_TRY(read_message(folder / "model.onnx", model));
   const std::vector<fs::path> data_sets = data_sets_of(folder);
   if (const std::string reason = reason_to_skip(model, data_sets); !reason.empty()) {
     ++skipped_[reason];
@@ -70,13 +70,12 @@ Result<void> OnnxFolderSource::load(const fs::path& folder) {
   const bool ours = std::any_of(model.metadata_props().begin(), model.metadata_props().end(),
                                 [](const auto& entry) { return entry.key() == "qconform.id"; });
   for (const fs::path& data_set : data_sets) {
-    auto one = case_from_data_set(model, folder, data_set);
-    if (!one) return tl::unexpected(one.error().in(folder.string()));
+    QCONFORM_ASSIGN(auto one, in_context(folder.string(), case_from_data_set(model, folder, data_set)));
     if (!ours) {
-      one->id = id_below(root_, folder, one->provenance.index);
-      one->provenance.source = name();
+      one.id = id_below(root_, folder, one.provenance.index);
+      one.provenance.source = name();
     }
-    cases_.push_back(std::move(*one));
+    cases_.push_back(std::move(one));
   }
   return {};
 }

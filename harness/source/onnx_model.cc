@@ -96,7 +96,7 @@ Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesy
   auto state = std::make_unique<State>();
   state->file = file;
   state->seed = seed;
-  if (const auto read = read_message(file, state->model); !read) return tl::unexpected(read.error());
+  QCONFORM_TRY(read_message(file, state->model));
   if (!state->model.has_graph()) return fail(file.string(), "has no graph");
   state->scope = std::make_unique<GraphScope>(state->model.graph());
   std::unique_ptr<OnnxModelSource> source(new OnnxModelSource(std::move(state)));
@@ -104,9 +104,7 @@ Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesy
   std::uint64_t position = 0;
   walk(*opened.scope, position, opened.nodes, source->skipped_);
   count_functions(opened.model, source->skipped_);
-  if (const auto chosen = opened.choose_activations(options, source->skipped_); !chosen) {
-    return tl::unexpected(chosen.error());
-  }
+  QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
   if (!opened.nodes.empty()) propagate_shapes(opened.model, *opened.scope);
   return source;
 }

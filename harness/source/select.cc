@@ -56,9 +56,9 @@ class SingleCaseSource final : public CaseSource {
 
 template <typename Source>
 Result<Sources> one(Result<std::unique_ptr<Source>> opened) {
-  if (!opened) return tl::unexpected(opened.error());
+  QCONFORM_ASSIGN(auto source, std::move(opened));
   Sources sources;
-  sources.push_back(std::move(*opened));
+  sources.push_back(std::move(source));
   return sources;
 }
 
@@ -66,9 +66,8 @@ Result<Sources> one(Result<std::unique_ptr<Source>> opened) {
 Result<Sources> open_suites(std::initializer_list<std::string_view> names, const SuiteOptions& options) {
   Sources sources;
   for (const std::string_view name : names) {
-    auto opened = open_suite(name, options);
-    if (!opened) return opened;
-    for (auto& source : *opened) sources.push_back(std::move(source));
+    QCONFORM_ASSIGN(auto opened, open_suite(name, options));
+    for (auto& source : opened) sources.push_back(std::move(source));
   }
   return sources;
 }
@@ -88,10 +87,9 @@ Result<Sources> open_path(const fs::path& path) {
   }
   if (is_backend_test_folder(path)) return one(OnnxFolderSource::open(path));
   if (path.extension() == ".onnx") {
-    auto test_case = load_single_case(path);
-    if (!test_case) return tl::unexpected(test_case.error());
+    QCONFORM_ASSIGN(auto test_case, load_single_case(path));
     Sources sources;
-    sources.push_back(std::make_unique<SingleCaseSource>(path.string(), std::move(*test_case)));
+    sources.push_back(std::make_unique<SingleCaseSource>(path.string(), std::move(test_case)));
     return sources;
   }
   return one(CorpusSource::open(path.string(), path));
@@ -149,12 +147,11 @@ Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
 
 Result<Case> load_single_case(const fs::path& path) {
   if (is_backend_test_folder(path)) {
-    auto cases = read_case_folder(path);
-    if (!cases) return tl::unexpected(cases.error());
-    if (cases->size() != 1) {
-      return fail(path.string(), fmt::format("expected one data set, found {}; use --suite onnx:DIR", cases->size()));
+    QCONFORM_ASSIGN(auto cases, read_case_folder(path));
+    if (cases.size() != 1) {
+      return fail(path.string(), fmt::format("expected one data set, found {}; use --suite onnx:DIR", cases.size()));
     }
-    return std::move(cases->front());
+    return std::move(cases.front());
   }
   return path.extension() == ".onnx" ? read_case_model(path) : load_case(path);
 }
