@@ -138,7 +138,7 @@ void damage(onnx::ModelProto& model, Rng& rng) {
 
 Result<std::string> damaged_model(std::string_view bytes, Rng& rng) {
   onnx::ModelProto model;
-  if (const auto parsed = parse_message(bytes, model); !parsed) return tl::unexpected(parsed.error());
+  QCONFORM_TRY(parse_message(bytes, model));
   for (std::uint64_t count = 1 + rng.below(3); count > 0; --count) damage(model, rng);
   return message_bytes(model);
 }

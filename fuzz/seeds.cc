@@ -41,30 +41,27 @@ class Seeds {
 };
 
 Result<void> add_case(const Case& test_case, Seeds& json, Seeds& models, Seeds& differential) {
-  if (const auto added = json.add(case_json(test_case)); !added) return added;
-  const auto model = case_to_model(test_case);
-  if (!model) return tl::unexpected(model.error());
-  if (const auto added = models.add(*model); !added) return added;
-  return is_small(test_case, classify(test_case)) ? differential.add(*model) : Result<void>{};
+  QCONFORM_TRY(json.add(case_json(test_case)));
+  QCONFORM_ASSIGN(const auto model, case_to_model(test_case));
+  QCONFORM_TRY(models.add(model));
+  return is_small(test_case, classify(test_case)) ? differential.add(model) : Result<void>{};
 }
 
 Result<void> add_cases(const fs::path& corpus, const fs::path& out) {
   Seeds json(out / "json_reader");
   Seeds models(out / "onnx_reader");
   Seeds differential(out / "differential");
-  const auto source = CorpusSource::open("corpus", corpus);
-  if (!source) return tl::unexpected(source.error());
+  QCONFORM_ASSIGN(const auto source, CorpusSource::open("corpus", corpus));
   for (;;) {
-    auto next = (*source)->next();
-    if (!next) return tl::unexpected(next.error());
-    if (!*next) break;
-    if (const auto added = add_case(**next, json, models, differential); !added) return added;
+    QCONFORM_ASSIGN(auto next, source->next());
+    if (!next) break;
+    QCONFORM_TRY(add_case(*next, json, models, differential));
   }
   Rng rng(1);
   for (std::uint64_t i = 0; i < kRandomCases; ++i) {
     const Case drawn = random_case(1, i);
-    if (const auto added = add_case(drawn, json, models, differential); !added) return added;
-    if (const auto added = add_case(mutate(drawn, rng), json, models, differential); !added) return added;
+    QCONFORM_TRY(add_case(drawn, json, models, differential));
+    QCONFORM_TRY(add_case(mutate(drawn, rng), json, models, differential));
   }
   return {};
 }
@@ -75,9 +72,8 @@ Result<void> add_descriptions(const fs::path& samples, const fs::path& out) {
   for (const auto& entry : fs::directory_iterator(samples)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
-    const auto text = read_file(file, std::int64_t{1} << 20);
-    if (!text) return tl::unexpected(text.error());
-    if (const auto added = seeds.add(*text); !added) return added;
+    QCONFORM_ASSIGN(const auto text, read_file(file, std::int64_t{1} << 20));
+    QCONFORM_TRY(seeds.add(text));
   }
   return {};
 }
@@ -89,7 +85,7 @@ Result<void> add_elements(const fs::path& out) {
     std::vector<std::byte> bytes(32);
     rng.fill(bytes);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (const auto added = seeds.add(text); !added) return added;
+    QCONFORM_TRY(seeds.add(text));
   }
   return {};
 }

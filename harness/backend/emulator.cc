@@ -140,20 +140,17 @@ std::optional<std::pair<std::string, std::string>> split_cpu(std::string_view na
 }
 
 Result<std::vector<std::string>> emulated_program(const std::string& cpu, const std::string& arm64_program) {
-  const auto choice = choose(cpu);
-  if (!choice) return tl::unexpected(choice.error());
-  const auto own = own_program();
-  if (!own) return tl::unexpected(own.error());
-  std::vector<std::string> command{std::string(choice->emulator.program), "-cpu", choice->model};
-  if (choice->emulator.machine == kThisMachine) {
-    command.push_back(own->string());
+  QCONFORM_ASSIGN(const auto choice, choose(cpu));
+  QCONFORM_ASSIGN(const auto own, own_program());
+  std::vector<std::string> command{std::string(choice.emulator.program), "-cpu", choice.model};
+  if (choice.emulator.machine == kThisMachine) {
+    command.push_back(own.string());
     return command;
   }
-  if (choice->emulator.machine != kArm.machine) return fail("--cpu", cpu + " runs x86-64 programs, and this is none");
-  const auto program = arm64_build(arm64_program, *own);
-  if (!program) return tl::unexpected(program.error());
-  add_arm64_libraries(*program, command);
-  command.push_back(program->string());
+  if (choice.emulator.machine != kArm.machine) return fail("--cpu", cpu + " runs x86-64 programs, and this is none");
+  QCONFORM_ASSIGN(const auto program, arm64_build(arm64_program, own));
+  add_arm64_libraries(program, command);
+  command.push_back(program.string());
   return command;
 }
 

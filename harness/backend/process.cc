@@ -77,9 +77,7 @@ Result<void> StreamBackend::hear_hello() {
 
 Result<void> StreamBackend::open() {
   conversation_ = {};
-  auto started = ChildProcess::start(command_, ChildProcess::Output::piped);
-  if (!started) return tl::unexpected(started.error());
-  child_ = std::move(*started);
+  QCONFORM_ASSIGN(child_, ChildProcess::start(command_, ChildProcess::Output::piped));
   if (auto heard = hear_hello(); !heard) {
     child_.reset();
     return heard;
@@ -161,7 +159,7 @@ Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Is
   }
   if (command.find(kFolderPlace) != std::string_view::npos) return open_folder_process(command, isolation);
   auto backend = std::make_unique<StreamBackend>(command, isolation);
-  if (const auto opened = backend->open(); !opened) return tl::unexpected(opened.error());
+  QCONFORM_TRY(backend->open());
   return backend;
 }
 

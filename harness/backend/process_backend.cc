@@ -76,7 +76,7 @@ Outcome ProcessBackend::wait_for(ChildProcess& child, Conversation& conversation
 
 Result<Tensor> ProcessBackend::output_from(std::string_view bytes) {
   onnx::TensorProto proto;
-  if (const auto parsed = parse_message(bytes, proto); !parsed) return tl::unexpected(parsed.error());
+  QCONFORM_TRY(parse_message(bytes, proto));
   return tensor_from_proto(proto, std::nullopt);
 }
 

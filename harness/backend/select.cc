@@ -64,9 +64,8 @@ bool is_third_party(std::string_view name) {
 
 Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfile arithmetic) {
   if (name.starts_with(kDefectPrefix)) {
-    auto model = diagnose::Model::named(name.substr(kDefectPrefix.size()), arithmetic, "--backend");
-    if (!model) return tl::unexpected(model.error());
-    return defect_model(std::move(*model), std::string(name));
+    QCONFORM_ASSIGN(auto model, diagnose::Model::named(name.substr(kDefectPrefix.size()), arithmetic, "--backend"));
+    return defect_model(std::move(model), std::string(name));
   }
   if (name.starts_with(kPluginPrefix)) return load_plugin(std::string(name.substr(kPluginPrefix.size())));
   const std::size_t at = name.find('@');
@@ -75,9 +74,7 @@ Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfil
     if (set_name == library.name) return open_library(library, name);
   }
   if (at != std::string_view::npos) {
-    const auto pinned = pinned_arithmetic(name.substr(at + 1));
-    if (!pinned) return tl::unexpected(pinned.error());
-    arithmetic = *pinned;
+    QCONFORM_ASSIGN(arithmetic, pinned_arithmetic(name.substr(at + 1)));
   }
   for (const reference::KernelSet& set : reference::kernel_sets()) {
     if (set_name != set.name) continue;
@@ -111,13 +108,12 @@ std::string_view profile_name(RoundingProfile arithmetic) {
 
 Result<std::unique_ptr<Backend>> open_emulated(std::string_view name, const std::string& plain, const std::string& cpu,
                                                RoundingProfile arithmetic, const IsolationPolicy& isolation) {
-  auto command = emulated_program(cpu, isolation.arm64_program);
-  if (!command) return tl::unexpected(command.error());
-  command->insert(command->end(), {"worker", "--backend", plain, "--profile", std::string(profile_name(arithmetic)),
-                                   "--threads", std::to_string(isolation.threads)});
+  QCONFORM_ASSIGN(auto command, emulated_program(cpu, isolation.arm64_program));
+  command.insert(command.end(), {"worker", "--backend", plain, "--profile", std::string(profile_name(arithmetic)),
+                                 "--threads", std::to_string(isolation.threads)});
   Isolation limits = isolation.limits;
   limits.timeout *= kEmulationSlowdown;
-  return isolate_program(std::move(*command), std::string(name), limits);
+  return isolate_program(std::move(command), std::string(name), limits);
 }
 
 }  // namespace
@@ -169,9 +165,8 @@ Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::
                                                          RoundingProfile arithmetic, const IsolationPolicy& isolation) {
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : names) {
-    auto opened = select(name, arithmetic, isolation);
-    if (!opened) return tl::unexpected(opened.error());
-    backends.push_back(std::move(*opened));
+    QCONFORM_ASSIGN(auto opened, select(name, arithmetic, isolation));
+    backends.push_back(std::move(opened));
   }
   return backends;
 }

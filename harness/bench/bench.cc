@@ -95,9 +95,8 @@ Result<void> run_bench(const std::vector<LayerSource>& sources, const std::vecto
     for (const Layer& layer : source.layers) {
       done.next = layer.name;
       if (progress) progress(done);
-      auto timed = run_layer(layer, contestants, options, rng, infos);
-      if (!timed) return tl::unexpected(timed.error());
-      result.layers.push_back(std::move(*timed));
+      QCONFORM_ASSIGN(auto timed, run_layer(layer, contestants, options, rng, infos));
+      result.layers.push_back(std::move(timed));
       ++done.done;
     }
   }

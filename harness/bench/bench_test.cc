@@ -68,17 +68,15 @@ class Obedient final : public Backend {
 
 Result<BenchResult> bench(const std::string& layers, const std::vector<Contestant>& contestants,
                           const RunSetting& wanted = {}) {
-  auto source = open_layers(layers, {});
-  if (!source) return tl::unexpected(source.error());
+  QCONFORM_ASSIGN(auto source, open_layers(layers, {}));
   std::vector<LayerSource> sources;
-  sources.push_back(std::move(*source));
+  sources.push_back(std::move(source));
   RoundOptions options;
   options.place.wanted = wanted;
   options.seconds = 0.002;
   BenchResult result;
   result.seed = 1;
-  const auto ran = run_bench(sources, contestants, options, {}, result);
-  if (!ran) return tl::unexpected(ran.error());
+  QCONFORM_TRY(run_bench(sources, contestants, options, {}, result));
   return result;
 }
 

@@ -78,18 +78,16 @@ std::vector<Layer> linear_layers(const LayerOptions& options) {
 Result<LayerSource> from_suite(std::string_view name, const LayerOptions& options) {
   SuiteOptions suite;
   suite.seed = options.seed;
-  auto sources = open_suite(name, suite);
-  if (!sources) return tl::unexpected(sources.error());
+  QCONFORM_ASSIGN(auto sources, open_suite(name, suite));
   LayerSource result{std::string(name), {}, name.starts_with("model:")};
-  for (const auto& source : *sources) {
+  for (const auto& source : sources) {
     for (;;) {
-      auto next = source->next();
-      if (!next) return tl::unexpected(next.error());
-      if (!*next) break;
+      QCONFORM_ASSIGN(auto next, source->next());
+      if (!next) break;
       Layer layer;
-      layer.name = (*next)->id;
+      layer.name = next->id;
       layer.set = name;
-      layer.test_case = std::move(**next);
+      layer.test_case = std::move(*next);
       result.layers.push_back(std::move(layer));
     }
   }
@@ -108,9 +106,8 @@ Result<LayerSource> open_unmeasured(std::string_view name, const LayerOptions& o
   // The text of a layer starts with its kernel and has spaces, which names of suites do not.
   if (!name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0 &&
       name.find(' ') != std::string_view::npos) {
-    const auto shape = parse_layer(name);
-    if (!shape) return tl::unexpected(shape.error());
-    return LayerSource{std::string(name), {convolution_layer("layer", {*shape, 1}, options)}, false};
+    QCONFORM_ASSIGN(const auto shape, parse_layer(name));
+    return LayerSource{std::string(name), {convolution_layer("layer", {shape, 1}, options)}, false};
   }
   auto suite = from_suite(name, options);
   if (suite) return suite;
@@ -151,14 +148,13 @@ std::vector<LayerSetLine> layer_sets() {
 }
 
 Result<LayerSource> open_layers(std::string_view name, const LayerOptions& options) {
-  auto source = open_unmeasured(name, options);
-  if (!source) return source;
+  QCONFORM_ASSIGN(auto source, open_unmeasured(name, options));
   std::vector<Layer> kept;
-  for (Layer& layer : source->layers) {
+  for (Layer& layer : source.layers) {
     if (measure_work(layer)) kept.push_back(std::move(layer));
   }
-  source->layers = std::move(kept);
-  if (source->layers.empty()) return fail("--layers", fmt::format("{} has no layer that can be timed", name));
+  source.layers = std::move(kept);
+  if (source.layers.empty()) return fail("--layers", fmt::format("{} has no layer that can be timed", name));
   return source;
 }
 

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Participant>> Participant::start(const OpenBackend& open,
     if (getppid() != parent) _exit(0);
     run_participant(open, test_case, place, self->channel_);
   }
-  if (auto heard = self->hear_start(); !heard) return tl::unexpected(heard.error());
+  QCONFORM_TRY(self->hear_start());
   return self;
 }
 

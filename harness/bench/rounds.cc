@@ -18,9 +18,8 @@ using Participants = std::vector<std::unique_ptr<Participant>>;
 Result<Participants> start_all(const Layer& layer, const std::vector<Contestant>& contestants, const Place& place) {
   Participants participants;
   for (const Contestant& contestant : contestants) {
-    auto started = Participant::start(contestant.open, layer.test_case, place);
-    if (!started) return tl::unexpected(started.error());
-    participants.push_back(std::move(*started));
+    QCONFORM_ASSIGN(auto started, Participant::start(contestant.open, layer.test_case, place));
+    participants.push_back(std::move(started));
   }
   return participants;
 }
@@ -101,16 +100,15 @@ std::vector<Contestant> with_memcpy(std::vector<Contestant> contestants, const L
 Result<LayerResult> run_layer(const Layer& layer, const std::vector<Contestant>& contestants,
                               const RoundOptions& options, Rng& rng, std::vector<BackendInfo>& infos) {
   const Expected expected = expect(layer.test_case, options.policy);
-  auto participants = start_all(layer, with_memcpy(contestants, layer), options.place);
-  if (!participants) return tl::unexpected(participants.error());
-  Record record(participants->size());
-  const std::size_t rounds = play(*participants, options.seconds, rng, record);
+  QCONFORM_ASSIGN(auto participants, start_all(layer, with_memcpy(contestants, layer), options.place));
+  Record record(participants.size());
+  const std::size_t rounds = play(participants, options.seconds, rng, record);
 
   LayerResult result{
       layer.name, layer.set, layer.test_case.op_type, layer.kind, layer.macs, layer.bytes, layer.count, {}, {}, {}};
   infos.clear();
   for (std::size_t i = 0; i < contestants.size(); ++i) {
-    Participant& participant = *(*participants)[i];
+    Participant& participant = *participants[i];
     Timing timing;
     record.write(i, rounds, timing);
     timing.setting = participant.setting();
@@ -118,7 +116,7 @@ Result<LayerResult> run_layer(const Layer& layer, const std::vector<Contestant>&
     result.timings.push_back(std::move(timing));
     infos.push_back(participant.info());
   }
-  if (participants->size() > contestants.size()) {
+  if (participants.size() > contestants.size()) {
     Timing copying;
     record.write(contestants.size(), rounds, copying);
     if (copying.timed()) {

@@ -187,7 +187,7 @@ class IsolatedBackend final : public Backend, public Worker {
 };
 
 Result<std::unique_ptr<Backend>> opened(std::unique_ptr<IsolatedBackend> backend) {
-  if (auto done = backend->open(); !done) return tl::unexpected(done.error());
+  QCONFORM_TRY(backend->open());
   return backend;
 }
 

@@ -48,9 +48,8 @@ Result<std::string> packed(const OrtApi& api, const std::vector<std::string>& na
   for (std::size_t i = 0; i < names.size(); ++i) {
     ort::OutputView output;
     if (auto failed = ort::view(api, *values[i], output)) return fail("", names[i] + ": " + *failed);
-    const auto bytes = checked_bytes(names[i], output.type, output.shape);
-    if (!bytes) return tl::unexpected(bytes.error());
-    Tensor tensor{output.type, output.shape, std::vector<std::byte>(static_cast<std::size_t>(*bytes))};
+    QCONFORM_ASSIGN(const auto bytes, checked_bytes(names[i], output.type, output.shape));
+    Tensor tensor{output.type, output.shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
     ort::copy(output, tensor.bytes);
     write_tensor(tensor, names[i], *graph.add_initializer());
   }
@@ -60,21 +59,18 @@ Result<std::string> packed(const OrtApi& api, const std::vector<std::string>& na
 Result<std::string> run_here(const std::string& model, const std::filesystem::path& folder, NamedTensors inputs) {
   Runtime runtime(*ort::loaded().api);
   const OrtApi& api = runtime.api;
-  if (auto started = check(runtime.start(ORT_DISABLE_ALL)); !started) return tl::unexpected(started.error());
+  QCONFORM_TRY(check(runtime.start(ORT_DISABLE_ALL)));
   const std::string place = folder.empty() ? "." : folder.string();
   Owned<OrtSession> session(api.ReleaseSession);
   OrtStatus* status = api.AddSessionConfigEntry(runtime.options.get(), kExternalFolder, place.c_str());
-  if (auto set = check(failure(api, status)); !set) return tl::unexpected(set.error());
-  if (auto created = check(ort::create_session(runtime, model, session)); !created) {
-    return tl::unexpected(created.error());
-  }
+  QCONFORM_TRY(check(failure(api, status)));
+  QCONFORM_TRY(check(ort::create_session(runtime, model, session)));
   std::vector<std::unique_ptr<Owned<OrtValue>>> held;
   std::vector<const OrtValue*> given;
   std::vector<const char*> given_names;
   for (auto& [name, tensor] : inputs) {
     auto& value = *held.emplace_back(std::make_unique<Owned<OrtValue>>(api.ReleaseValue));
-    if (auto made = check(ort::over(runtime, tensor.type, tensor.shape, tensor.bytes, value)); !made)
-      return tl::unexpected(made.error());
+    QCONFORM_TRY(check(ort::over(runtime, tensor.type, tensor.shape, tensor.bytes, value)));
     given.push_back(value.get());
     given_names.push_back(name.c_str());
   }
@@ -82,7 +78,7 @@ Result<std::string> run_here(const std::string& model, const std::filesystem::pa
   std::vector<OrtValue*> values(names.size(), nullptr);
   status = api.Run(session.get(), nullptr, given_names.data(), given.data(), given.size(), pointers_to(names).data(),
                    names.size(), values.data());
-  if (auto ran = check(failure(api, status)); !ran) return tl::unexpected(ran.error());
+  QCONFORM_TRY(check(failure(api, status)));
   auto result = packed(api, names, values);
   for (OrtValue* value : values) api.ReleaseValue(value);
   return result;
@@ -90,15 +86,13 @@ Result<std::string> run_here(const std::string& model, const std::filesystem::pa
 
 Result<NamedTensors> run(const std::string& model, const std::filesystem::path& folder, const NamedTensors& inputs) {
   const std::string field = "ONNX Runtime " + ort::loaded().version;
-  const auto bytes = run_forked(field, kLimits, [&]() { return run_here(model, folder, inputs); });
-  if (!bytes) return tl::unexpected(bytes.error());
+  QCONFORM_ASSIGN(const auto bytes, run_forked(field, kLimits, [&]() { return run_here(model, folder, inputs); }));
   onnx::GraphProto graph;
-  if (const auto parsed = parse_message(*bytes, graph); !parsed) return tl::unexpected(parsed.error().in(field));
+  QCONFORM_TRY(in_context(field, parse_message(bytes, graph)));
   NamedTensors values;
   for (const onnx::TensorProto& proto : graph.initializer()) {
-    auto tensor = tensor_from_proto(proto, std::nullopt);
-    if (!tensor) return tl::unexpected(tensor.error().in(field));
-    values.emplace(proto.name(), std::move(*tensor));
+    QCONFORM_ASSIGN(auto tensor, in_context(field, tensor_from_proto(proto, std::nullopt)));
+    values.emplace(proto.name(), std::move(tensor));
   }
   return values;
 }

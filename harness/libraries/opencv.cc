@@ -82,9 +82,7 @@ void state_kernel_shape(const Case& test_case, onnx::NodeProto& node) {
 
 Result<std::string> framed_model(const Case& test_case, const Frame& frame) {
   onnx::ModelProto model;
-  if (const auto written = write_one_node_model(test_case, {}, model); !written) {
-    return tl::unexpected(written.error());
-  }
+  QCONFORM_TRY(write_one_node_model(test_case, {}, model));
   onnx::GraphProto& graph = *model.mutable_graph();
   onnx::NodeProto& node = *graph.mutable_node(0);
   node.set_name("node");

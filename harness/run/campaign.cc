@@ -278,9 +278,7 @@ Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
                           Report& report) {
   const auto start = std::chrono::steady_clock::now();
   Campaign campaign(backends, options, report);
-  for (const auto& suite : suites) {
-    if (auto done = campaign.run(*suite); !done) return done;
-  }
+  for (const auto& suite : suites) QCONFORM_TRY(campaign.run(*suite));
   campaign.finish();
   report.times.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};

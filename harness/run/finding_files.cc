@@ -26,7 +26,7 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
   if (finding.kind == VerdictKind::thread_dependent) finding.replay += " --threads-check";
   if (finding.kind == VerdictKind::inconsistent) {
     finding.related_file = finding.id + "-related.json";
-    if (auto saved = save_cases(folder / finding.related_file, finding.related); !saved) return saved;
+    QCONFORM_TRY(save_cases(folder / finding.related_file, finding.related));
     finding.replay += " --relation " + finding.verdict.rule;
   }
   const auto write = [&](const Case& test_case, const std::string& name) {
@@ -34,15 +34,15 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
     return write_case(test_case, case_form_of(path), path, AnswerGiven::if_determined, policy);
   };
   for (const std::string& name : {finding.case_file, finding.model_file, finding.test_folder}) {
-    if (auto written = write(finding.example, name); !written) return written;
+    QCONFORM_TRY(write(finding.example, name));
   }
   if (finding.shrinking && finding.shrinking->steps > 0) {
     finding.shrinking->original_file = finding.id + ".original.json";
-    if (auto written = write(finding.shrinking->original, finding.shrinking->original_file); !written) return written;
+    QCONFORM_TRY(write(finding.shrinking->original, finding.shrinking->original_file));
   }
   if (finding.telling) {
     finding.telling->file = finding.id + ".telling.json";
-    if (auto written = write(finding.telling->test_case, finding.telling->file); !written) return written;
+    QCONFORM_TRY(write(finding.telling->test_case, finding.telling->file));
   }
   return write_file(folder / finding.test_folder / "replay.txt", replay_note(finding));
 }
@@ -59,9 +59,7 @@ std::string replay_line(const fs::path& case_file, const std::string& backend, c
 }
 
 Result<void> write_findings(const fs::path& folder, const Policy& policy, Report& report) {
-  for (Finding& finding : report.findings) {
-    if (auto written = write_finding(folder, policy, finding); !written) return written;
-  }
+  for (Finding& finding : report.findings) QCONFORM_TRY(write_finding(folder, policy, finding));
   return {};
 }
 

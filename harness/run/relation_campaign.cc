@@ -46,13 +46,12 @@ class RelationCampaign {
     suite.name = "relations:" + source.name();
     while (!options_.stop || !options_.stop()) {
       const auto start = Clock::now();
-      auto next = source.next();
-      if (!next) return tl::unexpected(next.error());
+      QCONFORM_ASSIGN(auto next, source.next());
       report_.times.generate += seconds_since(start);
-      if (!*next) break;
+      if (!next) break;
       ++suite.cases;
-      suite.digest += digest_of(**next);
-      run_case(**next, suite);
+      suite.digest += digest_of(*next);
+      run_case(*next, suite);
       if (options_.progress) options_.progress({suite.name, suite.cases, source.size(), failures_});
     }
     for (const auto& [reason, count] : source.skipped()) suite.skipped[reason] += count;
@@ -131,9 +130,7 @@ Result<void> run_relation_campaign(std::vector<std::unique_ptr<CaseSource>>& bas
   if (bases.empty()) return {};
   const auto start = Clock::now();
   RelationCampaign campaign(backends, options, report);
-  for (const auto& source : bases) {
-    if (auto done = campaign.run(*source); !done) return done;
-  }
+  for (const auto& source : bases) QCONFORM_TRY(campaign.run(*source));
   campaign.finish();
   report.times.total += seconds_since(start);
   return {};

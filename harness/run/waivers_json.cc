@@ -204,28 +204,27 @@ Json case_json(const WaivedCase& waived) {
 }  // namespace
 
 Result<Waivers> Waivers::parse(std::string_view text, std::string today) {
-  const auto json = parse_json(text);
-  if (!json) return tl::unexpected(json.error());
+  QCONFORM_ASSIGN(const auto json, parse_json(text));
   Reader reader;
   Waivers result;
   result.today_ = std::move(today);
   std::string format;
   std::uint64_t version = 0;
   const auto read_all = [&]() -> bool {
-    if (!reader.object(*json, "", {"format", "version", "waivers"}, {"recorded"}) ||
-        !reader.read((*json)["format"], "format", format) || !reader.read((*json)["version"], "version", version)) {
+    if (!reader.object(json, "", {"format", "version", "waivers"}, {"recorded"}) ||
+        !reader.read(json["format"], "format", format) || !reader.read(json["version"], "version", version)) {
       return false;
     }
     if (format != kFormat) return reader.refuse("format", fmt::format("expected \"{}\", got \"{}\"", kFormat, format));
     if (version != kWaiversVersion)
       return reader.refuse("version", fmt::format("expected {}, got {}", kWaiversVersion, version));
     const Json none = Json::array();
-    const Json& recorded = json->contains("recorded") ? (*json)["recorded"] : none;
+    const Json& recorded = json.contains("recorded") ? json["recorded"] : none;
     if (!reader.array(recorded, "recorded", kMostEntries)) return false;
     for (std::size_t i = 0; i < recorded.size(); ++i) {
       if (!reader.recorded(recorded[i], json_path("recorded", i), result.recorded_.emplace_back())) return false;
     }
-    const Json& waivers = (*json)["waivers"];
+    const Json& waivers = json["waivers"];
     if (!reader.array(waivers, "waivers", kMostEntries)) return false;
     for (std::size_t i = 0; i < waivers.size(); ++i) {
       if (!reader.waiver(waivers[i], json_path("waivers", i), result.waivers_.emplace_back())) return false;
@@ -237,11 +236,8 @@ Result<Waivers> Waivers::parse(std::string_view text, std::string today) {
 }
 
 Result<Waivers> Waivers::load(const std::filesystem::path& file) {
-  const auto text = read_file(file, limits::kJsonFileBytes);
-  if (!text) return tl::unexpected(text.error());
-  auto waivers = parse(*text, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
-  if (!waivers) return tl::unexpected(waivers.error().in(file.string()));
-  return waivers;
+  QCONFORM_ASSIGN(const auto text, read_file(file, limits::kJsonFileBytes));
+  return in_context(file.string(), parse(text, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))));
 }
 
 void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,

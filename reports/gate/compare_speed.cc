@@ -42,10 +42,8 @@ class SpeedComparison {
       : before_(before), now_(now), slower_(slower), ours_(now.backends.front().name) {}
 
   Result<std::vector<Change>> run() {
-    if (auto usable = check(); !usable) return tl::unexpected(usable.error());
-    for (const SpeedLayer& layer : before_.layers) {
-      if (auto compared = compare(layer); !compared) return tl::unexpected(compared.error());
-    }
+    QCONFORM_TRY(check());
+    for (const SpeedLayer& layer : before_.layers) QCONFORM_TRY(compare(layer));
     compare_means();
     return std::move(changes_);
   }

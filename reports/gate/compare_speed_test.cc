@@ -49,11 +49,9 @@ Json bench(std::uint64_t seed, double machine, double factor, int first = 0) {
 }
 
 Result<std::vector<Change>> compared(const Json& before, const Json& now) {
-  const auto old_speeds = read_speeds(before.dump());
-  const auto new_speeds = read_speeds(now.dump());
-  if (!old_speeds) return tl::unexpected(old_speeds.error());
-  if (!new_speeds) return tl::unexpected(new_speeds.error());
-  return compare_speed(*old_speeds, *new_speeds, 0.05);
+  QCONFORM_ASSIGN(const auto old_speeds, read_speeds(before.dump()));
+  QCONFORM_ASSIGN(const auto new_speeds, read_speeds(now.dump()));
+  return compare_speed(old_speeds, new_speeds, 0.05);
 }
 
 TEST(CompareSpeed, NoiseAndASlowMachineAreNoRegression) {

@@ -29,9 +29,7 @@ Result<LayerTime> time_of(const report::BenchTiming& timing, const std::string& 
 Result<SpeedLayer> layer_of(const report::BenchLayer& layer, const std::string& where) {
   SpeedLayer result{layer.set + "/" + layer.name, {}};
   for (std::size_t i = 0; i < layer.timings.size(); ++i) {
-    auto time = time_of(layer.timings[i], json_path(json_path(where, "timings"), i));
-    if (!time) return tl::unexpected(time.error());
-    result.times.push_back(std::move(*time));
+    QCONFORM_ASSIGN(result.times.emplace_back(), time_of(layer.timings[i], json_path(json_path(where, "timings"), i)));
   }
   return result;
 }
@@ -45,27 +43,21 @@ const LayerTime* SpeedLayer::of(const std::string& backend) const {
 }
 
 Result<Speeds> read_speeds(std::string_view text) {
-  const auto document = report::read_bench(text);
-  if (!document) return tl::unexpected(document.error());
-  if (document->backends.empty()) return fail("backends", "expected at least one");
-  Speeds result{document->environment.cpu, setting_of(document->layout, document->threads), {}, {}};
-  for (const report::BenchBackend& backend : document->backends) {
+  QCONFORM_ASSIGN(const auto document, report::read_bench(text));
+  if (document.backends.empty()) return fail("backends", "expected at least one");
+  Speeds result{document.environment.cpu, setting_of(document.layout, document.threads), {}, {}};
+  for (const report::BenchBackend& backend : document.backends) {
     result.backends.push_back({backend.info.name, backend.info.version});
   }
-  for (std::size_t i = 0; i < document->layers.size(); ++i) {
-    auto layer = layer_of(document->layers[i], json_path("layers", i));
-    if (!layer) return tl::unexpected(layer.error());
-    result.layers.push_back(std::move(*layer));
+  for (std::size_t i = 0; i < document.layers.size(); ++i) {
+    QCONFORM_ASSIGN(result.layers.emplace_back(), layer_of(document.layers[i], json_path("layers", i)));
   }
   return result;
 }
 
 Result<Speeds> load_speeds(const std::filesystem::path& file) {
-  const auto text = read_file(file, limits::kJsonFileBytes);
-  if (!text) return tl::unexpected(text.error());
-  auto speeds = read_speeds(*text);
-  if (!speeds) return tl::unexpected(speeds.error().in(file.string()));
-  return speeds;
+  QCONFORM_ASSIGN(const auto text, read_file(file, limits::kJsonFileBytes));
+  return in_context(file.string(), read_speeds(text));
 }
 
 }  // namespace qconform::gate

@@ -57,14 +57,13 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   const Viewer* page = viewer();
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
-  const auto report = compact(report_json, "report", Report::kFormat, Report::kVersion);
-  if (!report) return tl::unexpected(report.error());
+  QCONFORM_ASSIGN(const auto report, compact(report_json, "report", Report::kFormat, Report::kVersion));
   Result<std::string> bench;
   if (!bench_json.empty()) bench = compact(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion);
   if (!bench) return tl::unexpected(bench.error());
   std::string text;
   append(page->begin, text);
-  text += *report;
+  text += report;
   append(page->middle, text);
   text += *bench;
   append(page->end, text);

@@ -55,11 +55,10 @@ class Auditor {
   Result<void> run(CaseSource& source) {
     for (;;) {
       const auto start = Clock::now();
-      auto next = source.next();
-      if (!next) return tl::unexpected(next.error());
-      if (!*next) return {};
+      QCONFORM_ASSIGN(auto next, source.next());
+      if (!next) return {};
       ++audit_.cases;
-      run_case(**next, start);
+      run_case(*next, start);
       if (options_.progress) options_.progress(audit_.cases);
     }
   }
@@ -150,9 +149,7 @@ std::uint64_t Audit::killed() const {
 
 Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<CaseSource>>& sources, const AuditOptions& options) {
   Auditor auditor(std::move(suite), options);
-  for (const auto& source : sources) {
-    if (auto done = auditor.run(*source); !done) return tl::unexpected(done.error());
-  }
+  for (const auto& source : sources) QCONFORM_TRY(auditor.run(*source));
   return auditor.take();
 }
 

@@ -107,17 +107,13 @@ std::string audits_json(std::span<const Audit> audits, std::uint64_t seed) {
 }
 
 Result<std::vector<KilledMutant>> read_baseline_json(std::string_view text) {
-  const auto json = parse_json(text);
-  if (!json) return tl::unexpected(json.error());
-  return BaselineReader().read(*json);
+  QCONFORM_ASSIGN(const auto json, parse_json(text));
+  return BaselineReader().read(json);
 }
 
 Result<std::vector<KilledMutant>> load_baseline(const std::filesystem::path& path) {
-  const auto text = read_file(path, limits::kJsonFileBytes);
-  if (!text) return tl::unexpected(text.error());
-  auto killed = read_baseline_json(*text);
-  if (!killed) return tl::unexpected(killed.error().in(path.string()));
-  return killed;
+  QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  return in_context(path.string(), read_baseline_json(text));
 }
 
 std::vector<KilledMutant> lost_kills(std::span<const KilledMutant> baseline, std::span<const Audit> audits) {

@@ -229,17 +229,14 @@ std::string pinned_profile_json(const PinnedProfile& profile) {
 }
 
 Result<PinnedProfile> read_pinned_profile_json(std::string_view text) {
-  const auto json = parse_json(text);
-  if (!json) return tl::unexpected(json.error());
-  return ProfileReader().read(*json);
+  QCONFORM_ASSIGN(const auto json, parse_json(text));
+  return ProfileReader().read(json);
 }
 
 Result<PinnedProfile> load_pinned_profile(const std::filesystem::path& path) {
-  const auto text = read_file(path, limits::kJsonFileBytes);
-  if (!text) return tl::unexpected(text.error());
-  auto profile = read_pinned_profile_json(*text);
-  if (!profile) return tl::unexpected(profile.error().in(path.string()));
-  profile->file = path.string();
+  QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  QCONFORM_ASSIGN(auto profile, in_context(path.string(), read_pinned_profile_json(text)));
+  profile.file = path.string();
   return profile;
 }
 

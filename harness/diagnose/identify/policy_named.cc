@@ -13,11 +13,10 @@ bool is_file(const std::string& profile) {
 }
 
 Result<Policy> pinned_policy(const std::string& file) {
-  auto pinned = diagnose::load_pinned_profile(file);
-  if (!pinned) return tl::unexpected(pinned.error().in("--profile"));
+  QCONFORM_ASSIGN(auto pinned, in_context("--profile", diagnose::load_pinned_profile(file)));
   Policy policy;
-  policy.profile = diagnose::named_profile_like(*pinned);
-  policy.pinned = std::make_shared<const PinnedProfile>(*std::move(pinned));
+  policy.profile = diagnose::named_profile_like(pinned);
+  policy.pinned = std::make_shared<const PinnedProfile>(std::move(pinned));
   return policy;
 }
 
@@ -31,12 +30,11 @@ Result<Policy> named_policy(const std::string& name) {
 }  // namespace
 
 Result<Policy> policy_named(const std::string& profile, const std::string& overflow) {
-  auto policy = is_file(profile) ? pinned_policy(profile) : named_policy(profile);
-  if (!policy) return policy;
+  QCONFORM_ASSIGN(auto policy, is_file(profile) ? pinned_policy(profile) : named_policy(profile));
   if (overflow != "wrap" && overflow != "permissive") {
     return fail("--overflow", fmt::format("expected wrap or permissive, got \"{}\"", overflow), "C17");
   }
-  policy->overflow = overflow == "wrap" ? OverflowPolicy::wrap : OverflowPolicy::permissive;
+  policy.overflow = overflow == "wrap" ? OverflowPolicy::wrap : OverflowPolicy::permissive;
   return policy;
 }
 

@@ -102,9 +102,7 @@ Stages Model::stages(Op op) const {
 
 Result<Model> pair_of(const Defect& a, const Defect& b) {
   Model model;
-  for (const Defect* defect : {&a, &b}) {
-    if (Result<void> added = model.add(*defect); !added) return tl::unexpected<Error>(added.error());
-  }
+  for (const Defect* defect : {&a, &b}) QCONFORM_TRY(model.add(*defect));
   return model;
 }
 
