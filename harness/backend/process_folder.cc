@@ -120,8 +120,7 @@ class FolderBackend final : public ProcessBackend {
     if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {
       return outcome::LeftUnwritten{fmt::format("ended with status 0 and left no file {}", kOutput)};
     }
-    const auto bytes = read_file(file, limits::kOnnxFileBytes);
-    auto output = bytes ? output_from(*bytes) : tl::unexpected(bytes.error());
+    auto output = read_file(file, limits::kOnnxFileBytes).and_then(output_from);
     if (!output) return outcome::Crashed{0, fmt::format("{} holds no tensor: {}", kOutput, output.error().message)};
     return outcome::Produced{std::move(*output)};
   }

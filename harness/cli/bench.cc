@@ -63,9 +63,8 @@ Result<bench::RoundOptions> round_options(const BenchOptions& options) {
   if (!(options.seconds > 0 && options.seconds <= kLongest)) {
     return fail("--time", fmt::format("expected seconds above 0 and up to {}, got {}", kLongest, options.seconds));
   }
-  QCONFORM_ASSIGN(auto cpus, bench::choose_cpus(options.threads));
+  QCONFORM_ASSIGN(rounds.place.cpus, bench::choose_cpus(options.threads));
   rounds.place.wanted = {*layout, options.threads};
-  rounds.place.cpus = std::move(cpus);
   rounds.seconds = options.seconds;
   return rounds;
 }

@@ -71,9 +71,8 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
     QCONFORM_ASSIGN(identity.profile_digest, digest_of_file("--profile", options.policy.profile));
   }
   if (!options.waivers.file.empty() && options.waivers.file != "none") {
-    QCONFORM_ASSIGN(auto digest, digest_of_file("--waivers", options.waivers.file));
+    QCONFORM_ASSIGN(identity.waivers_digest, digest_of_file("--waivers", options.waivers.file));
     identity.waivers = options.waivers.file;
-    identity.waivers_digest = std::move(digest);
   }
   return identity;
 }

@@ -20,10 +20,9 @@ struct HtmlOptions {
 
 Result<int> run_html(const HtmlOptions& options) {
   QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostBytes));
-  Result<std::string> bench;
-  if (!options.bench.empty()) bench = read_file(options.bench, kMostBytes);
-  if (!bench) return tl::unexpected(bench.error());
-  const auto page = report::to_html(report, *bench);
+  QCONFORM_ASSIGN(const auto bench,
+                  options.bench.empty() ? Result<std::string>() : read_file(options.bench, kMostBytes));
+  const auto page = report::to_html(report, bench);
   if (!page) {
     const std::string& field = page.error().field;
     if (field == "viewer") return tl::unexpected(page.error());
