@@ -6,7 +6,7 @@ option(QCONFORM_PRECOMPILE "Precompile the headers that nearly every file includ
 # QCONFORM_UNITY: several sources of the harness and the reports are compiled as one, which takes half
 # the time where everything has to be built, and more where one file has changed. scripts/build turns it on
 # where nothing is built yet, and the cache keeps it; QCONFORM_UNITY=OFF in the environment prevents that.
-# With QCONFORM_TESTS the harness and the reports are also optimized less then (qconform_build_quickly): what is
+# With QCONFORM_TESTS the harness and the reports are also optimized less then (qconform_optimize): what is
 # built to be tested runs for minutes. For speed, build `release`, or `dev` with QCONFORM_UNITY=OFF.
 option(QCONFORM_UNITY "Compile several sources as one" OFF)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
@@ -61,17 +61,31 @@ function(qconform_instrument_for_fuzzing target)
   endif()
 endfunction()
 
-# Optimizes no more than `level`: where everything is built anew to be tested, optimizing takes longer than running
-# what is hardly repeated (0) or not for hours (1).
-function(qconform_build_quickly target level)
+# Optimizes no more than these levels: TESTED where everything is built anew to be tested, because optimizing takes longer
+# than running what is hardly repeated (0) or not for hours (1); RELEASED in a release.
+function(qconform_optimize target)
+  cmake_parse_arguments(ARG "" "TESTED;RELEASED" "" ${ARGN})
   target_compile_options(${target} PRIVATE
-    $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O${level}>)
+    $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O${ARG_TESTED}>
+    $<$<CONFIG:Release>:-O${ARG_RELEASED}>)
 endfunction()
+
+# The fastest linker that is there: a build with tests links some seventy programs.
+if(QCONFORM_TESTS)
+  include(CheckLinkerFlag)
+  foreach(linker mold lld gold)
+    check_linker_flag(CXX "-fuse-ld=${linker}" QCONFORM_LINKS_WITH_${linker})
+    if(QCONFORM_LINKS_WITH_${linker})
+      add_link_options("-fuse-ld=${linker}")
+      break()
+    endif()
+  endforeach()
+endif()
 
 # For sources of a target whose loops every case of a campaign goes through: GCC 12 leaves loops without vectors at -O2.
 function(qconform_vectorize target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-    COMPILE_OPTIONS "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-O3>")
+    COMPILE_OPTIONS "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-O3>")
 endfunction()
 
 if(QCONFORM_COVERAGE)
