@@ -120,7 +120,7 @@ def main(schema_path, qconform, planted, emulator):
             if (expected == 1) != bool(report["findings"]):
                 problems.append(f"{shown}: exit code {expected} with {len(report['findings'])} findings")
     for sample in ("report.json", "campaign.json"):
-        problems += schema.problems(read_json(pathlib.Path(schema_path).parents[1] / "samples" / sample), sample)
+        problems += schema.problems(read_json(pathlib.Path(__file__).resolve().parent / "samples" / sample), sample)
     if reports:
         problems += schema.accepted(reports[0], BROKEN)
     print("\n".join(problems + [f"{len(reports)} reports, {len(problems)} problems"]))
