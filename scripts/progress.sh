@@ -119,10 +119,11 @@ progress_line_log() {
   printf '%s\n' "$1" >>"$progress_log"
 }
 
-# Ninja's "[12/345] Building ...".
+# Ninja's "[12/345] Building ...". It counts anew after it has run CMake.
 progress_line_build() {
   printf '%s\n' "$1" >>"$progress_log"
   if [[ $1 =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+    ((BASH_REMATCH[1] >= progress_done)) || progress_started=$SECONDS
     progress_done=${BASH_REMATCH[1]} progress_total=${BASH_REMATCH[2]}
   fi
 }
@@ -196,7 +197,10 @@ progress_run() {
   local kind=$1 status=0
   case $kind in
     build) progress_phase "$2" files ;;
-    test) progress_phase "$2" tests ;;
+    test)
+      progress_phase "$2" tests
+      progress_total=${#progress_cost[@]}
+      ;;
     *) progress_phase "$2" '' ;;
   esac
   if ! $progress_in_place && [[ $kind == build || $kind == test ]]; then echo "$2" >&2; fi
