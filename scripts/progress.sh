@@ -18,7 +18,7 @@ progress_done=0
 progress_total=0
 progress_started=0   # of what the time left is derived from
 progress_drawn=0     # when the display was renewed
-declare -A progress_cost=()    # test -> about how long it takes, in hundredths of a second; empty where that is unknown
+declare -A progress_cost=()    # test or object file -> about how long it takes, in hundredths of a second or any unit
 declare -A progress_running=() # ctest's number of a test that runs -> its name and when it started
 progress_cost_done=0
 progress_cost_total=0
@@ -45,8 +45,8 @@ progress_duration() {
   fi
 }
 
-# Seconds that the rest takes at the rate so far; nothing while that means little. Tests take very different times, so
-# for them the rate is of what they cost.
+# Seconds that the rest takes at the rate so far; nothing while that means little. The rate is of what was to be
+# expected, because tests, and sources compiled as one, take very different times; else of what is counted.
 progress_rest() {
   local elapsed=$((SECONDS - progress_started)) part=$progress_done whole=$progress_total run cost
   if ((progress_cost_total > 0)); then
@@ -104,7 +104,7 @@ progress_phase() {
   progress_title=$1 progress_unit=$2 progress_done=0 progress_total=0 progress_started=$SECONDS
 }
 
-# progress_expect TEST COST: before tests run, for each.
+# progress_expect NAME COST: for each test or object file, before they run or are built.
 progress_expect() {
   progress_cost[$1]=$2
   progress_cost_total=$((progress_cost_total + $2))
@@ -122,7 +122,8 @@ progress_line_log() {
 # Ninja's "[12/345] Building ...". It counts anew after it has run CMake.
 progress_line_build() {
   printf '%s\n' "$1" >>"$progress_log"
-  if [[ $1 =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+  if [[ $1 =~ ^\[([0-9]+)/([0-9]+)\]\ ([^\ ]+\ [^\ ]+\ object\ )?([^\ ]+) ]]; then
+    progress_cost_done=$((progress_cost_done + ${progress_cost[${BASH_REMATCH[4]}]:-0}))
     ((BASH_REMATCH[1] >= progress_done)) || progress_started=$SECONDS
     progress_done=${BASH_REMATCH[1]} progress_total=${BASH_REMATCH[2]}
   fi
