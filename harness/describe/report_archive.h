@@ -36,9 +36,8 @@ void describe_elements(Archive& archive, Picture& picture);
 /// Single cases as columns, which take a tenth of the room. Describes the report's backends by their position.
 void describe_results(Archive& archive, Report& report);
 
-/// What holds between the members of a report that was read, beyond what reading them checks: pictures have as many values
-/// as elements, groups of blocks ascend. Errors name the JSON path.
-/// values as elements, blocks and groups ascend. Errors name the JSON path.
+/// What holds between the members of a report that was read, beyond what reading them checks: pictures have as many
+/// values as elements, groups of blocks ascend. Errors name the JSON path.
 [[nodiscard]] Result<void> validate(const Report& report);
 
 }  // namespace qconform
