@@ -58,7 +58,7 @@ bool contains(const std::vector<std::string>& list, const std::string& wanted) {
 
 // The planted kernels are written without the models.
 TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
-  const Report report = run_random(planted("pad-raw-zero"), 320, {"QLinearConv", "ConvInteger"});
+  const Report report = run_random(planted("pad-raw-zero"), 1000, {"QLinearConv", "ConvInteger"});
   ASSERT_EQ(report.findings.size(), 2U) << "one for each convolution";
   for (const Finding& finding : report.findings) {
     EXPECT_EQ(finding.signature, "pad-raw-zero");

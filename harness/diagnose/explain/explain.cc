@@ -13,6 +13,7 @@ namespace qconform::diagnose {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Learn = decltype(&learn_region);
 
 // Cases that are run whatever the candidates say of them: they also show what nobody has modelled.
 constexpr std::uint64_t kBlindCases = 240;
@@ -65,7 +66,7 @@ class Search {
     doubt_region();
     Explanation result = conclude();
     describe(result, evidence_, test_);
-    result.region = region();
+    result.region = region(learn_region);
     result.work = budget_.work();
     result.seconds = seconds_since(start_);
     return result;
@@ -174,7 +175,7 @@ class Search {
     if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
   }
 
-  [[nodiscard]] Region region() {
+  [[nodiscard]] Region region(Learn learn) {
     std::vector<FeatureSet> failing;
     std::vector<FeatureSet> passing;
     for (std::size_t i = features_.size(); i < evidence_.size(); ++i) {
@@ -183,14 +184,14 @@ class Search {
     for (std::size_t i = 0; i < evidence_.size(); ++i) {
       (evidence_[i]->is_failure() ? failing : passing).push_back(features_[i]);
     }
-    return learn_region(failing, passing);
+    return learn(failing, passing);
   }
 
   // What all failures so far have in common some may lack. Cases outside the region are run until enough
   // of them passed; one that fails corrects the region.
   void doubt_region() {
-    Region believed = region();
-    probes_.aim_at({});
+    Region believed = region(suspected_region);
+    probes_.aim_at(common_hazards(op_, failures_of(evidence_)));
     probes_.stay_near();
     std::uint64_t passed = 0;
     for (std::uint64_t drawn = 0; drawn < kDoubts && passed < kFewestOutside && budget_.is_left(kForDoubting);
@@ -206,8 +207,11 @@ class Search {
       const Observation* observation = observe(std::move(next));
       if (observation == nullptr) continue;
       learn_from(*observation);
-      if (observation->is_failure()) believed = region();
       passed = observation->is_failure() ? 0 : passed + 1;
+      if (passed > 0 && passed < kFewestOutside) continue;
+      Region fresh = region(suspected_region);
+      if (fresh.conditions != believed.conditions) passed = 0;
+      believed = std::move(fresh);
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 #include <utility>
 
 #include "harness/source/fuzz.h"
@@ -55,14 +56,18 @@ Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOp
   return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;
 }
 
-// Cases by the same generators from another seed, and around the case that was explained.
+// Cases by the same generators from another seed, and around the case that was explained: until enough of them fail,
+// since a defect may show in one of 200.
 Soundness soundness_of(const Explanation& explanation, const Plant& plant, const Case& explained,
                        const TrialOptions& options) {
   Probes probes(plant.op, options.seed ^ kFurtherStream);
   probes.add_neighbourhood(explained);
   const Runner run = plant.runner();
   Soundness result;
-  for (std::uint64_t i = 0; i < options.further; ++i) {
+  const auto is_enough = [&](std::uint64_t drawn) {
+    return drawn >= options.most_further || (drawn >= options.further && result.failing >= options.failing);
+  };
+  for (std::uint64_t i = 0; !is_enough(i); ++i) {
     const auto observation = Observation::of(probes.next(), run, {});
     if (observation == nullptr) continue;
     const bool is_inside = explanation.region.contains(features_of(observation->test_case(), observation->expected()));
@@ -153,6 +158,7 @@ Trial try_to_explain(const Plant& plant, const TrialOptions& options) {
   if (observation == nullptr) return trial;
   ExplainOptions explaining;
   explaining.seed = options.seed;
+  explaining.seconds = std::numeric_limits<double>::infinity();  // the work is counted
   for (const Defect& defect : defects()) {
     const bool is_planted = std::find(plant.defects.begin(), plant.defects.end(), &defect) != plant.defects.end();
     if (!options.hold_out || !is_planted) explaining.known.push_back(&defect);

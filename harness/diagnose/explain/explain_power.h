@@ -64,11 +64,14 @@ struct TrialOptions {
   std::uint64_t seed = 1;
   std::uint64_t search = 600000;     ///< cases to look for a failing one in
   std::uint64_t comparisons = 4000;  ///< cases on which models are compared that have different names
-  std::uint64_t further = 1500;      ///< cases on which region and pattern are held to what they say
-  bool hold_out = false;             ///< explain without the planted defects among the models
+  std::uint64_t further = 1500;      ///< cases at least on which region and pattern are held to what they say
+  std::uint64_t failing = 100;       ///< of them that fail, at least, if they are among most_further cases
+  std::uint64_t most_further = 60000;
+  bool hold_out = false;  ///< explain without the planted defects among the models
 };
 
-/// Looks for a case on which the plant fails, as fuzzing does, and explains it.
+/// Looks for a case on which the plant fails, as fuzzing does, and explains it. Everything that is done is bounded by
+/// counts, so that the outcome is the same on every machine.
 [[nodiscard]] Trial try_to_explain(const Plant& plant, const TrialOptions& options);
 
 }  // namespace qconform::diagnose

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <string>
 
 #include "harness/diagnose/explain/explain_power.h"
 #include "harness/tests/test_scale.h"
@@ -47,26 +48,32 @@ TEST(ExplainPower, NamesPairs) {
 }
 
 // What it says of where and when holds all the same, of cases that it was not learnt from: the pattern of every
-// wrong element, the region of every failing case. A region may miss one in fifty where it misses any.
+// wrong element, the region of every failing case. A region may miss one in fifty where it misses any. Both are held
+// to a hundred failing cases at least, however rarely a defect shows.
 TEST(ExplainPower, SaysWhereAndWhenADefectShowsThatIsNotModelled) {
-  TrialOptions options;
-  options.hold_out = true;
   std::size_t regions = 0;
   std::size_t explanations = 0;
-  for (const Plant& plant : single_plants()) {
-    const Trial trial = try_to_explain(plant, options);
-    ASSERT_TRUE(trial.explanation.has_value()) << plant.name() << " never fails";
-    EXPECT_TRUE(trial.grade == Grade::partial || trial.grade == Grade::unexplained) << plant.name();
-    EXPECT_LT(trial.processor_seconds, 10) << plant.name();
-    const Soundness& sound = trial.soundness;
-    EXPECT_GT(sound.failing, 10U) << plant.name();
-    EXPECT_TRUE(sound.pattern_holds()) << plant.name() << ": " << trial.explanation->place().id;
-    EXPECT_LE(sound.outside_region * 50, sound.failing) << plant.name() << ": " << trial.explanation->region.text();
-    regions += sound.region_holds() ? 1 : 0;
-    ++explanations;
+  for (int seed = 1; seed <= testing::scaled(1); ++seed) {
+    TrialOptions options;
+    options.seed = static_cast<std::uint64_t>(seed);
+    options.hold_out = true;
+    for (const Plant& plant : single_plants()) {
+      const Trial trial = try_to_explain(plant, options);
+      const std::string what = plant.name() + ", seed " + std::to_string(seed);
+      ASSERT_TRUE(trial.explanation.has_value()) << what << " never fails";
+      const Explanation& e = *trial.explanation;
+      EXPECT_TRUE(trial.grade == Grade::partial || trial.grade == Grade::unexplained) << what;
+      EXPECT_LE(e.work, ExplainOptions().work) << what;
+      const Soundness& sound = trial.soundness;
+      EXPECT_GE(sound.failing, options.failing) << what;
+      EXPECT_TRUE(sound.pattern_holds()) << what << ": " << e.place().id;
+      EXPECT_LE(sound.outside_region * 50, sound.failing) << what << ": " << e.region.text();
+      regions += sound.region_holds() ? 1 : 0;
+      ++explanations;
+    }
   }
   std::cout << "regions that hold: " << regions << " of " << explanations << "\n";
-  EXPECT_GE(regions * 100, 90 * explanations);
+  EXPECT_GE(regions * 100, 95 * explanations);
 }
 
 }  // namespace

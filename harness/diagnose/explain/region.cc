@@ -1,7 +1,6 @@
 #include "harness/diagnose/explain/region.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace qconform::diagnose {
 namespace {
@@ -21,12 +20,18 @@ std::uint64_t inside(const std::vector<FeatureSet>& cases, const FeatureSet& con
       cases.begin(), cases.end(), [&](const FeatureSet& features) { return (features & conditions) == conditions; }));
 }
 
-// How likely all failing cases have a feature by chance that this part of the passing ones has, at most.
-constexpr double kLikelyChance = 1e-4;
+// That the cases without a feature all pass may be chance: a condition that is told is less likely to be, one that is
+// worth a trial likely enough not to be.
+constexpr double kTold = 1e-4;
+constexpr double kWorthATrial = 0.1;
 
-bool may_be_chance(std::uint64_t passing_with, std::uint64_t passing, std::size_t failing) {
-  const double share = static_cast<double>(passing_with) / static_cast<double>(passing);
-  return std::pow(share, static_cast<double>(failing)) > kLikelyChance;
+// How likely so many cases without a feature, of these, all pass if the feature has nothing to do with it.
+double chance_that_all_pass(std::uint64_t without, std::uint64_t passing, std::uint64_t failing) {
+  double chance = 1;
+  for (std::uint64_t i = 0; i < without; ++i) {
+    chance *= static_cast<double>(passing - i) / static_cast<double>(passing + failing - i);
+  }
+  return chance;
 }
 
 struct Learning {
@@ -45,7 +50,8 @@ FeatureSet narrowed(const FeatureSet& conditions, const Learning& from) {
     FeatureSet next = conditions;
     next.set(i);
     const std::uint64_t left = inside(from.passing, next);
-    if (left >= fewest || may_be_chance(left, before, from.failing.size())) continue;
+    if (left >= fewest) continue;
+    if (chance_that_all_pass(before - left, before, from.failing.size()) > kWorthATrial) continue;
     fewest = left;
     best = next;
   }
@@ -61,6 +67,45 @@ FeatureSet without_needless(FeatureSet conditions, const std::vector<FeatureSet>
     if (inside(passing, conditions) > fewest) conditions.set(i);
   }
   return conditions;
+}
+
+// Without those that too few passing cases speak for: the weakest goes first, and may leave cases to the others.
+FeatureSet without_weak(FeatureSet conditions, const Learning& from) {
+  for (;;) {
+    const std::uint64_t left = inside(from.passing, conditions);
+    double highest = kTold;
+    FeatureSet next = conditions;
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      if (!conditions[i]) continue;
+      FeatureSet others = conditions;
+      others.reset(i);
+      const std::uint64_t before = inside(from.passing, others);
+      const double chance = chance_that_all_pass(before - left, before, from.failing.size());
+      if (chance <= highest) continue;
+      highest = chance;
+      next = others;
+    }
+    if (next == conditions) return conditions;
+    conditions = next;
+  }
+}
+
+Region region_of(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing, bool is_told) {
+  Region region;
+  region.failing = failing.size();
+  region.passing = passing.size();
+  region.passing_inside = passing.size();
+  if (failing.size() < kFewest || passing.size() < kFewest) return region;
+  const Learning from{failing, passing, common_features(failing)};
+  FeatureSet conditions;
+  for (std::size_t i = 0; i < kMostConditions; ++i) conditions = narrowed(conditions, from);
+  conditions = without_needless(conditions, passing);
+  if (is_told) conditions = without_weak(conditions, from);
+  region.passing_inside = inside(passing, conditions);
+  for (std::size_t i = 0; i < case_features().size(); ++i) {
+    if (conditions[i]) region.conditions.push_back(case_features()[i].text);
+  }
+  return region;
 }
 
 }  // namespace
@@ -80,20 +125,11 @@ std::string Region::text() const {
 }
 
 Region learn_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing) {
-  Region region;
-  region.failing = failing.size();
-  region.passing = passing.size();
-  region.passing_inside = passing.size();
-  if (failing.size() < kFewest || passing.size() < kFewest) return region;
-  const Learning from{failing, passing, common_features(failing)};
-  FeatureSet conditions;
-  for (std::size_t i = 0; i < kMostConditions; ++i) conditions = narrowed(conditions, from);
-  conditions = without_needless(conditions, passing);
-  region.passing_inside = inside(passing, conditions);
-  for (std::size_t i = 0; i < case_features().size(); ++i) {
-    if (conditions[i]) region.conditions.push_back(case_features()[i].text);
-  }
-  return region;
+  return region_of(failing, passing, true);
+}
+
+Region suspected_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing) {
+  return region_of(failing, passing, false);
 }
 
 }  // namespace qconform::diagnose

@@ -21,8 +21,12 @@ struct Region {
   [[nodiscard]] std::string text() const;
 };
 
-/// At most four conditions, none of which could be left out without letting in more passing cases.
-/// Without conditions where there are fewer than three failing or passing cases to learn from.
+/// At most four conditions, none of which could be left out without letting in more passing cases, and none of which
+/// may be chance: that the passing cases which meet all others and lack this one all pass is less likely than 1e-4 if
+/// it has nothing to do with the failure. Without conditions where there are fewer than three failing or passing cases.
 [[nodiscard]] Region learn_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing);
+
+/// As learn_region, with the conditions that may be chance (less likely than 0.1): the cases outside are to be tried.
+[[nodiscard]] Region suspected_region(const std::vector<FeatureSet>& failing, const std::vector<FeatureSet>& passing);
 
 }  // namespace qconform::diagnose
