@@ -24,8 +24,8 @@ if(QCONFORM_PRECOMPILE)
   target_compile_options(qconform_precompiled_tests PRIVATE -O0)
   target_include_directories(qconform_precompiled_tests SYSTEM PRIVATE ${QCONFORM_RAPIDCHECK_INCLUDE})
   target_precompile_headers(qconform_precompiled_tests PRIVATE
-    <gtest/gtest.h> <gmock/gmock.h> <rapidcheck/gtest.h> <nlohmann/json.hpp> <algorithm> <cstdint> <filesystem> <functional> <map> <memory> <optional>
-    <span> <string> <variant> <vector>)
+    <gtest/gtest.h> <gmock/gmock.h> <rapidcheck/gtest.h> <nlohmann/json.hpp> <algorithm> <cstdint> <filesystem> <functional>
+    <map> <memory> <optional> <span> <string> <variant> <vector>)
 endif()
 
 function(qconform_test)

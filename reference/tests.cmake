@@ -12,7 +12,8 @@ function(qconform_reference_test name label)
 endfunction()
 
 qconform_reference_test(oracle_test property oracle/exact_test.cc)
-qconform_reference_test(requantize_test property numerics/requantize_test.cc COST 2)
+qconform_reference_test(requantize_test property numerics/requantize_test.cc COST 2
+  NATIVE "AMillionValues$" "^RequantizeProfiles")
 qconform_reference_test(geometry_test unit convolution/geometry_test.cc)
 qconform_reference_test(convolution_test property
   convolution/accumulate_test.cc conv_integer/conv_integer_test.cc qlinear_conv/qlinear_conv_test.cc)
@@ -21,14 +22,15 @@ qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc
   dequantize_linear/dequantize_linear_test_support.cc)
-qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc COST 4)
+qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
 qconform_reference_test(admissible_test property
   numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
   numerics/float_expressions_test.cc numerics/admissible_test_support.cc)
 qconform_reference_test(admissible_sweep_test sweep
   numerics/admissible_sweep_test.cc numerics/admissible_test_support.cc COST 15)
 qconform_reference_test(small_float_test property
-  numerics/small_float_test.cc numerics/small_float_test_support.cc)
+  numerics/small_float_test.cc numerics/small_float_test_support.cc
+  NATIVE "EveryPattern" "NeighboursOfEvery")
 qconform_reference_test(small_float_sweep_test sweep
   numerics/small_float_sweep_test.cc numerics/small_float_test_support.cc COST 5)
 qconform_reference_test(linear_quantization_admissible_test property

@@ -4,7 +4,7 @@ namespace qconform::author {
 namespace {
 
 template <typename Builder>
-void write(Topic& topic) {
+void write_empty_vectors(Topic& topic) {
   topic.known(vector<Builder>("no-images", "N=0: an empty output of the right shape", {"C10"}, {"empty"})
                   .x(make::uint8({0, 1, 3, 2}, {}))
                   .w(make::int8({2, 1, 2, 1}, {1, 2, 3, 4})),
@@ -47,7 +47,7 @@ void write(Topic& topic) {
 }  // namespace
 
 void write_empty(Topics& topics) {
-  write_both(topics, "empty", []<typename Builder>(Topic& topic) { write<Builder>(topic); });
+  write_both(topics, "empty", []<typename Builder>(Topic& topic) { write_empty_vectors<Builder>(topic); });
   Topic& qlinear = topics[topics.size() - 2];
   qlinear.tolerated(vector<QLinearConvBuilder>("no-input-channels-with-bias", "C=0: every output is its channel's bias",
                                                {"C10", "C20"}, {"empty", "bias"})

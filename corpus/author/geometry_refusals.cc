@@ -93,7 +93,7 @@ void write_channels(Topic& topic) {
 }
 
 template <typename Builder>
-void write(Topic& topic) {
+void write_geometry_refusal_vectors(Topic& topic) {
   write_sizes<Builder>(topic);
   write_attributes<Builder>(topic);
   write_channels<Builder>(topic);
@@ -102,7 +102,8 @@ void write(Topic& topic) {
 }  // namespace
 
 void write_geometry_refusals(Topics& topics) {
-  write_both(topics, "geometry_refusals", []<typename Builder>(Topic& topic) { write<Builder>(topic); });
+  write_both(topics, "geometry_refusals",
+             []<typename Builder>(Topic& topic) { write_geometry_refusal_vectors<Builder>(topic); });
 }
 
 }  // namespace qconform::author

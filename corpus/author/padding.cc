@@ -47,7 +47,7 @@ void write_more(Topic& topic) {
 }
 
 template <typename Builder>
-void write(Topic& topic) {
+void write_padding_vectors(Topic& topic) {
   topic.known(vector<Builder>("pads-top-right-zero-point-255",
                               "padding must be 255, the zero point: raw zeros would count as -255 each", {"C1"},
                               {"padding", "asymmetric", "power-padding-value"})
@@ -113,7 +113,7 @@ void write(Topic& topic) {
 }  // namespace
 
 void write_padding(Topics& topics) {
-  write_both(topics, "padding", []<typename Builder>(Topic& topic) { write<Builder>(topic); });
+  write_both(topics, "padding", []<typename Builder>(Topic& topic) { write_padding_vectors<Builder>(topic); });
 }
 
 }  // namespace qconform::author

@@ -130,7 +130,7 @@ void write_power_of_two_scale_at(Topic& topic, std::int64_t version) {
 }
 
 // Rule Q6: through float, through double, or exactly.
-void write_int32_at(Topic& topic, std::int64_t version) {
+void write_int32_precision_at(Topic& topic, std::int64_t version) {
   const bool shares_type = version == 19 || version == 21;
   const auto start = [&](const char* id, const char* note) {
     return quantize_vector(version, id, note, {"Q6"}, {"int32"}).zero_point(make::integer(int8, 0));
@@ -177,7 +177,7 @@ void write_quantize_precision(Topics& topics) {
     if (version >= 24) write_power_of_two_scale_at(narrow, version);
   }
   Topic& integers = topics.emplace_back("quantize_linear/int32.json");
-  for (const std::int64_t version : linear_versions()) write_int32_at(integers, version);
+  for (const std::int64_t version : linear_versions()) write_int32_precision_at(integers, version);
 }
 
 }  // namespace qconform::author

@@ -19,7 +19,7 @@ Builder sized(std::int64_t depth, std::string id, std::string note) {
 
 // Every size of a row is one short of, equal to, or one beyond a multiple of 4, 8, 16 or 32.
 template <typename Builder>
-void write_channels(Topic& topic) {
+void write_channel_tails(Topic& topic) {
   struct Sizes {
     std::int64_t in;
     std::int64_t out;
@@ -71,7 +71,7 @@ void write_taps(Topic& topic) {
 
 void write_tails(Topics& topics) {
   write_both(topics, "tails", []<typename Builder>(Topic& topic) {
-    write_channels<Builder>(topic);
+    write_channel_tails<Builder>(topic);
     write_columns<Builder>(topic);
     write_taps<Builder>(topic);
   });

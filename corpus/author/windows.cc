@@ -5,7 +5,7 @@ namespace qconform::author {
 namespace {
 
 template <typename Builder>
-void write(Topic& topic) {
+void write_window_vectors(Topic& topic) {
   topic.known(vector<Builder>("correlation-not-convolution",
                               "the kernel is not flipped: tap 0 meets the earlier element", {}, {"kernel", "1d"})
                   .x(make::uint8({1, 1, 3}, {1, 2, 3}))
@@ -77,7 +77,7 @@ void write(Topic& topic) {
 }  // namespace
 
 void write_windows(Topics& topics) {
-  write_both(topics, "windows", []<typename Builder>(Topic& topic) { write<Builder>(topic); });
+  write_both(topics, "windows", []<typename Builder>(Topic& topic) { write_window_vectors<Builder>(topic); });
 }
 
 }  // namespace qconform::author

@@ -111,7 +111,7 @@ void write_shapes(Topic& topic) {
 }
 
 template <typename Builder>
-void write(Topic& topic) {
+void write_zero_point_vectors(Topic& topic) {
   write_per_channel<Builder>(topic);
   write_types<Builder>(topic);
   write_shapes<Builder>(topic);
@@ -187,7 +187,7 @@ void write_omitted(Topic& topic) {
 }  // namespace
 
 void write_zero_points(Topics& topics) {
-  write_both(topics, "zero_points", []<typename Builder>(Topic& topic) { write<Builder>(topic); });
+  write_both(topics, "zero_points", []<typename Builder>(Topic& topic) { write_zero_point_vectors<Builder>(topic); });
   write_omitted(topics.back());
   write_shapes_of_scales(topics[topics.size() - 2]);
   write_mixed_granularity(topics[topics.size() - 2]);

@@ -5,6 +5,7 @@
 
 #include "reference/convolution/packed_weights.h"
 #include "reference/convolution/transpose.h"
+#include "reference/numerics/ceil_div.h"
 
 namespace qconform::reference {
 namespace {
@@ -20,10 +21,6 @@ void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, 
   std::int64_t i = 0;
   for (; i + kBlock <= count; i += kBlock) store_bytes(to + i, load_bytes(from + i) ^ flips);
   for (; i < count; ++i) to[i] = from[i] ^ static_cast<std::byte>(flip);
-}
-
-std::int64_t ceil_div(std::int64_t numerator, std::int64_t positive) {
-  return (numerator + positive - 1) / positive;
 }
 
 // `count` bytes that lie `step` apart; nothing outside x is read.

@@ -12,16 +12,6 @@ constexpr std::int64_t kLeastChannels = 32;
 constexpr std::int64_t kMostColumns = 16;
 constexpr std::int64_t kMostColumnsForRows = 32;
 
-// Taps of the window of output `position` that meet the input.
-std::pair<std::int64_t, std::int64_t> taps_inside(const SpatialAxis& axis, std::int64_t position) {
-  const std::int64_t first = position * axis.stride - axis.pad_begin;
-  const std::int64_t begin = first >= 0 ? 0 : (-first + axis.dilation - 1) / axis.dilation;
-  const std::int64_t rest = axis.input - first;
-  const std::int64_t end = rest <= 0 ? 0 : (rest + axis.dilation - 1) / axis.dilation;
-  const std::int64_t last = std::min(end, axis.kernel);
-  return {std::min(begin, last), last};
-}
-
 }  // namespace
 
 BandWindows::BandWindows(const Lowering& l, const ConvolutionLeaves& leaves, bool padding_is_zero)
@@ -44,9 +34,9 @@ void BandWindows::begin(const BandRange& range) {
 
 WindowPart BandWindows::window_of(std::int64_t position) const {
   const std::int64_t columns = range_.column_end - range_.column_begin;
-  const auto [row_begin, row_end] = taps_inside(lowering_.rows, range_.row_begin + position / columns);
+  const auto [row_begin, row_end] = lowering_.rows.taps_inside(range_.row_begin + position / columns);
   if (!by_columns_) return {row_begin, row_end, 0, lowering_.columns.kernel};
-  const auto [column_begin, column_end] = taps_inside(lowering_.columns, range_.column_begin + position % columns);
+  const auto [column_begin, column_end] = lowering_.columns.taps_inside(range_.column_begin + position % columns);
   return {row_begin, row_end, column_begin, column_end};
 }
 

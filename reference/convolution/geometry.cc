@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "reference/numerics/ceil_div.h"
+
 namespace qconform::reference {
 namespace {
 
@@ -110,10 +112,6 @@ void note_empty_dimensions(std::span<const std::int64_t> x, std::span<const std:
   }
 }
 
-std::int64_t ceil_div(std::int64_t numerator, std::int64_t denominator) {
-  return numerator / denominator + (numerator % denominator != 0 ? 1 : 0);
-}
-
 // SAME_*: the output size comes first, the padding follows from it. The total is clamped at zero
 // (rule C3): a stride longer than the kernel's extent must not crop the input.
 void resolve_same(SpatialAxis& axis, bool extra_at_end) {
@@ -173,6 +171,12 @@ bool resolve_axes(std::span<const std::int64_t> x_shape, std::span<const std::in
 }
 
 }  // namespace
+
+TapRange SpatialAxis::taps_inside(std::int64_t position) const {
+  const std::int64_t first = position * stride - pad_begin;
+  const std::int64_t end = std::clamp<std::int64_t>(ceil_div(input - first, dilation), 0, kernel);
+  return {std::clamp<std::int64_t>(ceil_div(-first, dilation), 0, end), end};
+}
 
 std::int64_t ConvolutionGeometry::input_positions() const {
   return product(axes, &SpatialAxis::input);

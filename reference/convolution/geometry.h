@@ -23,6 +23,11 @@ struct ConvolutionAttributes {
 };
 
 /// One spatial dimension with everything decided. Sizes in elements.
+struct TapRange {
+  std::int64_t begin;
+  std::int64_t end;  ///< at least begin
+};
+
 struct SpatialAxis {
   std::int64_t input;
   std::int64_t kernel;
@@ -34,6 +39,8 @@ struct SpatialAxis {
 
   /// Distance from the first to just behind the last tap.
   [[nodiscard]] std::int64_t kernel_extent() const { return (kernel - 1) * dilation + 1; }
+  /// Of the window of an output `position`, the taps that lie inside the input.
+  [[nodiscard]] TapRange taps_inside(std::int64_t position) const;
 };
 
 /// x [batch, input_channels, inputs...]; w [output_channels, input_channels/group, kernels...];

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "reference/numerics/ceil_div.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::reference {
-namespace {
-
-std::int64_t ceil_div(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit;
-}
-
-}  // namespace
 
 PackedWeights::PackedWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
                              const ConvolutionLeaves& leaves, std::int64_t runs)

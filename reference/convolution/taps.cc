@@ -5,35 +5,14 @@
 namespace qconform::reference {
 namespace {
 
-// The taps of one axis that lie inside the input: neighbours.
-struct AxisTaps {
-  std::int64_t first;
-  std::int64_t count;
-  std::int64_t input;  // where the first one lies
-};
-
-AxisTaps taps_inside(const SpatialAxis& axis, std::int64_t output) {
-  AxisTaps inside{.first = 0, .count = axis.kernel, .input = output * axis.stride - axis.pad_begin};
-  if (inside.input < 0) {
-    inside.first = (axis.dilation - 1 - inside.input) / axis.dilation;
-    inside.count -= inside.first;
-    inside.input += inside.first * axis.dilation;
-  }
-  if (inside.input + (inside.count - 1) * axis.dilation >= axis.input) {
-    inside.count = (axis.input - inside.input + axis.dilation - 1) / axis.dilation;
-  }
-  inside.count = std::max<std::int64_t>(inside.count, 0);
-  return inside;
-}
-
 // Writes those of the taps in `outer` that have one axis' taps too, and gives their end.
 Tap* refine(std::span<const Tap> outer, const SpatialAxis& axis, std::int64_t output, Tap* out) {
-  const AxisTaps inside = taps_inside(axis, output);
+  const TapRange inside = axis.taps_inside(output);
+  const std::int64_t first = output * axis.stride - axis.pad_begin;
   for (const Tap& tap : outer) {
-    std::int64_t weight = tap.weight * axis.kernel + inside.first;
-    std::int64_t input = tap.input * axis.input + inside.input;
-    for (std::int64_t i = 0; i < inside.count; ++i, ++weight, input += axis.dilation) {
-      *out++ = {static_cast<std::int32_t>(weight), static_cast<std::int32_t>(input)};
+    for (std::int64_t i = inside.begin; i < inside.end; ++i) {
+      *out++ = {static_cast<std::int32_t>(tap.weight * axis.kernel + i),
+                static_cast<std::int32_t>(tap.input * axis.input + first + i * axis.dilation)};
     }
   }
   return out;
