@@ -205,13 +205,13 @@ TEST(Merge, RefusesAnotherCampaign) {
 TEST(Identity, OfAJournalInAnotherFormIsRefusedByName) {
   const std::string key = "version";
   for (const auto& [version, writer] :
-       {std::pair{'\x01', "an older qconform"}, std::pair{'\x03', "a newer qconform"}}) {
+       {std::pair{'\x01', "an older qconform"}, std::pair{'\x04', "a newer qconform"}}) {
     std::string bytes = encode_identity(identity());
     bytes[bytes.find(key) + key.size()] = version;
     const auto read = decode_identity(bytes);
     ASSERT_FALSE(read.has_value());
     EXPECT_NE(read.error().text().find(writer), std::string::npos) << read.error().text();
-    EXPECT_NE(read.error().text().find("reads journals of version 2"), std::string::npos) << read.error().text();
+    EXPECT_NE(read.error().text().find("reads journals of version 3"), std::string::npos) << read.error().text();
   }
 }
 

@@ -66,6 +66,7 @@ void add_operator(const OperatorResult& from, OperatorResult& to) {
   to.errors.add(from.errors);
   add_counts(from.unsupported_reasons, to.unsupported_reasons);
   add_counts(from.mistrusted_reasons, to.mistrusted_reasons);
+  add_counts(from.hazards, to.hazards);
   bound(to.unsupported_reasons);
   bound(to.mistrusted_reasons);
 }

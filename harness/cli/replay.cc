@@ -97,7 +97,7 @@ Result<int> replay(const ReplayOptions& options) {
     GuardedOutput output;
     results.push_back({name, judge(expected, execute(*backend, test_case, output))});
     const VerdictKind kind = results.back().verdict.kind;
-    conforms = conforms && (kind == VerdictKind::pass || kind == VerdictKind::mistrusted);
+    conforms = conforms && !is_failure(kind) && kind != VerdictKind::unsupported;
   }
   if (options.json) {
     const auto* remark = expected.classification.deciding_remark();

@@ -37,6 +37,7 @@ Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<s
   Report report;
   report.environment = current_environment();
   report.seed = seed;
+  report.counting = Report::kCounting;
   report.profile = policy.profile;
   report.overflow = policy.overflow;
   report.command = std::move(command);
@@ -55,7 +56,7 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
   if (forms.json) {
     fmt::print("{}", json);
   } else {
-    fmt::print("{}report {}\n", report::summary(report, has_colour(stdout)), files.json.string());
+    fmt::print("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose}), files.json.string());
     if (files.page) fmt::print("page   {}\n", files.page->string());
   }
   return report.conforms() ? kConforms : kDoesNotConform;

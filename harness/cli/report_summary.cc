@@ -10,13 +10,14 @@ namespace {
 
 struct SummaryOptions : ReportFileOptions {
   bool json = false;
+  bool verbose = false;
 };
 
 Result<int> run_summary(const SummaryOptions& options) {
   QCONFORM_ASSIGN(const auto report, chosen_report(options));
   if (options.json) return put_text(options.out, report::to_json(report));
   const bool colour = options.out.empty() && has_colour(stdout);
-  return put_text(options.out, report::headline(report) + report::summary(report, colour));
+  return put_text(options.out, report::headline(report) + report::summary(report, {colour, options.verbose}));
 }
 
 }  // namespace
@@ -26,6 +27,7 @@ void add_report_summary(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("summary", "What the run printed");
   command->footer("example: qconform report summary build/reports/run/report.json");
   add_report_file_options(*command, *options);
+  command->add_flag("-v,--verbose", options->verbose, "Digests, ties, hazards, tiers by element and stages too");
   command->add_flag("--json", options->json, "The report as JSON again, which checks it");
   when_chosen(*command, action, std::move(options), &run_summary);
 }

@@ -142,6 +142,9 @@ struct CampaignState {
   /// Without groups where an older qconform wrote the report.
   QC_FIELD(CampaignCourse, course, {}, "course", .presence = Presence::omitted);
 
+  /// Shards of it are missing: what nobody computed here may be computed there.
+  [[nodiscard]] bool is_part() const;
+
   bool operator==(const CampaignState&) const = default;
 };
 

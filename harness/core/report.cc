@@ -2,11 +2,29 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace qconform {
 
 std::uint64_t OperatorResult::cases() const {
   return std::accumulate(verdicts.begin(), verdicts.end(), std::uint64_t{0});
+}
+
+std::uint64_t OperatorResult::failing() const {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (is_failure(kind)) sum += count(kind);
+  }
+  return sum;
+}
+
+std::uint64_t OperatorResult::waived_failing() const {
+  return std::accumulate(waived.begin(), waived.end(), std::uint64_t{0});
+}
+
+std::uint64_t OperatorResult::attempted() const {
+  return cases() - count(VerdictKind::refused) - count(VerdictKind::unsupported) - count(VerdictKind::not_rejected);
 }
 
 std::uint64_t BackendResult::count(VerdictKind kind) const {
@@ -27,15 +45,14 @@ std::uint64_t BackendResult::cases() const {
   return sum;
 }
 
-bool BackendResult::conforms() const {
-  for (int i = 0; i < kVerdictKinds; ++i) {
-    const auto kind = static_cast<VerdictKind>(i);
-    if (is_failure(kind) && count(kind) > waived(kind)) return false;
-  }
-  if (failed_bases > 0) return false;
-  for (const RelationResult& relation : relations) {
-    if (relation.broken + relation.failed > 0) return false;
-  }
+bool BackendResult::fails() const {
+  const auto has_failure = [](const auto& named) { return named.second.failing() > named.second.waived_failing(); };
+  const auto is_broken = [](const RelationResult& relation) { return relation.broken + relation.failed > 0; };
+  return std::any_of(operators.begin(), operators.end(), has_failure) || failed_bases > 0 ||
+         std::any_of(relations.begin(), relations.end(), is_broken);
+}
+
+bool BackendResult::is_judged() const {
   const bool any_held = std::any_of(relations.begin(), relations.end(), [](const auto& r) { return r.held > 0; });
   if (!relations.empty() && !any_held) return false;
   return relations.empty() || cases() > 0 ? count(VerdictKind::pass) > 0 : any_held;
@@ -60,9 +77,19 @@ bool TellingCase::tells_more_than(const TellingCase& other) const {
   return both != others ? both > others : wrong_elements > other.wrong_elements;
 }
 
+bool CampaignState::is_part() const {
+  std::set<std::string> shards;
+  for (const CampaignRun& run : runs) shards.insert(run.shard);
+  if (shards.empty() || shards.contains("")) return false;
+  const std::string& any = *shards.begin();
+  return std::to_string(shards.size()) != any.substr(any.find('/') + 1);
+}
+
 bool Report::conforms() const {
-  return !backends.empty() && std::all_of(backends.begin(), backends.end(),
-                                          [](const BackendResult& b) { return !b.decides || b.conforms(); });
+  const bool is_part = campaign && campaign->is_part();
+  return !backends.empty() && std::all_of(backends.begin(), backends.end(), [&](const BackendResult& b) {
+    return !b.decides || (is_part ? !b.fails() : b.conforms());
+  });
 }
 
 }  // namespace qconform

@@ -47,6 +47,14 @@ struct OperatorResult {
 
   [[nodiscard]] std::uint64_t cases() const;
   [[nodiscard]] std::uint64_t count(VerdictKind kind) const { return verdicts[static_cast<std::size_t>(kind)]; }
+  /// Failing verdicts.
+  [[nodiscard]] std::uint64_t failing() const;
+  /// Of the failing ones, those that a waiver covers.
+  [[nodiscard]] std::uint64_t waived_failing() const;
+  /// Cases of which the backend tried to compute an output that it owes: right, mistrusted or failing.
+  [[nodiscard]] std::uint64_t attempted() const;
+  /// Those, and the valid ones that it declined.
+  [[nodiscard]] std::uint64_t owed() const { return attempted() + count(VerdictKind::unsupported); }
 
   QC_DESCRIBED();
   QC_LINE(describe_derived(archive, "cases", [&self] { return self.cases(); }));
@@ -57,6 +65,10 @@ struct OperatorResult {
   QC_FIELD(TierTally, tiers, {}, "tiers");  ///< QLinearConv only
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
+  /// By the hazard's id; empty in older reports.
+  QC_FIELD(Counts, hazards, {}, "hazards",
+           .doc = "Cases that the backend computed, right or wrong, by the hazards that they reach.",
+           .presence = Presence::late, .def = "counts");
   /// Of the wrong elements.
   QC_FIELD(ErrorTally, errors, {}, "errors", .presence = Presence::omitted);
 
@@ -115,8 +127,12 @@ struct BackendResult {
   /// Verdicts of the kind that a waiver covers.
   [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
-  /// Something was computed, whatever was asked for, and nothing failed that is not waived.
-  [[nodiscard]] bool conforms() const;
+  /// A case was computed right, and nothing failed that is not waived.
+  [[nodiscard]] bool conforms() const { return !fails() && is_judged(); }
+  /// Something failed that is not waived.
+  [[nodiscard]] bool fails() const;
+  /// A valid case was computed, and its output proves something; of relations alone, one held.
+  [[nodiscard]] bool is_judged() const;
   [[nodiscard]] TierTally tiers() const;
   /// Keeps `element` if it is among the most distant.
   void note_worst(const std::string& case_id, const ElementReport& element);
@@ -317,14 +333,16 @@ struct Report {
   /// Version of the JSON form; it grows when a reader of the older form could be misled.
   static constexpr std::uint64_t kVersion = 1;
   static constexpr std::array<std::string_view, 2> kPolicies{"wrap", "permissive"};
+  /// What counts as a pass: 1, also a right refusal; 2, a case that was computed right.
+  static constexpr std::uint64_t kCounting = 2;
 
   QC_DESCRIBED();
   QC_LINE(describe_constant(archive, "format", Report::kFormat));
   QC_LINE(describe_constant(archive, "version", Report::kVersion));
-  QC_LINE(
-      describe_derived(archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
-                       {.doc = "Every backend that decides passed at least one case, and none of them failed one that "
-                               "is not waived."}));
+  QC_LINE(describe_derived(
+      archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
+      {.doc = "Every backend that decides computed at least one case right, unless this is a part of a "
+              "campaign, and none of them failed one that is not waived."}));
   QC_FIELD(Environment, environment, {}, "environment");
   QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
@@ -332,6 +350,10 @@ struct Report {
            .doc = "Which right answers are admitted: a name, or the file of a pinned profile.",
            .pattern = "^(conformance|correctly-rounded|ort-f32|onnx-reference|dml-doc|.*[./].*)$");
   QC_FIELD(std::string, overflow, {}, "overflow", .doc = "Policy for rule C17.", .names = Report::kPolicies);
+  QC_FIELD(
+      std::uint64_t, counting, {1}, "counting",
+      .doc = "What counts as a pass: 1, where it is absent, also a right refusal; 2, a case that was computed right.",
+      .presence = Presence::late, .minimum = 1);
   QC_FIELD(std::vector<SuiteResult>, suites, {}, "suites");
   /// Of every case that has a right answer.
   QC_FIELD(HazardCoverage, hazards, {}, "hazards",
@@ -345,7 +367,7 @@ struct Report {
   std::optional<CaseResults> results{};                              ///< where they were asked for
   QC_LINE(describe_results(archive, self));
 
-  /// Every backend that decides ran at least one case, and none of them failed but where that is waived.
+  /// Every backend that decides conforms. In a part of a campaign it need not have computed anything.
   [[nodiscard]] bool conforms() const;
 
   bool operator==(const Report&) const = default;

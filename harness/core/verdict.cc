@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",          "m
                                                              "timed-out",     "out-of-bounds",      "unwritten",
                                                              "unsupported",   "inconsistent",       "exited",
                                                              "out-of-memory", "read-out-of-bounds", "nondeterministic",
-                                                             "changed-input", "changed-float-mode", "thread-dependent"};
+                                                             "changed-input", "changed-float-mode", "thread-dependent",
+                                                             "refused"};
 
 }  // namespace
 
@@ -30,7 +31,7 @@ std::optional<VerdictKind> verdict_named(std::string_view name) {
 }
 
 bool is_failure(VerdictKind kind) {
-  return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && kind != VerdictKind::unsupported;
+  return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && !is_refusal(kind);
 }
 
 std::uint64_t TierTally::elements() const {

@@ -15,7 +15,7 @@
 namespace qconform {
 
 enum class VerdictKind : std::uint8_t {
-  pass,
+  pass,          ///< computed right
   mistrusted,    ///< right, but the output proves nothing: nearly all elements saturated or alike, or
                  ///< the right values lie so far apart that most others would have passed too
   wrong,         ///< a value outside the admissible set
@@ -25,7 +25,7 @@ enum class VerdictKind : std::uint8_t {
   timed_out,
   out_of_bounds,  ///< wrote outside its output
   unwritten,      ///< left its output unwritten
-  unsupported,    ///< a clean refusal of a valid case: counted and listed, never a pass
+  unsupported,    ///< declined: a clean refusal of a valid case, counted and listed
   inconsistent,   ///< answers that contradict each other, by a relation between them
   exited,         ///< ended its process
   out_of_memory,
@@ -34,15 +34,21 @@ enum class VerdictKind : std::uint8_t {
   changed_input,
   changed_float_mode,  ///< left other rounding or flushing modes behind
   thread_dependent,    ///< runs at once in several threads, other outputs than of one alone
+  refused,             ///< rightly: a case out of contract, or one that may be refused; nothing was computed
 };
 
-inline constexpr int kVerdictKinds = 18;
+inline constexpr int kVerdictKinds = 19;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
 
 /// Whether a verdict of this kind means that the backend does not conform.
 [[nodiscard]] bool is_failure(VerdictKind kind);
+
+/// Whether nothing was computed, cleanly: a valid case was declined, or another one rightly refused.
+[[nodiscard]] constexpr bool is_refusal(VerdictKind kind) {
+  return kind == VerdictKind::unsupported || kind == VerdictKind::refused;
+}
 
 /// How many elements meet which tier at best, of QLinearConv outputs.
 struct TierTally {

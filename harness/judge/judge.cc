@@ -21,7 +21,7 @@ std::vector<std::int64_t> index_of(std::int64_t flat, const std::vector<std::int
   return index;
 }
 
-Verdict failure(VerdictKind kind, std::string detail, std::string rule = {}) {
+Verdict without_values(VerdictKind kind, std::string detail, std::string rule = {}) {
   Verdict verdict;
   verdict.kind = kind;
   verdict.detail = std::move(detail);
@@ -64,14 +64,14 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
 Verdict judge_output(const Expected& expected, const Tensor& got) {
   const Classification& classification = expected.classification;
   if (const auto& violation = classification.contract.violation) {
-    return failure(VerdictKind::not_rejected, "computed a case that must be refused: " + violation->text(),
-                   violation->rule);
+    return without_values(VerdictKind::not_rejected, "computed a case that must be refused: " + violation->text(),
+                          violation->rule);
   }
   const Lowered& right = *classification.lowered;
   if (got.type != right.output_type() || got.shape != right.output_shape()) {
-    return failure(VerdictKind::bad_shape,
-                   fmt::format("output {} {}, expected {} {}", name_of(got.type), shape_text(got.shape),
-                               name_of(right.output_type()), shape_text(right.output_shape())));
+    return without_values(VerdictKind::bad_shape,
+                          fmt::format("output {} {}, expected {} {}", name_of(got.type), shape_text(got.shape),
+                                      name_of(right.output_type()), shape_text(right.output_shape())));
   }
   return judge_values(expected, got);
 }
@@ -79,8 +79,8 @@ Verdict judge_output(const Expected& expected, const Tensor& got) {
 // A clean refusal is right for a case out of contract and for one with latitude. For a valid case it
 // is neither right nor wrong: the backend does not implement it.
 Verdict judge_refusal(const Expected& expected, const std::string& reason) {
-  if (expected.classification.expectation() != Expectation::valid) return {};
-  return failure(VerdictKind::unsupported, reason);
+  if (expected.classification.expectation() != Expectation::valid) return without_values(VerdictKind::refused, reason);
+  return without_values(VerdictKind::unsupported, reason);
 }
 
 std::string distance_text(std::int64_t bytes, outcome::WroteOutOfBounds::Side side) {
@@ -95,41 +95,43 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::Unsupported& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Rejected& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Crashed& crash) const {
-    if (crash.signal == 0) return failure(VerdictKind::crashed, crash.detail);
-    return failure(VerdictKind::crashed,
-                   fmt::format("signal {}{}{}", crash.signal, crash.detail.empty() ? "" : ": ", crash.detail));
+    if (crash.signal == 0) return without_values(VerdictKind::crashed, crash.detail);
+    return without_values(VerdictKind::crashed,
+                          fmt::format("signal {}{}{}", crash.signal, crash.detail.empty() ? "" : ": ", crash.detail));
   }
   Verdict operator()(const outcome::Exited& exit) const {
-    return failure(VerdictKind::exited, fmt::format("ended its process with status {}", exit.status));
+    return without_values(VerdictKind::exited, fmt::format("ended its process with status {}", exit.status));
   }
   Verdict operator()(const outcome::OutOfMemory& memory) const {
-    return failure(VerdictKind::out_of_memory, fmt::format("asked for more than {} MiB", memory.limit >> 20));
+    return without_values(VerdictKind::out_of_memory, fmt::format("asked for more than {} MiB", memory.limit >> 20));
   }
   Verdict operator()(const outcome::TimedOut& timeout) const {
-    return failure(VerdictKind::timed_out, fmt::format("no answer within {} s", timeout.seconds));
+    return without_values(VerdictKind::timed_out, fmt::format("no answer within {} s", timeout.seconds));
   }
   Verdict operator()(const outcome::WroteOutOfBounds& write) const {
-    return failure(VerdictKind::out_of_bounds, "wrote " + distance_text(write.offset, write.side) + " the output");
+    return without_values(VerdictKind::out_of_bounds,
+                          "wrote " + distance_text(write.offset, write.side) + " the output");
   }
   Verdict operator()(const outcome::ReadOutOfBounds& read) const {
-    return failure(VerdictKind::read_out_of_bounds, fmt::format("{} {} {}", read.wrote ? "wrote" : "read",
-                                                                distance_text(read.offset, read.side), read.tensor));
+    return without_values(
+        VerdictKind::read_out_of_bounds,
+        fmt::format("{} {} {}", read.wrote ? "wrote" : "read", distance_text(read.offset, read.side), read.tensor));
   }
   Verdict operator()(const outcome::Nondeterministic& difference) const {
-    return failure(VerdictKind::nondeterministic, difference.detail);
+    return without_values(VerdictKind::nondeterministic, difference.detail);
   }
   Verdict operator()(const outcome::ChangedInput& change) const {
-    return failure(VerdictKind::changed_input,
-                   fmt::format("changed its input {} at byte {}", change.tensor, change.byte));
+    return without_values(VerdictKind::changed_input,
+                          fmt::format("changed its input {} at byte {}", change.tensor, change.byte));
   }
   Verdict operator()(const outcome::ChangedFloatMode& change) const {
-    return failure(VerdictKind::changed_float_mode, change.detail);
+    return without_values(VerdictKind::changed_float_mode, change.detail);
   }
   Verdict operator()(const outcome::ThreadDependent& difference) const {
-    return failure(VerdictKind::thread_dependent, difference.detail);
+    return without_values(VerdictKind::thread_dependent, difference.detail);
   }
   Verdict operator()(const outcome::LeftUnwritten& unwritten) const {
-    return failure(VerdictKind::unwritten, unwritten.detail);
+    return without_values(VerdictKind::unwritten, unwritten.detail);
   }
 };
 

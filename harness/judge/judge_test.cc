@@ -84,7 +84,7 @@ TEST(Judge, WantsWhatIsOutOfContractRefused) {
   EXPECT_EQ(verdict.kind, VerdictKind::not_rejected);
   EXPECT_EQ(verdict.rule, "C8");
   EXPECT_THAT(verdict.detail, HasSubstr("group"));
-  EXPECT_EQ(judge(expected_of(invalid()), outcome::Rejected{"group"}).kind, VerdictKind::pass);
+  EXPECT_EQ(judge(expected_of(invalid()), outcome::Rejected{"group"}).kind, VerdictKind::refused);
   EXPECT_EQ(judge(expected_of(invalid()), outcome::Crashed{11, ""}).kind, VerdictKind::crashed);
 }
 
@@ -96,7 +96,7 @@ TEST(Judge, CountsARefusedValidCaseAsUnsupported) {
 TEST(Judge, TakesValueOrRefusalWhereThereIsLatitude) {
   const Case zero_pads =
       QLinearConvBuilder().x(make::uint8({1, 1, 1, 1}, {5})).auto_pad("VALID").pads({0, 0, 0, 0}).build();
-  EXPECT_EQ(judge(expected_of(zero_pads), outcome::Rejected{"both"}).kind, VerdictKind::pass);
+  EXPECT_EQ(judge(expected_of(zero_pads), outcome::Rejected{"both"}).kind, VerdictKind::refused);
   EXPECT_EQ(judge_output(zero_pads, make::uint8({1, 1, 1, 1}, {5})).kind, VerdictKind::pass);
   EXPECT_EQ(judge_output(zero_pads, make::uint8({1, 1, 1, 1}, {6})).kind, VerdictKind::wrong);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <map>
+#include <span>
 #include <utility>
 
 #include "harness/judge/judge.h"
@@ -41,7 +43,7 @@ std::string type_mix(const Case& test_case, const Expected& expected) {
 class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
-      : backends_(backends), options_(options), report_(report), started_(backends.size()) {
+      : backends_(backends), options_(options), report_(report), started_(backends.size()), computed_(backends.size()) {
     if (options.results) table_.emplace(*options.results);
     for (const auto& backend : backends_) {
       report_.backends.push_back({.info = backend->info()});
@@ -71,6 +73,7 @@ class Campaign {
   }
 
   void finish() {
+    report_hazards();
     report_.findings = findings_.take();
     if (table_) report_.results = table_->take();
     if (options_.diagnoser == nullptr) return;
@@ -118,13 +121,13 @@ class Campaign {
     for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, test_case));
     const Expected expected = expected_of(test_case);
     count(test_case, expected, suite_);
-    if (expected.output) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
     stopwatch_.lap(report_.times.survey);
     std::vector<CaseResult::OfBackend> results;
     results.reserve(backends_.size());
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
     }
+    count_hazards(test_case, expected, results);
     if (options_.judged) options_.judged(test_case, expected.hazards, results);
     if (table_) table_->add(suite_.name, test_case, std::move(results));
     pending_bytes_ -= bytes;
@@ -213,6 +216,30 @@ class Campaign {
     }
   }
 
+  // Of what was computed: by each backend, and by any.
+  void count_hazards(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
+    if (!expected.output) return;
+    bool is_computed = false;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (qconform::is_refusal(results[i].verdict)) continue;
+      is_computed = true;
+      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
+      for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
+    }
+    if (is_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
+  }
+
+  void report_hazards() {
+    for (std::size_t i = 0; i < computed_.size(); ++i) {
+      for (const auto& [op_type, computed] : computed_[i]) {
+        Counts& counts = report_.backends[i].operators[op_type].hazards;
+        for (std::size_t h = 0; h < kHazards; ++h) {
+          if (computed[h] > 0) counts[std::string(info_of(static_cast<Hazard>(h)).id)] += computed[h];
+        }
+      }
+    }
+  }
+
   void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
     OperatorResult& counts = result.operators[test_case.op_type];
     ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
@@ -232,7 +259,7 @@ class Campaign {
     if (is_failure(verdict.kind)) {
       return record_failure(backend, test_case, expected, outcome, verdict);
     }
-    if (diagnoser != nullptr && verdict.kind != VerdictKind::unsupported) {
+    if (diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::mistrusted)) {
       diagnoser->passed(backend, test_case, expected);
     }
     return {};
@@ -264,6 +291,8 @@ class Campaign {
   std::size_t depth_ = 1;             ///< how many there may be
   std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
   std::vector<Outcome> outcomes_;     ///< of the case that is being judged, by backend
+  /// By backend and operator: cases that it computed, by hazard.
+  std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
   Stopwatch stopwatch_;
   GuardedOutput output_;
   Findings findings_;

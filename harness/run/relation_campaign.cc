@@ -100,7 +100,7 @@ class RelationCampaign {
 
   // The base case was refused, or failed: no relation can be checked on it.
   void without_base(const relations::Subject& subject, const Verdict& verdict, BackendResult& result) {
-    if (verdict.kind == VerdictKind::unsupported) {
+    if (is_refusal(verdict.kind)) {
       for (RelationResult& relation : result.relations) ++relation.refused;
       return;
     }

@@ -150,7 +150,7 @@ RelationCheck compare(const relations::Relation& relation, const Application& ap
 }
 
 RelationCheck without_output(const Case& derived, Verdict verdict) {
-  const bool refused = verdict.kind == VerdictKind::unsupported;
+  const bool refused = is_refusal(verdict.kind);
   verdict.detail = derived.id + ": " + verdict.detail;
   return {refused ? RelationOutcome::refused : RelationOutcome::failed, std::move(verdict), {derived}};
 }

@@ -60,7 +60,7 @@ std::string line_with(const std::string& output, const std::string& part) {
 // Builds without Node.js have no page; what the page shows is tested in a browser.
 TEST(Fuzz, RepeatsTheCasesOfASeed) {
   const TemporaryFolder folder;
-  const std::string fuzz = "fuzz --backend scalar --cases 200 --out " + folder.path().string() + " --seed ";
+  const std::string fuzz = "fuzz --verbose --backend scalar --cases 200 --out " + folder.path().string() + " --seed ";
   const auto first = qconform(fuzz + "5");
   EXPECT_EQ(first.exit_code, 0) << first.output;
   EXPECT_THAT(first.output, AllOf(HasSubstr("seed 5"), HasSubstr("200 cases"), HasSubstr("conforms")));

@@ -64,11 +64,20 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
   };
   compare_share(VerdictKind::unsupported);
   compare_share(VerdictKind::mistrusted);
-  if (before.count(VerdictKind::pass) > 0 && now.count(VerdictKind::pass) == 0) {
+  // Passes of an older report are also right refusals.
+  const bool are_counted_apart = before_.counting == now_.counting;
+  const std::uint64_t passed = now.count(VerdictKind::pass) + (are_counted_apart ? 0 : now.count(VerdictKind::refused));
+  if (before.count(VerdictKind::pass) > 0 && passed == 0) {
     add(backend, change_of(Effect::worse, "nothing-passed", op_type, "",
                            fmt::format("no case passed, before {}", with_thousands(before.count(VerdictKind::pass)))));
   }
   compare_tiers(backend, op_type, before.tiers, now.tiers);
+  for (const auto& [hazard, cases] : before.hazards) {
+    if (now.hazards.contains(hazard)) continue;
+    add(backend, change_of(less(), "hazard-not-computed", op_type, hazard,
+                           fmt::format("hazard {}: computes no case that reaches it, before {}", hazard,
+                                       with_thousands(cases))));
+  }
 }
 
 void Parts::compare_relations(const BackendResult& before, const BackendResult& now) {

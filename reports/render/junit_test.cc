@@ -90,7 +90,7 @@ TEST(Junit, ABackendThatPassesNothingFails) {
   OperatorResult& result = report.backends[0].operators["QLinearConv"];
   result.verdicts[0] = 0;
   result.verdicts[static_cast<std::size_t>(VerdictKind::unsupported)] = 4;
-  EXPECT_THAT(to_junit(report), HasSubstr("message=\"no case passed: unsupported 4\""));
+  EXPECT_THAT(to_junit(report), HasSubstr("message=\"not implemented: unsupported 4\""));
 }
 
 }  // namespace

@@ -41,25 +41,20 @@ std::string verdict_lines(const Report& report) {
 }
 
 constexpr std::string_view kTableHead =
-    "\n| backend | operator | cases | pass | failing | waived | unsupported | mistrusted | tier |\n"
-    "|---|---|--:|--:|--:|--:|--:|--:|---|\n";
+    "\n| backend | operator | cases | right | wrong | waived | refused | declined | mistrusted | tier |\n"
+    "|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
 
 std::string table_row(const BackendResult& backend, const std::string& op_type, const OperatorResult& result) {
-  std::uint64_t failing = 0;
-  std::uint64_t waived = 0;
-  for (int i = 0; i < kVerdictKinds; ++i) {
-    const auto kind = static_cast<VerdictKind>(i);
-    if (!is_failure(kind)) continue;
-    failing += result.count(kind);
-    waived += result.waived[static_cast<std::size_t>(kind)];
-  }
+  const std::uint64_t failing = result.failing();
+  const std::uint64_t waived = result.waived_failing();
   const auto tier = result.tiers.common.strictest();
   const std::string reached = result.tiers.elements() == 0 ? "" : tier ? std::string(name_of(*tier)) : "none";
-  return fmt::format("| {}{} | {} | {} | {} | {} | {} | {} | {} | {} |\n", escaped(backend.info.name),
+  return fmt::format("| {}{} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", escaped(backend.info.name),
                      backend.decides ? "" : " (does not count)", escaped(op_type), with_thousands(result.cases()),
                      with_thousands(result.count(VerdictKind::pass)),
                      failing > waived ? fmt::format("**{}**", with_thousands(failing - waived)) : "0",
-                     with_thousands(waived), with_thousands(result.count(VerdictKind::unsupported)),
+                     with_thousands(waived), with_thousands(result.count(VerdictKind::refused)),
+                     with_thousands(result.count(VerdictKind::unsupported)),
                      with_thousands(result.count(VerdictKind::mistrusted)), escaped(reached));
 }
 
@@ -70,7 +65,7 @@ std::string relations_row(const BackendResult& backend) {
     held += relation.held;
     broken += relation.broken + relation.failed;
   }
-  return fmt::format("| {} | relations | {} | {} | {} | 0 | | | |\n", escaped(backend.info.name),
+  return fmt::format("| {} | relations | {} | {} | {} | 0 | | | | |\n", escaped(backend.info.name),
                      with_thousands(held + broken), with_thousands(held),
                      broken > 0 ? fmt::format("**{}**", with_thousands(broken)) : "0");
 }

@@ -50,7 +50,7 @@ TEST(Markdown, TellsTheVerdictTheTableAndWhatToDo) {
   report.findings.push_back(finding);
   const std::string text = to_markdown(report, kCommentBytes);
   EXPECT_THAT(text, AllOf(StartsWith("### qconform: does not conform\n\nFailing: mine\n"),
-                          HasSubstr("| mine | QLinearConv | 1,205 | 1,203 | **2** | 0 | 0 | 0 |  |"),
+                          HasSubstr("| mine | QLinearConv | 1,205 | 1,203 | **2** | 0 | 0 | 0 | 0 |  |"),
                           HasSubstr("<summary>F1 wrong in QLinearConv on mine: 1 case</summary>"),
                           HasSubstr("```\nqconform replay F1.json --backend mine\n```"), Not(HasSubstr(" more "))));
   report.findings.resize(1000, finding);

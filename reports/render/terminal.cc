@@ -1,76 +1,19 @@
 #include "reports/render/terminal.h"
 
-#include <fmt/color.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
+#include "reports/render/backend_table.h"
 #include "reports/render/finding_text.h"
+#include "reports/render/painter.h"
+#include "reports/render/reasons_text.h"
 
 namespace qconform::report {
 namespace {
-
-class Painter {
- public:
-  explicit Painter(bool colour) : colour_(colour) {}
-  [[nodiscard]] std::string good(const std::string& text) const { return paint(text, fmt::terminal_color::green); }
-  [[nodiscard]] std::string bad(const std::string& text) const { return paint(text, fmt::terminal_color::red); }
-  [[nodiscard]] std::string aside(const std::string& text) const { return paint(text, fmt::terminal_color::yellow); }
-
- private:
-  [[nodiscard]] std::string paint(const std::string& text, fmt::terminal_color colour) const {
-    return colour_ ? fmt::format(fmt::fg(colour), "{}", text) : text;
-  }
-  bool colour_;
-};
-
-// Reasons are other people's sentences: what is cut off here stands in the report.
-std::string shortened(const std::string& reason) {
-  constexpr std::size_t kLongest = 60;
-  return reason.size() <= kLongest ? reason : reason.substr(0, kLongest) + "...";
-}
-
-struct ReasonGroup {
-  std::string reason;
-  std::uint64_t count = 0;
-  std::size_t kinds = 0;
-};
-
-// By what stands before the colon of a reason, the most frequent first.
-std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& counts) {
-  std::map<std::string, ReasonGroup> by_start;
-  for (const auto& [reason, count] : counts) {
-    const std::string start = reason.substr(0, reason.find(": "));
-    ReasonGroup& group = by_start[start];
-    group.reason = start;
-    group.count += count;
-    ++group.kinds;
-  }
-  std::vector<ReasonGroup> groups;
-  for (auto& [start, group] : by_start) groups.push_back(std::move(group));
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const ReasonGroup& a, const ReasonGroup& b) { return a.count > b.count; });
-  return groups;
-}
-
-// What was left aside: "not quantized 811 (156 kinds)", and the number of what is too rare to be listed. A
-// reason that is the only one goes without its number where the total stands beside it.
-std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false) {
-  constexpr std::size_t kMost = 4;
-  const std::vector<ReasonGroup> groups = grouped(counts);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
-    text += (text.empty() ? "" : ", ") + shortened(groups[i].reason);
-    if (groups.size() > 1 || !is_total_known) text += " " + with_thousands(groups[i].count);
-    if (groups[i].kinds > 1) text += fmt::format(" ({} kinds)", groups[i].kinds);
-  }
-  if (groups.size() <= kMost) return text;
-  std::uint64_t rest = 0;
-  for (std::size_t i = kMost; i < groups.size(); ++i) rest += groups[i].count;
-  return text + fmt::format(", {} for {} other reasons", with_thousands(rest), groups.size() - kMost);
-}
 
 // "sweep: 4,213 cases cover 182,340 of 182,340 feasible triples (strength 3)", and a line for each model.
 std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
@@ -92,7 +35,33 @@ std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
          parts;
 }
 
-std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
+// One line for each kind of dispute, with the first case of it.
+std::string dispute_lines(const SuiteResult& suite, const Painter& paint) {
+  struct Kind {
+    std::string first;
+    std::uint64_t cases = 0;
+  };
+  std::map<std::string, Kind> kinds;
+  for (const std::string& dispute : suite.disputed) {
+    const std::size_t end = dispute.find(": ");
+    Kind& kind = kinds[end == std::string::npos ? dispute : dispute.substr(end + 2)];
+    if (kind.cases++ == 0) kind.first = dispute.substr(0, end);
+  }
+  std::string text;
+  for (const auto& [what, kind] : kinds) {
+    text += fmt::format("  {} {}: {}, first {}\n", paint.aside("disputed"), shown(what), plural(kind.cases, "case"),
+                        shown(kind.first));
+  }
+  return text;
+}
+
+std::string suite_lines(const SuiteResult& suite, const Painter& paint, bool verbose) {
+  const std::string aside =
+      suite.skipped.empty() ? "" : fmt::format("  left aside, not cases: {}\n", listed(suite.skipped));
+  if (!verbose) {
+    return fmt::format("suite {:<28} {:>10} cases\n", suite.name, with_thousands(suite.cases)) + aside +
+           dispute_lines(suite, paint);
+  }
   std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", suite.name,
                                  with_thousands(suite.cases), suite.digest);
   if (!suite.coverage.empty()) text += coverage_lines(suite, paint);
@@ -100,55 +69,7 @@ std::string suite_lines(const SuiteResult& suite, const Painter& paint) {
     text += fmt::format("  of {} elements {} on an exact tie, {} near one\n", with_thousands(suite.elements),
                         with_thousands(suite.exact_ties), with_thousands(suite.near_ties));
   }
-  if (!suite.skipped.empty()) text += fmt::format("  left aside, not cases: {}\n", listed(suite.skipped));
-  for (const std::string& dispute : suite.disputed) text += "  " + paint.aside("disputed") + " " + dispute + "\n";
-  return text;
-}
-
-// "tier F_5 (E 1,204,331, F_5 17)"
-std::string tier_text(const TierTally& tally, const Painter& paint) {
-  std::string counts;
-  for (const reference::Tier tier : reference::kAllTiers) {
-    const std::uint64_t count = tally.by_tier[static_cast<std::size_t>(tier)];
-    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name_of(tier), with_thousands(count));
-  }
-  if (tally.none > 0) counts += fmt::format("{}none {}", counts.empty() ? "" : ", ", with_thousands(tally.none));
-  const auto reached = tally.common.strictest();
-  const std::string name = reached ? paint.good(std::string(name_of(*reached))) : paint.bad("none");
-  return fmt::format("   tier {} ({})", name, counts);
-}
-
-// " (all elements are alike 64, nearly all elements saturate 11)", " (61 waived)"
-std::string reasons_text(VerdictKind kind, const OperatorResult& result) {
-  const std::uint64_t waived = result.waived[static_cast<std::size_t>(kind)];
-  if (waived > 0) return " (" + with_thousands(waived) + " waived)";
-  if (kind == VerdictKind::mistrusted) return " (" + listed(result.mistrusted_reasons, true) + ")";
-  if (kind == VerdictKind::unsupported) return " (" + listed(result.unsupported_reasons, true) + ")";
-  return "";
-}
-
-std::string operator_line(const std::string& name, const OperatorResult& result, const Painter& paint) {
-  std::string text = fmt::format("  {:<17}", name);
-  for (int i = 0; i < kVerdictKinds; ++i) {
-    const auto kind = static_cast<VerdictKind>(i);
-    if (result.count(kind) == 0) continue;
-    const std::string entry = fmt::format("{:>10} {}", with_thousands(result.count(kind)), name_of(kind));
-    text += kind == VerdictKind::pass ? paint.good(entry) : is_failure(kind) ? paint.bad(entry) : paint.aside(entry);
-    text += reasons_text(kind, result);
-  }
-  if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint);
-  return text + "\n";
-}
-
-std::string backend_lines(const BackendResult& backend, const Painter& paint) {
-  const std::string name = fmt::format("{} {} ({})", backend.info.name, backend.info.version, backend.info.kind);
-  std::string text =
-      fmt::format("{:<34} {:>10} cases in {}\n", name, with_thousands(backend.cases()), duration(backend.seconds));
-  for (const auto& [op_type, result] : backend.operators) text += operator_line(op_type, result, paint);
-  if (backend.cases() > 0 && backend.count(VerdictKind::pass) == 0) {
-    text += "  " + paint.bad("nothing passed") + ": no case was computed\n";
-  }
-  return text;
+  return text + aside + dispute_lines(suite, paint);
 }
 
 // Up to this many hazards are shown with their counts, in the list's order; the JSON report has all.
@@ -196,8 +117,8 @@ std::string relation_lines(const BackendResult& backend, const Painter& paint) {
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   std::string text =
       fmt::format("  {} {}{}   {} on {}   {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))),
-                  subject_of(finding), finding.op_type, finding.backend, cases_text(finding));
-  for (const Fact& fact : facts_of(finding)) text += fmt::format("    {:<9} {}\n", fact.label, fact.value);
+                  subject_of(finding), finding.op_type, shown(finding.backend), cases_text(finding));
+  for (const Fact& fact : facts_of(finding)) text += fmt::format("    {:<9} {}\n", fact.label, shown(fact.value));
   return text;
 }
 
@@ -213,21 +134,26 @@ std::string waived_lines(const Report& report) {
   return text.empty() ? text : "\nwaived, known discrepancies\n" + text;
 }
 
-// Where one of several backends fails, those that do not are told too.
+std::string conclusion_of(const BackendResult& backend, bool is_part, const Painter& paint) {
+  const std::string name =
+      shown(backend.info.name) + (backend.decides ? "" : ", not named with --backend and not counted");
+  if (backend.fails()) {
+    const std::string text = "does not conform";
+    return fmt::format("{}: {}\n", backend.decides ? paint.bad(text) : paint.aside(text), name);
+  }
+  if (backend.is_judged()) {
+    const std::string scope = scope_text(backend);
+    return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", scope);
+  }
+  const std::string text = "nothing was judged";
+  return fmt::format("{}: {}: {}\n", backend.decides && !is_part ? paint.bad(text) : paint.aside(text), name,
+                     why_not_judged(backend));
+}
+
 std::string conclusion(const Report& report, const Painter& paint) {
-  std::vector<std::string> good;
-  std::vector<std::string> bad;
-  std::vector<std::string> told;
-  for (const BackendResult& backend : report.backends) {
-    (backend.conforms() ? good : backend.decides ? bad : told).push_back(backend.info.name);
-  }
+  const bool is_part = report.campaign && report.campaign->is_part();
   std::string text;
-  if (!good.empty()) text += fmt::format("{}: {}\n", paint.good("conforms"), fmt::join(good, ", "));
-  if (!bad.empty()) text += fmt::format("{}: {}\n", paint.bad("does not conform"), fmt::join(bad, ", "));
-  if (!told.empty()) {
-    text += fmt::format("{}: {}, not named with --backend and not counted\n", paint.aside("does not conform"),
-                        fmt::join(told, ", "));
-  }
+  for (const BackendResult& backend : report.backends) text += conclusion_of(backend, is_part, paint);
   return text;
 }
 
@@ -276,16 +202,13 @@ std::string headline(const Report& report) {
   return text;
 }
 
-std::string summary(const Report& report, bool colour) {
-  const Painter paint(colour);
+std::string summary(const Report& report, const SummaryStyle& style) {
+  const Painter paint(style.colour);
   std::string text;
-  for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint);
-  for (const BackendResult& backend : report.backends) {
-    if (backend.cases() > 0 || backend.relations.empty()) text += backend_lines(backend, paint);
-    text += relation_lines(backend, paint);
-  }
-  text += hazard_lines(report.hazards, paint);
-  text += stage_line(report);
+  for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
+  text += backend_table(report, paint, style.verbose);
+  for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);
+  if (style.verbose) text += hazard_lines(report.hazards, paint) + stage_line(report);
   std::string findings;
   std::size_t count = 0;
   for (const Finding& finding : report.findings) {
@@ -294,13 +217,11 @@ std::string summary(const Report& report, bool colour) {
     findings += finding_lines(finding, paint);
   }
   text += waived_lines(report);
-  if (report.findings.empty()) {
-    text += report.conforms() ? paint.good("conforms") + ": no finding\n" : paint.bad("does not conform") + "\n";
-    return text;
+  if (!report.findings.empty()) {
+    text += "\n" + plural(count, "finding") + (count == report.findings.size() ? "" : " beyond the waived") + "\n" +
+            findings + "\n";
   }
-  text +=
-      "\n" + plural(count, "finding") + (count == report.findings.size() ? "" : " beyond the waived") + "\n" + findings;
-  return text + "\n" + conclusion(report, paint);
+  return text + conclusion(report, paint);
 }
 
 }  // namespace qconform::report

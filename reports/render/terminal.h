@@ -10,8 +10,13 @@ namespace qconform::report {
 /// The first line of a run: version, seed, kernels, profile. Printed before anything random starts.
 [[nodiscard]] std::string headline(const Report& report);
 
-/// Results by backend and operator, findings with their replay lines. `colour` adds ANSI colours.
-[[nodiscard]] std::string summary(const Report& report, bool colour);
+struct SummaryStyle {
+  bool colour = false;   ///< ANSI colours
+  bool verbose = false;  ///< also digests, ties, hazards, elements by tier, seconds by stage
+};
+
+/// What each backend did by operator, findings with their replay lines, and what follows for each backend.
+[[nodiscard]] std::string summary(const Report& report, const SummaryStyle& style);
 
 /// "12,345"
 [[nodiscard]] std::string with_thousands(std::uint64_t number);

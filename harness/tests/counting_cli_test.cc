@@ -1,0 +1,69 @@
+// What is said of a backend that computes little or nothing: counted, concluded, shown.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "harness/tests/program.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kPlugins = "plugin:" QCONFORM_PLUGINS "/";
+
+ProgramResult judged(const std::string& backend, const std::string& declined, const std::string& options = {}) {
+  return run_program(QCONFORM_PROGRAM,
+                     "run --suite corpus --no-explain --out " + ::testing::TempDir() + "/counting --backend " +
+                         backend + " " + options,
+                     declined.empty() ? "" : "DECLINES=" + declined);
+}
+
+TEST(Counting, NothingIsJudgedOfWhatDeclinesEveryCase) {
+  const ProgramResult result = judged(kPlugins + "declines.so", "all");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("nothing was judged: "), ContainsRegex("all [0-9,]+ valid cases declined"),
+                                   ContainsRegex("QLinearConv +not implemented: [0-9,]+ valid cases declined"),
+                                   Not(HasSubstr("conforms: "))));
+}
+
+TEST(Counting, AnOperatorThatIsNotComputedIsNotImplemented) {
+  const ProgramResult result = judged(kPlugins + "dequantize.so", "");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(ContainsRegex("conforms: .* on DequantizeLinear \\([0-9]+ of [0-9,]+ valid cases "
+                                  "computed\\); ConvInteger, QLinearConv, QuantizeLinear not implemented"),
+                    ContainsRegex("DequantizeLinear +[0-9]+ +0 +[0-9]+ +[0-9,]+ +0")));
+}
+
+TEST(Counting, OneComputedCaseIsToldAsOne) {
+  const ProgramResult result = judged(kPlugins + "declines.so", "all-but-one", "--isolation none");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, ContainsRegex("DequantizeLinear \\(1 of [0-9,]+ valid cases computed\\)"));
+}
+
+TEST(Counting, HalfIsToldAsHalf) {
+  const ProgramResult result = judged(kPlugins + "declines.so", "half");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output,
+              ContainsRegex("conforms: .* on DequantizeLinear \\([0-9]+ of [0-9,]+ valid cases computed"));
+}
+
+TEST(Counting, HazardsAreThoseOfComputedCases) {
+  const ProgramResult none = judged(kPlugins + "declines.so", "all", "--verbose");
+  EXPECT_THAT(none.output, AllOf(HasSubstr("hazards in computed cases 0 of"), Not(HasSubstr("hazards reached 5"))));
+  const ProgramResult some = judged(kPlugins + "dequantize.so", "", "--verbose");
+  EXPECT_THAT(some.output, ContainsRegex("hazards in computed cases [1-9][0-9]? of"));
+}
+
+TEST(Counting, WhatABackendSaysOfItselfDoesNotReachTheTerminal) {
+  const ProgramResult result = judged(kPlugins + "declines.so", "all");
+  EXPECT_THAT(result.output, AllOf(HasSubstr("\\x1b[2Jnot today"), Not(HasSubstr("\x1b[2J"))));
+}
+
+}  // namespace
+}  // namespace qconform::testing

@@ -1,0 +1,148 @@
+#include "reports/render/backend_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "reports/render/reasons_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+constexpr const char* kHead = "{:<34}{:>11}{:>9}{:>10}{:>10}{:>12}\n";
+
+// "E", and in full "F_5 (E 1,204,331, F_5 17)"
+std::string tier_text(const TierTally& tally, const Painter& paint, bool verbose) {
+  const auto reached = tally.common.strictest();
+  const std::string name = reached ? paint.good(std::string(name_of(*reached))) : paint.bad("none");
+  if (!verbose) return "   tier " + name;
+  std::string counts;
+  for (const reference::Tier tier : reference::kAllTiers) {
+    const std::uint64_t count = tally.by_tier[static_cast<std::size_t>(tier)];
+    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name_of(tier), with_thousands(count));
+  }
+  if (tally.none > 0) counts += fmt::format("{}none {}", counts.empty() ? "" : ", ", with_thousands(tally.none));
+  return fmt::format("   tier {} ({})", name, counts);
+}
+
+// "wrong 9, crashed 3 (2 waived)"
+std::string failures_text(const OperatorResult& result) {
+  std::string text;
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (!is_failure(kind) || result.count(kind) == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(kind), with_thousands(result.count(kind)));
+    const std::uint64_t waived = result.waived[static_cast<std::size_t>(kind)];
+    if (waived > 0) text += fmt::format(" ({} waived)", with_thousands(waived));
+  }
+  return text;
+}
+
+std::string note(const char* label, const std::string& text) {
+  return text.empty() ? text : fmt::format("    {:<11} {}\n", label, text);
+}
+
+std::string not_implemented(const OperatorResult& result, const Painter& paint) {
+  const std::uint64_t declined = result.count(VerdictKind::unsupported);
+  const std::uint64_t accepted = result.count(VerdictKind::not_rejected);
+  std::string text = paint.aside("not implemented");
+  if (declined == 0) text = paint.aside("no valid case");
+  if (declined > 0) text += fmt::format(": {} declined", plural(declined, "valid case"));
+  text += fmt::format(", {} rightly refused", with_thousands(result.count(VerdictKind::refused)));
+  if (accepted > 0) text += ", " + paint.bad(with_thousands(accepted) + " accepted that the document forbids");
+  return text;
+}
+
+// Padded before it is painted.
+std::string cell(std::uint64_t count, int width, std::string (Painter::*colour)(const std::string&) const,
+                 const Painter& paint) {
+  const std::string text = fmt::format("{:>{}}", with_thousands(count), width);
+  return count == 0 ? text : (paint.*colour)(text);
+}
+
+std::string operator_rows(const std::string& name, const OperatorResult& result, const Painter& paint, bool verbose) {
+  std::string text = fmt::format("  {:<32}", name);
+  if (result.attempted() == 0) {
+    text += "   " + not_implemented(result, paint) + "\n";
+  } else {
+    text += cell(result.count(VerdictKind::pass), 11, &Painter::good, paint);
+    text += cell(result.failing(), 9, &Painter::bad, paint);
+    text += fmt::format("{:>10}", with_thousands(result.count(VerdictKind::refused)));
+    text += cell(result.count(VerdictKind::unsupported), 10, &Painter::aside, paint);
+    text += cell(result.count(VerdictKind::mistrusted), 12, &Painter::aside, paint);
+    if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint, verbose);
+    text += "\n" + note("wrong", failures_text(result));
+  }
+  return text + note("declined", listed(result.unsupported_reasons, true)) +
+         note("mistrusted", listed(result.mistrusted_reasons, true));
+}
+
+// "hazards in computed cases 24 of 52": of those that concern the operators that it was asked for.
+std::string hazards_line(const BackendResult& backend) {
+  std::size_t applicable = 0;
+  std::size_t computed = 0;
+  for (const HazardInfo& info : hazards()) {
+    const auto concerns = [&](const auto& named) { return info.concerns(named.first); };
+    const auto computes = [&](const auto& named) { return named.second.hazards.contains(std::string(info.id)); };
+    applicable += std::any_of(backend.operators.begin(), backend.operators.end(), concerns) ? 1 : 0;
+    computed += std::any_of(backend.operators.begin(), backend.operators.end(), computes) ? 1 : 0;
+  }
+  return applicable == 0 ? "" : fmt::format("  hazards in computed cases {} of {}\n", computed, applicable);
+}
+
+}  // namespace
+
+std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
+  std::string text;
+  for (const BackendResult& backend : report.backends) {
+    if (backend.cases() == 0 && !backend.relations.empty()) continue;
+    if (text.empty()) {
+      text =
+          fmt::format(fmt::runtime(kHead), "cases by operator", "right", "wrong", "refused", "declined", "mistrusted");
+    }
+    text += fmt::format("{} {} ({})   {} in {}\n", shown(backend.info.name), shown(backend.info.version),
+                        backend.info.kind, plural(backend.cases(), "case"), duration(backend.seconds));
+    for (const auto& [op_type, result] : backend.operators) text += operator_rows(op_type, result, paint, verbose);
+    if (verbose) text += hazards_line(backend);
+  }
+  return text;
+}
+
+std::string scope_text(const BackendResult& backend) {
+  std::vector<std::string> computed;
+  std::vector<std::string> missing;
+  for (const auto& [op_type, result] : backend.operators) {
+    if (result.attempted() == 0) {
+      missing.push_back(op_type);
+    } else if (result.count(VerdictKind::unsupported) == 0) {
+      computed.push_back(op_type);
+    } else {
+      computed.push_back(fmt::format("{} ({} of {} valid cases computed)", op_type, with_thousands(result.attempted()),
+                                     with_thousands(result.owed())));
+    }
+  }
+  std::string text = computed.empty() ? "" : fmt::format("on {}", fmt::join(computed, ", "));
+  if (!missing.empty()) {
+    text += fmt::format("{}{} not implemented", text.empty() ? "" : "; ", fmt::join(missing, ", "));
+  }
+  return text;
+}
+
+std::string why_not_judged(const BackendResult& backend) {
+  std::uint64_t owed = 0;
+  std::uint64_t attempted = 0;
+  Counts reasons;
+  for (const auto& [op_type, result] : backend.operators) {
+    owed += result.owed();
+    attempted += result.attempted();
+    for (const auto& [reason, count] : result.unsupported_reasons) reasons[reason] += count;
+  }
+  if (attempted > 0) return fmt::format("{} computed, and no output proves anything", plural(attempted, "case"));
+  if (owed == 0) return "no valid case was asked of it";
+  return fmt::format("all {} declined: {}", plural(owed, "valid case"), listed(reasons));
+}
+
+}  // namespace qconform::report

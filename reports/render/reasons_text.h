@@ -1,0 +1,19 @@
+// Reasons that backends and suites give, in few words.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace qconform::report {
+
+/// Other people's text as it may be shown: control characters as \\x1b, so that none reaches the terminal.
+[[nodiscard]] std::string shown(std::string_view text);
+
+/// The commonest reasons with their counts, put together by what stands before their colon: "not quantized 811 (156
+/// kinds)", and the number of those that are too rare to be listed. A reason that is the only one goes without its
+/// number where the total stands beside it.
+[[nodiscard]] std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false);
+
+}  // namespace qconform::report
