@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,14 @@ void describe(Archive& archive, int& value, const FieldRule& rule);
 
 /// One of the rule's names, by its position; `what` says what has no such name: "no verdict \"odd\"".
 void describe_name(Archive& archive, std::size_t& position, const FieldRule& rule, const char* what);
+/// An enumeration, whose values are the positions of its names.
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void describe_name(Archive& archive, Enum& value, const FieldRule& rule, const char* what) {
+  auto position = static_cast<std::size_t>(value);
+  describe_name(archive, position, rule, what);
+  value = static_cast<Enum>(position);
+}
 
 template <typename T>
 concept Described = requires {

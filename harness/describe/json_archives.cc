@@ -275,8 +275,7 @@ Result<void> read_cbor(std::string_view bytes, const char* what, const Describe&
   } catch (const Json::exception& error) {
     return fail(what, error.what());
   }
-  if (auto read = read_document(document, describe); !read) return tl::unexpected(read.error().in(what));
-  return {};
+  return in_context(what, read_document(document, describe));
 }
 
 }  // namespace qconform

@@ -49,22 +49,19 @@ Error with_writer(Error error, const Json& json) {
 }  // namespace
 
 Result<Report> read_report(std::string_view text) {
-  const auto json = parse_json(text, kLimits);
-  if (!json) return tl::unexpected(json.error());
-  if (auto checked = check_form(*json); !checked) return tl::unexpected(checked.error());
-  Report report;
-  auto read = read_document(*json, [&](Archive& archive) { describe(archive, report, FieldRule{}); });
-  if (read) read = validate(report);
-  if (!read) return tl::unexpected(with_writer(read.error(), *json));
-  return report;
+  QCONFORM_ASSIGN(const auto json, parse_json(text, kLimits));
+  QCONFORM_TRY(check_form(json));
+  const auto read = [&]() -> Result<Report> {
+    QCONFORM_ASSIGN(Report report, read_document<Report>(json));
+    QCONFORM_TRY(validate(report));
+    return report;
+  };
+  return read().map_error([&](Error error) { return with_writer(std::move(error), json); });
 }
 
 Result<Report> load_report(const std::filesystem::path& file) {
-  const auto text = read_file(file, kReportBytes);
-  if (!text) return tl::unexpected(text.error());
-  auto report = read_report(*text);
-  if (!report) return tl::unexpected(report.error().in(file.string()));
-  return report;
+  QCONFORM_ASSIGN(const auto text, read_file(file, kReportBytes));
+  return in_context(file.string(), read_report(text));
 }
 
 }  // namespace qconform::report
