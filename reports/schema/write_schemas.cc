@@ -9,6 +9,7 @@
 #include "harness/describe/report_archive.h"
 #include "harness/describe/schema_archive.h"
 #include "harness/json/json_text.h"
+#include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
 
 namespace qconform {
@@ -27,7 +28,9 @@ bool write_all(const std::filesystem::path& folder) {
   return write<Report>(folder, "report-1", "qconform report, version 1",
                        "What `qconform run` found. Every other form of the report is rendered from this one.") &&
          write<report::BenchDocument>(folder, "bench-1", "qconform benchmark, version 1",
-                                      "What `qconform bench` measured. Times are seconds.");
+                                      "What `qconform bench` measured. Times are seconds.") &&
+         write<gate::Comparison>(folder, "gate-1", "qconform gate, version 1",
+                                 "What `qconform gate --json` found between two reports.");
 }
 
 }  // namespace
