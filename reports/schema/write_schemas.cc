@@ -8,6 +8,7 @@
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 #include "harness/describe/schema_archive.h"
+#include "harness/diagnose/audit/audit_json.h"
 #include "harness/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
@@ -30,7 +31,10 @@ bool write_all(const std::filesystem::path& folder) {
          write<report::BenchDocument>(folder, "bench-1", "qconform benchmark, version 1",
                                       "What `qconform bench` measured. Times are seconds.") &&
          write<gate::Comparison>(folder, "gate-1", "qconform gate, version 1",
-                                 "What `qconform gate --json` found between two reports.");
+                                 "What `qconform gate --json` found between two reports.") &&
+         write<diagnose::AuditDocument>(
+             folder, "audit-1", "qconform audit, version 1",
+             "What `qconform audit --json` prints and `--baseline` reads: which defect models suites detect.");
 }
 
 }  // namespace
