@@ -1,6 +1,7 @@
 #include "harness/describe/json_archives.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -162,7 +163,8 @@ class JsonReader final : public Archive {
     for (const auto& [key, value] : top().items()) {
       const bool is_known =
           rule.names.empty() || std::find(rule.names.begin(), rule.names.end(), key) != rule.names.end();
-      if (!is_known) refuse(fmt::format("no {} \"{}\"", rule.names_def, key));
+      const char* const what = *rule.names_def == '\0' ? "key" : rule.names_def;
+      if (!is_known) refuse(fmt::format("no {} \"{}\"; there are {}", what, key, fmt::join(rule.names, ", ")));
       keys.push_back(key);
     }
     return is_sound() ? keys : std::vector<std::string>{};

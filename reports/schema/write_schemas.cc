@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/pinned_profile.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 #include "harness/describe/schema_archive.h"
@@ -34,7 +35,11 @@ bool write_all(const std::filesystem::path& folder) {
                                  "What `qconform gate --json` found between two reports.") &&
          write<diagnose::AuditDocument>(
              folder, "audit-1", "qconform audit, version 1",
-             "What `qconform audit --json` prints and `--baseline` reads: which defect models suites detect.");
+             "What `qconform audit --json` prints and `--baseline` reads: which defect models suites detect.") &&
+         write<PinnedProfile>(
+             folder, "profile-1", "qconform pinned profile, version 1",
+             "What one backend computes, as `qconform identify -o` writes it and `--profile FILE` reads it. What a "
+             "schema cannot state: which ways an aspect has; docs/identify.md lists them.");
 }
 
 }  // namespace
