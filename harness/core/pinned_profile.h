@@ -45,8 +45,7 @@ struct Pin {
 
 struct PinnedProfile {
   QC_DESCRIBED();
-  QC_LINE(describe_constant(archive, "format", "qconform-profile"));
-  QC_LINE(describe_constant(archive, "version", 1));
+  QC_LINE(describe_format(archive, "qconform-profile", 1));
   QC_FIELD(std::string, name, {}, "name", .doc = "The backend and its version.");
   QC_FIELD(std::vector<Pin>, pins, {}, "pins", .max_items = 256);
   std::string file = {};  ///< where it was read from; empty otherwise

@@ -319,8 +319,7 @@ struct Report {
   static constexpr std::array<std::string_view, 2> kPolicies{"wrap", "permissive"};
 
   QC_DESCRIBED();
-  QC_LINE(describe_constant(archive, "format", Report::kFormat));
-  QC_LINE(describe_constant(archive, "version", Report::kVersion));
+  QC_LINE(describe_format(archive, Report::kFormat, Report::kVersion));
   QC_LINE(
       describe_derived(archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
                        {.doc = "Every backend that decides passed at least one case, and none of them failed one that "

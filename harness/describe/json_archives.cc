@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/version.h"
 #include "harness/json/json_fields.h"
 
 namespace qconform {
@@ -38,7 +39,7 @@ class JsonWriter final : public Archive {
   }
   void value(std::string& value, const FieldRule& /*rule*/) override { top() = value; }
   void constant(std::string_view text) override { top() = text; }
-  void constant(std::uint64_t number) override { top() = number; }
+  void version(std::uint64_t number) override { top() = number; }
 
   void begin_object(const TypeInfo& /*type*/) override { top() = Json::object(); }
   void end_object() override {}
@@ -112,8 +113,13 @@ class JsonReader final : public Archive {
   void constant(std::string_view text) override {
     if (is_sound() && top() != text) refuse(fmt::format("expected \"{}\", got {}", text, brief(top())));
   }
-  void constant(std::uint64_t number) override {
-    if (is_sound() && top() != number) refuse(fmt::format("expected {}, got {}", number, brief(top())));
+  void version(std::uint64_t number) override {
+    std::uint64_t stated = number;
+    read(stated);
+    if (stated < number) refuse(fmt::format("there is no version {}", stated));
+    if (stated <= number) return;
+    refuse(
+        fmt::format("{}: written by a newer qconform; this one, {}, reads up to version {}", stated, kVersion, number));
   }
 
   void begin_object(const TypeInfo& /*type*/) override {

@@ -57,8 +57,7 @@ struct Side {
 
 struct Comparison {
   QC_DESCRIBED();
-  QC_LINE(describe_constant(archive, "format", "qconform-gate"));
-  QC_LINE(describe_constant(archive, "version", 1));
+  QC_LINE(describe_format(archive, "qconform-gate", 1));
   QC_LINE(describe_derived(archive, "passes", [&self] { return self.passes(); }, "changes",
                            {.doc = "No change is worse."}));
   QC_FIELD(Side, baseline, {}, "baseline");

@@ -43,8 +43,7 @@ struct AuditEntry {
 
 struct AuditDocument {
   QC_DESCRIBED();
-  QC_LINE(describe_constant(archive, "format", "qconform-audit"));
-  QC_LINE(describe_constant(archive, "version", 1));
+  QC_LINE(describe_format(archive, "qconform-audit", 1));
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
   QC_FIELD(std::vector<AuditEntry>, audits, {}, "audits", .max_items = 256);
 };
