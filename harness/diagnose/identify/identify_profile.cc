@@ -103,8 +103,9 @@ Result<void> check_way(Op op, const std::string& id, const std::string& name, co
 Result<void> check(const Pin& pin, const std::string& where) {
   const std::optional<Op> op = op_named(pin.op_type);
   if (!op) return unknown(json_path(where, "operator"), "operator", pin.op_type, kHazardOperators);
+  const std::string types = json_path(where, "types");
   for (const auto& [input, type] : pin.types) {
-    if (!element_type_named(type)) return fail(where + ".types." + input, fmt::format("no type \"{}\"", type));
+    if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
   for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_way(*op, id, name, json_path(where, "ways")));
   return {};
