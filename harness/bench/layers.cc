@@ -109,12 +109,11 @@ Result<LayerSource> open_unmeasured(std::string_view name, const LayerOptions& o
     QCONFORM_ASSIGN(const auto shape, parse_layer(name));
     return LayerSource{std::string(name), {convolution_layer("layer", {shape, 1}, options)}, false};
   }
-  auto suite = from_suite(name, options);
-  if (suite) return suite;
   std::vector<std::string_view> known;
   for (const LayerSetLine& line : layer_sets()) known.push_back(line.name);
-  return tl::unexpected(suite.error().in(fmt::format(
-      "--layers: not a layer set ({}), nor a layer as in \"3x3/2 64->128 @56\", nor a suite", fmt::join(known, ", "))));
+  return in_context(fmt::format("--layers: not a layer set ({}), nor a layer as in \"3x3/2 64->128 @56\", nor a suite",
+                                fmt::join(known, ", ")),
+                    from_suite(name, options));
 }
 
 }  // namespace

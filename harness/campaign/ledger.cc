@@ -39,9 +39,8 @@ Record run_record(const std::string& id, const CampaignRun& run) {
 }
 
 Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record) {
-  auto entry = from_cbor<RunEntry>(record.payload, "run");
-  if (!entry) return tl::unexpected(entry.error());
-  return std::pair(std::move(entry->id), std::move(entry->run));
+  QCONFORM_ASSIGN(auto entry, from_cbor<RunEntry>(record.payload, "run"));
+  return std::pair(std::move(entry.id), std::move(entry.run));
 }
 
 Record progress_record(const CampaignProgress& progress) {

@@ -128,9 +128,10 @@ void print_lost(const std::vector<diagnose::KilledMutant>& lost, const std::stri
 
 Result<int> run_audit(const AuditCommand& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  Result<std::vector<diagnose::KilledMutant>> baseline;
-  if (!options.baseline.empty()) baseline = diagnose::load_baseline(options.baseline);
-  if (!baseline) return tl::unexpected(baseline.error().in("--baseline"));
+  std::vector<diagnose::KilledMutant> baseline;
+  if (!options.baseline.empty()) {
+    QCONFORM_ASSIGN(baseline, in_context("--baseline", diagnose::load_baseline(options.baseline)));
+  }
   QCONFORM_ASSIGN(const auto audits, run_audits(options, policy));
   if (options.json) {
     fmt::print("{}", diagnose::audits_json(audits, options.suite.seed));
@@ -140,7 +141,7 @@ Result<int> run_audit(const AuditCommand& options) {
     for (const Audit& audit : audits) print_score(audit);
   }
   if (!options.baseline.empty()) {
-    const auto lost = diagnose::lost_kills(*baseline, audits);
+    const auto lost = diagnose::lost_kills(baseline, audits);
     print_lost(lost, options.baseline);
     return lost.empty() ? kConforms : kDoesNotConform;
   }

@@ -39,26 +39,28 @@ Result<void> add_speed(const GateOptions& options, gate::Comparison& comparison)
 }
 
 // Writes the forms that were asked for and says where they are.
-Result<void> write_forms(const GateOptions& options, const gate::Comparison& comparison, const gate::Sides& sides) {
+Result<void> write_forms(const GateOptions& options, const gate::Comparison& comparison) {
   const auto write = [&](const char* form, const std::string& file, const std::string& text) -> Result<void> {
     if (file.empty()) return {};
     QCONFORM_TRY(write_file(file, text));
     fmt::print(stderr, "{} {}\n", form, file);
     return {};
   };
-  QCONFORM_TRY(write("junit", options.junit, gate::to_junit(comparison, sides)));
-  return write("markdown", options.markdown, gate::to_markdown(comparison, sides, options.limit));
+  QCONFORM_TRY(write("junit", options.junit, gate::to_junit(comparison)));
+  return write("markdown", options.markdown, gate::to_markdown(comparison, options.limit));
 }
 
 Result<int> run_gate(const GateOptions& options) {
-  QCONFORM_ASSIGN(const auto baseline, in_context("--baseline", report::load_report(options.baseline)));
-  QCONFORM_ASSIGN(const auto current, report::load_report(options.report));
+  gate::Side baseline{.file = options.baseline, .report = {}};
+  gate::Side current{.file = options.report, .report = {}};
+  QCONFORM_ASSIGN(baseline.report, in_context("--baseline", report::load_report(baseline.file)));
+  QCONFORM_ASSIGN(current.report, report::load_report(current.file));
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers({.file = options.waivers, .draft = {}}, ""));
-  QCONFORM_ASSIGN(auto comparison, gate::compare(baseline, current, waivers ? &*waivers : nullptr));
+  QCONFORM_ASSIGN(auto comparison,
+                  gate::compare(std::move(baseline), std::move(current), waivers ? &*waivers : nullptr));
   QCONFORM_TRY(add_speed(options, comparison));
-  const gate::Sides sides{options.baseline, options.report, baseline, current};
-  fmt::print("{}", options.json ? gate::to_json(comparison, sides) : gate::to_text(comparison, sides));
-  QCONFORM_TRY(write_forms(options, comparison, sides));
+  fmt::print("{}", options.json ? gate::to_json(comparison) : gate::to_text(comparison));
+  QCONFORM_TRY(write_forms(options, comparison));
   return comparison.passes() ? kConforms : kDoesNotConform;
 }
 

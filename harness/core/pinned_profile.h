@@ -1,25 +1,55 @@
 // What one backend computes, as a profile: the only right answers of a regression check of that backend.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "harness/describe/fields.h"
+#include "harness/hazards/hazard.h"
 
 namespace qconform {
 
+using TextsByKey = std::map<std::string, std::string>;
+
 /// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_ways.h.
 struct Pin {
-  std::string op_type;
-  /// Element types of "x", "w" and "y" that it holds for; absent ones do not matter.
-  std::map<std::string, std::string> types;
-  std::map<std::string, std::string> ways;  ///< by aspect: {"product", "ort-f32"}
+  static constexpr std::array<std::string_view, 3> kTyped{"x", "w", "y"};
+  static constexpr std::array<std::string_view, 12> kAspects{"product",
+                                                             "rounding",
+                                                             "bias",
+                                                             "sum",
+                                                             "overflow",
+                                                             "conversion",
+                                                             "subnormals",
+                                                             "division",
+                                                             "division-float16",
+                                                             "division-int32",
+                                                             "product-float16",
+                                                             "product-int32"};
+
+  QC_DESCRIBED(.name = "pin",
+               .doc =
+                   "The arithmetic of one operator. The first pin that speaks of a case's operator and types counts.");
+  QC_FIELD(std::string, op_type, {}, "operator", .names = kHazardOperators);
+  QC_FIELD(TextsByKey, types, {}, "types", .doc = "Element types that it holds for; absent ones do not matter.",
+           .presence = Presence::omitted, .names = Pin::kTyped);
+  QC_FIELD(TextsByKey, ways, {}, "ways",
+           .doc = "By aspect, the id of the way. A case that an aspect without a way concerns is not pinned.",
+           .names = Pin::kAspects, .names_def = "aspect");  ///< {"product", "ort-f32"}
+
   bool operator==(const Pin&) const = default;
 };
 
 struct PinnedProfile {
-  std::string name;  ///< of the backend, with its version
-  std::vector<Pin> pins;
+  QC_DESCRIBED();
+  QC_LINE(describe_format(archive, "qconform-profile", 1));
+  QC_FIELD(std::string, name, {}, "name", .doc = "The backend and its version.");
+  QC_FIELD(std::vector<Pin>, pins, {}, "pins", .max_items = 256);
   std::string file = {};  ///< where it was read from; empty otherwise
+
   bool operator==(const PinnedProfile&) const = default;
 };
 

@@ -337,8 +337,7 @@ struct Report {
   static constexpr std::uint64_t kCounting = 2;
 
   QC_DESCRIBED();
-  QC_LINE(describe_constant(archive, "format", Report::kFormat));
-  QC_LINE(describe_constant(archive, "version", Report::kVersion));
+  QC_LINE(describe_format(archive, Report::kFormat, Report::kVersion));
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
       {.doc = "Every backend that decides computed at least one case right, unless this is a part of a "

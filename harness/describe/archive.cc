@@ -34,9 +34,16 @@ void describe_constant(Archive& archive, std::string_view key, std::string_view 
   archive.end_member();
 }
 
-void describe_constant(Archive& archive, std::string_view key, std::uint64_t number) {
-  if (!archive.begin_member(key, {}, Presence::always, true)) return;
-  archive.constant(number);
+void describe_format(Archive& archive, std::string_view format, std::uint64_t version) {
+  // What does not say what it is may be anything.
+  const Presence presence = archive.fills() ? Presence::late : Presence::always;
+  if (!archive.begin_member("format", {}, presence, true)) {
+    return archive.refuse(fmt::format("misses the key \"format\": this is no {}", format));
+  }
+  archive.constant(format);
+  archive.end_member();
+  if (!archive.begin_member("version", {}, Presence::always, true)) return;
+  archive.version(version);
   archive.end_member();
 }
 

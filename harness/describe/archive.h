@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,8 @@ class Archive {
   virtual void value(std::string& value, const FieldRule& rule) = 0;
   /// What is always the same.
   virtual void constant(std::string_view text) = 0;
-  virtual void constant(std::uint64_t number) = 0;
+  /// The version of a document's form: no other one is read.
+  virtual void version(std::uint64_t number) = 0;
 
   virtual void begin_object(const TypeInfo& type) = 0;
   virtual void end_object() = 0;
@@ -96,6 +98,14 @@ void describe(Archive& archive, int& value, const FieldRule& rule);
 
 /// One of the rule's names, by its position; `what` says what has no such name: "no verdict \"odd\"".
 void describe_name(Archive& archive, std::size_t& position, const FieldRule& rule, const char* what);
+/// An enumeration, whose values are the positions of its names.
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void describe_name(Archive& archive, Enum& value, const FieldRule& rule, const char* what) {
+  auto position = static_cast<std::size_t>(value);
+  describe_name(archive, position, rule, what);
+  value = static_cast<Enum>(position);
+}
 
 template <typename T>
 concept Described = requires {
@@ -244,9 +254,11 @@ void describe_group(Archive& archive, std::string_view key, const FieldRule& rul
   archive.end_member();
 }
 
-/// A member that must always be this text or number.
+/// A member that must always be this text.
 void describe_constant(Archive& archive, std::string_view key, std::string_view text);
-void describe_constant(Archive& archive, std::string_view key, std::uint64_t number);
+
+/// The first members of a document, "format" and "version": nothing else is looked at where they are others.
+void describe_format(Archive& archive, std::string_view format, std::uint64_t version);
 
 /// A member that follows from the others. What is read must agree with them: "9, but its parts are 3 together".
 void describe_derived(Archive& archive, std::string_view key, std::function<std::uint64_t()> sum,

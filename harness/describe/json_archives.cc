@@ -1,6 +1,7 @@
 #include "harness/describe/json_archives.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/version.h"
 #include "harness/json/json_fields.h"
 
 namespace qconform {
@@ -37,7 +39,7 @@ class JsonWriter final : public Archive {
   }
   void value(std::string& value, const FieldRule& /*rule*/) override { top() = value; }
   void constant(std::string_view text) override { top() = text; }
-  void constant(std::uint64_t number) override { top() = number; }
+  void version(std::uint64_t number) override { top() = number; }
 
   void begin_object(const TypeInfo& /*type*/) override { top() = Json::object(); }
   void end_object() override {}
@@ -111,8 +113,13 @@ class JsonReader final : public Archive {
   void constant(std::string_view text) override {
     if (is_sound() && top() != text) refuse(fmt::format("expected \"{}\", got {}", text, brief(top())));
   }
-  void constant(std::uint64_t number) override {
-    if (is_sound() && top() != number) refuse(fmt::format("expected {}, got {}", number, brief(top())));
+  void version(std::uint64_t number) override {
+    std::uint64_t stated = number;
+    read(stated);
+    if (stated < number) refuse(fmt::format("there is no version {}", stated));
+    if (stated <= number) return;
+    refuse(
+        fmt::format("{}: written by a newer qconform; this one, {}, reads up to version {}", stated, kVersion, number));
   }
 
   void begin_object(const TypeInfo& /*type*/) override {
@@ -162,7 +169,8 @@ class JsonReader final : public Archive {
     for (const auto& [key, value] : top().items()) {
       const bool is_known =
           rule.names.empty() || std::find(rule.names.begin(), rule.names.end(), key) != rule.names.end();
-      if (!is_known) refuse(fmt::format("no {} \"{}\"", rule.names_def, key));
+      const char* const what = *rule.names_def == '\0' ? "key" : rule.names_def;
+      if (!is_known) refuse(fmt::format("no {} \"{}\"; there are {}", what, key, fmt::join(rule.names, ", ")));
       keys.push_back(key);
     }
     return is_sound() ? keys : std::vector<std::string>{};
@@ -275,8 +283,7 @@ Result<void> read_cbor(std::string_view bytes, const char* what, const Describe&
   } catch (const Json::exception& error) {
     return fail(what, error.what());
   }
-  if (auto read = read_document(document, describe); !read) return tl::unexpected(read.error().in(what));
-  return {};
+  return in_context(what, read_document(document, describe));
 }
 
 }  // namespace qconform

@@ -25,6 +25,12 @@ template <typename T>
 
 /// Reads strictly: all members that there must be, none that is unknown. Errors name the JSON path.
 [[nodiscard]] Result<void> read_document(const Json& json, const Describe& describe);
+template <typename T>
+[[nodiscard]] Result<T> read_document(const Json& json) {
+  T value;
+  QCONFORM_TRY(read_document(json, [&](Archive& archive) { describe(archive, value, FieldRule{}); }));
+  return value;
+}
 
 [[nodiscard]] std::string write_cbor(const Describe& describe);
 /// Errors have the field `what`.
@@ -37,8 +43,7 @@ template <typename T>
 template <typename T>
 [[nodiscard]] Result<T> from_cbor(std::string_view bytes, const char* what) {
   T value;
-  auto read = read_cbor(bytes, what, [&](Archive& archive) { describe(archive, value, FieldRule{}); });
-  if (!read) return tl::unexpected(read.error());
+  QCONFORM_TRY(read_cbor(bytes, what, [&](Archive& archive) { describe(archive, value, FieldRule{}); }));
   return value;
 }
 

@@ -61,15 +61,11 @@ void describe_counts(Archive& archive, VerdictCounts& counts, FieldRule rule) {
 }  // namespace
 
 void describe(Archive& archive, VerdictKind& kind, const FieldRule& /*rule*/) {
-  auto position = static_cast<std::size_t>(kind);
-  describe_name(archive, position, {.names = verdict_names(), .names_def = "verdict"}, "verdict");
-  kind = static_cast<VerdictKind>(position);
+  describe_name(archive, kind, {.names = verdict_names(), .names_def = "verdict"}, "verdict");
 }
 
 void describe(Archive& archive, reference::Tier& tier, const FieldRule& /*rule*/) {
-  auto position = static_cast<std::size_t>(tier);
-  describe_name(archive, position, {.names = tier_names()}, "tier");
-  tier = reference::kAllTiers[position];
+  describe_name(archive, tier, {.names = tier_names()}, "tier");
 }
 
 // Reports of before "common" was added state only the strictest; an element of E is of every tier.

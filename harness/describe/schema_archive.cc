@@ -41,7 +41,7 @@ class SchemaWriter final : public Archive {
     state(std::move(schema), rule);
   }
   void constant(std::string_view text) override { result_ = {{"const", text}}; }
-  void constant(std::uint64_t number) override { result_ = {{"const", number}}; }
+  void version(std::uint64_t number) override { result_ = {{"const", number}}; }
 
   void begin_object(const TypeInfo& type) override { objects_.push_back({.type = type}); }
   void end_object() override {

@@ -57,7 +57,7 @@ class GuidedDriver {
     engine_->stop();
     concluder_.end();
     if (done) done = end();
-    if (!done) return tl::unexpected(done.error());
+    QCONFORM_TRY(done);
     return GuidedResult{known(), judge_->own_faults()};
   }
 

@@ -28,7 +28,7 @@ class ArbitraryArchive final : public Archive {
   void value(double& value, const FieldRule& rule) override;
   void value(std::string& value, const FieldRule& rule) override;
   void constant(std::string_view /*text*/) override {}
-  void constant(std::uint64_t /*number*/) override {}
+  void version(std::uint64_t /*number*/) override {}
   void begin_object(const TypeInfo& /*type*/) override {}
   void end_object() override {}
   bool begin_member(std::string_view key, const FieldRule& rule, Presence presence, bool is_there) override;

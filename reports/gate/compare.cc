@@ -22,16 +22,6 @@ bool have_same_cases(const Report& a, const Report& b) {
 
 }  // namespace
 
-std::string_view name_of(Effect effect) {
-  switch (effect) {
-    case Effect::worse: return "worse";
-    case Effect::better: return "better";
-    case Effect::waived: return "waived";
-    case Effect::note: break;
-  }
-  return "note";
-}
-
 const BackendResult* backend_named(const Report& report, const std::string& name) {
   const auto found = std::find_if(report.backends.begin(), report.backends.end(),
                                   [&](const BackendResult& backend) { return backend.info.name == name; });
@@ -50,21 +40,23 @@ void Parts::add(const BackendResult& backend, Change change) {
   add(std::move(change));
 }
 
-Result<Comparison> compare(const Report& baseline, const Report& current, const Waivers* waivers) {
-  const auto refuse = [](const char* what, const std::string& before, const std::string& now) {
-    return fail(what, fmt::format("{} in the baseline, {} in the new report: what is right differs", before, now));
+Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) {
+  const Report& before = baseline.report;
+  const Report& now = current.report;
+  const auto refuse = [](const char* what, const std::string& old_one, const std::string& new_one) {
+    return fail(what, fmt::format("{} in the baseline, {} in the new report: what is right differs", old_one, new_one));
   };
-  if (baseline.profile != current.profile) return refuse("profile", baseline.profile, current.profile);
-  if (baseline.overflow != current.overflow) return refuse("overflow", baseline.overflow, current.overflow);
-  Parts parts(baseline, current, waivers);
+  if (before.profile != now.profile) return refuse("profile", before.profile, now.profile);
+  if (before.overflow != now.overflow) return refuse("overflow", before.overflow, now.overflow);
+  Parts parts(before, now, waivers);
   parts.compare_suites();
   parts.compare_hazards();
   parts.compare_backends();
   parts.compare_findings();
-  Comparison result = parts.take();
-  std::stable_sort(result.changes.begin(), result.changes.end(),
+  std::vector<Change> changes = parts.take();
+  std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.effect < b.effect; });
-  return result;
+  return Comparison{std::move(baseline), std::move(current), std::move(changes)};
 }
 
 }  // namespace qconform::gate

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "harness/core/error.h"
-#include "harness/core/report.h"
 #include "harness/run/waivers.h"
 #include "reports/gate/change.h"
 
@@ -12,6 +11,6 @@ namespace qconform::gate {
 /// the baseline is worse, as is a finding that it does not have. `waivers`: those that may excuse findings, or
 /// null: then those count that the run was made with. Reports under different profiles or overflow policies
 /// are refused: what is right differs.
-[[nodiscard]] Result<Comparison> compare(const Report& baseline, const Report& current, const Waivers* waivers);
+[[nodiscard]] Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers);
 
 }  // namespace qconform::gate

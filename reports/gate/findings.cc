@@ -164,7 +164,7 @@ void Parts::compare_wrong_elements() {
         return change.backend == name && change.op_type == op && !change.finding.empty() &&
                change.effect != Effect::better;
       };
-      if (std::any_of(result_.changes.begin(), result_.changes.end(), is_told)) continue;
+      if (std::any_of(changes_.begin(), changes_.end(), is_told)) continue;
       Change change;
       change.effect = Effect::worse;
       change.what = "more-wrong-elements";

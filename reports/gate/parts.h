@@ -24,7 +24,7 @@ class Parts {
   void compare_backends();
   void compare_findings();
 
-  [[nodiscard]] Comparison take() { return std::move(result_); }
+  [[nodiscard]] std::vector<Change> take() { return std::move(changes_); }
 
  private:
   void compare_backend(const BackendResult& before, const BackendResult& now);
@@ -45,7 +45,7 @@ class Parts {
   /// Notes what a waiver says of the finding; false where none speaks of it.
   bool is_waived(const Finding& finding);
 
-  void add(Change change) { result_.changes.push_back(std::move(change)); }
+  void add(Change change) { changes_.push_back(std::move(change)); }
   /// A change of a backend: a mere note where that does not decide.
   void add(const BackendResult& backend, Change change);
   /// Of a finding: backend, operator, signature, region and id filled in.
@@ -55,7 +55,7 @@ class Parts {
   const Report& now_;
   const Waivers* waivers_;
   bool same_cases_;  ///< both reports are of the same suites with the same digests
-  Comparison result_;
+  std::vector<Change> changes_;
 };
 
 [[nodiscard]] const BackendResult* backend_named(const Report& report, const std::string& name);

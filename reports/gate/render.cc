@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/describe/json_archives.h"
+#include "harness/describe/report_archive.h"
 #include "reports/render/junit_writer.h"
 #include "reports/render/markdown_text.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::gate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // "fails: 2 worse, 1 better, 1 waived"
 std::string verdict(const Comparison& comparison) {
@@ -37,19 +37,11 @@ std::string subject(const Change& change) {
   return text;
 }
 
-const Finding* finding_of(const Change& change, const Report& report) {
-  for (const Finding& finding : report.findings) {
+const Finding* finding_of(const Change& change, const Comparison& comparison) {
+  for (const Finding& finding : comparison.current.report.findings) {
     if (!change.finding.empty() && finding.id == change.finding) return &finding;
   }
   return nullptr;
-}
-
-Json side_json(const std::string& file, const Report& report) {
-  return {{"file", file},
-          {"version", report.environment.version},
-          {"commit", report.environment.commit},
-          {"started", report.environment.started},
-          {"conforms", report.conforms()}};
 }
 
 std::string change_line(const Change& change) {
@@ -60,55 +52,39 @@ std::string change_line(const Change& change) {
 
 }  // namespace
 
-std::string to_text(const Comparison& comparison, const Sides& sides) {
+std::string to_text(const Comparison& comparison) {
   std::string text = "gate " + verdict(comparison) + "\n";
   for (const Change& change : comparison.changes) {
     text += fmt::format("  {:<6} {}{}{}\n", name_of(change.effect), change.what,
                         subject(change).empty() ? "" : "   " + subject(change), "   " + change.text);
-    const Finding* finding = change.effect == Effect::worse ? finding_of(change, sides.current) : nullptr;
+    const Finding* finding = change.effect == Effect::worse ? finding_of(change, comparison) : nullptr;
     if (finding != nullptr && !finding->replay.empty()) text += fmt::format("         replay {}\n", finding->replay);
   }
-  const auto known = static_cast<std::size_t>(std::count_if(
-      sides.current.findings.begin(), sides.current.findings.end(), [](const Finding& f) { return !f.waiver; }));
-  if (comparison.passes() && !sides.current.conforms()) {
+  const Report& current = comparison.current.report;
+  const auto known = static_cast<std::size_t>(
+      std::count_if(current.findings.begin(), current.findings.end(), [](const Finding& f) { return !f.waiver; }));
+  if (comparison.passes() && !current.conforms()) {
     text += fmt::format("the report does not conform: {} that the baseline has too, or waived\n",
                         report::plural(known, "finding"));
   }
   return text;
 }
 
-std::string to_json(const Comparison& comparison, const Sides& sides) {
-  Json changes = Json::array();
-  for (const Change& change : comparison.changes) {
-    changes.push_back({{"effect", name_of(change.effect)},
-                       {"what", change.what},
-                       {"backend", change.backend},
-                       {"operator", change.op_type},
-                       {"signature", change.signature},
-                       {"region", change.region},
-                       {"finding", change.finding},
-                       {"text", change.text}});
-  }
-  const Json json{{"format", "qconform-gate"},
-                  {"version", 1},
-                  {"passes", comparison.passes()},
-                  {"baseline", side_json(sides.baseline_file, sides.baseline)},
-                  {"current", side_json(sides.current_file, sides.current)},
-                  {"changes", std::move(changes)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string to_json(const Comparison& comparison) {
+  return write_document(description_of(comparison)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string to_markdown(const Comparison& comparison, const Sides& sides, std::size_t limit) {
-  report::LimitedText text(
-      fmt::format("### qconform gate {}\n\nAgainst commit {} of {}.\n\n", verdict(comparison),
-                  report::code(sides.baseline.environment.commit), sides.baseline.environment.started),
-      limit);
+std::string to_markdown(const Comparison& comparison, std::size_t limit) {
+  const Environment& baseline = comparison.baseline.report.environment;
+  report::LimitedText text(fmt::format("### qconform gate {}\n\nAgainst commit {} of {}.\n\n", verdict(comparison),
+                                       report::code(baseline.commit), baseline.started),
+                           limit);
   for (const Change& change : comparison.changes) {
     if (change.effect == Effect::worse) text.add(change_line(change));
   }
   std::set<std::string> shown;
   for (const Change& change : comparison.changes) {
-    const Finding* finding = change.effect == Effect::worse ? finding_of(change, sides.current) : nullptr;
+    const Finding* finding = change.effect == Effect::worse ? finding_of(change, comparison) : nullptr;
     if (finding == nullptr || !shown.insert(finding->id).second) continue;
     text.add("\n" + report::finding_markdown(*finding));
   }
@@ -121,11 +97,11 @@ std::string to_markdown(const Comparison& comparison, const Sides& sides, std::s
   return text.close("changes", "see what the job printed");
 }
 
-std::string to_junit(const Comparison& comparison, const Sides& sides) {
+std::string to_junit(const Comparison& comparison) {
   using report::junit::Result;
   report::junit::TestSuite suite;
   suite.name = "gate";
-  suite.properties = {{"baseline", sides.baseline_file}, {"report", sides.current_file}};
+  suite.properties = {{"baseline", comparison.baseline.file}, {"report", comparison.current.file}};
   std::set<std::string> names;
   for (const Change& change : comparison.changes) {
     const std::string name = fmt::format("{}{}{}", change.what, subject(change).empty() ? "" : " ", subject(change));
@@ -137,7 +113,7 @@ std::string to_junit(const Comparison& comparison, const Sides& sides) {
       test.type = change.what;
       test.message = change.text;
       test.text.clear();
-      const Finding* finding = finding_of(change, sides.current);
+      const Finding* finding = finding_of(change, comparison);
       if (finding != nullptr) test.text = finding->replay + "\n";
     }
     suite.cases.push_back(std::move(test));

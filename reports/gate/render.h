@@ -3,27 +3,18 @@
 
 #include <string>
 
-#include "harness/core/report.h"
 #include "reports/gate/change.h"
 
 namespace qconform::gate {
 
-/// What was compared.
-struct Sides {
-  std::string baseline_file;
-  std::string current_file;
-  const Report& baseline;
-  const Report& current;
-};
-
 /// For the terminal: the verdict, then a line for each change, the worst first.
-[[nodiscard]] std::string to_text(const Comparison& comparison, const Sides& sides);
-/// Described by reports/schema/gate-1.schema.json.
-[[nodiscard]] std::string to_json(const Comparison& comparison, const Sides& sides);
+[[nodiscard]] std::string to_text(const Comparison& comparison);
+/// Its schema is gate-1.schema.json.
+[[nodiscard]] std::string to_json(const Comparison& comparison);
 /// The verdict and the changes, and the findings behind what is worse; at most `limit` bytes.
-[[nodiscard]] std::string to_markdown(const Comparison& comparison, const Sides& sides, std::size_t limit);
+[[nodiscard]] std::string to_markdown(const Comparison& comparison, std::size_t limit);
 /// A test for each change, named by what it is about: failed where it is worse, skipped where it is waived. A gate
 /// without changes has the one test "unchanged".
-[[nodiscard]] std::string to_junit(const Comparison& comparison, const Sides& sides);
+[[nodiscard]] std::string to_junit(const Comparison& comparison);
 
 }  // namespace qconform::gate

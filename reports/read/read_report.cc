@@ -6,33 +6,12 @@
 #include "harness/core/version.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
-#include "harness/json/json_fields.h"
+#include "harness/json/json_text.h"
 
 namespace qconform::report {
 namespace {
 
 constexpr JsonLimits kLimits{.keys = kReportKeys, .bytes = kReportBytes};
-
-// What the document is, before anything else of it is looked at: a newer one may have any members.
-Result<void> check_form(const Json& json) {
-  JsonFields fields;
-  if (!json.is_object()) return fail("", "expected an object, got " + brief(json));
-  for (const char* key : {"format", "version"}) {
-    if (!json.contains(key)) return fail("", fmt::format("misses the key \"{}\": this is no report", key));
-  }
-  std::string format;
-  std::uint64_t version = 0;
-  if (!fields.read(json["format"], "format", format) || !fields.read(json["version"], "version", version)) {
-    return tl::unexpected(*fields.error());
-  }
-  if (format != Report::kFormat) {
-    return fail("format", fmt::format("expected \"{}\", got \"{}\"", Report::kFormat, format));
-  }
-  if (version == Report::kVersion) return {};
-  if (version < Report::kVersion) return fail("version", fmt::format("there is no version {}", version));
-  return fail("version", fmt::format("{}: written by a newer qconform; this one, {}, reads up to version {}", version,
-                                     kVersion, Report::kVersion));
-}
 
 // A report of another release may have members that this one does not know, or lack some.
 Error with_writer(Error error, const Json& json) {
@@ -49,22 +28,18 @@ Error with_writer(Error error, const Json& json) {
 }  // namespace
 
 Result<Report> read_report(std::string_view text) {
-  const auto json = parse_json(text, kLimits);
-  if (!json) return tl::unexpected(json.error());
-  if (auto checked = check_form(*json); !checked) return tl::unexpected(checked.error());
-  Report report;
-  auto read = read_document(*json, [&](Archive& archive) { describe(archive, report, FieldRule{}); });
-  if (read) read = validate(report);
-  if (!read) return tl::unexpected(with_writer(read.error(), *json));
-  return report;
+  QCONFORM_ASSIGN(const auto json, parse_json(text, kLimits));
+  const auto read = [&]() -> Result<Report> {
+    QCONFORM_ASSIGN(Report report, read_document<Report>(json));
+    QCONFORM_TRY(validate(report));
+    return report;
+  };
+  return read().map_error([&](Error error) { return with_writer(std::move(error), json); });
 }
 
 Result<Report> load_report(const std::filesystem::path& file) {
-  const auto text = read_file(file, kReportBytes);
-  if (!text) return tl::unexpected(text.error());
-  auto report = read_report(*text);
-  if (!report) return tl::unexpected(report.error().in(file.string()));
-  return report;
+  QCONFORM_ASSIGN(const auto text, read_file(file, kReportBytes));
+  return in_context(file.string(), read_report(text));
 }
 
 }  // namespace qconform::report

@@ -160,7 +160,7 @@ TEST(ReadReport, NamesTheMemberThatIsMissing) {
     EXPECT_THAT(read.error().text(), HasSubstr("misses the key \"" + std::string(key) + "\""));
   }
   EXPECT_THAT(read_report("[]").error().text(), HasSubstr("expected an object"));
-  EXPECT_THAT(read_report("{}").error().text(), HasSubstr("this is no report"));
+  EXPECT_THAT(read_report("{}").error().text(), HasSubstr("this is no qconform-report"));
 }
 
 TEST(ReadReport, TakesReportsOfBeforeTheCommonTiersWereAdded) {

@@ -107,12 +107,8 @@ std::string to_json(const BenchResult& result) {
 }
 
 Result<BenchDocument> read_bench(std::string_view text) {
-  const auto json = parse_json(text);
-  if (!json) return tl::unexpected(json.error());
-  BenchDocument document;
-  const auto read = read_document(*json, [&](Archive& archive) { describe(archive, document, FieldRule{}); });
-  if (!read) return tl::unexpected(read.error());
-  return document;
+  QCONFORM_ASSIGN(const auto json, parse_json(text));
+  return read_document<BenchDocument>(json);
 }
 
 }  // namespace qconform::report

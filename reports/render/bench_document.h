@@ -130,8 +130,7 @@ struct BenchDocument {
   static constexpr std::uint64_t kVersion = 1;
 
   QC_DESCRIBED();
-  QC_LINE(describe_constant(archive, "format", BenchDocument::kFormat));
-  QC_LINE(describe_constant(archive, "version", BenchDocument::kVersion));
+  QC_LINE(describe_format(archive, BenchDocument::kFormat, BenchDocument::kVersion));
   QC_FIELD(Environment, environment, {}, "environment");
   QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);

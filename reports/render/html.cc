@@ -58,14 +58,15 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
   QCONFORM_ASSIGN(const auto report, compact(report_json, "report", Report::kFormat, Report::kVersion));
-  Result<std::string> bench;
-  if (!bench_json.empty()) bench = compact(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion);
-  if (!bench) return tl::unexpected(bench.error());
+  std::string bench;
+  if (!bench_json.empty()) {
+    QCONFORM_ASSIGN(bench, compact(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
+  }
   std::string text;
   append(page->begin, text);
   text += report;
   append(page->middle, text);
-  text += *bench;
+  text += bench;
   append(page->end, text);
   return text;
 }

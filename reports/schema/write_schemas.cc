@@ -5,10 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/pinned_profile.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 #include "harness/describe/schema_archive.h"
+#include "harness/diagnose/audit/audit_json.h"
 #include "harness/json/json_text.h"
+#include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
 
 namespace qconform {
@@ -27,7 +30,16 @@ bool write_all(const std::filesystem::path& folder) {
   return write<Report>(folder, "report-1", "qconform report, version 1",
                        "What `qconform run` found. Every other form of the report is rendered from this one.") &&
          write<report::BenchDocument>(folder, "bench-1", "qconform benchmark, version 1",
-                                      "What `qconform bench` measured. Times are seconds.");
+                                      "What `qconform bench` measured. Times are seconds.") &&
+         write<gate::Comparison>(folder, "gate-1", "qconform gate, version 1",
+                                 "What `qconform gate --json` found between two reports.") &&
+         write<diagnose::AuditDocument>(
+             folder, "audit-1", "qconform audit, version 1",
+             "What `qconform audit --json` prints and `--baseline` reads: which defect models suites detect.") &&
+         write<PinnedProfile>(
+             folder, "profile-1", "qconform pinned profile, version 1",
+             "What one backend computes, as `qconform identify -o` writes it and `--profile FILE` reads it. What a "
+             "schema cannot state: which ways an aspect has; docs/identify.md lists them.");
 }
 
 }  // namespace

@@ -115,16 +115,6 @@ class Auditor {
 
 }  // namespace
 
-std::string_view name_of(Fate fate) {
-  switch (fate) {
-    case Fate::killed: return "killed";
-    case Fate::admitted: return "admitted";
-    case Fate::not_triggered: return "not triggered";
-    case Fate::undetected: break;
-  }
-  return "undetected";
-}
-
 Fate Mutant::fate() const {
   if (killed > 0) return Fate::killed;
   if (differed == 0) return Fate::not_triggered;

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/case_source.h"
 #include "harness/core/profile.h"
+#include "harness/describe/archive.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
 
@@ -24,13 +26,21 @@ enum class Fate : std::uint8_t {
   undetected,     ///< it differed on cases that then passed, though its answers are wrong elsewhere
 };
 
-/// "killed", "admitted", "not triggered", "undetected"
-[[nodiscard]] std::string_view name_of(Fate fate);
+inline constexpr std::array<std::string_view, 4> kFates{"killed", "admitted", "not triggered", "undetected"};
+
+[[nodiscard]] inline std::string_view name_of(Fate fate) {
+  return kFates[static_cast<std::size_t>(fate)];
+}
+inline void describe(Archive& archive, Fate& fate, const FieldRule& /*rule*/) {
+  describe_name(archive, fate, {.names = kFates}, "fate");
+}
 
 struct Detection {
-  std::uint64_t at = 0;  ///< the case's number in the suite, from 1
-  std::string case_id;
-  double seconds = 0;  ///< processor time of drawing, reference, mutant and judge until then
+  QC_DESCRIBED();
+  QC_FIELD(std::uint64_t, at, {}, "at", .doc = "The case's number in the suite, from 1.", .minimum = 1);
+  QC_FIELD(std::string, case_id, {}, "case");
+  QC_FIELD(double, seconds, {}, "seconds", .doc = "Processor time of drawing, reference, mutant and judge until then.",
+           .form = Form::seconds);
 };
 
 struct Mutant {

@@ -3,90 +3,32 @@
 #include <algorithm>
 
 #include "harness/core/file.h"
-#include "harness/json/json_fields.h"
+#include "harness/describe/json_archives.h"
+#include "harness/json/json_text.h"
 
 namespace qconform::diagnose {
 namespace {
 
-constexpr std::string_view kFormat = "qconform-audit";
-constexpr std::size_t kMostSuites = 256;
-constexpr std::size_t kMostMutants = 4096;
-
-Json mutant_object(const Audit& audit, const Mutant& mutant) {
-  Json entry{{"defect", mutant.defect->id}, {"operator", name_of(mutant.op)}, {"fate", name_of(mutant.fate())},
-             {"cases", mutant.cases},       {"differed", mutant.differed},    {"killed", mutant.killed}};
-  if (mutant.first) {
-    entry["first"] = {{"at", mutant.first->at}, {"case", mutant.first->case_id}, {"seconds", mutant.first->seconds}};
-    return entry;
-  }
+MutantEntry entry_of(const Audit& audit, const Mutant& mutant) {
+  MutantEntry entry{.defect = std::string(mutant.defect->id),
+                    .op_type = std::string(name_of(mutant.op)),
+                    .fate = mutant.fate(),
+                    .cases = mutant.cases,
+                    .differed = mutant.differed,
+                    .killed = mutant.killed,
+                    .first = mutant.first};
+  if (mutant.first) return entry;
   const Survival survival = audit.survival(mutant);
-  entry["why"] = survival.reason;
-  Json unreached = Json::array();
-  for (const Hazard hazard : survival.unreached) unreached.push_back(info_of(hazard).id);
-  if (!unreached.empty()) entry["unreached"] = std::move(unreached);
+  entry.why = survival.reason;
+  for (const Hazard hazard : survival.unreached) entry.unreached.emplace_back(info_of(hazard).id);
   return entry;
 }
 
-Json audit_object(const Audit& audit) {
-  Json mutants = Json::array();
-  for (const Mutant& mutant : audit.mutants) mutants.push_back(mutant_object(audit, mutant));
-  return {{"suite", audit.suite},         {"cases", audit.cases},     {"not_modelled", audit.not_modelled},
-          {"killable", audit.killable()}, {"killed", audit.killed()}, {"mutants", std::move(mutants)}};
+AuditEntry entry_of(const Audit& audit) {
+  AuditEntry entry{audit.suite, audit.cases, audit.not_modelled, audit.killable(), audit.killed(), {}};
+  for (const Mutant& mutant : audit.mutants) entry.mutants.push_back(entry_of(audit, mutant));
+  return entry;
 }
-
-class BaselineReader {
- public:
-  Result<std::vector<KilledMutant>> read(const Json& value) {
-    std::vector<KilledMutant> killed;
-    if (!read_audits(value, killed)) return tl::unexpected(*fields_.error());
-    return killed;
-  }
-
- private:
-  bool read_audits(const Json& value, std::vector<KilledMutant>& killed) {
-    std::string format;
-    std::int64_t version = 0;
-    if (!fields_.object(value, "", {"format", "version", "seed", "audits"})) return false;
-    if (!fields_.read(value["format"], "format", format)) return false;
-    if (format != kFormat) {
-      return fields_.refuse("format", "expected \"" + std::string(kFormat) + "\", got \"" + format + "\"");
-    }
-    if (!fields_.read(value["version"], "version", version)) return false;
-    if (version != 1) return fields_.refuse("version", "expected 1, got " + std::to_string(version));
-    if (!fields_.array(value["audits"], "audits", kMostSuites)) return false;
-    for (std::size_t i = 0; i < value["audits"].size(); ++i) {
-      if (!read_audit(value["audits"][i], json_path("audits", i), killed)) return false;
-    }
-    return true;
-  }
-
-  bool read_audit(const Json& value, const std::string& where, std::vector<KilledMutant>& killed) {
-    std::string suite;
-    const std::string mutants = json_path(where, "mutants");
-    if (!fields_.object(value, where, {"suite", "mutants"}, {"cases", "not_modelled", "killable", "killed"}) ||
-        !fields_.read(value["suite"], json_path(where, "suite"), suite) ||
-        !fields_.array(value["mutants"], mutants, kMostMutants)) {
-      return false;
-    }
-    for (std::size_t i = 0; i < value["mutants"].size(); ++i) {
-      KilledMutant mutant{suite, {}, {}};
-      std::string fate;
-      if (!read_mutant(value["mutants"][i], json_path(mutants, i), mutant, fate)) return false;
-      if (fate == name_of(Fate::killed)) killed.push_back(std::move(mutant));
-    }
-    return true;
-  }
-
-  bool read_mutant(const Json& value, const std::string& where, KilledMutant& mutant, std::string& fate) {
-    return fields_.object(value, where, {"defect", "operator", "fate"},
-                          {"cases", "differed", "killed", "first", "why", "unreached"}) &&
-           fields_.read(value["defect"], json_path(where, "defect"), mutant.defect) &&
-           fields_.read(value["operator"], json_path(where, "operator"), mutant.op_type) &&
-           fields_.read(value["fate"], json_path(where, "fate"), fate);
-  }
-
-  JsonFields fields_;
-};
 
 bool still_killed(const KilledMutant& before, std::span<const Audit> audits) {
   return std::any_of(audits.begin(), audits.end(), [&](const Audit& audit) {
@@ -101,14 +43,21 @@ bool still_killed(const KilledMutant& before, std::span<const Audit> audits) {
 }  // namespace
 
 std::string audits_json(std::span<const Audit> audits, std::uint64_t seed) {
-  Json all = Json::array();
-  for (const Audit& audit : audits) all.push_back(audit_object(audit));
-  return print_json({{"format", kFormat}, {"version", 1}, {"seed", seed}, {"audits", std::move(all)}});
+  AuditDocument document{.seed = seed};
+  for (const Audit& audit : audits) document.audits.push_back(entry_of(audit));
+  return print_json(write_document(description_of(document)));
 }
 
 Result<std::vector<KilledMutant>> read_baseline_json(std::string_view text) {
   QCONFORM_ASSIGN(const auto json, parse_json(text));
-  return BaselineReader().read(json);
+  QCONFORM_ASSIGN(const auto document, read_document<AuditDocument>(json));
+  std::vector<KilledMutant> killed;
+  for (const AuditEntry& audit : document.audits) {
+    for (const MutantEntry& mutant : audit.mutants) {
+      if (mutant.fate == Fate::killed) killed.push_back({audit.suite, mutant.defect, mutant.op_type});
+    }
+  }
+  return killed;
 }
 
 Result<std::vector<KilledMutant>> load_baseline(const std::filesystem::path& path) {

@@ -12,6 +12,42 @@
 
 namespace qconform::diagnose {
 
+/// A mutant, as JSON states it.
+struct MutantEntry {
+  QC_DESCRIBED(.name = "mutant", .doc = "One defect model in one operator.");
+  QC_FIELD(std::string, defect, {}, "defect");
+  QC_FIELD(std::string, op_type, {}, "operator", .names = kHazardOperators);
+  QC_FIELD(Fate, fate, {Fate::undetected}, "fate");
+  QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Of its operator.", .presence = Presence::late);
+  QC_FIELD(std::uint64_t, differed, {}, "differed", .doc = "On which it was not the reference.",
+           .presence = Presence::late);
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "On which it was judged wrong.", .presence = Presence::late);
+  QC_FIELD(std::optional<Detection>, first, {}, "first", .doc = "The case that killed it first.");
+  QC_FIELD(std::string, why, {}, "why", .doc = "Of a survivor.", .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, unreached, {}, "unreached", .doc = "Hazards it needs that no case reaches.",
+           .presence = Presence::omitted);
+};
+
+/// The audit of one suite.
+struct AuditEntry {
+  QC_DESCRIBED(.name = "audit", .doc = "One suite.");
+  QC_FIELD(std::string, suite, {}, "suite");
+  QC_FIELD(std::uint64_t, cases, {}, "cases", .presence = Presence::late);
+  QC_FIELD(std::uint64_t, not_modelled, {}, "not_modelled", .doc = "Cases out of contract, or with any value right.",
+           .presence = Presence::late);
+  QC_FIELD(std::uint64_t, killable, {}, "killable", .doc = "Mutants but for those that the default profile admits.",
+           .presence = Presence::late);
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Of the killable ones.", .presence = Presence::late);
+  QC_FIELD(std::vector<MutantEntry>, mutants, {}, "mutants", .max_items = 4096);
+};
+
+struct AuditDocument {
+  QC_DESCRIBED();
+  QC_LINE(describe_format(archive, "qconform-audit", 1));
+  QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
+  QC_FIELD(std::vector<AuditEntry>, audits, {}, "audits", .max_items = 256);
+};
+
 [[nodiscard]] std::string audits_json(std::span<const Audit> audits, std::uint64_t seed);
 
 /// A mutant that an earlier audit saw killed.

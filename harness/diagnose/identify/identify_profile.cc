@@ -1,17 +1,17 @@
 #include "harness/diagnose/identify/identify_profile.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "harness/core/file.h"
-#include "harness/core/near_names.h"
+#include "harness/describe/json_archives.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/json/json_fields.h"
 
 namespace qconform::diagnose {
 namespace {
-
-constexpr std::string_view kFormat = "qconform-profile";
-constexpr std::size_t kMostPins = 256;
 
 std::optional<Op> op_named(std::string_view name) {
   for (const Op op : kAllOps) {
@@ -21,14 +21,14 @@ std::optional<Op> op_named(std::string_view name) {
 }
 
 // The types that a pin may speak of.
-std::map<std::string, std::string> types_of(const Form& form) {
-  std::map<std::string, std::string> types{{"x", name_of(form.x)}};
+TextsByKey types_of(const Form& form) {
+  TextsByKey types{{"x", name_of(form.x)}};
   if (form.op == Op::qlinear_conv || form.op == Op::conv_integer) types["w"] = name_of(form.w);
   if (form.op != Op::conv_integer) types["y"] = name_of(form.y);
   return types;
 }
 
-std::map<std::string, std::string> types_of(const Case& test_case, Op op, ElementType y) {
+TextsByKey types_of(const Case& test_case, Op op, ElementType y) {
   Form form;
   form.op = op;
   form.x = test_case.input(0)->type;
@@ -38,14 +38,14 @@ std::map<std::string, std::string> types_of(const Case& test_case, Op op, Elemen
   return types_of(form);
 }
 
-bool speaks_of(const Pin& pin, const std::map<std::string, std::string>& types) {
+bool speaks_of(const Pin& pin, const TextsByKey& types) {
   return std::all_of(pin.types.begin(), pin.types.end(), [&](const auto& type) {
     const auto found = types.find(type.first);
     return found != types.end() && found->second == type.second;
   });
 }
 
-void add_ways(const Answer& answer, std::map<std::string, std::string>& ways) {
+void add_ways(const Answer& answer, TextsByKey& ways) {
   for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
     const Aspect& aspect = *answer.aspects[a];
     ways[aspect.id] = answer.forms.empty() ? aspect.ways.front().id : answer.survivors().front()->ways[a]->id;
@@ -81,98 +81,35 @@ void add_pins(const Identification& identification, Op op, PinnedProfile& profil
   }
 }
 
-Json map_object(const std::map<std::string, std::string>& map) {
-  Json object = Json::object();
-  for (const auto& [key, value] : map) object[key] = value;
-  return object;
+tl::unexpected<Error> unknown(std::string where, const char* what, const std::string& name,
+                              std::span<const std::string_view> known) {
+  return fail(std::move(where), fmt::format("no {} \"{}\"; there are {}", what, name, fmt::join(known, ", ")));
 }
 
-template <typename Names>
-std::string unknown(const std::string& what, const std::string& name, const Names& names) {
-  std::vector<std::string_view> views(names.begin(), names.end());
-  std::string known;
-  for (const std::string_view each : views) known += (known.empty() ? "" : ", ") + std::string(each);
-  return "no " + what + " \"" + name + "\"; there are " + known;
+Result<void> check_way(Op op, const std::string& id, const std::string& name, const std::string& where) {
+  std::vector<std::string_view> known;
+  const Aspect* const aspect = find_aspect(op, id);
+  if (aspect == nullptr) {
+    for (const Aspect& each : aspects()) {
+      if (each.op == op) known.push_back(each.id);
+    }
+    return unknown(where, "aspect", id, known);
+  }
+  if (find_way(*aspect, name) != nullptr) return {};
+  for (const Way& way : aspect->ways) known.push_back(way.id);
+  return unknown(json_path(where, id), "way", name, known);
 }
 
-class ProfileReader {
- public:
-  Result<PinnedProfile> read(const Json& value) {
-    PinnedProfile profile;
-    if (!read_profile(value, profile)) return tl::unexpected(*fields_.error());
-    return profile;
+Result<void> check(const Pin& pin, const std::string& where) {
+  const std::optional<Op> op = op_named(pin.op_type);
+  if (!op) return unknown(json_path(where, "operator"), "operator", pin.op_type, kHazardOperators);
+  const std::string types = json_path(where, "types");
+  for (const auto& [input, type] : pin.types) {
+    if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
-
- private:
-  bool read_profile(const Json& value, PinnedProfile& profile) {
-    std::string format;
-    std::int64_t version = 0;
-    if (!fields_.object(value, "", {"format", "version", "name", "pins"})) return false;
-    if (!fields_.read(value["format"], "format", format) || !fields_.read(value["version"], "version", version) ||
-        !fields_.read(value["name"], "name", profile.name) || !fields_.array(value["pins"], "pins", kMostPins)) {
-      return false;
-    }
-    if (format != kFormat) {
-      return fields_.refuse("format", "expected \"" + std::string(kFormat) + "\", got \"" + format + "\"");
-    }
-    if (version != 1) return fields_.refuse("version", "expected 1, got " + std::to_string(version));
-    for (std::size_t i = 0; i < value["pins"].size(); ++i) {
-      if (!read_pin(value["pins"][i], json_path("pins", i), profile.pins.emplace_back())) return false;
-    }
-    return true;
-  }
-
-  bool read_pin(const Json& value, const std::string& where, Pin& pin) {
-    if (!fields_.object(value, where, {"operator", "ways"}, {"types"})) return false;
-    if (!fields_.read(value["operator"], json_path(where, "operator"), pin.op_type)) return false;
-    const std::optional<Op> op = op_named(pin.op_type);
-    if (!op) {
-      std::vector<std::string_view> names;
-      for (const Op known : kAllOps) names.push_back(name_of(known));
-      return fields_.refuse(json_path(where, "operator"), unknown("operator", pin.op_type, names));
-    }
-    const auto types = value.find("types");
-    if (types != value.end() && !read_types(*types, json_path(where, "types"), pin.types)) return false;
-    return read_texts_by_key(value["ways"], json_path(where, "ways"), pin.ways) &&
-           check_ways(*op, json_path(where, "ways"), pin.ways);
-  }
-
-  bool read_types(const Json& value, const std::string& where, std::map<std::string, std::string>& types) {
-    if (!fields_.object(value, where, {}, {"x", "w", "y"}) || !read_texts_by_key(value, where, types)) return false;
-    for (const auto& [input, type] : types) {
-      if (!element_type_named(type)) return fields_.refuse(json_path(where, input), "no type \"" + type + "\"");
-    }
-    return true;
-  }
-
-  bool read_texts_by_key(const Json& value, const std::string& where, std::map<std::string, std::string>& texts) {
-    if (!value.is_object()) return fields_.refuse(where, "expected an object, got " + brief(value));
-    for (const auto& [key, text] : value.items()) {
-      if (!fields_.read(text, json_path(where, key), texts[key])) return false;
-    }
-    return true;
-  }
-
-  bool check_ways(Op op, const std::string& where, const std::map<std::string, std::string>& ways) {
-    for (const auto& [id, way] : ways) {
-      const Aspect* const aspect = find_aspect(op, id);
-      if (aspect == nullptr) {
-        std::vector<std::string_view> names;
-        for (const Aspect& known : aspects()) {
-          if (known.op == op) names.push_back(known.id);
-        }
-        return fields_.refuse(where, unknown("aspect", id, names));
-      }
-      if (find_way(*aspect, way) != nullptr) continue;
-      std::vector<std::string_view> names;
-      for (const Way& known : aspect->ways) names.push_back(known.id);
-      return fields_.refuse(json_path(where, id), unknown("way", way, names));
-    }
-    return true;
-  }
-
-  JsonFields fields_;
-};
+  for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_way(*op, id, name, json_path(where, "ways")));
+  return {};
+}
 
 }  // namespace
 
@@ -218,19 +155,14 @@ Profile named_profile_like(const PinnedProfile& profile) {
 }
 
 std::string pinned_profile_json(const PinnedProfile& profile) {
-  Json pins = Json::array();
-  for (const Pin& pin : profile.pins) {
-    Json entry{{"operator", pin.op_type}};
-    if (!pin.types.empty()) entry["types"] = map_object(pin.types);
-    entry["ways"] = map_object(pin.ways);
-    pins.push_back(std::move(entry));
-  }
-  return print_json({{"format", kFormat}, {"version", 1}, {"name", profile.name}, {"pins", std::move(pins)}});
+  return print_json(write_document(description_of(profile)));
 }
 
 Result<PinnedProfile> read_pinned_profile_json(std::string_view text) {
   QCONFORM_ASSIGN(const auto json, parse_json(text));
-  return ProfileReader().read(json);
+  QCONFORM_ASSIGN(auto profile, read_document<PinnedProfile>(json));
+  for (std::size_t i = 0; i < profile.pins.size(); ++i) QCONFORM_TRY(check(profile.pins[i], json_path("pins", i)));
+  return profile;
 }
 
 Result<PinnedProfile> load_pinned_profile(const std::filesystem::path& path) {
