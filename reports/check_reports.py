@@ -53,7 +53,7 @@ def rendered(program, file):
 
     if json.loads(made("summary", "--json", str(file)).stdout) != read_json(file):
         yield "read and written again, it is another report"
-    for form, holds in (("summary", "stages: "), ("markdown", "### qconform: ")):
+    for form, holds in (("summary", "conform"), ("markdown", "### qconform: ")):
         if holds not in made(form, str(file)).stdout:
             yield f"no {form} of it"
     xmllint = shutil.which("xmllint")

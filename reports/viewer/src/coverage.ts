@@ -73,6 +73,15 @@ function hazardRow(hazard: Hazard, operators: string[], most: number): HTMLEleme
   );
 }
 
+// Beside what the cases reach stands what each backend computed of it.
+function hazardsByBackend(report: Report): Child {
+  const rows = report.backends.map((backend) => {
+    const computed = new Set(Object.values(backend.operators).flatMap((result) => Object.keys(result.hazards ?? {})));
+    return h("tr", {}, h("th", { scope: "row" }, backend.name), number(`${computed.size} of ${report.hazards.length}`));
+  });
+  return table("Hazards in computed cases, by backend", ["Backend", numberHead("Hazards")], rows);
+}
+
 function hazards(report: Report): Child {
   if (report.hazards.length === 0) return null;
   const reached = report.hazards.filter((hazard) => hazard.cases > 0).length;
@@ -82,6 +91,7 @@ function hazards(report: Report): Child {
   return [
     h("h3", {}, `Hazards reached: ${reached} of ${report.hazards.length}`),
     h("p.note", {}, "Where real kernels go wrong, told by the values of a case. `qconform list hazards` explains each. Columns of operators count cases."),
+    hazardsByBackend(report),
     table("Hazards reached, cases by operator", heads, report.hazards.map((hazard) => hazardRow(hazard, operators, most)), "hazards"),
   ];
 }

@@ -2,13 +2,13 @@
 import { commandLine } from "./copy";
 import { h, number, numberHead, section, table, type Child } from "./dom";
 import type { Backend, OperatorResult, Report, Tiers } from "./model";
-import { byFrequency, count, counted, failures, percent, seconds, shellWord, toneOf } from "./text";
+import { byFrequency, conclusionOf, count, counted, failures, percent, seconds, shellWord, toneOf } from "./text";
 
 export function head(report: Report): HTMLElement {
   const { environment } = report;
   const failing = report.backends.filter((backend) => backend.decides && !backend.conforms);
   const why = report.conforms
-    ? "every backend that decides passed, and failed nothing that is not waived"
+    ? "every backend that decides computed cases right, and failed nothing that is not waived"
     : failing.length > 0
       ? failing.map((backend) => backend.name).join(", ")
       : "no backend computed anything";
@@ -74,6 +74,7 @@ function tierText(tiers: Tiers): Child {
 
 function row(backend: Backend, name: string, result: OperatorResult, position: number, of: number): HTMLElement {
   const failed = failures(result.verdicts);
+  const conclusion = conclusionOf(backend);
   const label =
     position > 0
       ? null
@@ -83,9 +84,9 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
           h("span.name", {}, backend.name),
           h("span.note", {}, `${backend.version} · ${backend.kind} · ${seconds(backend.seconds)}`),
           h(
-            `span.note.${backend.conforms ? "good" : "bad"}`,
+            `span.note.${conclusion.tone}`,
             {},
-            backend.conforms ? "✓ conforms" : "✗ does not conform",
+            conclusion.text,
             backend.decides ? "" : " (does not decide)",
           ),
         );
@@ -123,7 +124,7 @@ function reasons(report: Report): HTMLElement | null {
     "details",
     {},
     h("summary", {}, `Why cases are unsupported or mistrusted: ${counted(rows.length, "reason")}`),
-    h("p.note", {}, "Unsupported: a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing."),
+    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing."),
     table("Reasons", ["Backend", "Operator", "Verdict", numberHead("Cases"), "Reason"], rows),
   );
 }
@@ -156,9 +157,9 @@ export function verdicts(report: Report): HTMLElement {
     "Backend",
     "Operator",
     numberHead("Cases"),
-    numberHead("Pass"),
+    numberHead("Right"),
     "Failures",
-    "Unsupported, mistrusted",
+    "Declined, refused, mistrusted",
     h("th", { scope: "col", "aria-hidden": "true" }, "Share"),
     "Tier (elements)",
     numberHead("Wrong elements"),

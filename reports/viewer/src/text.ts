@@ -1,5 +1,5 @@
 // Numbers, verdicts and commands as text.
-import type { Counts } from "./model";
+import type { Backend, Counts } from "./model";
 
 const grouping = new Intl.NumberFormat("en-US");
 
@@ -59,6 +59,14 @@ export function failures(verdicts: Counts): number {
   return Object.entries(verdicts)
     .filter(([kind]) => toneOf(kind) === "bad")
     .reduce((sum, [, cases]) => sum + cases, 0);
+}
+
+/** What became of a backend: nothing is judged of one that computed nothing, which is no failure of its own. */
+export function conclusionOf(backend: Backend): { text: string; tone: "good" | "aside" | "bad" } {
+  if (backend.conforms) return { text: "✓ conforms", tone: "good" };
+  const results = Object.values(backend.operators);
+  const isJudged = backend.relations !== null || results.some((result) => (result.verdicts.pass ?? 0) + failures(result.verdicts) > 0);
+  return isJudged ? { text: "✗ does not conform", tone: "bad" } : { text: "– nothing was judged", tone: "aside" };
 }
 
 /** Most frequent first. */
