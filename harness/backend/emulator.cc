@@ -139,6 +139,14 @@ std::optional<std::pair<std::string, std::string>> split_cpu(std::string_view na
   return std::pair(std::string(name.substr(0, open)), std::string(name.substr(open + 1, name.size() - open - 2)));
 }
 
+std::vector<std::string> installed_emulators() {
+  std::vector<std::string> programs;
+  for (const Emulator& emulator : {kX86, kArm}) {
+    if (!models_of(emulator).empty()) programs.emplace_back(emulator.program);
+  }
+  return programs;
+}
+
 Result<std::vector<std::string>> emulated_program(const std::string& cpu, const std::string& arm64_program) {
   QCONFORM_ASSIGN(const auto choice, choose(cpu));
   QCONFORM_ASSIGN(const auto own, own_program());

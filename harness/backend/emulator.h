@@ -18,6 +18,9 @@ inline constexpr double kEmulationSlowdown = 30;
 /// Commands of process: are what they are.
 [[nodiscard]] std::optional<std::pair<std::string, std::string>> split_cpu(std::string_view name);
 
+/// The emulators' programs that are installed: "qemu-x86_64", "qemu-aarch64".
+[[nodiscard]] std::vector<std::string> installed_emulators();
+
 /// The command that runs qconform on processor `cpu`, to which qconform's own arguments are added. `cpu`: a
 /// model that `qemu-x86_64 -cpu help` lists, for the program that is running; or one of `qemu-aarch64 -cpu help`,
 /// for an arm64 build of qconform: `arm64_program`, or build/arm64-qemu/bin/qconform beside this build where that

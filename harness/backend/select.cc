@@ -12,6 +12,7 @@
 #include "harness/backend/plugin.h"
 #include "harness/backend/process.h"
 #include "harness/backend/threads_check.h"
+#include "harness/backend/valid_only.h"
 #include "reference/kernels.h"
 
 namespace qconform::backend {
@@ -144,6 +145,10 @@ std::vector<std::string> unavailable_kernels() {
 Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                         const IsolationPolicy& isolation) {
   using Which = IsolationPolicy::Which;
+  if (name.ends_with(kValidOnly)) {
+    QCONFORM_ASSIGN(auto inner, select(name.substr(0, name.size() - kValidOnly.size()), arithmetic, isolation));
+    return valid_only(std::move(inner));
+  }
   // A process of its own whatever the policy says.
   if (name.starts_with(kProcessPrefix)) {
     if (isolation.threads != 0) return tl::unexpected(one_thread_only(name));

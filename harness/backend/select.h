@@ -26,6 +26,7 @@ struct IsolationPolicy {
 /// onnx-reference) to pin the requantization, which otherwise is `arithmetic`; or `defect:ID[+ID...]`, a
 /// defect model; or a library of library.h, `NAME` or `NAME@VARIANT`; or `plugin:PATH`, a library with the
 /// interface of harness/include/qconform/backend.h; or `process:COMMAND`, a program that process.h talks to.
+/// Any of these with `@valid-only` behind it is not sent cases out of contract (valid_only.h).
 /// `NAME[CPU]` is the same on another processor (emulator.h), always in a worker.
 /// Unknown names, absent libraries and sets that this CPU does not run are errors.
 ///

@@ -50,6 +50,7 @@ void add_report(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_gate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 /// These two describe the others: they are added last, and walk over `app` when they run.
 void add_completion(CLI::App& app, Action& action);

@@ -129,6 +129,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   add_shard_options(*command, options->shard);
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->isolation);
+  add_valid_only_option(*command, options->isolation);
   add_isolation_options(*command, options->isolation);
   add_waiver_options(*command, options->waivers, "none");
   command->add_option("--out", options->out, "Folder for the journal, the report and the cases of its findings")

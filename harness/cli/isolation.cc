@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "harness/backend/threads_check.h"
+#include "harness/backend/valid_only.h"
 
 namespace qconform::cli {
 
@@ -16,6 +17,20 @@ void add_cpu_option(CLI::App& command, IsolationOptions& options) {
           "Processors, by commas: native, or models that qemu-x86_64 or qemu-aarch64 emulates; each backend runs "
           "on each, and is named BACKEND[CPU] there (docs/other-cpus.md)")
       ->delimiter(',');
+}
+
+void add_valid_only_option(CLI::App& command, IsolationOptions& options) {
+  command.add_flag("--valid-only", options.valid_only,
+                   "Send no case out of contract: for kernels that assume valid nodes; BACKEND@valid-only is the same "
+                   "for one of several");
+}
+
+std::vector<std::string> whole_names(const std::vector<std::string>& backends, const IsolationOptions& options) {
+  std::vector<std::string> names = backend::on_cpus(backends, options.cpus);
+  for (std::string& name : names) {
+    if (options.valid_only && !name.ends_with(backend::kValidOnly)) name += backend::kValidOnly;
+  }
+  return names;
 }
 
 void add_isolation_options(CLI::App& command, IsolationOptions& options) {

@@ -17,15 +17,22 @@ struct IsolationOptions {
   std::string guard = "sampled";
   int threads = 0;  ///< 0: no check
   std::vector<std::string> cpus;
+  bool valid_only = false;
   std::string arm64_program;
 };
 
 /// `--cpu`, of commands that take several backends, is added beside the others.
 void add_cpu_option(CLI::App& command, IsolationOptions& options);
+/// `--valid-only`, of commands that judge suites.
+void add_valid_only_option(CLI::App& command, IsolationOptions& options);
 void add_isolation_options(CLI::App& command, IsolationOptions& options);
 
 /// For the program of another processor, which is this machine's own affair.
 void add_arm64_option(CLI::App& command, IsolationOptions& options);
+
+/// The backends by their whole names: each on each processor, and whether it is sent valid cases alone.
+[[nodiscard]] std::vector<std::string> whole_names(const std::vector<std::string>& backends,
+                                                   const IsolationOptions& options);
 
 /// What of the options can change a verdict, as they are written on a command line.
 [[nodiscard]] std::string isolation_text(const IsolationOptions& options);

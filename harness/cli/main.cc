@@ -25,7 +25,34 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
   return fmt::format("no command \"{}\"; there are {}", argv[1], known);
 }
 
+// CLI11 takes -1 for 2^64 - 1 where a number has no sign.
+void refuse_negative_counts(CLI::App& app) {
+  const CLI::Validator check(
+      [](std::string& text) {
+        return text.starts_with('-') ? fmt::format("{} is below 0, the least that is possible", text) : std::string();
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() == "UINT") option->check(check);
+  }
+  for (CLI::App* command : app.get_subcommands({})) refuse_negative_counts(*command);
+}
+
+constexpr const char* kFirstSteps =
+    "qconform: is this quantized kernel right, and if not, why?\n"
+    "\n"
+    "  qconform list backends                      what can be judged here: kernels, libraries, defects\n"
+    "  qconform run --backend onednn               judge one of them on the conformance suite\n"
+    "  qconform run --backend plugin:./mine.so     judge your own kernel (docs/adding-a-backend.md)\n"
+    "  qconform run --backend defect:half-away     see what a failure looks like\n"
+    "  qconform doctor                             what is missing here, and what brings it\n"
+    "  qconform --help                             all commands\n";
+
 int run_command(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "{}", kFirstSteps);
+    return kFault;
+  }
   CLI::App app("qconform: is this quantized kernel right, and if not, why?", "qconform");
   app.set_version_flag("--version", std::string("qconform ") + qconform::kVersion);
   app.require_subcommand(1);
@@ -43,9 +70,11 @@ int run_command(int argc, char** argv) {
   add_bench(app, action);
   add_gate(app, action);
   add_list(app, action);
+  add_doctor(app, action);
   add_worker(app, action);
   add_completion(app, action);
   add_manual(app, action);
+  refuse_negative_counts(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

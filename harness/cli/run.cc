@@ -66,7 +66,7 @@ Result<int> run(RunOptions options) {
   const bool is_default = options.backends.empty();
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
   if (is_default) options.backends = backend::default_backends();
-  options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
+  options.backends = whole_names(options.backends, options.isolation);
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
   QCONFORM_ASSIGN(auto suites, open_suites(options));
 
@@ -113,6 +113,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->isolation);
+  add_valid_only_option(*command, options->isolation);
   add_isolation_options(*command, options->isolation);
   add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")

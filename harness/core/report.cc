@@ -24,7 +24,11 @@ std::uint64_t OperatorResult::waived_failing() const {
 }
 
 std::uint64_t OperatorResult::attempted() const {
-  return cases() - count(VerdictKind::refused) - count(VerdictKind::unsupported) - count(VerdictKind::not_rejected);
+  std::uint64_t others = count(VerdictKind::not_rejected);
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    if (is_refusal(static_cast<VerdictKind>(i))) others += verdicts[static_cast<std::size_t>(i)];
+  }
+  return cases() - others;
 }
 
 std::uint64_t BackendResult::count(VerdictKind kind) const {

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",          "m
                                                              "unsupported",   "inconsistent",       "exited",
                                                              "out-of-memory", "read-out-of-bounds", "nondeterministic",
                                                              "changed-input", "changed-float-mode", "thread-dependent",
-                                                             "refused"};
+                                                             "refused",       "not-asked"};
 
 }  // namespace
 

@@ -35,9 +35,10 @@ enum class VerdictKind : std::uint8_t {
   changed_float_mode,  ///< left other rounding or flushing modes behind
   thread_dependent,    ///< runs at once in several threads, other outputs than of one alone
   refused,             ///< rightly: a case out of contract, or one that may be refused; nothing was computed
+  not_asked,           ///< a case out of contract, of a backend that assumes valid nodes: it was not sent
 };
 
-inline constexpr int kVerdictKinds = 19;
+inline constexpr int kVerdictKinds = 20;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);
@@ -45,9 +46,9 @@ inline constexpr int kVerdictKinds = 19;
 /// Whether a verdict of this kind means that the backend does not conform.
 [[nodiscard]] bool is_failure(VerdictKind kind);
 
-/// Whether nothing was computed, cleanly: a valid case was declined, or another one rightly refused.
+/// Whether nothing was computed, and that is no failure: declined, rightly refused, or not asked for.
 [[nodiscard]] constexpr bool is_refusal(VerdictKind kind) {
-  return kind == VerdictKind::unsupported || kind == VerdictKind::refused;
+  return kind == VerdictKind::unsupported || kind == VerdictKind::refused || kind == VerdictKind::not_asked;
 }
 
 /// How many elements meet which tier at best, of QLinearConv outputs.

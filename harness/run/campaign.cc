@@ -46,6 +46,7 @@ class Campaign {
       : backends_(backends), options_(options), report_(report), started_(backends.size()), computed_(backends.size()) {
     if (options.results) table_.emplace(*options.results);
     for (const auto& backend : backends_) {
+      any_valid_only_ = any_valid_only_ || backend->info().valid_only;
       report_.backends.push_back({.info = backend->info()});
       if (const Worker* worker = backend->worker()) depth_ = std::max(depth_, worker->depth());
     }
@@ -90,11 +91,13 @@ class Campaign {
   struct Pending {
     Case test_case;
     std::size_t bytes = 0;
+    bool is_invalid = false;  ///< known where a backend is not to be sent such cases
   };
 
   // Workers compute while this process judges the cases before it.
   void begin_case(Case test_case) {
-    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), 0});
+    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), 0, false});
+    pending.is_invalid = any_valid_only_ && classify(pending.test_case).expectation() == Expectation::invalid;
     for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
     pending_bytes_ += pending.bytes;
     start_workers();
@@ -109,16 +112,21 @@ class Campaign {
       Worker* worker = backends_[i]->worker();
       if (worker == nullptr) continue;
       for (; started_[i] < std::min(worker->depth(), pending_.size()); ++started_[i]) {
-        worker->start(pending_[started_[i]].test_case);
+        const Pending& next = pending_[started_[i]];
+        if (is_asked(i, next)) worker->start(next.test_case);
       }
     }
   }
 
+  [[nodiscard]] bool is_asked(std::size_t backend, const Pending& pending) const {
+    return !pending.is_invalid || !backends_[backend]->info().valid_only;
+  }
+
   // Judges the oldest case.
   void finish_case(std::optional<std::uint64_t> of) {
-    const auto& [test_case, bytes] = pending_.front();
+    const Case& test_case = pending_.front().test_case;
     outcomes_.clear();
-    for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, test_case));
+    for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, pending_.front()));
     const Expected expected = expected_of(test_case);
     count(test_case, expected, suite_);
     stopwatch_.lap(report_.times.survey);
@@ -130,7 +138,7 @@ class Campaign {
     count_hazards(test_case, expected, results);
     if (options_.judged) options_.judged(test_case, expected.hazards, results);
     if (table_) table_->add(suite_.name, test_case, std::move(results));
-    pending_bytes_ -= bytes;
+    pending_bytes_ -= pending_.front().bytes;
     pending_.pop_front();
     stopwatch_.lap(report_.times.judge);
     start_workers();
@@ -138,18 +146,20 @@ class Campaign {
     if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_});
   }
 
-  Outcome outcome_of(std::size_t number, const Case& test_case) {
+  // Nothing where the backend was not asked.
+  std::optional<Outcome> outcome_of(std::size_t number, const Pending& pending) {
     Worker* worker = backends_[number]->worker();
     stopwatch_.lap(report_.times.judge);
-    Outcome outcome = worker == nullptr ? execute(*backends_[number], test_case, output_) : worker->finish();
     if (worker != nullptr) --started_[number];
+    if (!is_asked(number, pending)) return std::nullopt;
+    Outcome outcome = worker == nullptr ? execute(*backends_[number], pending.test_case, output_) : worker->finish();
     report_.backends[number].seconds += note_backend_time();
     return outcome;
   }
 
   // What is right for a case that every backend refuses is not computed: only whether it may be refused.
   Expected expected_of(const Case& test_case) {
-    const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_refusal);
+    const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
     Expected expected = all_refuse && !test_case.recorded_output ? expect_form(test_case, options_.policy)
                                                                  : expect(test_case, options_.policy);
     stopwatch_.lap(report_.times.reference);
@@ -157,13 +167,19 @@ class Campaign {
     return expected;
   }
 
-  static bool is_refusal(const Outcome& outcome) {
-    return std::holds_alternative<outcome::Unsupported>(outcome) || std::holds_alternative<outcome::Rejected>(outcome);
+  static bool is_without_answer(const std::optional<Outcome>& outcome) {
+    return !outcome || std::holds_alternative<outcome::Unsupported>(*outcome) ||
+           std::holds_alternative<outcome::Rejected>(*outcome);
   }
 
   CaseResult::OfBackend judge_backend(std::size_t number, const Case& test_case, const Expected& expected,
-                                      Outcome outcome) {
+                                      std::optional<Outcome> answer) {
     BackendResult& result = report_.backends[number];
+    if (!answer) {
+      ++result.operators[test_case.op_type].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
+      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0, .finding = {}};
+    }
+    Outcome outcome = std::move(*answer);
     Worker* worker = backends_[number]->worker();
     Verdict verdict = judge(expected, outcome);
     if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
@@ -221,7 +237,7 @@ class Campaign {
     if (!expected.output) return;
     bool is_computed = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (qconform::is_refusal(results[i].verdict)) continue;
+      if (is_refusal(results[i].verdict)) continue;
       is_computed = true;
       auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
@@ -286,11 +302,12 @@ class Campaign {
   const CampaignOptions& options_;
   Report& report_;
   SuiteResult suite_;
-  std::deque<Pending> pending_;       ///< begun and not judged
-  std::size_t pending_bytes_ = 0;     ///< of their inputs
-  std::size_t depth_ = 1;             ///< how many there may be
-  std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
-  std::vector<Outcome> outcomes_;     ///< of the case that is being judged, by backend
+  std::deque<Pending> pending_;    ///< begun and not judged
+  std::size_t pending_bytes_ = 0;  ///< of their inputs
+  bool any_valid_only_ = false;
+  std::size_t depth_ = 1;                         ///< how many there may be
+  std::vector<std::size_t> started_;              ///< by backend: how many of them its worker has
+  std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
   Stopwatch stopwatch_;

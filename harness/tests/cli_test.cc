@@ -57,6 +57,27 @@ std::string line_with(const std::string& output, const std::string& part) {
   return at == std::string::npos ? "" : output.substr(at, output.find('\n', at) - at);
 }
 
+TEST(CommandLine, TellsWhatToTypeFirst) {
+  const auto result = qconform("");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("qconform list backends"), HasSubstr("qconform run --backend")));
+}
+
+TEST(CommandLine, TellsWhatIsHereAndWhatIsMissing) {
+  const auto result = qconform("doctor");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("kernels      scalar"), HasSubstr("libraries"), HasSubstr("onednn"),
+                                   HasSubstr("processors"), HasSubstr("page")));
+}
+
+TEST(CommandLine, TakesNoNegativeNumberForALargeOne) {
+  for (const char* const option : {"--seed", "--cases"}) {
+    const auto result = qconform(std::string("run --suite random --backend scalar ") + option + " -1");
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, AllOf(HasSubstr(option), HasSubstr("-1 is below 0")));
+  }
+}
+
 // Builds without Node.js have no page; what the page shows is tested in a browser.
 TEST(Fuzz, RepeatsTheCasesOfASeed) {
   const TemporaryFolder folder;

@@ -60,6 +60,20 @@ TEST(Counting, HazardsAreThoseOfComputedCases) {
   EXPECT_THAT(some.output, ContainsRegex("hazards in computed cases [1-9][0-9]? of"));
 }
 
+// The reference refuses what is out of contract; here it is not asked to.
+TEST(Counting, CasesOutOfContractAreNotSentToWhatAssumesValidNodes) {
+  for (const char* const options : {"--valid-only", ""}) {
+    const bool is_named = std::string(options).empty();
+    const ProgramResult result = judged(is_named ? "scalar@valid-only" : "scalar", "", options);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_THAT(result.output, AllOf(ContainsRegex("not asked +[0-9]+ cases out of contract: refusing was not judged"),
+                                     HasSubstr("conforms: scalar@valid-only on ConvInteger")));
+  }
+  EXPECT_THAT(
+      judged(kPlugins + "declines.so@valid-only", "all").output,
+      AllOf(HasSubstr("nothing was judged"), ContainsRegex("QLinearConv +not implemented.*declined, [0-9]+ rightly")));
+}
+
 TEST(Counting, WhatABackendSaysOfItselfDoesNotReachTheTerminal) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all");
   EXPECT_THAT(result.output, AllOf(HasSubstr("\\x1b[2Jnot today"), Not(HasSubstr("\x1b[2J"))));

@@ -76,6 +76,9 @@ std::string operator_rows(const std::string& name, const OperatorResult& result,
     if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint, verbose);
     text += "\n" + note("wrong", failures_text(result));
   }
+  if (const std::uint64_t count = result.count(VerdictKind::not_asked); count > 0) {
+    text += note("not asked", plural(count, "case") + " out of contract: refusing was not judged (@valid-only)");
+  }
   return text + note("declined", listed(result.unsupported_reasons, true)) +
          note("mistrusted", listed(result.mistrusted_reasons, true));
 }

@@ -52,7 +52,7 @@ export function shapeText(shape: number[]): string {
 /** A verdict decides what it looks like, and never by colour alone: the word stands beside it. */
 export function toneOf(verdict: string): "good" | "aside" | "bad" {
   if (verdict === "pass") return "good";
-  return ["unsupported", "mistrusted", "refused"].includes(verdict) ? "aside" : "bad";
+  return ["unsupported", "mistrusted", "refused", "not-asked"].includes(verdict) ? "aside" : "bad";
 }
 
 export function failures(verdicts: Counts): number {

@@ -1,0 +1,62 @@
+// What this qconform can do here, what it cannot, and what would change that.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "harness/backend/emulator.h"
+#include "harness/backend/library.h"
+#include "harness/cli/command.h"
+#include "harness/run/environment.h"
+#include "reports/render/viewer.h"
+
+namespace qconform::cli {
+namespace {
+
+struct DoctorOptions {};
+
+void print_line(const char* subject, const std::string& text) {
+  fmt::print("{:<12} {}\n", subject, text);
+}
+
+void print_libraries() {
+  const char* subject = "libraries";
+  for (const backend::Library& library : backend::offered_libraries()) {
+    const backend::LibraryState state = library.state();
+    print_line(subject, state.absent.empty() ? fmt::format("{} {}", library.name, state.version)
+                                             : fmt::format("{} missing: {}", library.name, state.absent));
+    subject = "";
+  }
+}
+
+void print_emulators() {
+  const std::vector<std::string> programs = backend::installed_emulators();
+  if (!programs.empty()) return print_line("processors", fmt::format("by {} (--cpu)", fmt::join(programs, ", ")));
+  print_line("processors", "no emulator of others: apt-get install qemu-user (optional)");
+}
+
+Result<int> run_doctor(const DoctorOptions& /*options*/) {
+  const Environment environment = current_environment();
+  print_line("qconform", fmt::format("{} ({}), {}", environment.version, environment.commit, environment.compiler));
+  print_line("cpu", fmt::format("{}, {}", environment.cpu, environment.operating_system));
+  print_line("kernels", fmt::format("{}", fmt::join(environment.kernels, " ")));
+  if (!environment.kernels_not_run.empty()) {
+    print_line("", fmt::format("not on this CPU: {}", fmt::join(environment.kernels_not_run, " ")));
+  }
+  print_libraries();
+  print_emulators();
+  print_line("page", report::viewer() != nullptr
+                         ? "reports are written as HTML too"
+                         : fmt::format("missing: {}; see README, then build again", report::why_no_viewer()));
+  return kConforms;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("doctor", "Say what is there, what is missing, and what brings it");
+  command->footer("example: qconform doctor");
+  when_chosen(*command, action, std::make_shared<DoctorOptions>(), &run_doctor);
+}
+
+}  // namespace qconform::cli
