@@ -12,6 +12,7 @@
 #include "harness/run/picture.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/shrink/findings.h"
+#include "harness/source/newer_opsets.h"
 #include "harness/source/select.h"
 
 namespace qconform::cli {
@@ -35,12 +36,12 @@ struct Suites {
   std::vector<std::unique_ptr<CaseSource>> related;  ///< by relations between a backend's own answers
 };
 
-Result<Suites> open_suites(const RunOptions& options) {
+Result<Suites> open_suites(const RunOptions& options, NewerOpsets& newer) {
   Suites suites;
   for (const std::string& name : options.suites) {
     QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
     auto& sources = relations_base(name) ? suites.related : suites.judged;
-    for (auto& source : opened) sources.push_back(std::move(source));
+    for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
   }
   return suites;
 }
@@ -68,7 +69,8 @@ Result<int> run(RunOptions options) {
   if (is_default) options.backends = backend::default_backends();
   options.backends = backend::on_cpus(options.backends, options.isolation.cpus);
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
-  QCONFORM_ASSIGN(auto suites, open_suites(options));
+  NewerOpsets newer;
+  QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
 
   Report report = begin_report(options);
   print_headline(report, options.forms.json);
@@ -86,6 +88,7 @@ Result<int> run(RunOptions options) {
     QCONFORM_TRY(run_campaign(suites.judged, backends, campaign, report));
     QCONFORM_TRY(run_relation_campaign(suites.related, backends, campaign, report));
   }
+  print_note(newer.text());
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
   if (options.shrink) shrink::shrink_findings(report, backends, policy);

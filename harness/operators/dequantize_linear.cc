@@ -143,7 +143,7 @@ Classification classify_dequantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kOperator{"DequantizeLinear", kInputs, kVersions, kNewestOpset, classify_dequantize_linear};
+constexpr Operator kOperator{"DequantizeLinear", kInputs, kVersions, classify_dequantize_linear};
 
 }  // namespace
 

@@ -101,7 +101,29 @@ TEST(LinearVersions, AreKnownUpToTheNewestOpset) {
     EXPECT_EQ(known->version_at(22), 21);
     EXPECT_EQ(known->version_at(kNewestOpset), 25);
     EXPECT_EQ(known->version_at(9), 0);
-    EXPECT_EQ(known->version_at(kNewestOpset + 1), 0);
+    for (const std::int64_t newer : {kNewestOpset + 1, std::int64_t{40}, INT64_MAX}) {
+      EXPECT_EQ(known->version_at(newer), 25) << "the newest known stands for opsets to come";
+    }
+    EXPECT_EQ(known->version_at(0), 0);
+    EXPECT_EQ(known->version_at(-1), 0);
+  }
+}
+
+// The operators last changed at 25: what version 25 takes and gives, so does every later opset.
+TEST(LinearVersions, NewerOpsetsAreVersion25) {
+  const std::vector<LinearBuilder> nodes{quantize(25),
+                                         quantize(25).zero_point(zeros(int2)),
+                                         quantize(25, uint8),
+                                         dequantize(25, int2),
+                                         dequantize(25).attribute("saturate", std::int64_t{1}),
+                                         dequantize(25, uint8, float8e8m0)};
+  for (const std::int64_t opset : {std::int64_t{27}, kNewestOpset, kNewestOpset + 1, std::int64_t{40}}) {
+    for (const LinearBuilder& node : nodes) {
+      const Classification known = classify(LinearBuilder(node).build());
+      const Classification newer = classify(LinearBuilder(node).version(opset).build());
+      EXPECT_EQ(newer.expectation(), known.expectation()) << opset << text_of(newer);
+      EXPECT_EQ(newer.lowered == nullptr, known.lowered == nullptr) << opset;
+    }
   }
 }
 
@@ -260,8 +282,6 @@ const Refused kRefused[] = {
      "x_zero_point: expected the shape of the scale [2, 3], got [2, 1] [rule D7]"},
     {"rank_1_default_axis", LinearBuilder::quantize().version(23).scale({1.0F, 2.0F}).x(ones(float32, {2})).build(),
      "axis: expected a value in [-1, 0] (rank of x is 1), got 1 [rule D7]"},
-    {"opset_27", quantize(27).build(),
-     "opset_version: QuantizeLinear is handled at opsets 10 to 26, got 27 [rule operator]"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rules, LinearRefusal, ::testing::ValuesIn(kRefused),

@@ -96,7 +96,7 @@ const Rejection kRejections[] = {
     {"y_scale_type", qlinear().input(6, make::integer(ElementType::int32, 1)).build(), "signature", "y_scale", "float"},
     {"ten_inputs", qlinear().input(9, make::integer(ElementType::uint8, 0)).build(), "signature", "inputs", "got 10"},
     {"unknown_operator", qlinear().op_type("Conv").build(), "operator", "op_type", "Conv"},
-    {"foreign_domain", qlinear().domain("com.microsoft").build(), "operator", "op_type", "com.microsoft.QLinearConv"},
+    {"foreign_domain", qlinear().domain("com.microsoft").build(), "operator", "op_type", "com.microsoft::QLinearConv"},
     {"opset_too_old", qlinear().version(9).build(), "operator", "opset_version", "got 9"},
     {"int32_zero_point",
      LinearBuilder::dequantize().x(make::int32({2}, {1, 2})).zero_point(make::integer(ElementType::int32, 1)).build(),
