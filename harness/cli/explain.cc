@@ -6,13 +6,13 @@
 #include <memory>
 
 #include "harness/backend/select.h"
+#include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
 #include "harness/shrink/shrink.h"
-#include "harness/source/select.h"
 #include "reports/render/explanation.h"
 
 namespace qconform::cli {
@@ -34,7 +34,7 @@ constexpr double kShrinkingSeconds = 2;
 Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
-  QCONFORM_ASSIGN(const auto test_case, load_single_case(options.file));
+  QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
   QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
 
   const shrink::Runner runner = shrink::in_process(*backend);

@@ -81,7 +81,9 @@ std::vector<Row> way_rows() {
 std::vector<Row> operator_rows() {
   std::vector<Row> rows;
   for (const Operator& known : operators()) {
-    rows.push_back({std::string(known.name), "", fmt::format("versions {}", fmt::join(known.versions, ", "))});
+    rows.push_back({std::string(known.name), "",
+                    fmt::format("versions {}; later opsets up to {} take the last one as it is",
+                                fmt::join(known.versions, ", "), kNewestOpset)});
   }
   return rows;
 }

@@ -20,6 +20,10 @@ int report_fault(const Error& error) {
   return kFault;
 }
 
+void print_note(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "qconform: note: {}\n", text);
+}
+
 ProgressLine::ProgressLine(Elsewhere elsewhere)
     : on_terminal_(isatty(STDERR_FILENO) != 0),
       elsewhere_(elsewhere),

@@ -17,6 +17,9 @@ namespace qconform::cli {
 /// "qconform: pads: expected ..." on stderr; returns the exit code for it.
 int report_fault(const Error& error);
 
+/// "qconform: note: ..." on stderr, beside results that may be JSON; nothing where `text` is empty.
+void print_note(const std::string& text);
+
 /// A line on stderr that is rewritten in place, on a terminal only, from the first second on.
 class ProgressLine {
  public:

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "harness/backend/select.h"
+#include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
@@ -10,7 +11,6 @@
 #include "harness/judge/judge.h"
 #include "harness/run/execute.h"
 #include "harness/run/relation_check.h"
-#include "harness/source/select.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 
@@ -86,7 +86,7 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
 Result<int> replay(const ReplayOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
-  QCONFORM_ASSIGN(const auto test_case, load_single_case(options.file));
+  QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
   if (!options.relation.empty()) return replay_relation(options, test_case, policy, isolation);
   Expected expected = expect(test_case, policy);
   assess(test_case, expected);

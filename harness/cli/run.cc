@@ -12,6 +12,7 @@
 #include "harness/run/picture.h"
 #include "harness/run/relation_campaign.h"
 #include "harness/shrink/findings.h"
+#include "harness/source/newer_opsets.h"
 #include "harness/source/select.h"
 
 namespace qconform::cli {
@@ -35,12 +36,12 @@ struct Suites {
   std::vector<std::unique_ptr<CaseSource>> related;  ///< by relations between a backend's own answers
 };
 
-Result<Suites> open_suites(const RunOptions& options) {
+Result<Suites> open_suites(const RunOptions& options, NewerOpsets& newer) {
   Suites suites;
   for (const std::string& name : options.suites) {
     QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
     auto& sources = relations_base(name) ? suites.related : suites.judged;
-    for (auto& source : opened) sources.push_back(std::move(source));
+    for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
   }
   return suites;
 }
@@ -52,10 +53,12 @@ Report begin_report(const RunOptions& options) {
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
-// Libraries that nobody asked for are judged and told of, but a discrepancy in someone's oneDNN is no reason
-// for the run to fail.
+// Backends that nobody asked for are judged and told of. A discrepancy in someone's oneDNN is no reason for the run to
+// fail, nor is a kernel set that has no kernel for these suites.
 void leave_to_kernels(Report& report) {
-  for (BackendResult& backend : report.backends) backend.decides = backend.info.kind != "library";
+  for (BackendResult& backend : report.backends) {
+    backend.decides = backend.info.kind != "library" && (backend.is_judged() || backend.fails());
+  }
 }
 
 Result<int> run(RunOptions options) {
@@ -68,7 +71,8 @@ Result<int> run(RunOptions options) {
   if (is_default) options.backends = backend::default_backends();
   options.backends = whole_names(options.backends, options.isolation);
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
-  QCONFORM_ASSIGN(auto suites, open_suites(options));
+  NewerOpsets newer;
+  QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
 
   Report report = begin_report(options);
   print_headline(report, options.forms.json);
@@ -86,6 +90,7 @@ Result<int> run(RunOptions options) {
     QCONFORM_TRY(run_campaign(suites.judged, backends, campaign, report));
     QCONFORM_TRY(run_relation_campaign(suites.related, backends, campaign, report));
   }
+  print_note(newer.text());
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
   if (options.shrink) shrink::shrink_findings(report, backends, policy);
@@ -104,7 +109,8 @@ void add_run(CLI::App& app, Action& action) {
       "be read.");
   command->add_option("--backend", options->backends,
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU, and every "
-                      "third-party library that is here, which then does not decide the exit code)");
+                      "third-party library that is here; neither libraries nor kernels without a kernel for the suites "
+                      "then decide the exit code)");
   command->add_option("--suite", options->suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
   command->add_option(

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "harness/backend/select.h"
+#include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
@@ -15,7 +16,6 @@
 #include "harness/operators/case_text.h"
 #include "harness/run/case_files.h"
 #include "harness/run/finding_files.h"
-#include "harness/source/select.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 
@@ -96,7 +96,7 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
 Result<int> run_shrink(const ShrinkOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
-  QCONFORM_ASSIGN(const auto original, load_single_case(options.file));
+  QCONFORM_ASSIGN(const auto original, load_operand(options.file));
   QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
   const shrink::Result result = shrink::shrink(original, shrink::in_process(*backend), policy, options.limits);
   if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);

@@ -90,10 +90,13 @@ bool CampaignState::is_part() const {
 }
 
 bool Report::conforms() const {
-  const bool is_part = campaign && campaign->is_part();
-  return !backends.empty() && std::all_of(backends.begin(), backends.end(), [&](const BackendResult& b) {
-    return !b.decides || (is_part ? !b.fails() : b.conforms());
-  });
+  if (campaign && campaign->is_part()) {
+    return std::none_of(backends.begin(), backends.end(),
+                        [](const BackendResult& b) { return b.decides && b.fails(); });
+  }
+  return std::any_of(backends.begin(), backends.end(), [](const BackendResult& b) { return b.is_judged(); }) &&
+         std::all_of(backends.begin(), backends.end(),
+                     [](const BackendResult& b) { return !b.decides || b.conforms(); });
 }
 
 }  // namespace qconform

@@ -115,7 +115,8 @@ struct BackendResult {
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
   QC_FIELD(bool, decides, {true}, "decides",
-           .doc = "False for a library that nobody named: the report's conforms does not depend on it.");
+           .doc = "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "
+                  "these suites: the report's conforms does not depend on it.");
   QC_FIELD(ByOperator, operators, {}, "operators");  ///< by op_type
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
@@ -366,7 +367,8 @@ struct Report {
   std::optional<CaseResults> results{};                              ///< where they were asked for
   QC_LINE(describe_results(archive, self));
 
-  /// Every backend that decides conforms. In a part of a campaign it need not have computed anything.
+  /// Something was judged, and every backend that decides conforms. In a part of a campaign nothing need have been
+  /// computed.
   [[nodiscard]] bool conforms() const;
 
   bool operator==(const Report&) const = default;

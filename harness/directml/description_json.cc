@@ -101,6 +101,13 @@ bool read_refused(JsonFields& fields, const Json& value, const std::string& wher
 
 bool read_either(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
                  DescriptionFile& out) {
+  // DirectML's type of an operator stands outside of its description: whoever writes it here means another one.
+  if (value.is_object() && value.contains("Type")) {
+    return fields.refuse(json_path(where, "Type"),
+                         "expected a description of DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION without its type, got " +
+                             brief(value["Type"]),
+                         "operator");
+  }
   if (value.is_object() && value.contains("expectation") && value["expectation"] == name_of(Expectation::invalid)) {
     return read_refused(fields, value, where, bytes_left, out.refused.emplace_back());
   }

@@ -7,6 +7,7 @@ namespace qconform::guided {
 
 Result<Case> case_of_input(std::string_view bytes) {
   QCONFORM_ASSIGN(auto test_case, case_from_model(bytes));
+  QCONFORM_TRY(check_operator(test_case));
   test_case.id = "fuzz";
   test_case.expectation = Expectation::unstated;
   test_case.recorded_output.reset();

@@ -10,7 +10,8 @@
 namespace qconform::guided {
 
 /// The case in the bytes of a one-node model, without what the model says of the case beside the node: a campaign
-/// judges what is computed. Errors: no such model, and cases too large to be judged at once (harness/mutate).
+/// judges what is computed. Errors: no such model, an operator that qconform does not know, and cases too large to be
+/// judged at once (harness/mutate).
 [[nodiscard]] Result<Case> case_of_input(std::string_view bytes);
 
 }  // namespace qconform::guided

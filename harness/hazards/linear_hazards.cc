@@ -183,8 +183,9 @@ class DequantizeHazards {
     if (half_range_ != 0 && (difference < -half_range_ || difference >= half_range_)) {
       counts_.add(Hazard::wide_difference);
     }
-    // 16 bits times 24: exact. int32 x may be rounded twice: its products are not called midpoints.
-    const bool is_exact = node_.x_type != Element::int32;
+    // 16 bits times 24: exact. int32 x may be rounded twice, and a difference of float8 has up to 32 bits: their
+    // products are not called midpoints.
+    const bool is_exact = is_integer(node_.x_type) ? node_.x_type != Element::int32 : zero_point == 0;
     output_.count(difference * scale, counts_, [&](double) { return is_exact; });
     if (is_exact && is_float32_ && zero_point != 0) count_expanded(x, zero_point, scale);
   }

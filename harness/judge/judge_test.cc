@@ -122,10 +122,25 @@ TEST(Judge, TakesExactAndWrappedSumsBeyondInt32) {
   EXPECT_EQ(judge_output(overflow, make::int8({1, 1, 1, 1}, {0})).kind, VerdictKind::wrong);
 }
 
+// Rule D3: 9 - 2 at a scale of 0.5.
+TEST(Judge, TakesAZeroPointOfInt32SubtractedOrRefused) {
+  const Case test_case = LinearBuilder::dequantize()
+                             .x(make::int32({1}, {9}))
+                             .scale(0.5F)
+                             .zero_point(make::integer(ElementType::int32, 2))
+                             .build();
+  EXPECT_EQ(judge_output(test_case, make::float32({1}, {3.5F})).kind, VerdictKind::pass);
+  EXPECT_EQ(judge_output(test_case, make::float32({1}, {4.5F})).kind, VerdictKind::wrong) << "left out";
+  EXPECT_EQ(judge(expected_of(test_case), outcome::Rejected{"zero point"}).kind, VerdictKind::refused);
+}
+
 TEST(Judge, ComparesFloatsBitForBit) {
   const Case zero = LinearBuilder::dequantize().x(make::uint8({1}, {0})).scale(0.5F).build();
   EXPECT_EQ(judge_output(zero, make::float32({1}, {0.0F})).kind, VerdictKind::pass);
   EXPECT_EQ(judge_output(zero, make::float32({1}, {-0.0F})).kind, VerdictKind::wrong) << "rule D5";
+  const Case negative = LinearBuilder::dequantize().x(make::uint8({1}, {0})).scale(-0.5F).build();
+  EXPECT_EQ(judge_output(negative, make::float32({1}, {0.0F})).kind, VerdictKind::pass) << "rule D5";
+  EXPECT_EQ(judge_output(negative, make::float32({1}, {-0.0F})).kind, VerdictKind::pass) << "rule D5";
   const Case nan =
       LinearBuilder::dequantize().x(make::uint8({1}, {1})).scale(std::numeric_limits<float>::quiet_NaN()).build();
   EXPECT_EQ(judge_output(nan, make::float32({1}, {-std::numeric_limits<float>::quiet_NaN()})).kind, VerdictKind::pass)

@@ -95,7 +95,7 @@ bool change_version(Case& test_case, Rng& rng) {
   const Operator* const known = find_operator(test_case.domain, test_case.op_type);
   if (known == nullptr) return false;
   const auto versions = static_cast<std::uint32_t>(known->versions.size());
-  test_case.opset_version = rng.chance(1, 4) ? known->newest_opset : known->versions[rng.below(versions)];
+  test_case.opset_version = rng.chance(1, 4) ? kNewestOpset : known->versions[rng.below(versions)];
   return true;
 }
 
@@ -103,7 +103,7 @@ bool change_version(Case& test_case, Rng& rng) {
 bool change_types(Case& test_case, Rng& rng) {
   const Names names = names_of(test_case);
   const bool quantizes = test_case.op_type == "QuantizeLinear";
-  if (rng.chance(3, 4)) test_case.opset_version = find_operator("", test_case.op_type)->newest_opset;
+  if (rng.chance(3, 4)) test_case.opset_version = find_operator("", test_case.op_type)->versions.back();
   Tensor& x = *input_named(test_case, "x");
   Tensor& scale = *input_named(test_case, names.scale);
   const ElementType quantized = rng.pick(kQuantized);

@@ -98,7 +98,7 @@ Classification classify_conv_integer(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kOperator{"ConvInteger", kInputs, kVersions, kNewestOpset, classify_conv_integer};
+constexpr Operator kOperator{"ConvInteger", kInputs, kVersions, classify_conv_integer};
 
 }  // namespace
 

@@ -30,7 +30,6 @@ const reference::Remark* Classification::deciding_remark() const {
 }
 
 std::int64_t Operator::version_at(std::int64_t opset_version) const {
-  if (opset_version > newest_opset) return 0;
   std::int64_t current = 0;
   for (const std::int64_t version : versions) {
     if (version <= opset_version) current = version;
@@ -50,18 +49,33 @@ const Operator* find_operator(std::string_view domain, std::string_view op_type)
   return nullptr;
 }
 
+std::string operator_name(std::string_view domain, std::string_view op_type) {
+  const bool is_default = domain.empty() || domain == "ai.onnx";
+  return is_default ? std::string(op_type) : std::string(domain) + "::" + std::string(op_type);
+}
+
+Result<void> check_operator(const Case& test_case) {
+  if (find_operator(test_case.domain, test_case.op_type) != nullptr) return {};
+  std::string known;
+  for (const Operator& candidate : kOperators) {
+    const bool is_last = &candidate == &kOperators.back();
+    known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(candidate.name);
+  }
+  return fail("op_type", "expected " + known + ", got " + operator_name(test_case.domain, test_case.op_type),
+              "operator");
+}
+
 Classification classify(const Case& test_case) {
   const Operator* known = find_operator(test_case.domain, test_case.op_type);
   if (known != nullptr && known->version_at(test_case.opset_version) != 0) return known->classify(test_case);
   Classification result;
   if (known == nullptr) {
-    const std::string name = test_case.domain.empty() ? test_case.op_type : test_case.domain + "." + test_case.op_type;
-    result.contract.violate("operator", "op_type", "no quantized operator known to qconform: " + name);
+    const Error unknown = check_operator(test_case).error();
+    result.contract.violate("operator", unknown.field, unknown.message);
   } else {
     result.contract.violate("operator", "opset_version",
-                            test_case.op_type + " is handled at opsets " + std::to_string(known->versions.front()) +
-                                " to " + std::to_string(known->newest_opset) + ", got " +
-                                std::to_string(test_case.opset_version));
+                            test_case.op_type + " exists since opset " + std::to_string(known->versions.front()) +
+                                ", got " + std::to_string(test_case.opset_version));
   }
   return result;
 }

@@ -271,7 +271,7 @@ Classification classify_qlinear_conv(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kOperator{"QLinearConv", kInputs, kVersions, kNewestOpset, classify_qlinear_conv};
+constexpr Operator kOperator{"QLinearConv", kInputs, kVersions, classify_qlinear_conv};
 
 }  // namespace
 

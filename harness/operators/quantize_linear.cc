@@ -184,7 +184,7 @@ Classification classify_quantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kOperator{"QuantizeLinear", kInputs, kVersions, kNewestOpset, classify_quantize_linear};
+constexpr Operator kOperator{"QuantizeLinear", kInputs, kVersions, classify_quantize_linear};
 
 }  // namespace
 

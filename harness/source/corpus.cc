@@ -4,6 +4,8 @@
 #include <system_error>
 
 #include "harness/json/case_json.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/operators/operator.h"
 #include "harness/source/directml.h"
 
 namespace qconform {
@@ -51,6 +53,14 @@ Result<std::unique_ptr<CorpusSource>> CorpusSource::open(std::string name, const
 }
 
 Result<std::optional<Case>> CorpusSource::next() {
+  while (true) {
+    QCONFORM_ASSIGN(auto test_case, next_of_any_operator());
+    if (!test_case || check_operator(*test_case)) return test_case;
+    ++skipped_["unknown operator: " + printable(operator_name(test_case->domain, test_case->op_type))];
+  }
+}
+
+Result<std::optional<Case>> CorpusSource::next_of_any_operator() {
   while (next_case_ == cases_.size()) {
     if (next_file_ == files_.size()) return std::optional<Case>();
     const fs::path& file = files_[next_file_++];

@@ -15,6 +15,8 @@ namespace qconform {
 /// at a time. Within a folder, dot files and what does not end in ".json" or ".schema.json" are left
 /// alone. What ends in ".dml.json" holds DirectML descriptions (harness/source/directml.h).
 ///
+/// Cases of operators that qconform does not know are left aside: skipped() counts them.
+///
 /// A case that states no provenance gets the file's path relative to the folder (of a single file:
 /// its name) and its position in the file.
 class CorpusSource final : public CaseSource {
@@ -26,6 +28,8 @@ class CorpusSource final : public CaseSource {
   [[nodiscard]] Result<std::optional<Case>> next() override;
 
  private:
+  Result<std::optional<Case>> next_of_any_operator();
+
   CorpusSource(std::string name, std::filesystem::path root, std::vector<std::filesystem::path> files)
       : name_(std::move(name)), root_(std::move(root)), files_(std::move(files)) {}
 

@@ -7,6 +7,9 @@
 
 #include "harness/core/case_builder.h"
 #include "harness/json/case_json.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/source/select.h"
 
 namespace qconform {
 namespace {
@@ -82,6 +85,38 @@ TEST_F(CorpusSourceTest, KeepsAStatedProvenance) {
   test_case.provenance = {"random", 5, 77};
   ASSERT_TRUE(save_cases(root_ / "f.json", std::span(&test_case, 1)));
   EXPECT_THAT(read_all(root_), ::testing::ElementsAre("random#77 found"));
+}
+
+// Whether a backend may compute an operator that qconform does not know is unknown too.
+TEST_F(CorpusSourceTest, LeavesUnknownOperatorsAside) {
+  const std::vector<Case> cases{ConvIntegerBuilder().id("float").op_type("Conv").build(),
+                                ConvIntegerBuilder().id("kept").build(),
+                                ConvIntegerBuilder().id("theirs").domain("com.example").build(),
+                                ConvIntegerBuilder().id("refused").op_type("Conv").expect(Expectation::invalid).build(),
+                                ConvIntegerBuilder().id("too-old").version(9).build()};
+  ASSERT_TRUE(save_cases(root_ / "f.json", cases));
+  EXPECT_THAT(read_all(root_), ::testing::ElementsAre("f.json#1 kept", "f.json#4 too-old"));
+  const auto source = CorpusSource::open("corpus", root_);
+  while (*(*source)->next()) continue;
+  EXPECT_THAT((*source)->skipped(),
+              ::testing::ElementsAre(::testing::Pair("unknown operator: Conv", 2),
+                                     ::testing::Pair("unknown operator: com.example::ConvInteger", 1)));
+}
+
+// Where one case is asked for, it cannot be left aside.
+TEST_F(CorpusSourceTest, ASingleCaseOfAnUnknownOperatorIsRefused) {
+  const Case unknown = ConvIntegerBuilder().id("float").op_type("Conv").domain("com.example").build();
+  ASSERT_TRUE(save_cases(root_ / "f.json", std::span(&unknown, 1)));
+  ASSERT_TRUE(write_case_model(unknown, root_ / "f.onnx"));
+  ASSERT_TRUE(write_case_folder(unknown, root_ / "f"));
+  for (const char* name : {"f.json", "f.onnx", "f"}) {
+    const auto loaded = load_single_case(root_ / name);
+    ASSERT_FALSE(loaded) << name;
+    EXPECT_EQ(loaded.error().text(), (root_ / name).string() +
+                                         ": op_type: expected QLinearConv, ConvInteger, QuantizeLinear or "
+                                         "DequantizeLinear, got com.example::Conv [rule operator]");
+  }
+  EXPECT_FALSE(open_suite((root_ / "f.onnx").string(), {}));
 }
 
 TEST_F(CorpusSourceTest, StopsAtAnError) {

@@ -50,6 +50,21 @@ TEST(DirectMlSource, IsASuite) {
   EXPECT_EQ(opened->front()->name(), name);
 }
 
+// Another operator is no description, not even where its file says that DirectML refuses it.
+TEST(DirectMlSource, RefusesOtherOperators) {
+  const testing::TemporaryFolder folder;
+  const fs::path file = folder.path() / "other.json";
+  for (const char* labels : {"", R"("expectation": "invalid", "rules": ["X1"], )"}) {
+    std::ofstream(file) << "{" << labels << R"("Type": "DML_OPERATOR_CONVOLUTION", "Desc": {}})";
+    const auto opened = DirectMlSource::open(file);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().text(),
+              file.string() +
+                  ": Type: expected a description of DML_OPERATOR_QUANTIZED_LINEAR_CONVOLUTION without its type, got "
+                  "\"DML_OPERATOR_CONVOLUTION\" [rule operator]");
+  }
+}
+
 TEST(DirectMlSource, ErrorsNameTheFile) {
   const testing::TemporaryFolder folder;
   const fs::path file = folder.path() / "bad.json";

@@ -90,12 +90,16 @@ TEST(OnnxFolderSource, CountsWhatIsNoQuantizedNode) {
   other.op_type = "Add";
   write(other, folder.path() / "add1");
   write(other, folder.path() / "add2");
+  Case theirs = some_case("theirs");
+  theirs.domain = "com.example";
+  write(theirs, folder.path() / "theirs");
   write(some_case("bare"), folder.path() / "bare");
   std::filesystem::remove_all(folder.path() / "bare" / "test_data_set_0");
   write(some_case("kept"), folder.path() / "kept");
   auto source = OnnxFolderSource::open(folder.path());
   EXPECT_THAT(ids_of(**source), ElementsAre("kept"));
-  EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("no data set: QLinearConv", 1), Pair("not quantized: Add", 2)));
+  EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("no data set: QLinearConv", 1), Pair("not quantized: Add", 2),
+                                                Pair("not quantized: com.example::QLinearConv", 1)));
 }
 
 TEST(OnnxFolderSource, ADamagedModelEndsTheSource) {

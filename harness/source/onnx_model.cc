@@ -25,8 +25,7 @@ struct QuantizedNode {
 };
 
 std::string full_name(const onnx::NodeProto& node) {
-  const bool default_domain = node.domain().empty() || node.domain() == "ai.onnx";
-  return printable(default_domain ? node.op_type() : node.domain() + "::" + node.op_type());
+  return printable(operator_name(node.domain(), node.op_type()));
 }
 
 /// Nodes in their order, the bodies of a node's graph after the whole graph.

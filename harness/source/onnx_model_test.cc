@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/backend/select.h"
 #include "harness/core/file.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
+#include "harness/run/campaign.h"
+#include "harness/source/newer_opsets.h"
 #include "harness/tests/network.h"
 #include "harness/tests/temporary_folder.h"
 
@@ -97,6 +100,51 @@ TEST_F(OnnxModel, EveryQuantizedNodeIsACaseWithItsRealShape) {
   EXPECT_THAT(source->skipped(),
               ElementsAre(Pair("not quantized: Relu", 1), Pair("not quantized: com.microsoft::QLinearAdd", 1),
                           Pair("not quantized: com.microsoft::QLinearGlobalAveragePool", 1)));
+}
+
+// A right kernel and a wrong one get the verdicts that they get at opset 25, at opsets that changed no operator and at
+// those that are yet to come.
+TEST_F(OnnxModel, NewerOpsetsGetTheSameVerdicts) {
+  using Verdicts = std::map<std::string, VerdictCounts>;
+  const auto verdicts_at = [&](std::int64_t opset) {
+    Network net = image_network();
+    net.model().mutable_opset_import(0)->set_version(opset);
+    std::vector<std::unique_ptr<CaseSource>> suites;
+    suites.push_back(open(net));
+    auto backends =
+        backend::select_all({"scalar", "defect:pad-raw-zero+dq-expanded"}, RoundingProfile::correctly_rounded, {});
+    EXPECT_TRUE(backends.has_value()) << backends.error().text();
+    Report report;
+    EXPECT_TRUE(run_campaign(suites, *backends, {}, report).has_value());
+    EXPECT_EQ(report.suites.front().cases, 6U) << opset;
+    EXPECT_EQ(report.suites.front().expectations, (Counts{{"valid", 6}})) << opset;
+    EXPECT_TRUE(report.backends[0].conforms()) << opset;
+    EXPECT_EQ(report.backends[0].count(VerdictKind::pass) + report.backends[0].count(VerdictKind::mistrusted), 6U);
+    EXPECT_GT(report.backends[1].count(VerdictKind::wrong), 0U) << opset;
+    Verdicts verdicts;
+    for (const BackendResult& backend : report.backends) {
+      for (const auto& [name, result] : backend.operators) verdicts[backend.info.name + name] = result.verdicts;
+    }
+    return verdicts;
+  };
+  const Verdicts known = verdicts_at(25);
+  for (const std::int64_t opset : {27, 28, 40}) EXPECT_EQ(verdicts_at(opset), known) << opset;
+}
+
+TEST_F(OnnxModel, OpsetsNewerThanAnyKnownAreSaidOnce) {
+  NewerOpsets newer;
+  for (const std::int64_t opset : {std::int64_t{27}, kNewestOpset, std::int64_t{40}}) {
+    EXPECT_EQ(newer.text(), "") << opset;
+    Network net = image_network();
+    net.model().mutable_opset_import(0)->set_version(opset);
+    const auto source = counted(open(net), newer);
+    EXPECT_EQ(source->size(), 6U);
+    for (auto next = source->next(); next && *next; next = source->next()) EXPECT_EQ((*next)->opset_version, opset);
+    EXPECT_EQ(source->skipped().size(), 3U);
+  }
+  EXPECT_EQ(newer.text(),
+            "6 cases have opset 40, newer than 28, the newest known: judged by DequantizeLinear 25, QLinearConv 10, "
+            "QuantizeLinear 25");
 }
 
 TEST_F(OnnxModel, WeightsAndParametersAreTheModels) {

@@ -10,6 +10,7 @@
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
+#include "harness/operators/operator.h"
 #include "harness/source/corpus.h"
 #include "harness/source/directed/directed.h"
 #include "harness/source/directml.h"
@@ -145,7 +146,9 @@ Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   return open_path(fs::path(name));
 }
 
-Result<Case> load_single_case(const fs::path& path) {
+namespace {
+
+Result<Case> read_single_case(const fs::path& path) {
   if (is_backend_test_folder(path)) {
     QCONFORM_ASSIGN(auto cases, read_case_folder(path));
     if (cases.size() != 1) {
@@ -154,6 +157,14 @@ Result<Case> load_single_case(const fs::path& path) {
     return std::move(cases.front());
   }
   return path.extension() == ".onnx" ? read_case_model(path) : load_case(path);
+}
+
+}  // namespace
+
+Result<Case> load_single_case(const fs::path& path) {
+  QCONFORM_ASSIGN(auto test_case, read_single_case(path));
+  QCONFORM_TRY(in_context(path.string(), check_operator(test_case)));
+  return test_case;
 }
 
 }  // namespace qconform

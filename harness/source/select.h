@@ -35,7 +35,8 @@ struct SuiteInfo {
 [[nodiscard]] Result<std::vector<std::unique_ptr<CaseSource>>> open_suite(std::string_view name,
                                                                           const SuiteOptions& options);
 
-/// One case from a file: case JSON, a one-node ONNX model, or a backend-test folder.
+/// One case from a file: case JSON, a one-node ONNX model, or a backend-test folder. Refuses operators that qconform
+/// does not know.
 [[nodiscard]] Result<Case> load_single_case(const std::filesystem::path& path);
 
 /// Where the corpus lies: $QCONFORM_CORPUS, else beside the installed program, else in the source tree.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/case_builder.h"
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
@@ -273,10 +274,10 @@ TEST_P(WrongUse, ExitsTwoAndNamesTheArgument) {
 INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongUse,
     ::testing::Values(
-        Misuse{"", "subcommand"},
+        Misuse{"", "qconform --help"},
         Misuse{"walk",
                "no command \"walk\"; there are run, fuzz, replay, shrink, explain, audit, identify, export, capture, "
-               "report, bench, gate, list, completion"},
+               "report, bench, gate, list, doctor, completion"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
@@ -307,6 +308,38 @@ TEST(WrongUse, DamagedCaseFileIsExplained) {
   const auto result = qconform("run --suite " + file.string() + " --out " + folder.path().string());
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, HasSubstr("damaged.json"));
+}
+
+// A newer opset may have changed the operator: what stands for it is said beside the verdicts.
+TEST(NewerOpsets, AreJudgedAndSaid) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "newer.json").string();
+  const Case right = LinearBuilder::dequantize().id("newer").version(40).x(make::uint8({2}, {3, 5})).build();
+  ASSERT_TRUE(save_cases(file, std::span(&right, 1)));
+  const char* const note =
+      "note: 1 case has opset 40, newer than 28, the newest known: judged by DequantizeLinear 25\n";
+  for (const std::string& command : {"run --out " + folder.path().string() + " --suite " + file, "replay " + file}) {
+    const auto result = qconform(command + " --backend scalar");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(note));
+    EXPECT_EQ(qconform(command + " --backend defect:vec4-tail").exit_code, 1) << command;
+  }
+  EXPECT_THAT(qconform("list operators").output, HasSubstr("up to 28"));
+}
+
+TEST(WrongUse, AnUnknownOperatorIsNoCase) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "conv.json").string();
+  const Case unknown = QLinearConvBuilder().id("float").op_type("Conv").build();
+  ASSERT_TRUE(save_cases(file, std::span(&unknown, 1)));
+  const auto run = qconform("run --backend scalar --out " + folder.path().string() + " --suite " + file);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("left aside, not cases: unknown operator 1")));
+  for (const char* command : {"replay ", "shrink ", "explain "}) {
+    const auto result = qconform(command + file + " --backend scalar");
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("conv.json: op_type: expected QLinearConv, ConvInteger, QuantizeLinear or "
+                                         "DequantizeLinear, got Conv [rule operator]"));
+  }
 }
 
 TEST(Help, EveryCommandHasAnExample) {

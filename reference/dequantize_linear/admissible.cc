@@ -46,8 +46,14 @@ AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t
   admit_products(node, difference, scale, nullptr, result);
   // Whether a nonzero zero point of float4e2m1 counts is not stated: ONNX's evaluator leaves it out.
   if (node.x_type == Element::float4e2m1 && zero_point != 0) admit_products(node, x, scale, "D3", result);
+  // The difference of int32 may also be formed in more than 32 bits, where it does not wrap.
+  if (node.x_type == Element::int32 && difference != x - zero_point) {
+    admit_products(node, x - zero_point, scale, "D3", result);
+  }
   // float8 x of -0 less a zero point of -0 is +0; a zero point of float8 may also be left out.
   if (zero_point == 0 && std::signbit(zero_point) && x == 0) result.admit_either_zero("D5");
+  // The text gives x = zero point no sign: IEEE's product is -0, and an arithmetic without -0 gives +0.
+  if (difference == 0 && scale < 0) result.admit_either_zero("D5");
   if (latitude != Latitude::directml) return result;
   if (node.x_type == Element::int32 && zero_point != 0) {
     const FloatFormat& float32 = float_format(Element::float32);

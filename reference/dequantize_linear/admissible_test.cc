@@ -143,7 +143,8 @@ TEST(AdmissibleDequantize, IsWhatTheRulesList) {
         }
         ASSERT_EQ(reference_output(node, x_bits), got.members().front()) << a.what;
         if (!is_subnormal) {
-          ASSERT_STREQ(got.rule(), expected.size() > 1 ? a.rule : "") << a.what;
+          const bool has_either_zero = x == zero_point && scale < 0;
+          ASSERT_STREQ(got.rule(), expected.size() > 1 ? a.rule : has_either_zero ? "D5" : "") << a.what;
         }
         if (expected.size() > 1) ++open;
       }
@@ -181,11 +182,16 @@ TEST(AdmissibleDequantize, AProductMayGoThroughFloat32BeforeVersion23) {
 
 TEST(AdmissibleDequantize, ZerosHaveTheSignOfTheProduct) {
   EXPECT_EQ(members(set_for(Element::uint8, 7, 0.5, 7)), std::set{bits(0.0F)}) << "D5";
-  EXPECT_EQ(members(set_for(Element::uint8, 7, -0.5, 7)), std::set{bits(-0.0F)}) << "D5";
+  const AdmissibleBits negative = set_for(Element::uint8, 7, -0.5, 7);
+  EXPECT_EQ(members(negative), std::set{bits(-0.0F)}) << "D5: the formula's";
+  EXPECT_TRUE(negative.contains(bits(0.0F))) << "D5: either zero at a negative scale";
+  EXPECT_STREQ(negative.rule(), "D5");
+  EXPECT_FALSE(set_for(Element::uint8, 7, 0.5, 7).contains(bits(-0.0F))) << "D5: one zero at a positive scale";
+  EXPECT_FALSE(set_for(Element::uint8, 8, -0.5, 7).contains(bits(-0.0F))) << "D5: of zeros alone";
   EXPECT_EQ(members(set_for(Element::float8e4m3fn, 0x80, 0.5)), std::set{bits(-0.0F)}) << "float8 keeps its sign";
   EXPECT_EQ(members(set_for(Element::int8, 3, 0)), std::set{bits(0.0F)}) << "D6";
   EXPECT_EQ(members(set_for(Element::int8, 0xFD, 0)), std::set{bits(-0.0F)}) << "D6";
-  const AdmissibleBits directml = set_for(Element::uint8, 7, -0.5, 7, Latitude::directml);
+  const AdmissibleBits directml = set_for(Element::uint8, 7, 0.5, 7, Latitude::directml);
   EXPECT_TRUE(directml.contains(bits(0.0F)) && directml.contains(bits(-0.0F)));
 }
 
@@ -222,6 +228,33 @@ TEST(AdmissibleDequantize, AZeroPointOfFloat4CountsOrDoesNot) {
   // 6 - 1.5 and 6.
   EXPECT_EQ(members(set_for(Element::float4e2m1, 7, 2, 1.5)), (std::set{bits(9.0F), bits(12.0F)}));
   EXPECT_STREQ(set_for(Element::float4e2m1, 7, 2, 1.5).rule(), "D3");
+}
+
+TEST(AdmissibleDequantize, AZeroPointOfInt32IsSubtractedInSomeWidth) {
+  EXPECT_EQ(members(set_for(Element::int32, 7, 2, 3)), std::set{bits(8.0F)});
+  // 2^31 - 1 less -1: -2^31 in 32 bits, 2^31 in more.
+  const AdmissibleBits set = set_for(Element::int32, INT32_MAX, 1, -1);
+  EXPECT_EQ(members(set), (std::set{bits(-0x1p31F), bits(0x1p31F)}));
+  EXPECT_STREQ(set.rule(), "D3");
+  EXPECT_EQ(reference_output(node_of(kPlain, Element::int32, 1, -1), INT32_MAX), bits(-0x1p31F));
+}
+
+TEST(AdmissibleDequantize, AZeroPointOfFloat8Counts) {
+  constexpr std::uint64_t kTwo = 0x40;  // of e4m3fn
+  EXPECT_EQ(members(set_for(Element::float8e4m3fn, kTwo, 0.5, 1.5)), std::set{bits(0.25F)});
+  EXPECT_TRUE(set_for(Element::float8e4m3fn, kTwo, 0.5, std::nan("")).contains(0x7FC00000));
+  constexpr std::uint64_t kInfinite = 0x7C;  // of e5m2
+  EXPECT_TRUE(set_for(Element::float8e5m2, kInfinite, 1, kInfinity).contains(0x7FC00000)) << "infinity less infinity";
+}
+
+// 57344 - 2^-16 has 32 bits: the product is that of the exact difference, or of the one that float32 holds.
+TEST(AdmissibleDequantize, ADifferenceOfFloat8MayNotFitFloat32) {
+  constexpr std::uint64_t kLargest = 0x7B;  // of e5m2
+  const DequantizeLinear node = node_of(kPlain, Element::float8e5m2, static_cast<double>(0.1F), 0x1p-16);
+  const AdmissibleBits set = admissible_dequantize(node, kLargest, 0, Latitude::onnx);
+  EXPECT_EQ(set.members().front(), reference_output(node, kLargest));
+  EXPECT_TRUE(set.contains(bits(oracle::rn32(exact(57344 - 0x1p-16) * exact(static_cast<double>(0.1F))))));
+  EXPECT_TRUE(set.contains(bits(57344 * 0.1F)));
 }
 
 TEST(AdmissibleDequantize, DirectmlSubtractsInIntegersOrInFloats) {

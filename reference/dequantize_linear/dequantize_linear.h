@@ -22,18 +22,18 @@ struct DequantizeLinear {
   Element y_type = Element::float32;      ///< float32, float16 or bfloat16
   int version = 13;                       ///< the operator's version
   std::vector<double> x_scale;            ///< one per parameter of the layout, exact
-  std::vector<double> x_zero_point;       ///< likewise, values of x_type; 0 for float8 (rule D3)
+  std::vector<double> x_zero_point;       ///< likewise, values of x_type
 };
 
 /// The reference. x holds layout.elements() values of x_type (little endian, packed as ONNX packs
 /// them), y room for as many of y_type. The difference is exact and the product rounded once (rules
-/// D1, D4); int32 x gives RN32(RN32(x) * scale), one of the answers that rule D2 admits, when y is
-/// float32.
+/// D1, D4). The difference of int32 wraps, and is rounded to float32 before the product when y is float32: one of the
+/// answers that rules D2 and D3 admit. So is that of float8, which has too many bits beside some zero points.
 void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> x, std::span<std::byte> y);
 
 /// Every right output for one element: x as its bit pattern, with the scale and zero point of
-/// `parameter`. Rules D1 to D6. A nonzero zero point of int32, which DirectML allows, is subtracted in
-/// 32-bit integers or, by its latitude, in float32.
+/// `parameter`. Rules D1 to D6. A zero point of int32 is subtracted in 32 bits, which may wrap, or in more; by
+/// DirectML's latitude also in float32.
 [[nodiscard]] AdmissibleBits admissible_dequantize(const DequantizeLinear& node, std::uint64_t x_bits,
                                                    std::size_t parameter, Latitude latitude);
 

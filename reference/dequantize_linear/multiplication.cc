@@ -25,8 +25,10 @@ double difference_of(Element type, double x, double zero_point) {
 Multiplications::Multiplications(const DequantizeLinear& node) {
   const bool is_int32 = node.x_type == Element::int32;
   if (node.y_type == Element::float32) {
-    add(is_int32 ? MultiplicationMethod::difference_rounded : MultiplicationMethod::once, "D1");
-    if (is_int32 && node.version < 23) add(MultiplicationMethod::once, "D2");
+    // float32 holds every difference but those of int32, and of float8 with zero points far from x.
+    const bool may_be_inexact = is_int32 || !is_integer(node.x_type);
+    add(may_be_inexact ? MultiplicationMethod::difference_rounded : MultiplicationMethod::once, "D1");
+    if (is_int32 ? node.version < 23 : may_be_inexact) add(MultiplicationMethod::once, is_int32 ? "D2" : "D3");
     return;
   }
   add(MultiplicationMethod::once, "D4");

@@ -13,7 +13,7 @@ void dequantize_linear(const DequantizeLinear& node, std::span<const std::byte> 
     const double scale = node.x_scale[parameter];
     const double difference = difference_of(node.x_type, value_at(node.x_type, x, i), node.x_zero_point[parameter]);
     if (node.y_type == Element::float32) {
-      // float32 holds every scale, and every difference but those of int32, which are rounded here.
+      // float32 holds every scale. A difference that it does not hold, of int32 or float8, is rounded here.
       const float product = static_cast<float>(difference) * static_cast<float>(scale);
       store_bits(y, y_bits, i, std::bit_cast<std::uint32_t>(product));
     } else {

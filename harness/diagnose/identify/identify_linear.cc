@@ -233,7 +233,7 @@ Forms dequantize_forms(std::initializer_list<ElementType> types, ElementType y,
   return forms;
 }
 
-// A zero point of int32 has to be 0 (rule D3).
+// A backend may refuse a zero point of int32 (rule D3).
 Forms integer_forms() {
   Forms forms = dequantize_forms({ElementType::int32}, ElementType::float32, {13, 10, 21});
   std::erase_if(forms[0], [](const Form& form) { return form.x_zero_point; });

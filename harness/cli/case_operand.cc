@@ -1,0 +1,17 @@
+#include "harness/cli/case_operand.h"
+
+#include "harness/cli/output.h"
+#include "harness/source/newer_opsets.h"
+#include "harness/source/select.h"
+
+namespace qconform::cli {
+
+Result<Case> load_operand(const std::string& file) {
+  QCONFORM_ASSIGN(auto test_case, load_single_case(file));
+  NewerOpsets newer;
+  newer.add(test_case);
+  print_note(newer.text());
+  return test_case;
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,15 @@
+// The case that a command is about.
+#pragma once
+
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+
+namespace qconform::cli {
+
+/// Reads the one case of a file or folder (load_single_case), and says on stderr when its opset is newer than
+/// qconform.
+[[nodiscard]] Result<Case> load_operand(const std::string& file);
+
+}  // namespace qconform::cli
