@@ -115,8 +115,9 @@ struct BackendResult {
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
   QC_FIELD(bool, decides, {true}, "decides",
-           .doc = "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "
-                  "these suites: the report's conforms does not depend on it.");
+           .doc =
+               "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "
+               "these suites: the report's conforms does not depend on it.");
   QC_FIELD(ByOperator, operators, {}, "operators");  ///< by op_type
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
