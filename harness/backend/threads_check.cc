@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/isolate/fresh_runs.h"
+
 namespace qconform::backend {
 namespace {
 
@@ -70,13 +72,19 @@ class WatchedSink final : public OutputSink {
 
 class CheckedCase final : public PreparedCase {
  public:
-  CheckedCase(std::unique_ptr<PreparedCase> inner, int threads) : inner_(std::move(inner)), threads_(threads) {}
+  CheckedCase(Backend& backend, const Case& test_case, std::unique_ptr<PreparedCase> inner, int threads)
+      : backend_(backend), test_case_(test_case), inner_(std::move(inner)), threads_(threads) {}
 
   void run(OutputSink& sink) override {
     WatchedSink watched(sink);
     inner_->run(watched);
     const auto alone = watched.output();
     if (!alone) return;
+    PrivateSink again;
+    inner_->run(again);
+    if (const std::string difference = again.difference(*alone); !difference.empty()) {
+      return sink.refuse(alone_again("the prepared node, run again alone, " + difference));
+    }
     const std::vector<std::string> differences = run_at_once(*alone);
     std::string text;
     for (std::size_t i = 0; i < differences.size(); ++i) {
@@ -88,6 +96,12 @@ class CheckedCase final : public PreparedCase {
   }
 
  private:
+  // What it is that has nothing to do with threads.
+  [[nodiscard]] Outcome alone_again(std::string detail) const {
+    if (agree_on_fresh_memory(backend_, test_case_)) return outcome::DependsOnEarlierRuns{std::move(detail)};
+    return outcome::Nondeterministic{std::move(detail)};
+  }
+
   // By thread, what was different in one of its runs.
   std::vector<std::string> run_at_once(const Tensor& alone) {
     std::vector<std::string> differences(static_cast<std::size_t>(threads_));
@@ -108,6 +122,8 @@ class CheckedCase final : public PreparedCase {
     return differences;
   }
 
+  Backend& backend_;
+  const Case& test_case_;
   std::unique_ptr<PreparedCase> inner_;
   int threads_;
 };
@@ -117,16 +133,18 @@ class ThreadsChecked final : public Backend {
   ThreadsChecked(std::unique_ptr<Backend> inner, int threads) : inner_(std::move(inner)), threads_(threads) {}
 
   [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
-  [[nodiscard]] Preparation prepare(const Case& test_case) override { return checked(inner_->prepare(test_case)); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    return checked(test_case, inner_->prepare(test_case));
+  }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    return checked(inner_->prepare_at(test_case, inputs));
+    return checked(test_case, inner_->prepare_at(test_case, inputs));
   }
 
  private:
-  [[nodiscard]] Preparation checked(Preparation preparation) const {
+  [[nodiscard]] Preparation checked(const Case& test_case, Preparation preparation) const {
     auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation);
     if (prepared == nullptr) return preparation;
-    return std::make_unique<CheckedCase>(std::move(*prepared), threads_);
+    return std::make_unique<CheckedCase>(*inner_, test_case, std::move(*prepared), threads_);
   }
 
   std::unique_ptr<Backend> inner_;

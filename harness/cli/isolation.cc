@@ -43,9 +43,10 @@ void add_isolation_options(CLI::App& command, IsolationOptions& options) {
   command.add_option("--memory-limit", options.memory, "MiB that a worker may take beside the loaded backend")
       ->capture_default_str();
   command
-      .add_option("--guard", options.guard,
-                  "Runs of a case in a worker: sampled (a second one for a share of the cases and for those that fail) "
-                  "or full (always two)")
+      .add_option(
+          "--guard", options.guard,
+          "How closely workers look, on two placements and at earlier runs: full (at every case) or sampled (at "
+          "a share of the cases and those that fail)")
       ->capture_default_str();
   add_arm64_option(command, options);
   command.add_flag("--threads-check{4}", options.threads,

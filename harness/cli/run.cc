@@ -120,6 +120,7 @@ void add_run(CLI::App& app, Action& action) {
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->isolation);
   add_valid_only_option(*command, options->isolation);
+  options->isolation.guard = "full";  // a suite is small, a campaign is not
   add_isolation_options(*command, options->isolation);
   add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")

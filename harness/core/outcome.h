@@ -59,6 +59,10 @@ struct LeftUnwritten {
 struct Nondeterministic {
   std::string detail;
 };
+/// Runs before it, of the same prepared node or of another, changed the output.
+struct DependsOnEarlierRuns {
+  std::string detail;
+};
 /// A run beside others gave another output than a run alone.
 struct ThreadDependent {
   std::string detail;
@@ -72,9 +76,9 @@ struct ChangedFloatMode {
   std::string detail;
 };
 
-using Any =
-    std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
-                 ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode, ThreadDependent>;
+using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
+                         ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode,
+                         ThreadDependent, DependsOnEarlierRuns>;
 
 }  // namespace outcome
 

@@ -10,13 +10,14 @@
 namespace qconform {
 namespace {
 
-constexpr std::array<std::string_view, kVerdictKinds> kNames{"pass",          "mistrusted",         "wrong",
-                                                             "bad-shape",     "not-rejected",       "crashed",
-                                                             "timed-out",     "out-of-bounds",      "unwritten",
-                                                             "unsupported",   "inconsistent",       "exited",
-                                                             "out-of-memory", "read-out-of-bounds", "nondeterministic",
-                                                             "changed-input", "changed-float-mode", "thread-dependent",
-                                                             "refused",       "not-asked"};
+constexpr std::array<std::string_view, kVerdictKinds> kNames{
+    "pass",          "mistrusted",         "wrong",
+    "bad-shape",     "not-rejected",       "crashed",
+    "timed-out",     "out-of-bounds",      "unwritten",
+    "unsupported",   "inconsistent",       "exited",
+    "out-of-memory", "read-out-of-bounds", "nondeterministic",
+    "changed-input", "changed-float-mode", "thread-dependent",
+    "refused",       "not-asked",          "depends-on-earlier-runs"};
 
 }  // namespace
 

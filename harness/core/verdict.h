@@ -32,13 +32,14 @@ enum class VerdictKind : std::uint8_t {
   read_out_of_bounds,  ///< touched memory beside an input
   nondeterministic,    ///< two runs of the case, two outputs
   changed_input,
-  changed_float_mode,  ///< left other rounding or flushing modes behind
-  thread_dependent,    ///< runs at once in several threads, other outputs than of one alone
-  refused,             ///< rightly: a case out of contract, or one that may be refused; nothing was computed
-  not_asked,           ///< a case out of contract, of a backend that assumes valid nodes: it was not sent
+  changed_float_mode,       ///< left other rounding or flushing modes behind
+  thread_dependent,         ///< runs at once in several threads, other outputs than of one alone
+  refused,                  ///< rightly: a case out of contract, or one that may be refused; nothing was computed
+  not_asked,                ///< a case out of contract, of a backend that assumes valid nodes: it was not sent
+  depends_on_earlier_runs,  ///< earlier runs, of this node or another, changed the output
 };
 
-inline constexpr int kVerdictKinds = 20;
+inline constexpr int kVerdictKinds = 21;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);

@@ -1,11 +1,17 @@
 #include "harness/isolate/guarded_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "harness/core/digest.h"
 #include "harness/isolate/float_mode.h"
+#include "harness/isolate/fresh_runs.h"
 #include "harness/isolate/guard_bytes.h"
+#include "harness/isolate/neighbour.h"
 
 namespace qconform {
 namespace {
@@ -16,32 +22,33 @@ std::int64_t element_of_byte(const Tensor& tensor, std::size_t byte) {
   return static_cast<std::int64_t>(byte) * 8 / bits_of(tensor.type);
 }
 
-// What two runs that both gave an output come to.
-Outcome compared(outcome::Produced first, const Tensor& second) {
-  const Tensor& y = first.output;
+// How a second output differs from the first, as an outcome; nothing where it does not.
+std::optional<Outcome> difference(const Tensor& y, const Tensor& second) {
   if (y.type != second.type || y.shape != second.shape) {
-    return outcome::Nondeterministic{name_of(y.type) + " " + shape_text(y.shape) + " in one run, " +
-                                     name_of(second.type) + " " + shape_text(second.shape) + " in the next"};
+    return outcome::Nondeterministic{fmt::format("the output is {} {}, then {} {}", name_of(y.type),
+                                                 shape_text(y.shape), name_of(second.type), shape_text(second.shape))};
   }
-  if (y.bytes == second.bytes) return first;
+  if (y.bytes == second.bytes) return std::nullopt;
   std::size_t unwritten = 0;
   std::size_t first_unwritten = 0;
-  std::optional<std::size_t> first_different;
   for (std::size_t i = 0; i < y.bytes.size(); ++i) {
     if (y.bytes[i] == second.bytes[i]) continue;
     if (y.bytes[i] != kPoison[0] || second.bytes[i] != kPoison[1]) {
-      if (!first_different) first_different = i;
-    } else if (unwritten++ == 0) {
-      first_unwritten = i;
+      return outcome::Nondeterministic{fmt::format("element {} differs", element_of_byte(y, i))};
     }
+    if (unwritten++ == 0) first_unwritten = i;
   }
-  if (first_different) {
-    return outcome::Nondeterministic{"element " + std::to_string(element_of_byte(y, *first_different)) +
-                                     " differs between two runs on the same inputs"};
+  return outcome::LeftUnwritten{fmt::format("{} byte{} of the output not written, first of element {}", unwritten,
+                                            unwritten == 1 ? "" : "s", element_of_byte(y, first_unwritten))};
+}
+
+// What a further run comes to, where it is not the output of the first.
+std::optional<Outcome> change_of(Outcome further, const Tensor& y) {
+  if (const auto* again = std::get_if<outcome::Produced>(&further)) return difference(y, again->output);
+  if (std::holds_alternative<outcome::Unsupported>(further) || std::holds_alternative<outcome::Rejected>(further)) {
+    return outcome::Nondeterministic{"computed first and refused then,"};
   }
-  return outcome::LeftUnwritten{std::to_string(unwritten) + (unwritten == 1 ? " byte" : " bytes") +
-                                " of the output not written, first of element " +
-                                std::to_string(element_of_byte(y, first_unwritten))};
+  return further;
 }
 
 }  // namespace
@@ -94,36 +101,81 @@ std::optional<Outcome> GuardedRun::violation(std::uint64_t mode_before) const {
   set_float_mode(mode_before);
   if (const auto stray = output_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset};
   if (auto violated = inputs_.violation()) return violated;
+  if (auto violated = other_inputs_.violation()) return violated;
   if (mode != mode_before) return outcome::ChangedFloatMode{float_mode_change(mode_before, mode)};
   return std::nullopt;
 }
 
-Outcome GuardedRun::once(Backend& backend, const Case& test_case, GuardedMemory::Against against, std::byte poison) {
-  inputs_.begin(test_case, against);
-  Output output(output_, against, poison);
-  const std::uint64_t mode = float_mode();
-  Outcome result = [&]() -> Outcome {
-    Preparation preparation = backend.prepare_at(test_case, inputs_);
-    if (auto* unsupported = std::get_if<outcome::Unsupported>(&preparation)) return std::move(*unsupported);
-    if (auto* rejected = std::get_if<outcome::Rejected>(&preparation)) return std::move(*rejected);
-    std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
-    return output.result();
-  }();
-  if (auto violated = violation(mode)) return std::move(*violated);
-  return result;
-}
+// A case placed and prepared, to be run any number of times.
+class GuardedRun::Node {
+ public:
+  Node(GuardedRun& guarded, Backend& backend, const Case& test_case, GuardedInputs& inputs,
+       GuardedMemory::Against against)
+      : guarded_(guarded), against_(against) {
+    inputs.begin(test_case, against);
+    const std::uint64_t mode = float_mode();
+    Preparation preparation = backend.prepare_at(test_case, inputs);
+    if (auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation)) {
+      prepared_ = std::move(*prepared);
+    } else if (auto* unsupported = std::get_if<outcome::Unsupported>(&preparation)) {
+      end_ = std::move(*unsupported);
+    } else {
+      end_ = std::get<outcome::Rejected>(std::move(preparation));
+    }
+    if (auto violated = guarded.violation(mode)) end_ = std::move(*violated);
+  }
+
+  [[nodiscard]] Outcome run(std::byte poison) {
+    if (end_) return *end_;
+    Output output(guarded_.output_, against_, poison);
+    const std::uint64_t mode = float_mode();
+    prepared_->run(output);
+    Outcome result = output.result();
+    if (auto violated = guarded_.violation(mode)) return std::move(*violated);
+    return result;
+  }
+
+ private:
+  GuardedRun& guarded_;
+  GuardedMemory::Against against_;
+  std::unique_ptr<PreparedCase> prepared_;
+  std::optional<Outcome> end_;  ///< what the preparation came to, where nothing can be run
+};
 
 Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool closely) {
-  Outcome first = once(backend, test_case, GuardedMemory::Against::end, kPoison[0]);
-  auto* produced = std::get_if<outcome::Produced>(&first);
+  other_inputs_.begin(test_case, GuardedMemory::Against::start);
+  std::optional<Node> node(std::in_place, *this, backend, test_case, inputs_, GuardedMemory::Against::end);
+  Outcome first = node->run(kPoison[0]);
+  const auto* produced = std::get_if<outcome::Produced>(&first);
   if (produced == nullptr || !(closely || is_drawn(test_case))) return first;
-  Outcome second = once(backend, test_case, GuardedMemory::Against::start, kPoison[1]);
-  const auto* again = std::get_if<outcome::Produced>(&second);
-  if (again != nullptr) return compared(std::move(*produced), again->output);
-  if (std::holds_alternative<outcome::Unsupported>(second) || std::holds_alternative<outcome::Rejected>(second)) {
-    return outcome::Nondeterministic{"computed in one run, refused in the next"};
+  if (auto violated = run_neighbour(backend, test_case)) return std::move(*violated);
+  std::string_view when = "when the prepared node is run again";
+  auto change = change_of(node->run(kPoison[1]), produced->output);
+  node.reset();
+  if (!change) {
+    when = "when the inputs lie where another node's lay";
+    Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
+    change = change_of(in_its_place.run(kPoison[1]), produced->output);
   }
-  return second;
+  if (!change) return first;
+  const auto* differs = std::get_if<outcome::Nondeterministic>(&*change);
+  if (differs == nullptr) return std::move(*change);
+  const std::string detail = differs->detail;
+  if (agree_on_fresh_memory(backend, test_case))
+    return outcome::DependsOnEarlierRuns{fmt::format("{} {}", detail, when)};
+  return outcome::Nondeterministic{detail + " between two runs on the same inputs"};
+}
+
+// What it gives is nobody's concern; what it does outside its tensors is.
+std::optional<Outcome> GuardedRun::run_neighbour(Backend& backend, const Case& test_case) {
+  make_neighbour(test_case, neighbour_);
+  Node node(*this, backend, neighbour_, other_inputs_, GuardedMemory::Against::start);
+  Outcome outcome = node.run(kPoison[0]);
+  if (std::holds_alternative<outcome::Produced>(outcome) || std::holds_alternative<outcome::Unsupported>(outcome) ||
+      std::holds_alternative<outcome::Rejected>(outcome) || std::holds_alternative<outcome::LeftUnwritten>(outcome)) {
+    return std::nullopt;
+  }
+  return outcome;
 }
 
 void GuardedRun::locate(const void* address, LastWords& words) const {
@@ -131,8 +183,8 @@ void GuardedRun::locate(const void* address, LastWords& words) const {
     words.slot = LastWords::kOutput;
     words.offset = stray->offset;
     words.before = stray->side == Side::before;
-  } else {
-    (void)inputs_.locate(address, words);
+  } else if (!inputs_.locate(address, words)) {
+    (void)other_inputs_.locate(address, words);
   }
 }
 

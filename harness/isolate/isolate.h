@@ -14,7 +14,7 @@ namespace qconform {
 
 struct Isolation {
   enum class Guard : std::uint8_t {
-    sampled,  ///< one run of a case, two of a share of them and of those that fail
+    sampled,  ///< one run of a case; a share of them and those that fail are looked at closely
     full,     ///< always two
   };
   double timeout = 10;                             ///< seconds for one case

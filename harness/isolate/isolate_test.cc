@@ -83,6 +83,16 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
 
+// Their first answer is right.
+INSTANTIATE_TEST_SUITE_P(
+    ThatRemember, HostileLibrary,
+    ::testing::Combine(::testing::Values(Hostile{"repacks", VerdictKind::depends_on_earlier_runs,
+                                                 "element 0 differs when the prepared node is run again", ""},
+                                         Hostile{"address_cache", VerdictKind::depends_on_earlier_runs,
+                                                 "element 0 differs when the inputs lie where another node's lay", ""}),
+                       ::testing::Values(Guard::full)),
+    [](const auto& test) { return std::string(std::get<0>(test.param).name); });
+
 // Rows of 13 in its scratch memory are right as long as nobody else computes one.
 TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
   const std::string name = "plugin:" + library("static_scratch");
@@ -97,6 +107,14 @@ TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings[0].example.id, "row-13");
   EXPECT_THAT(report.findings[0].verdict.detail, HasSubstr("of 4 threads at once, thread "));
+}
+
+TEST(ThreadsCheck, WhatOneThreadShowsIsNoDoingOfThreads) {
+  auto checked = open_isolated("plugin:" + library("repacks"), Guard::sampled, 4);
+  ASSERT_TRUE(checked) << checked.error().text();
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::thread_dependent), 0U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::depends_on_earlier_runs), 1U);
 }
 
 TEST(ThreadsCheck, KernelsWithoutSharedMemoryConform) {

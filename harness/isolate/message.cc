@@ -9,17 +9,17 @@ namespace {
 
 // The three passes over a value: sum up its size, write it, read it. walk() below names the members
 // of each type once for all of them.
-class Sizer {
+class SizePass {
  public:
   static constexpr bool kReads = false;
   void raw(const void*, std::size_t size) { bytes += size; }
   std::size_t bytes = 0;
 };
 
-class Writer {
+class WritePass {
  public:
   static constexpr bool kReads = false;
-  explicit Writer(std::span<std::byte> memory) : memory_(memory) {}
+  explicit WritePass(std::span<std::byte> memory) : memory_(memory) {}
   void raw(const void* data, std::size_t size) {
     if (size > 0) std::memcpy(memory_.data(), data, size);
     memory_ = memory_.subspan(size);
@@ -29,10 +29,10 @@ class Writer {
   std::span<std::byte> memory_;
 };
 
-class Reader {
+class ReadPass {
  public:
   static constexpr bool kReads = true;
-  explicit Reader(std::span<const std::byte> memory) : memory_(memory) {}
+  explicit ReadPass(std::span<const std::byte> memory) : memory_(memory) {}
   void raw(void* data, std::size_t size) {
     if (!holds(size)) return;
     if (size > 0) std::memcpy(data, memory_.data(), size);
@@ -185,20 +185,20 @@ void walk(Pass& pass, Subject& outcome) {
 
 template <typename T>
 std::size_t size_of(const T& value) {
-  Sizer sizer;
+  SizePass sizer;
   walk(sizer, value);
   return sizer.bytes;
 }
 
 template <typename T>
 void write(const T& value, std::span<std::byte> memory) {
-  Writer writer(memory);
+  WritePass writer(memory);
   walk(writer, value);
 }
 
 template <typename T>
 bool read(std::span<const std::byte> memory, T& value) {
-  Reader reader(memory);
+  ReadPass reader(memory);
   walk(reader, value);
   return reader.is_complete();
 }

@@ -127,6 +127,9 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::ChangedFloatMode& change) const {
     return without_values(VerdictKind::changed_float_mode, change.detail);
   }
+  Verdict operator()(const outcome::DependsOnEarlierRuns& difference) const {
+    return without_values(VerdictKind::depends_on_earlier_runs, difference.detail);
+  }
   Verdict operator()(const outcome::ThreadDependent& difference) const {
     return without_values(VerdictKind::thread_dependent, difference.detail);
   }

@@ -14,7 +14,8 @@ struct row {
   int64_t columns;
   const int8_t* w;
   int64_t taps;
-  int32_t* y; /* columns - taps + 1 */
+  int32_t* y;   /* columns - taps + 1 */
+  int8_t* kept; /* with KEEPS_WEIGHTS the copy of w that the node was prepared with, and w is the same memory */
 };
 
 /* Called when `y` has been computed. */
@@ -34,11 +35,23 @@ static int supports(const struct qc_node* node, struct qc_reason* reason) {
   return QC_UNSUPPORTED;
 }
 
+#ifdef KEEPS_WEIGHTS
+static int keep_weights(const struct qc_node* node, void** prepared, struct qc_reason* reason) {
+  (void)reason;
+  *prepared = malloc(node->inputs[1]->bytes);
+  memcpy(*prepared, node->inputs[1]->data, node->inputs[1]->bytes);
+  return QC_OK;
+}
+#else
+#define keep_weights NULL
+#endif
+
 static int run(const struct qc_node* node, void* prepared, const struct qc_output* output, struct qc_reason* reason) {
-  struct row row = {node->inputs[0]->data, node->inputs[0]->dims[2], node->inputs[1]->data, node->inputs[1]->dims[2],
-                    NULL};
+  struct row row = {
+      node->inputs[0]->data, node->inputs[0]->dims[2], node->inputs[1]->data, node->inputs[1]->dims[2], NULL, prepared};
   const int64_t dims[3] = {1, 1, row.columns - row.taps + 1};
-  (void)prepared, (void)reason;
+  (void)reason;
+  if (prepared != NULL) row.w = prepared;
   row.y = output->allocate(output->context, QC_INT32, 3, dims);
   if (row.y == NULL) return QC_REJECTED;
   for (int64_t i = 0; i < dims[2]; ++i) {
@@ -54,8 +67,13 @@ static int run(const struct qc_node* node, void* prepared, const struct qc_outpu
 }
 
 const struct qc_backend* qconform_backend(uint32_t abi_version) {
-  static const struct qc_backend backend = {
-      .abi_version = QC_ABI_VERSION, .name = "hostile", .version = "1", .supports = supports, .run = run};
+  static const struct qc_backend backend = {.abi_version = QC_ABI_VERSION,
+                                            .name = "hostile",
+                                            .version = "1",
+                                            .supports = supports,
+                                            .prepare = keep_weights,
+                                            .release = free,
+                                            .run = run};
   return abi_version == QC_ABI_VERSION ? &backend : NULL;
 }
 

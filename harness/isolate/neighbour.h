@@ -1,0 +1,13 @@
+// Another node that looks like a given one.
+#pragma once
+
+#include "harness/core/case.h"
+
+namespace qconform {
+
+/// Makes `neighbour` the same node as `test_case` with other values: floats of 16 and 32 bits and float8e8m0 are halved
+/// where they are normal numbers, integers of up to 8 bits have every second bit inverted, larger ones those of their
+/// lowest byte. Shapes, types and attributes are those of `test_case`. A backend may refuse what the values come to.
+void make_neighbour(const Case& test_case, Case& neighbour);
+
+}  // namespace qconform

@@ -1,0 +1,28 @@
+/* Remembers the weights that lay at an address when it first saw it. */
+#include "hostile.h"
+
+#define ROOM 4096
+
+static struct {
+  const int8_t* address;
+  int8_t weights[8];
+} cache[ROOM];
+static int64_t cached;
+
+static const int8_t* weights_at(const int8_t* address, int64_t taps) {
+  for (int64_t i = 0; i < cached; ++i) {
+    if (cache[i].address == address) return cache[i].weights;
+  }
+  if (cached == ROOM || taps > (int64_t)sizeof cache->weights) return address;
+  cache[cached].address = address;
+  memcpy(cache[cached].weights, address, (size_t)taps);
+  return cache[cached++].weights;
+}
+
+static void misbehave(struct row* row) {
+  const int8_t* w = weights_at(row->w, row->taps);
+  for (int64_t i = 0; i <= row->columns - row->taps; ++i) {
+    row->y[i] = 0;
+    for (int64_t k = 0; k < row->taps; ++k) row->y[i] += row->x[i + k] * w[k];
+  }
+}
