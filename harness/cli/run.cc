@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "harness/backend/select.h"
 #include "harness/cli/command.h"
@@ -26,6 +28,7 @@ struct RunOptions {
   IsolationOptions isolation;
   WaiverOptions waivers;
   std::string out = "build/reports/run";
+  std::optional<std::uint64_t> fail_fast;
   bool explain = true;
   bool shrink = true;
   ReportForms forms;
@@ -61,6 +64,13 @@ void leave_to_kernels(Report& report) {
   }
 }
 
+// Failing verdicts that no waiver covers.
+std::uint64_t failures_in(const Report& report) {
+  std::uint64_t failures = 0;
+  for (const Finding& finding : report.findings) failures += finding.waiver ? 0 : finding.cases;
+  return failures;
+}
+
 Result<int> run(RunOptions options) {
   QCONFORM_TRY(check_forms(options.forms));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
@@ -80,15 +90,18 @@ Result<int> run(RunOptions options) {
   {
     ProgressLine line;
     diagnose::CampaignDiagnosis diagnosis(backends, policy);
-    const CampaignOptions campaign{.policy = policy,
-                                   .progress = [&](const Progress& progress) { line.update(progress); },
-                                   .stop = {},
-                                   .waivers = waivers ? &*waivers : nullptr,
-                                   .draft = &draft,
-                                   .diagnoser = options.explain ? &diagnosis : nullptr,
-                                   .results = RowsKept::all};
+    CampaignOptions campaign{.policy = policy,
+                             .progress = [&](const Progress& progress) { line.update(progress); },
+                             .stop = {},
+                             .waivers = waivers ? &*waivers : nullptr,
+                             .draft = &draft,
+                             .diagnoser = options.explain ? &diagnosis : nullptr,
+                             .fail_fast = options.fail_fast,
+                             .drops_hanging_backends = true,
+                             .results = RowsKept::all};
     QCONFORM_TRY(run_campaign(suites.judged, backends, campaign, report));
-    QCONFORM_TRY(run_relation_campaign(suites.related, backends, campaign, report));
+    if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
+    if (report.stopped.empty()) QCONFORM_TRY(run_relation_campaign(suites.related, backends, campaign, report));
   }
   print_note(newer.text());
   if (is_default) leave_to_kernels(report);
@@ -116,6 +129,10 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option(
       "--cases", options->suite.cases,
       "Number of cases of each generated suite (default: 10000 of random and relations, 4000 of directed)");
+  command
+      ->add_option("--fail-fast", options->fail_fast,
+                   "End at this many failing cases of all backends together; waived ones do not count")
+      ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->isolation);

@@ -66,6 +66,10 @@ class Worker {
   virtual void start(const Case& test_case) = 0;
   /// Waits for what becomes of the oldest case under way.
   [[nodiscard]] virtual Outcome finish() = 0;
+  /// Gives up the cases under way, `count` of them: none is finished afterwards.
+  virtual void abandon(std::size_t count) {
+    for (; count > 0; --count) (void)finish();
+  }
   /// Runs a case alone and looks as closely as it can. Others may be under way.
   [[nodiscard]] virtual Outcome examine(const Case& test_case) {
     start(test_case);

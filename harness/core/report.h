@@ -118,6 +118,8 @@ struct BackendResult {
            .doc =
                "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "
                "these suites: the report's conforms does not depend on it.");
+  QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not sent to it; absent where all were.",
+           .presence = Presence::omitted);
   QC_FIELD(ByOperator, operators, {}, "operators");  ///< by op_type
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
@@ -363,6 +365,8 @@ struct Report {
                "each).");
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");
   QC_FIELD(std::vector<Finding>, findings, {}, "findings");
+  QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not judged; absent where all were.",
+           .presence = Presence::omitted);
   QC_FIELD(StageTimes, times, {}, "seconds");
   QC_FIELD(std::optional<CampaignState>, campaign, {}, "campaign");  ///< of `qconform fuzz`
   std::optional<CaseResults> results{};                              ///< where they were asked for

@@ -95,6 +95,12 @@ class IsolatedBackend final : public Backend, public Worker {
     return outcome;
   }
 
+  void abandon(std::size_t /*count*/) override {
+    if (!under_way_.empty()) drop_process();
+    under_way_.clear();
+    early_.clear();
+  }
+
   // Alone, so that what it does to the process is nobody else's doing: those before it come first.
   [[nodiscard]] Outcome examine(const Case& test_case) override {
     while (!under_way_.empty()) early_.push_back(next());

@@ -43,7 +43,12 @@ std::string type_mix(const Case& test_case, const Expected& expected) {
 class Campaign {
  public:
   Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
-      : backends_(backends), options_(options), report_(report), started_(backends.size()), computed_(backends.size()) {
+      : backends_(backends),
+        options_(options),
+        report_(report),
+        started_(backends.size()),
+        timeouts_(backends.size()),
+        computed_(backends.size()) {
     if (options.results) table_.emplace(*options.results);
     for (const auto& backend : backends_) {
       any_valid_only_ = any_valid_only_ || backend->info().valid_only;
@@ -56,16 +61,16 @@ class Campaign {
     suite_ = {};
     suite_.name = source.name();
     Result<void> result;
-    while (!options_.stop || !options_.stop()) {
+    while (!has_failed_enough() && (!options_.stop || !options_.stop())) {
       auto next = source.next();
       if (!next) result = tl::unexpected(next.error());
       if (!next || !*next) break;
-      suite_.digest += digest_of(**next);
       stopwatch_.lap(report_.times.generate);
       begin_case(std::move(**next));
-      while (is_full()) finish_case(source.size());
+      while (is_full() && !has_failed_enough()) finish_case(source.size());
     }
-    while (!pending_.empty()) finish_case(source.size());
+    while (!pending_.empty() && !has_failed_enough()) finish_case(source.size());
+    abandon_pending();
     if (!result) return result;
     suite_.skipped = source.skipped();
     suite_.coverage = source.coverage();
@@ -73,7 +78,10 @@ class Campaign {
     return {};
   }
 
+  [[nodiscard]] bool has_failed_enough() const { return options_.fail_fast && failures_ >= *options_.fail_fast; }
+
   void finish() {
+    if (has_failed_enough()) report_.stopped = kFailedEnough;
     report_hazards();
     report_.findings = findings_.take();
     if (table_) report_.results = table_->take();
@@ -119,6 +127,7 @@ class Campaign {
   }
 
   [[nodiscard]] bool is_asked(std::size_t backend, const Pending& pending) const {
+    if (!report_.backends[backend].stopped.empty()) return false;
     return !pending.is_invalid || !backends_[backend]->info().valid_only;
   }
 
@@ -180,6 +189,7 @@ class Campaign {
       return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0, .finding = {}};
     }
     Outcome outcome = std::move(*answer);
+    note_timeouts(number, outcome);
     Worker* worker = backends_[number]->worker();
     Verdict verdict = judge(expected, outcome);
     if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
@@ -215,7 +225,37 @@ class Campaign {
     return seconds;
   }
 
+  // A backend that hangs on every case it computes would take days.
+  void note_timeouts(std::size_t number, const Outcome& outcome) {
+    if (!options_.drops_hanging_backends || is_without_answer(outcome)) return;
+    if (!std::holds_alternative<outcome::TimedOut>(outcome)) {
+      timeouts_[number] = 0;
+    } else if (++timeouts_[number] == kMostTimeoutsInARow) {
+      abandon(number, 1);
+      report_.backends[number].stopped = kHangs;
+    }
+  }
+
+  // The cases that a worker has begun, of those that are pending from `first` on.
+  void abandon(std::size_t number, std::size_t first) {
+    Worker* worker = backends_[number]->worker();
+    if (worker == nullptr) return;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < started_[number]; ++i) count += is_asked(number, pending_[first + i]) ? 1 : 0;
+    worker->abandon(count);
+  }
+
+  void abandon_pending() {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      abandon(i, 0);
+      started_[i] = 0;
+    }
+    pending_.clear();
+    pending_bytes_ = 0;
+  }
+
   static void count(const Case& test_case, const Expected& expected, SuiteResult& suite) {
+    suite.digest += digest_of(test_case);
     ++suite.cases;
     ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
     if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
@@ -307,6 +347,7 @@ class Campaign {
   bool any_valid_only_ = false;
   std::size_t depth_ = 1;                         ///< how many there may be
   std::vector<std::size_t> started_;              ///< by backend: how many of them its worker has
+  std::vector<int> timeouts_;                     ///< by backend: in a row
   std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
@@ -324,7 +365,9 @@ Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
                           Report& report) {
   const auto start = std::chrono::steady_clock::now();
   Campaign campaign(backends, options, report);
-  for (const auto& suite : suites) QCONFORM_TRY(campaign.run(*suite));
+  for (const auto& suite : suites) {
+    if (!campaign.has_failed_enough()) QCONFORM_TRY(campaign.run(*suite));
+  }
   campaign.finish();
   report.times.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};

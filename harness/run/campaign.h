@@ -24,6 +24,13 @@ struct Progress {
   std::uint64_t failures = 0;       ///< failing verdicts so far, all backends
 };
 
+/// Of the cases that a backend computes, refusals left aside.
+inline constexpr int kMostTimeoutsInARow = 10;
+
+/// What a report says under `stopped` of a backend, and of itself.
+inline constexpr const char* kHangs = "no answer to 10 cases in a row: later cases were not sent";
+inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
+
 struct CampaignOptions {
   Policy policy;
   std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
@@ -31,6 +38,8 @@ struct CampaignOptions {
   const Waivers* waivers = nullptr;                    ///< what may fail; null: nothing
   WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
+  std::optional<std::uint64_t> fail_fast = {};         ///< ends at so many failing verdicts that no waiver covers
+  bool drops_hanging_backends = false;                 ///< sends no more to one that kMostTimeoutsInARow cases hang
   std::optional<RowsKept> results = {};                ///< which single cases the report lists; absent: none
   /// Called with every case, the hazards that it reached, and what it came to, in the order of the backends; may be
   /// empty.

@@ -1,6 +1,8 @@
 #include "harness/run/relation_campaign.h"
 
 #include <chrono>
+#include <map>
+#include <string>
 
 #include "harness/run/findings.h"
 #include "harness/run/relation_check.h"
@@ -44,7 +46,7 @@ class RelationCampaign {
   Result<void> run(CaseSource& source) {
     SuiteResult suite;
     suite.name = "relations:" + source.name();
-    while (!options_.stop || !options_.stop()) {
+    while (!has_failed_enough() && (!options_.stop || !options_.stop())) {
       const auto start = Clock::now();
       QCONFORM_ASSIGN(auto next, source.next());
       report_.times.generate += seconds_since(start);
@@ -59,7 +61,10 @@ class RelationCampaign {
     return {};
   }
 
+  [[nodiscard]] bool has_failed_enough() const { return options_.fail_fast && failures_ >= *options_.fail_fast; }
+
   void finish() {
+    if (has_failed_enough()) report_.stopped = kFailedEnough;
     for (Finding& finding : findings_.take()) {
       finding.id = "F" + std::to_string(report_.findings.size() + 1);
       report_.findings.push_back(std::move(finding));
@@ -74,6 +79,7 @@ class RelationCampaign {
       return;
     }
     for (std::size_t i = 0; i < backends_.size(); ++i) {
+      if (!report_.backends[i].stopped.empty()) continue;
       const auto start = Clock::now();
       run_backend(*subject, *backends_[i], report_.backends[i]);
       const double seconds = seconds_since(start);
@@ -85,6 +91,7 @@ class RelationCampaign {
   void run_backend(const relations::Subject& subject, Backend& backend, BackendResult& result) {
     const FormedOutput base = run_for_output(backend, *subject.base, output_);
     if (!base.tensor) return without_base(subject, base.verdict, result);
+    timeouts_[result.info.name] = 0;
     const std::span<const relations::Relation> all = relations::relations();
     for (std::size_t i = 0; i < all.size(); ++i) {
       const RelationCheck check = check_relation(all[i], subject, *base.tensor, backend, output_, options_.policy);
@@ -105,7 +112,14 @@ class RelationCampaign {
       return;
     }
     ++result.failed_bases;
+    if (base_hangs(result, verdict)) result.stopped = kHangs;
     fail(result, *subject.base, verdict, {});
+  }
+
+  [[nodiscard]] bool base_hangs(const BackendResult& result, const Verdict& verdict) {
+    int& timeouts = timeouts_[result.info.name];
+    timeouts = verdict.kind == VerdictKind::timed_out ? timeouts + 1 : 0;
+    return options_.drops_hanging_backends && timeouts == kMostTimeoutsInARow;
   }
 
   void fail(const BackendResult& result, const Case& example, const Verdict& verdict,
@@ -120,6 +134,7 @@ class RelationCampaign {
   GuardedOutput output_;
   Findings findings_;
   std::uint64_t failures_ = 0;
+  std::map<std::string, int> timeouts_;  ///< of base cases in a row, by backend
 };
 
 }  // namespace
@@ -130,7 +145,9 @@ Result<void> run_relation_campaign(std::vector<std::unique_ptr<CaseSource>>& bas
   if (bases.empty()) return {};
   const auto start = Clock::now();
   RelationCampaign campaign(backends, options, report);
-  for (const auto& source : bases) QCONFORM_TRY(campaign.run(*source));
+  for (const auto& source : bases) {
+    if (!campaign.has_failed_enough()) QCONFORM_TRY(campaign.run(*source));
+  }
   campaign.finish();
   report.times.total += seconds_since(start);
   return {};

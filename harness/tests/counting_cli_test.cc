@@ -74,6 +74,28 @@ TEST(Counting, CasesOutOfContractAreNotSentToWhatAssumesValidNodes) {
       AllOf(HasSubstr("nothing was judged"), ContainsRegex("QLinearConv +not implemented.*declined, [0-9]+ rightly")));
 }
 
+TEST(Stopped, ABackendThatHangsTenTimesInARowGetsNoMoreCases) {
+  const ProgramResult result = run_program(QCONFORM_PROGRAM,
+                                           "run --suite corpus --no-explain --no-shrink --timeout 0.1 --out " +
+                                               ::testing::TempDir() + "/hangs --backend " + kPlugins + "fickle.so",
+                                           "FICKLE=hang");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("stopped: no answer to 10 cases in a row: later cases were not sent"),
+                                   ContainsRegex("DequantizeLinear +0 +10 "),
+                                   ContainsRegex("not asked +[0-9,]+ cases after it was stopped")));
+}
+
+TEST(Stopped, EnoughFailuresEndTheRun) {
+  const ProgramResult result = run_program(QCONFORM_PROGRAM,
+                                           "run --suite corpus --suite sweep --suite relations:random --no-explain "
+                                           "--fail-fast 3 --backend scalar --backend defect:half-away --out " +
+                                               ::testing::TempDir() + "/fast");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("stopped: enough cases have failed (--fail-fast)"), ContainsRegex("wrong +wrong 3\n"),
+                    HasSubstr("conforms: scalar"), Not(HasSubstr("suite sweep")), Not(HasSubstr("relations between"))));
+}
+
 TEST(Counting, WhatABackendSaysOfItselfDoesNotReachTheTerminal) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all");
   EXPECT_THAT(result.output, AllOf(HasSubstr("\\x1b[2Jnot today"), Not(HasSubstr("\x1b[2J"))));

@@ -63,7 +63,8 @@ std::string cell(std::uint64_t count, int width, std::string (Painter::*colour)(
   return count == 0 ? text : (paint.*colour)(text);
 }
 
-std::string operator_rows(const std::string& name, const OperatorResult& result, const Painter& paint, bool verbose) {
+std::string operator_rows(const std::string& name, const OperatorResult& result, const std::string& why_not_asked,
+                          const Painter& paint, bool verbose) {
   std::string text = fmt::format("  {:<32}", name);
   if (result.attempted() == 0) {
     text += "   " + not_implemented(result, paint) + "\n";
@@ -77,7 +78,7 @@ std::string operator_rows(const std::string& name, const OperatorResult& result,
     text += "\n" + note("wrong", failures_text(result));
   }
   if (const std::uint64_t count = result.count(VerdictKind::not_asked); count > 0) {
-    text += note("not asked", plural(count, "case") + " out of contract: refusing was not judged (@valid-only)");
+    text += note("not asked", plural(count, "case") + why_not_asked);
   }
   return text + note("declined", listed(result.unsupported_reasons, true)) +
          note("mistrusted", listed(result.mistrusted_reasons, true));
@@ -108,7 +109,12 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     }
     text += fmt::format("{} {} ({})   {} in {}\n", shown(backend.info.name), shown(backend.info.version),
                         backend.info.kind, plural(backend.cases(), "case"), duration(backend.seconds));
-    for (const auto& [op_type, result] : backend.operators) text += operator_rows(op_type, result, paint, verbose);
+    if (!backend.stopped.empty()) text += "  " + paint.bad("stopped") + ": " + shown(backend.stopped) + "\n";
+    const std::string why_not_asked =
+        !backend.stopped.empty() ? " after it was stopped" : " out of contract: refusing was not judged (@valid-only)";
+    for (const auto& [op_type, result] : backend.operators) {
+      text += operator_rows(op_type, result, why_not_asked, paint, verbose);
+    }
     if (verbose) text += hazards_line(backend);
   }
   return text;

@@ -206,6 +206,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
   std::string text;
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
+  if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";
   text += backend_table(report, paint, style.verbose);
   for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);
   if (style.verbose) text += hazard_lines(report.hazards, paint) + stage_line(report);

@@ -30,6 +30,8 @@ export function head(report: Report): HTMLElement {
       h("strong", {}, report.conforms ? "✓ conforms" : "✗ does not conform"),
       ` ${why}`,
     ),
+    report.stopped ? h("p.bad", {}, h("strong", {}, "Stopped: "), report.stopped) : null,
+    report.backends.filter((backend) => backend.stopped).map((backend) => h("p.bad", {}, h("strong", {}, `${backend.name} was stopped: `), backend.stopped)),
     h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
     commandLine(`qconform ${report.command.map(shellWord).join(" ")}`, "the command of this run"),
   );
