@@ -59,7 +59,7 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
     fmt::print("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose}), files.json.string());
     if (files.page) fmt::print("page   {}\n", files.page->string());
   }
-  return report.conforms() ? kConforms : kDoesNotConform;
+  return report.conforms() && !report.is_disputed() ? kConforms : kDoesNotConform;
 }
 
 }  // namespace qconform::cli

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -40,6 +43,11 @@ struct Suites {
 };
 
 Result<Suites> open_suites(const RunOptions& options, NewerOpsets& newer) {
+  if (options.suite.cases && std::none_of(options.suites.begin(), options.suites.end(), takes_number_of_cases)) {
+    return fail("--cases", fmt::format("no number of cases can be chosen for {}; --suite random, fuzz, directed and "
+                                       "relations take one",
+                                       fmt::join(options.suites, ", ")));
+  }
   Suites suites;
   for (const std::string& name : options.suites) {
     QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
@@ -53,6 +61,7 @@ Report begin_report(const RunOptions& options) {
   std::vector<std::string> command{"run"};
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
   for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
+  if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
@@ -118,8 +127,8 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Judge backends on suites of cases and write a report");
   command->footer(
       "example: qconform run --backend avx2 --suite random --cases 100000 --seed 7\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use or a file that cannot "
-      "be read.");
+      "Exit code: 0 every backend conforms but for what is waived, 1 one does not or a suite states what the rules do "
+      "not admit, 2 wrong use or a file that cannot be read.");
   command->add_option("--backend", options->backends,
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU, and every "
                       "third-party library that is here; neither libraries nor kernels without a kernel for the suites "
@@ -128,7 +137,8 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option(
       "--cases", options->suite.cases,
-      "Number of cases of each generated suite (default: 10000 of random and relations, 4000 of directed)");
+      "Number of cases of the suites random, fuzz and relations (default: 10000) and directed (4000) where they "
+      "are named; conformance has its own");
   command
       ->add_option("--fail-fast", options->fail_fast,
                    "End at this many failing cases of all backends together; waived ones do not count")

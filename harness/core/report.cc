@@ -89,6 +89,10 @@ bool CampaignState::is_part() const {
   return std::to_string(shards.size()) != any.substr(any.find('/') + 1);
 }
 
+bool Report::is_disputed() const {
+  return std::any_of(suites.begin(), suites.end(), [](const SuiteResult& suite) { return !suite.disputed.empty(); });
+}
+
 bool Report::conforms() const {
   if (campaign && campaign->is_part()) {
     return std::none_of(backends.begin(), backends.end(),

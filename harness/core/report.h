@@ -372,6 +372,8 @@ struct Report {
   std::optional<CaseResults> results{};                              ///< where they were asked for
   QC_LINE(describe_results(archive, self));
 
+  /// A case of a suite states what the rules do not admit: an answer, or what is to be refused.
+  [[nodiscard]] bool is_disputed() const;
   /// Something was judged, and every backend that decides conforms. In a part of a campaign nothing need have been
   /// computed.
   [[nodiscard]] bool conforms() const;

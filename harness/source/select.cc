@@ -120,9 +120,14 @@ std::optional<std::string_view> relations_base(std::string_view suite) {
   return std::nullopt;
 }
 
+bool takes_number_of_cases(std::string_view suite) {
+  const std::string_view drawn = relations_base(suite).value_or(suite);
+  return drawn == "random" || drawn == "fuzz" || drawn == "directed";
+}
+
 Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, options);
+  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.cases = {}, .seed = options.seed});
   if (name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
   if (name == "sweep") return one<sweep::SweepSource>(std::make_unique<sweep::SweepSource>(options.seed));
   if (name == "directed") {

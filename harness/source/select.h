@@ -16,7 +16,7 @@ namespace qconform {
 
 struct SuiteOptions {
   std::uint64_t seed = 1;
-  std::optional<std::uint64_t> cases;  ///< of the generated suites `random` and `directed`; absent: each its own
+  std::optional<std::uint64_t> cases;  ///< of suites that take a number of cases; absent: each its own
 };
 
 struct SuiteInfo {
@@ -29,6 +29,10 @@ struct SuiteInfo {
 /// The suite whose cases a suite of relations starts from: "random" for "relations", SUITE for
 /// "relations:SUITE"; nullopt for any other suite.
 [[nodiscard]] std::optional<std::string_view> relations_base(std::string_view suite);
+
+/// Whether SuiteOptions::cases means anything to a suite: random, fuzz, directed, and relations on one of them. The suite
+/// conformance has its own number of directed cases.
+[[nodiscard]] bool takes_number_of_cases(std::string_view suite);
 
 /// Opens `name`: one of suites(), or a case file (.json, .onnx) or backend-test folder by its path.
 /// A suite may be made of several sources. A suite of relations gives the cases that it starts from.

@@ -280,6 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
                "report, bench, gate, list, doctor, completion"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
+        Misuse{"run --cases 9", "no number of cases can be chosen for conformance"},
         Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
         Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
         Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},

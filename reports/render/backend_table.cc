@@ -63,6 +63,13 @@ std::string cell(std::uint64_t count, int width, std::string (Painter::*colour)(
   return count == 0 ? text : (paint.*colour)(text);
 }
 
+std::string reasons_note(const char* what, const Counts& reasons, bool verbose) {
+  if (!verbose) return note(what, listed(reasons, true));
+  std::string text;
+  for (const std::string& reason : all_reasons(reasons)) text += note(what, reason);
+  return text;
+}
+
 std::string operator_rows(const std::string& name, const OperatorResult& result, const std::string& why_not_asked,
                           const Painter& paint, bool verbose) {
   std::string text = fmt::format("  {:<32}", name);
@@ -80,8 +87,8 @@ std::string operator_rows(const std::string& name, const OperatorResult& result,
   if (const std::uint64_t count = result.count(VerdictKind::not_asked); count > 0) {
     text += note("not asked", plural(count, "case") + why_not_asked);
   }
-  return text + note("declined", listed(result.unsupported_reasons, true)) +
-         note("mistrusted", listed(result.mistrusted_reasons, true));
+  return text + reasons_note("declined", result.unsupported_reasons, verbose) +
+         reasons_note("mistrusted", result.mistrusted_reasons, verbose);
 }
 
 // "hazards in computed cases 24 of 52": of those that concern the operators that it was asked for.

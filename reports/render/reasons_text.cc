@@ -66,7 +66,19 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_t
   if (groups.size() <= kMost) return text;
   std::uint64_t rest = 0;
   for (std::size_t i = kMost; i < groups.size(); ++i) rest += groups[i].count;
-  return text + fmt::format(", {} for {} other reasons", with_thousands(rest), groups.size() - kMost);
+  return text +
+         fmt::format(", {} for {} other reasons (--verbose lists them)", with_thousands(rest), groups.size() - kMost);
+}
+
+std::vector<std::string> all_reasons(const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> reasons(counts.begin(), counts.end());
+  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> lines;
+  lines.reserve(reasons.size());
+  for (const auto& [reason, count] : reasons) {
+    lines.push_back(fmt::format("{:>8}  {}", with_thousands(count), shown(reason)));
+  }
+  return lines;
 }
 
 }  // namespace qconform::report

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace qconform::report {
 
@@ -15,5 +16,8 @@ namespace qconform::report {
 /// kinds)", and the number of those that are too rare to be listed. A reason that is the only one goes without its
 /// number where the total stands beside it.
 [[nodiscard]] std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false);
+
+/// Every reason with its count, a line each, the commonest first.
+[[nodiscard]] std::vector<std::string> all_reasons(const std::map<std::string, std::uint64_t>& counts);
 
 }  // namespace qconform::report

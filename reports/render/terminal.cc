@@ -154,6 +154,9 @@ std::string conclusion(const Report& report, const Painter& paint) {
   const bool is_part = report.campaign && report.campaign->is_part();
   std::string text;
   for (const BackendResult& backend : report.backends) text += conclusion_of(backend, is_part, paint);
+  if (report.is_disputed()) {
+    text += paint.bad("disputed") + ": a suite states what the rules do not admit: it, or qconform, is wrong\n";
+  }
   return text;
 }
 
