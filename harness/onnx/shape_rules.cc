@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/core/limits.h"
+#include "harness/onnx/node_attributes.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform {
@@ -22,21 +23,6 @@ struct View {
     return scope.facts(node.input(input)).shape;
   }
 };
-
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  const auto& all = node.attribute();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const onnx::AttributeProto& a) { return a.name() == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-std::optional<std::vector<std::int64_t>> ints_attribute(const onnx::NodeProto& node, std::string_view name) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  if (attribute == nullptr || static_cast<std::size_t>(attribute->ints_size()) > limits::kAttributeValues) {
-    return std::nullopt;
-  }
-  return std::vector<std::int64_t>(attribute->ints().begin(), attribute->ints().end());
-}
 
 reference::ConvolutionAttributes window_attributes(const onnx::NodeProto& node) {
   reference::ConvolutionAttributes attributes;
@@ -229,11 +215,6 @@ constexpr std::array kRules{
 };
 
 }  // namespace
-
-std::int64_t int_attribute(const onnx::NodeProto& node, const char* name, std::int64_t absent) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  return attribute == nullptr || !attribute->has_i() ? absent : static_cast<std::int64_t>(attribute->i());
-}
 
 std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int64_t kernel, std::size_t axis) {
   const auto dilations = ints_attribute(node, "dilations");

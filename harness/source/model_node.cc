@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/core/limits.h"
+#include "harness/onnx/node_attributes.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/shape_rules.h"
 #include "harness/operators/operator.h"

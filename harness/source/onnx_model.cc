@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "harness/onnx/constant_folding.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/shape_propagation.h"
@@ -76,7 +77,7 @@ struct OnnxModelSource::State {
 Result<void> OnnxModelSource::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
   activations.origin = "activations drawn from seed " + std::to_string(seed);
   if (options.activations == ModelOptions::Activations::drawn || nodes.empty()) return {};
-  auto computed = compute_activations(model, file.parent_path(), options.inputs, seed);
+  auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed);
   if (computed) {
     activations = std::move(*computed);
   } else if (options.activations == ModelOptions::Activations::computed) {
@@ -103,6 +104,7 @@ Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesy
   std::uint64_t position = 0;
   walk(*opened.scope, position, opened.nodes, source->skipped_);
   count_functions(opened.model, source->skipped_);
+  QCONFORM_TRY(in_context(file.string(), fold_constants(*opened.scope, file.parent_path())));
   QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
   if (!opened.nodes.empty()) propagate_shapes(opened.model, *opened.scope);
   return source;
