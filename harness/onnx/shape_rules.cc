@@ -225,6 +225,19 @@ std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int6
   return reach + 1;
 }
 
+bool window_exceeds_input(const onnx::NodeProto& node, const GraphScope& scope) {
+  const std::string& type = node.op_type();
+  const bool is_convolution = type == "QLinearConv" || type == "ConvInteger" || type == "Conv" || type == "FusedConv";
+  if (!is_convolution) return false;
+  const View view{node, scope};
+  const auto x = full_shape(view.shape(0));
+  const auto w = full_shape(view.shape(type == "QLinearConv" ? 3 : 1));
+  if (!x || !w) return false;
+  reference::Contract contract;
+  static_cast<void>(reference::resolve_geometry(*x, *w, window_attributes(node), contract));
+  return contract.violation && contract.violation->rule == "C6";
+}
+
 ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope) {
   const std::string& domain = node.domain();
   if (!domain.empty() && domain != "ai.onnx" && domain != "com.microsoft") return {};

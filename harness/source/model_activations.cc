@@ -50,8 +50,9 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   const ModelRuntime& runtime = offered_model_runtime();
   if (!runtime.absent.empty()) return fail(runtime.name, "is not here: " + runtime.absent);
   QCONFORM_TRY(check_external_data_is_fetched(model.graph(), folder));
-  QCONFORM_ASSIGN(auto inputs,
-                  files.empty() ? draw_model_inputs(model.graph(), seed) : read_model_inputs(model.graph(), files));
+  const std::int64_t first = scope.assumed_first_dimension().value_or(kAssumedBatch);
+  QCONFORM_ASSIGN(auto inputs, files.empty() ? draw_model_inputs(model.graph(), seed, first)
+                                             : read_model_inputs(model.graph(), files));
   QCONFORM_ASSIGN(const auto exposing, exposing_model(model, inputs, values_around_quantized_nodes(scope)));
   QCONFORM_ASSIGN(auto values, runtime.run(exposing, folder, inputs));
   values.merge(inputs);
