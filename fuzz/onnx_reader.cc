@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/constant_folding.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/shape_rules.h"
@@ -55,6 +56,7 @@ void read_as_network(std::string_view bytes) {
   onnx::ModelProto model;
   if (!qconform::parse_message(bytes, model)) return;
   qconform::GraphScope scope(model.graph());
+  if (!qconform::fold_constants(scope, std::nullopt)) return;
   apply_rules(scope);
   apply_rules(scope);
 }

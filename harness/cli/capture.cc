@@ -22,7 +22,6 @@ Result<int> capture(const CaptureOptions& options) {
   ModelOptions model{.activations = ModelOptions::Activations::computed};
   model.inputs.assign(options.inputs.begin(), options.inputs.end());
   QCONFORM_ASSIGN(const auto source, OnnxModelSource::open(options.model, options.seed, model));
-  if (source->size() == 0U) return fail(options.model, "has no quantized node");
   QCONFORM_TRY(prepare(options.output));
   QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0));
   fmt::print("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, source->origin());

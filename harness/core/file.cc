@@ -43,7 +43,13 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t li
     if (bytes.size() > static_cast<std::size_t>(limit)) return too_large(path, limit);
   }
   if (std::ferror(file.get()) != 0) return fail(path.string(), "cannot be read: " + reason(errno));
+  QCONFORM_TRY(refuse_git_lfs_pointer(path.string(), bytes));
   return bytes;
+}
+
+Result<void> refuse_git_lfs_pointer(const std::string& field, std::string_view bytes) {
+  if (!bytes.starts_with("version https://git-lfs.github.com/spec/v1")) return {};
+  return fail(field, "is a Git LFS pointer, not the file that it stands for; `git lfs pull` fetches that file");
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {

@@ -11,8 +11,12 @@
 namespace qconform {
 
 /// The bytes of a file, pipe or device of at most `limit` bytes. A larger one is refused: a regular
-/// file before it is read, anything else after `limit` bytes. The error's field is the path.
+/// file before it is read, anything else after `limit` bytes; so is a Git LFS pointer. The error's field is the path.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::int64_t limit);
+
+/// Refuses the text that Git LFS puts in place of a file until it fetches the file. `bytes` are the first 64 of the
+/// file, or more; `field` names it.
+[[nodiscard]] Result<void> refuse_git_lfs_pointer(const std::string& field, std::string_view bytes);
 
 /// Writes the file beside its final place and renames it, so that a reader never sees half of it.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);

@@ -6,8 +6,10 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <system_error>
 
+#include "harness/core/file.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {
@@ -66,12 +68,21 @@ Result<std::filesystem::path> resolve(const std::string& location, const std::st
   return file;
 }
 
+Result<void> refuse_unfetched(const std::filesystem::path& file, const std::string& field) {
+  char head[64];
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(head, sizeof head);
+  return refuse_git_lfs_pointer(field + ": external_data location " + quoted_name(file.filename().string()),
+                                {head, static_cast<std::size_t>(stream.gcount())});
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> read_external_data(const onnx::TensorProto& proto, const std::string& field,
                                                   std::int64_t expected, const std::filesystem::path& base_folder) {
   QCONFORM_ASSIGN(const auto extent, read_extent(proto, field));
   QCONFORM_ASSIGN(const auto file, resolve(extent.location, field, base_folder));
+  QCONFORM_TRY(refuse_unfetched(file, field));
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   if (error) return fail(field, quoted_name(extent.location) + ": " + error.message());
@@ -90,6 +101,18 @@ Result<std::vector<std::byte>> read_external_data(const onnx::TensorProto& proto
   stream.read(reinterpret_cast<char*>(bytes.data()), expected);
   if (!stream || stream.gcount() != expected) return fail(field, quoted_name(extent.location) + " cannot be read");
   return bytes;
+}
+
+Result<void> check_external_data_is_fetched(const onnx::GraphProto& graph, const std::filesystem::path& base_folder) {
+  std::set<std::string> looked_at;
+  for (const onnx::TensorProto& proto : graph.initializer()) {
+    if (proto.data_location() != onnx::TensorProto::EXTERNAL) continue;
+    const std::string field = "tensor " + quoted_name(proto.name());
+    const auto extent = read_extent(proto, field);
+    if (!extent || !looked_at.insert(extent->location).second) continue;
+    if (const auto file = resolve(extent->location, field, base_folder)) QCONFORM_TRY(refuse_unfetched(*file, field));
+  }
+  return {};
 }
 
 }  // namespace qconform

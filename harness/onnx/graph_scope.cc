@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/core/limits.h"
+#include "harness/onnx/tensor_proto.h"
 
 namespace qconform {
 namespace {
@@ -101,9 +102,7 @@ std::vector<const onnx::GraphProto*> bodies_of(const onnx::GraphProto& graph) {
 
 GraphScope::GraphScope(const onnx::GraphProto& graph, const GraphScope* outer) : graph_(graph), outer_(outer) {
   read_constants();
-  read_inputs();
-  for (const onnx::ValueInfoProto& info : graph.value_info()) learn(info.name(), facts_of(info));
-  for (const onnx::ValueInfoProto& info : graph.output()) learn(info.name(), facts_of(info));
+  read_declared();
   for (const onnx::GraphProto* body : bodies_of(graph)) bodies_.push_back(std::make_unique<GraphScope>(*body, this));
 }
 
@@ -114,12 +113,46 @@ void GraphScope::read_constants() {
   }
 }
 
+void GraphScope::read_declared() {
+  read_inputs();
+  for (const onnx::ValueInfoProto& info : graph_.value_info()) learn(info.name(), facts_of(info));
+  for (const onnx::ValueInfoProto& info : graph_.output()) learn(info.name(), facts_of(info));
+}
+
 void GraphScope::read_inputs() {
   for (const onnx::ValueInfoProto& info : graph_.input()) {
     ValueFacts facts = facts_of(info);
-    if (facts.shape && !facts.shape->empty() && !facts.shape->front()) facts.shape->front() = 1;
+    if (facts.shape && !facts.shape->empty() && !facts.shape->front()) {
+      facts.shape->front() = first_dimension_;
+      assumes_first_dimension_ = true;
+    }
     learn(info.name(), facts);
   }
+}
+
+void GraphScope::assume_first_dimension(std::int64_t size) {
+  first_dimension_ = size;
+  values_.clear();
+  read_declared();
+  for (const auto& body : bodies_) body->assume_first_dimension(size);
+}
+
+std::optional<std::int64_t> GraphScope::assumed_first_dimension() const {
+  const bool here = assumes_first_dimension_ || std::any_of(bodies_.begin(), bodies_.end(), [](const auto& body) {
+                      return body->assumed_first_dimension().has_value();
+                    });
+  return here ? std::optional(first_dimension_) : std::nullopt;
+}
+
+void GraphScope::add_constant(const std::string& name, const Tensor& value) {
+  auto proto = std::make_shared<onnx::TensorProto>();
+  write_tensor(value, name, *proto);
+  constants_[name] = proto.get();
+  derived_.push_back(std::move(proto));
+}
+
+void GraphScope::add_constant(const std::string& name, const onnx::TensorProto& same) {
+  constants_[name] = &same;
 }
 
 const onnx::TensorProto* GraphScope::constant(const std::string& name) const {

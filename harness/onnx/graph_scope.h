@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/element_type.h"
+#include "harness/core/tensor.h"
 
 namespace onnx {
 class GraphProto;
@@ -33,12 +34,15 @@ struct ValueFacts {
 /// The shape if every dimension is known.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> full_shape(const std::optional<PartialShape>& shape);
 
+/// What an unknown first dimension of a graph's input is taken for: a batch of one.
+inline constexpr std::int64_t kAssumedBatch = 1;
+
 /// One graph. Names resolve here first, then in the graph around it. Refers to the graph's messages.
 class GraphScope {
  public:
   /// Takes in initializers, Constant nodes, and the declared types of inputs, outputs and values;
   /// then, likewise, the bodies of If, Loop and Scan nodes. A symbolic or unknown first dimension of
-  /// a graph input (the batch) becomes 1. `graph` lives longer than the scope.
+  /// a graph input (the batch) becomes kAssumedBatch. `graph` lives longer than the scope.
   explicit GraphScope(const onnx::GraphProto& graph, const GraphScope* outer = nullptr);
 
   [[nodiscard]] const onnx::GraphProto& graph() const { return graph_; }
@@ -50,6 +54,16 @@ class GraphScope {
   /// What is known of a value, constants included.
   [[nodiscard]] ValueFacts facts(const std::string& name) const;
 
+  /// Adds a constant that follows from others.
+  void add_constant(const std::string& name, const Tensor& value);
+  /// The same for another name of a constant that is there already.
+  void add_constant(const std::string& name, const onnx::TensorProto& same);
+
+  /// Forgets what was learnt, and takes an unknown first dimension of each graph input for `size`.
+  void assume_first_dimension(std::int64_t size);
+  /// The size that was taken, where an input of this graph or of its bodies has such a dimension.
+  [[nodiscard]] std::optional<std::int64_t> assumed_first_dimension() const;
+
   /// Adds to what is known. Known types and dimensions stay. True when something new was learnt.
   bool learn(const std::string& name, const ValueFacts& facts);
   /// Everything that the same graph, after shape inference, states about its values.
@@ -59,11 +73,15 @@ class GraphScope {
 
  private:
   void read_constants();
+  void read_declared();
   void read_inputs();
 
   const onnx::GraphProto& graph_;
   const GraphScope* outer_;
   std::map<std::string, const onnx::TensorProto*> constants_;
+  std::vector<std::shared_ptr<const onnx::TensorProto>> derived_;  // constants that the graph does not hold
+  std::int64_t first_dimension_ = kAssumedBatch;
+  bool assumes_first_dimension_ = false;
   std::map<std::string, ValueFacts> values_;
   std::vector<std::unique_ptr<GraphScope>> bodies_;  // in the order of bodies_of()
 };

@@ -9,8 +9,11 @@
 
 #include "harness/core/case_builder.h"
 #include "harness/core/file.h"
+#include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/external_data.h"
+#include "harness/onnx/tensor_proto.h"
 #include "harness/source/onnx_folder.h"
 #include "harness/source/onnx_model.h"
 #include "harness/source/rng.h"
@@ -22,6 +25,7 @@ namespace {
 
 using ::qconform::testing::scaled;
 using ::qconform::testing::TemporaryFolder;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string small_model() {
@@ -119,6 +123,35 @@ TEST(HostileFile, FilesAboveTheLimitAreNotRead) {
   std::filesystem::resize_file(file, std::uintmax_t{3} << 30);  // sparse: takes no space
   EXPECT_THAT(read_case_model(file).error().text(), HasSubstr("larger than the limit"));
   EXPECT_THAT(OnnxModelSource::open(file, 1).error().text(), HasSubstr("larger than the limit"));
+}
+
+TEST(HostileFile, GitLfsPointersAreNamed) {
+  const TemporaryFolder folder;
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\n"
+      "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
+  const auto names_it = HasSubstr("is a Git LFS pointer, not the file that it stands for; `git lfs pull` fetches");
+  const auto model = folder.path() / "model.onnx";
+  const auto json = folder.path() / "case.json";
+  for (const auto& file : {model, json}) ASSERT_TRUE(write_file(file, pointer).has_value());
+  EXPECT_THAT(OnnxModelSource::open(model, 1).error().text(), AllOf(HasSubstr("model.onnx: "), names_it));
+  EXPECT_THAT(read_case_model(model).error().text(), names_it);
+  EXPECT_THAT(read_case_folder(folder.path()).error().text(), names_it);
+  EXPECT_THAT(load_case(json).error().text(), AllOf(HasSubstr("case.json: "), names_it));
+
+  const auto weights = folder.path() / "weights.bin";
+  ASSERT_TRUE(write_file(weights, pointer).has_value());
+  onnx::GraphProto graph;
+  onnx::TensorProto& tensor = *graph.add_initializer();
+  tensor.set_name("w");
+  tensor.set_data_type(onnx::TensorProto::INT8);
+  tensor.add_dims(12345);
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  tensor.add_external_data()->set_key("location");
+  tensor.mutable_external_data(0)->set_value("weights.bin");
+  const auto names_weights = AllOf(HasSubstr("tensor 'w': external_data location 'weights.bin': "), names_it);
+  EXPECT_THAT(tensor_from_proto(tensor, folder.path()).error().text(), names_weights);
+  EXPECT_THAT(check_external_data_is_fetched(graph, folder.path()).error().text(), names_weights);
 }
 
 TEST(HostileFile, DamagedFoldersAreAnErrorOrCases) {

@@ -2,6 +2,9 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "harness/onnx/isolated_inference.h"
 #include "harness/onnx/shape_rules.h"
 
@@ -45,17 +48,44 @@ bool apply_rules(GraphScope& scope) {
   return changed;
 }
 
-}  // namespace
-
-void propagate_shapes(const onnx::ModelProto& model, GraphScope& scope) {
-  onnx::ModelProto small = model;
-  strip(*small.mutable_graph());
+void spread(const onnx::ModelProto& model, GraphScope& scope) {
   for (int round = 0; round < kMaxRounds; ++round) {
-    onnx::ModelProto trial = small;
+    onnx::ModelProto trial = model;
     scope.write_to(*trial.mutable_graph());
     bool changed = infer_shapes_isolated(trial).has_value() && scope.learn_from(trial.graph());
     changed |= apply_rules(scope);
     if (!changed) return;
+  }
+}
+
+bool windows_fit(const GraphScope& scope) {
+  const auto& nodes = scope.graph().node();
+  return std::none_of(nodes.begin(), nodes.end(),
+                      [&](const onnx::NodeProto& node) { return window_exceeds_input(node, scope); }) &&
+         std::all_of(scope.bodies().begin(), scope.bodies().end(), [](const auto& body) { return windows_fit(*body); });
+}
+
+/// Whether all windows fit when the first dimension is that large.
+bool fits(std::int64_t first_dimension, const onnx::ModelProto& model, GraphScope& scope) {
+  scope.assume_first_dimension(first_dimension);
+  spread(model, scope);
+  return windows_fit(scope);
+}
+
+}  // namespace
+
+void propagate_shapes(const onnx::ModelProto& model, GraphScope& scope) {
+  constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 1024, 4096};
+  onnx::ModelProto small = model;
+  strip(*small.mutable_graph());
+  spread(small, scope);
+  if (!scope.assumed_first_dimension() || windows_fit(scope)) return;
+  if (!fits(*std::rbegin(kSizes), small, scope)) {  // another dimension is at fault
+    static_cast<void>(fits(kAssumedBatch, small, scope));
+    return;
+  }
+  for (const std::int64_t size : kSizes) {
+    if (fits(size, small, scope)) return;
   }
 }
 

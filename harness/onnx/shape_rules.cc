@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/core/limits.h"
+#include "harness/onnx/node_attributes.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform {
@@ -22,21 +23,6 @@ struct View {
     return scope.facts(node.input(input)).shape;
   }
 };
-
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  const auto& all = node.attribute();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const onnx::AttributeProto& a) { return a.name() == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-std::optional<std::vector<std::int64_t>> ints_attribute(const onnx::NodeProto& node, std::string_view name) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  if (attribute == nullptr || static_cast<std::size_t>(attribute->ints_size()) > limits::kAttributeValues) {
-    return std::nullopt;
-  }
-  return std::vector<std::int64_t>(attribute->ints().begin(), attribute->ints().end());
-}
 
 reference::ConvolutionAttributes window_attributes(const onnx::NodeProto& node) {
   reference::ConvolutionAttributes attributes;
@@ -230,11 +216,6 @@ constexpr std::array kRules{
 
 }  // namespace
 
-std::int64_t int_attribute(const onnx::NodeProto& node, const char* name, std::int64_t absent) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  return attribute == nullptr || !attribute->has_i() ? absent : static_cast<std::int64_t>(attribute->i());
-}
-
 std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int64_t kernel, std::size_t axis) {
   const auto dilations = ints_attribute(node, "dilations");
   const std::int64_t dilation = dilations && axis < dilations->size() ? (*dilations)[axis] : 1;
@@ -242,6 +223,19 @@ std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int6
   if (kernel < 0 || dilation < 1 || __builtin_mul_overflow(kernel - 1, dilation, &reach)) return std::nullopt;
   if (reach >= limits::kElements) return std::nullopt;
   return reach + 1;
+}
+
+bool window_exceeds_input(const onnx::NodeProto& node, const GraphScope& scope) {
+  const std::string& type = node.op_type();
+  const bool is_convolution = type == "QLinearConv" || type == "ConvInteger" || type == "Conv" || type == "FusedConv";
+  if (!is_convolution) return false;
+  const View view{node, scope};
+  const auto x = full_shape(view.shape(0));
+  const auto w = full_shape(view.shape(type == "QLinearConv" ? 3 : 1));
+  if (!x || !w) return false;
+  reference::Contract contract;
+  static_cast<void>(reference::resolve_geometry(*x, *w, window_attributes(node), contract));
+  return contract.violation && contract.violation->rule == "C6";
 }
 
 ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope) {

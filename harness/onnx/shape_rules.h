@@ -21,7 +21,8 @@ namespace qconform {
 [[nodiscard]] std::optional<std::int64_t> window_extent(const onnx::NodeProto& node, std::int64_t kernel,
                                                         std::size_t axis);
 
-/// An int attribute of the node, or `absent`.
-[[nodiscard]] std::int64_t int_attribute(const onnx::NodeProto& node, const char* name, std::int64_t absent);
+/// Whether the node is a convolution whose window is larger than its input with the padding (rule C6), as far as both
+/// are known.
+[[nodiscard]] bool window_exceeds_input(const onnx::NodeProto& node, const GraphScope& scope);
 
 }  // namespace qconform

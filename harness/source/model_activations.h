@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/core/error.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/source/model_runtime.h"
 
 namespace onnx {
@@ -21,9 +22,9 @@ struct ModelActivations {
 };
 
 /// Runs the model in the offered runtime with the inputs of `files`, or, without any, with inputs drawn from
-/// `seed`. External data lies below `folder`. Errors: no runtime, what model_inputs.h refuses, and what the
-/// runtime does.
-[[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model,
+/// `seed`. `scope` holds what is known of the model's graph. External data lies below `folder`. Errors: no runtime,
+/// what model_inputs.h refuses, and what the runtime does.
+[[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
                                                            const std::filesystem::path& folder,
                                                            const std::vector<std::filesystem::path>& files,
                                                            std::uint64_t seed);

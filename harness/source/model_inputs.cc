@@ -13,6 +13,7 @@
 
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_cast.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/source/rng.h"
 
@@ -69,6 +70,11 @@ Tensor drawn_values(ElementType type, std::vector<std::int64_t> shape, Rng& rng)
   constexpr std::int64_t kSteps = std::int64_t{1} << 20;
   switch (type) {
     case ElementType::float32: return fill(0.0F, -kSteps, kSteps, 2.0F / static_cast<float>(kSteps));
+    case ElementType::float16:
+    case ElementType::bfloat16: {
+      const Tensor values = drawn_values(ElementType::float32, std::move(shape), rng);
+      return cast(values, type, true).value_or(Tensor{});
+    }
     case ElementType::uint8: return fill(std::uint8_t{}, 0, 255, std::uint8_t{1});
     case ElementType::int8: return fill(std::int8_t{}, -128, 127, std::int8_t{1});
     case ElementType::int32: return fill(std::int32_t{}, 0, 9, std::int32_t{1});
@@ -78,7 +84,7 @@ Tensor drawn_values(ElementType type, std::vector<std::int64_t> shape, Rng& rng)
 }
 
 // The shape that is drawn, or an error.
-Result<std::vector<std::int64_t>> assumed_shape(const DeclaredInput& input) {
+Result<std::vector<std::int64_t>> assumed_shape(const DeclaredInput& input, std::int64_t first_dimension) {
   if (!input.facts.shape) return fail(input.field(), "has no declared shape; give a tensor with --input");
   std::vector<std::int64_t> shape;
   for (const auto& size : *input.facts.shape) {
@@ -86,7 +92,7 @@ Result<std::vector<std::int64_t>> assumed_shape(const DeclaredInput& input) {
       return fail(input.field(), fmt::format("dimension {} of {} is unknown; give a tensor with --input", shape.size(),
                                              declared_text(*input.facts.shape)));
     }
-    shape.push_back(size.value_or(1));
+    shape.push_back(size.value_or(first_dimension));
   }
   QCONFORM_TRY(checked_bytes(input.field(), input.facts.type, shape));
   return shape;
@@ -119,11 +125,12 @@ Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<
   return tensors;
 }
 
-Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed) {
+Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
+                                       std::int64_t first_dimension) {
   QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
   NamedTensors tensors;
   for (const DeclaredInput& input : declared) {
-    QCONFORM_ASSIGN(auto shape, assumed_shape(input));
+    QCONFORM_ASSIGN(auto shape, assumed_shape(input, first_dimension));
     Rng rng(seed, tensors.size());
     Tensor tensor = drawn_values(input.facts.type, std::move(shape), rng);
     if (tensor.type == ElementType::undefined) {

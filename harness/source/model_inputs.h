@@ -6,6 +6,7 @@
 #include <span>
 
 #include "harness/core/error.h"
+#include "harness/onnx/graph_scope.h"
 #include "harness/source/model_runtime.h"
 
 namespace onnx {
@@ -20,8 +21,10 @@ namespace qconform {
 [[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
                                                      std::span<const std::filesystem::path> files);
 
-/// The same drawn from the seed: float within [-2, 2], 8-bit integers from all values, wider ones from 0 to 9. An
-/// unknown first dimension, the batch, is 1. Errors: other types, other unknown dimensions, what exceeds limits.h.
-[[nodiscard]] Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed);
+/// The same drawn from the seed: float, float16 and bfloat16 within [-2, 2], 8-bit integers from all values, wider ones
+/// from 0 to 9. An unknown first dimension is `first_dimension`. Errors: other types, other unknown dimensions, what
+/// exceeds limits.h.
+[[nodiscard]] Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
+                                                     std::int64_t first_dimension = kAssumedBatch);
 
 }  // namespace qconform

@@ -3,10 +3,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "harness/onnx/constant_folding.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/shape_propagation.h"
@@ -17,6 +19,9 @@
 
 namespace qconform {
 namespace {
+
+constexpr std::string_view kNotQuantized = "not quantized: ";
+constexpr std::string_view kInFunction = "in a function of the model: ";
 
 struct QuantizedNode {
   const GraphScope* scope;
@@ -35,7 +40,7 @@ void walk(const GraphScope& scope, std::uint64_t& position, std::vector<Quantize
     if (find_operator(node.domain(), node.op_type()) != nullptr) {
       quantized.push_back({&scope, &node, position});
     } else {
-      ++skipped["not quantized: " + full_name(node)];
+      ++skipped[std::string(kNotQuantized) + full_name(node)];
     }
     ++position;
   }
@@ -47,9 +52,28 @@ void count_functions(const onnx::ModelProto& model, SkippedCounts& skipped) {
   for (const onnx::FunctionProto& function : model.functions()) {
     for (const onnx::NodeProto& node : function.node()) {
       const bool known = find_operator(node.domain(), node.op_type()) != nullptr;
-      ++skipped[(known ? "in a function of the model: " : "not quantized: ") + full_name(node)];
+      ++skipped[std::string(known ? kInFunction : kNotQuantized) + full_name(node)];
     }
   }
+}
+
+/// What a model without quantized nodes has instead: "53 Conv, 35 Relu".
+std::string text_without_cases(const SkippedCounts& skipped) {
+  constexpr std::size_t kShown = 10;
+  std::vector<std::pair<std::uint64_t, std::string>> counts;
+  for (const auto& [reason, count] : skipped) {
+    const bool plain = reason.starts_with(kNotQuantized);
+    counts.emplace_back(count, plain ? reason.substr(kNotQuantized.size()) : reason);
+  }
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string names;
+  for (const Operator& op : operators()) names += (names.empty() ? "" : ", ") + std::string(op.name);
+  std::string text = "has no node of an operator that qconform tests (" + names + "); it has ";
+  if (counts.empty()) return text + "no nodes";
+  for (std::size_t i = 0; i < std::min(kShown, counts.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(counts[i].first) + " " + counts[i].second;
+  }
+  return text + (counts.size() > kShown ? ", and " + std::to_string(counts.size() - kShown) + " other operators" : "");
 }
 
 /// Summaries group what is skipped by what stands before the first colon.
@@ -75,8 +99,8 @@ struct OnnxModelSource::State {
 
 Result<void> OnnxModelSource::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
   activations.origin = "activations drawn from seed " + std::to_string(seed);
-  if (options.activations == ModelOptions::Activations::drawn || nodes.empty()) return {};
-  auto computed = compute_activations(model, file.parent_path(), options.inputs, seed);
+  if (options.activations == ModelOptions::Activations::drawn) return {};
+  auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed);
   if (computed) {
     activations = std::move(*computed);
   } else if (options.activations == ModelOptions::Activations::computed) {
@@ -103,8 +127,10 @@ Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesy
   std::uint64_t position = 0;
   walk(*opened.scope, position, opened.nodes, source->skipped_);
   count_functions(opened.model, source->skipped_);
+  if (opened.nodes.empty()) return fail(file.string(), text_without_cases(source->skipped_));
+  QCONFORM_TRY(in_context(file.string(), fold_constants(*opened.scope, file.parent_path())));
+  propagate_shapes(opened.model, *opened.scope);
   QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
-  if (!opened.nodes.empty()) propagate_shapes(opened.model, *opened.scope);
   return source;
 }
 
@@ -139,7 +165,13 @@ Result<std::optional<Case>> OnnxModelSource::next() {
     Case& result = std::get<Case>(*answer);
     result.id = label + "#" + std::to_string(position);
     result.tags = {"model"};
-    if (result.recorded_output) result.note = state_->activations.origin;
+    if (result.recorded_output) {
+      result.note = state_->activations.origin;
+    } else if (const auto first = state_->scope->assumed_first_dimension().value_or(kAssumedBatch);
+               first != kAssumedBatch) {
+      result.note += (result.note.empty() ? "" : "; ") +
+                     ("first dimension of the model's inputs assumed: " + std::to_string(first));
+    }
     result.provenance = {name(), state_->seed, position};
     return std::optional<Case>(std::move(result));
   }

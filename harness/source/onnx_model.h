@@ -24,7 +24,8 @@ struct ModelOptions {
 };
 
 /// One case for each quantized node, those in the bodies of If, Loop and Scan included. Weights and
-/// parameters come from the model. Activations are those of a run of the model, with the run's own output as
+/// parameters come from the model, also where it moves or converts them first (harness/onnx/constant_folding.h).
+/// Activations are those of a run of the model, with the run's own output as
 /// the recorded one; or they are drawn from the seed, in shapes that ONNX's shape
 /// inference and our own propagation find (harness/onnx/shape_propagation.h). What had to be assumed
 /// (an unknown spatial size, a parameter that the model computes at run time) stands in the note.
@@ -37,8 +38,8 @@ class OnnxModelSource final : public CaseSource {
   /// Activations above this number of elements are not generated; the node is skipped.
   static constexpr std::int64_t kGeneratedElements = std::int64_t{1} << 26;
 
-  /// Errors: what protobuf_file.h refuses, a model without a graph, and activations that must be computed and
-  /// cannot be.
+  /// Errors: what protobuf_file.h refuses, a model without a graph or without a quantized node, constants that cannot
+  /// be read, and activations that must be computed and cannot be.
   [[nodiscard]] static Result<std::unique_ptr<OnnxModelSource>> open(const std::filesystem::path& file,
                                                                      std::uint64_t seed,
                                                                      const ModelOptions& options = {});

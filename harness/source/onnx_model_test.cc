@@ -13,15 +13,15 @@
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
 #include "harness/run/campaign.h"
+#include "harness/source/model_fixture.h"
 #include "harness/source/newer_opsets.h"
 #include "harness/tests/network.h"
-#include "harness/tests/temporary_folder.h"
 
 namespace qconform {
 namespace {
 
 using ::qconform::testing::Network;
-using ::qconform::testing::TemporaryFolder;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,36 +49,7 @@ Network image_network() {
   return net;
 }
 
-class OnnxModel : public ::testing::Test {
- protected:
-  std::unique_ptr<OnnxModelSource> open(Network& net, std::uint64_t seed = 1) {
-    const auto file = folder_.path() / "net.onnx";
-    EXPECT_TRUE(write_file(file, net.model().SerializeAsString()).has_value());
-    auto source = OnnxModelSource::open(file, seed);
-    EXPECT_TRUE(source.has_value()) << source.error().text();
-    return std::move(*source);
-  }
-
-  static std::vector<Case> cases_of(OnnxModelSource& source) {
-    std::vector<Case> cases;
-    while (true) {
-      auto next = source.next();
-      if (!next) ADD_FAILURE() << next.error().text();
-      if (!next || !*next) return cases;
-      cases.push_back(std::move(**next));
-    }
-  }
-
-  /// The only case of a network.
-  Case only_case(Network& net) {
-    auto source = open(net);
-    const std::vector<Case> cases = cases_of(*source);
-    EXPECT_EQ(cases.size(), 1U);
-    return cases.empty() ? Case{} : cases.front();
-  }
-
-  TemporaryFolder folder_;
-};
+using OnnxModel = testing::ModelFixture;
 
 TEST_F(OnnxModel, EveryQuantizedNodeIsACaseWithItsRealShape) {
   Network net = image_network();
@@ -257,6 +228,88 @@ TEST_F(OnnxModel, DamagedWeightsEndTheSourceAndNameTheNode) {
   ASSERT_FALSE(next.has_value());
   EXPECT_THAT(next.error().text(), HasSubstr("node stem_node: tensor 'stem_w': bytes in raw_data: expected 216"));
   EXPECT_FALSE(source->next()->has_value());
+}
+
+TEST_F(OnnxModel, MovedAndConvertedConstantsAreTheModels) {
+  Network net;
+  net.input("x", ElementType::uint8, {1, 2, 4, 4});
+  const auto scales = [&](const std::string& name, std::vector<float> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return net.constant(name, Tensor::of<float>(ElementType::float32, {1, count}, values));
+  };
+  net.node("Identity", {net.scale("s")}, "xs");
+  Network::integer(net.node("Cast", {net.constant("z", Tensor::scalar<std::int64_t>(ElementType::int64, 7))}, "xz"),
+                   "to", static_cast<std::int64_t>(ElementType::uint8));
+  const std::vector<std::int8_t> weights{1, 2, 3, 4};
+  net.node("Transpose", {net.constant("w0", Tensor::of<std::int8_t>(ElementType::int8, {2, 2}, weights))}, "w1");
+  net.constant("axes", Tensor::of<std::int64_t>(ElementType::int64, {2}, std::vector<std::int64_t>{2, 3}));
+  net.node("Unsqueeze", {"w1", "axes"}, "w");
+  net.constant("first", Tensor::of<std::int64_t>(ElementType::int64, {1}, std::vector<std::int64_t>{0}));
+  net.node("Squeeze", {scales("ws0", {0.5F, 0.25F}), "first"}, "ws");
+  net.node("Shape", {"ws"}, "channels");
+  onnx::AttributeProto& value = *net.node("ConstantOfShape", {"channels"}, "wz").add_attribute();
+  value.set_name("value");
+  write_tensor(Tensor::of<std::int8_t>(ElementType::int8, {1}, std::vector<std::int8_t>{0}), "", *value.mutable_t());
+  net.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "xs", "xz"}, "y");
+  const Case one = only_case(net);
+  EXPECT_EQ(one.note, "");
+  EXPECT_EQ(classify(one).expectation(), Expectation::valid);
+  EXPECT_EQ(one.inputs[2], Tensor::scalar<std::uint8_t>(ElementType::uint8, 7));
+  EXPECT_EQ(one.inputs[3]->values<std::int8_t>(), (std::vector<std::int8_t>{1, 3, 2, 4}));
+  EXPECT_EQ(one.inputs[4], Tensor::of<float>(ElementType::float32, {2}, std::vector<float>{0.5F, 0.25F}));
+  EXPECT_EQ(one.inputs[5]->shape, std::vector<std::int64_t>{2});
+}
+
+TEST_F(OnnxModel, QuantizationOfConstantsIsACase) {
+  Network net;
+  net.constant("w", Tensor::of<float>(ElementType::float32, {2}, std::vector<float>{1.0F, -1.0F}));
+  net.node("Identity", {"w"}, "same");
+  net.node("QuantizeLinear", {"same", net.scale("s"), net.zero_point("z")}, "q");
+  net.node("DequantizeLinear", {"q", "s", "z"}, "y");
+  const std::vector<Case> cases = cases_of(*open(net));
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].inputs[0]->values<float>(), (std::vector<float>{1.0F, -1.0F}));
+  EXPECT_EQ(cases[1].inputs[0]->shape, std::vector<std::int64_t>{2});
+}
+
+TEST_F(OnnxModel, AModelWithoutABatchIsLongEnoughForItsWindows) {
+  Network net;
+  net.input("audio", ElementType::float32, {-1, 20});
+  net.constant("axes", Tensor::of<std::int64_t>(ElementType::int64, {2}, std::vector<std::int64_t>{0, 1}));
+  net.node("QuantizeLinear", {"audio", net.scale("s"), net.zero_point("z")}, "q");
+  net.node("Unsqueeze", {"q", "axes"}, "x");
+  const std::vector<std::int8_t> weights(50, 3);
+  net.constant("w", Tensor::of<std::int8_t>(ElementType::int8, {2, 1, 5, 5}, weights));
+  net.node("ConvInteger", {"x", "w", "z"}, "y");
+  const std::vector<Case> cases = cases_of(*open(net));
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].inputs[0]->shape, (std::vector<std::int64_t>{16, 20}));
+  EXPECT_EQ(cases[1].inputs[0]->shape, (std::vector<std::int64_t>{1, 1, 16, 20}));
+  EXPECT_EQ(classify(cases[1]).expectation(), Expectation::valid);
+  EXPECT_EQ(cases[1].note, "first dimension of the model's inputs assumed: 16");
+}
+
+TEST_F(OnnxModel, WindowsThatNoBatchCanFitLeaveABatchOfOne) {
+  Network net;
+  net.input("x", ElementType::uint8, {-1, 1, 3, 3});
+  net.constant("w", Tensor::of<std::int8_t>(ElementType::int8, {1, 1, 5, 5}, std::vector<std::int8_t>(25, 3)));
+  net.node("ConvInteger", {"x", "w"}, "y");
+  const Case one = only_case(net);
+  EXPECT_EQ(one.inputs[0]->shape, (std::vector<std::int64_t>{1, 1, 3, 3}));
+  EXPECT_EQ(one.note, "");
+}
+
+TEST_F(OnnxModel, AModelWithoutQuantizedNodesSaysWhatItHas) {
+  Network net;
+  net.input("x", ElementType::float32, {1});
+  for (const char* output : {"a", "b"}) net.node("Relu", {"x"}, output);
+  net.node("QLinearAdd", {"a", "b"}, "c", "com.microsoft");
+  EXPECT_THAT(error_of(net),
+              AllOf(HasSubstr("net.onnx: has no node of an operator that qconform tests (QLinearConv, ConvInteger, "),
+                    HasSubstr("; it has 2 Relu, 1 com.microsoft::QLinearAdd")));
+  Network empty;
+  empty.input("x", ElementType::float32, {1});
+  EXPECT_THAT(error_of(empty), HasSubstr("; it has no nodes"));
 }
 
 TEST_F(OnnxModel, HugeActivationsAreNotDrawn) {

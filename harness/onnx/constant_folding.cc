@@ -1,0 +1,87 @@
+#include "harness/onnx/constant_folding.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/onnx/constant_operators.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+namespace {
+
+class Folder {
+ public:
+  explicit Folder(const ExternalFolder& external) : external_(external) {}
+
+  /// Notes what the quantized nodes need. Names are those of all graphs: one too many costs time only.
+  void note_needs(const GraphScope& scope);
+  Result<void> fold(GraphScope& scope);
+
+ private:
+  [[nodiscard]] bool is_needed(const onnx::NodeProto& node) const;
+  Result<void> fold_node(const onnx::NodeProto& node, GraphScope& scope);
+
+  const ExternalFolder& external_;
+  std::set<std::string> needed_;
+  std::int64_t left_ = kFoldedBytes;
+};
+
+bool Folder::is_needed(const onnx::NodeProto& node) const {
+  return node.output_size() > 0 && moves_data(node) && needed_.count(node.output(0)) != 0;
+}
+
+void Folder::note_needs(const GraphScope& scope) {
+  for (const auto& body : scope.bodies()) note_needs(*body);
+  const auto& nodes = scope.graph().node();
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (!is_needed(*node) && find_operator(node->domain(), node->op_type()) == nullptr) continue;
+    needed_.insert(node->input().begin(), node->input().end());
+  }
+}
+
+Result<void> Folder::fold_node(const onnx::NodeProto& node, GraphScope& scope) {
+  std::vector<const onnx::TensorProto*> constants;
+  for (const std::string& name : node.input()) {
+    constants.push_back(name.empty() ? nullptr : scope.constant(name));
+    const bool unknown =
+        constants.back() == nullptr || !is_known(static_cast<ElementType>(constants.back()->data_type()));
+    if (!name.empty() && unknown) return {};
+  }
+  if (node.op_type() == "Identity" && !constants.empty() && constants.front() != nullptr) {
+    scope.add_constant(node.output(0), *constants.front());
+    return {};
+  }
+  std::vector<Tensor> values(constants.size());
+  std::vector<const Tensor*> inputs(constants.size());
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    if (constants[i] == nullptr) continue;
+    QCONFORM_ASSIGN(values[i], tensor_from_proto(*constants[i], external_));
+    inputs[i] = &values[i];
+  }
+  const auto value = value_of_node(node, inputs, left_);
+  if (!value) return {};
+  left_ -= static_cast<std::int64_t>(value->bytes.size());
+  scope.add_constant(node.output(0), *value);
+  return {};
+}
+
+Result<void> Folder::fold(GraphScope& scope) {
+  for (const onnx::NodeProto& node : scope.graph().node()) {
+    if (is_needed(node) && scope.constant(node.output(0)) == nullptr) QCONFORM_TRY(fold_node(node, scope));
+  }
+  for (const auto& body : scope.bodies()) QCONFORM_TRY(fold(*body));
+  return {};
+}
+
+}  // namespace
+
+Result<void> fold_constants(GraphScope& scope, const ExternalFolder& external) {
+  Folder folder(external);
+  folder.note_needs(scope);
+  return folder.fold(scope);
+}
+
+}  // namespace qconform
