@@ -38,6 +38,8 @@ class Conclusion {
         diagnosis_(backends, options.judging.policy,
                    {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}) {}
 
+  [[nodiscard]] diagnose::CampaignDiagnosis& diagnosis() { return diagnosis_; }
+
   std::vector<Finding> findings() {
     group();
     distribute();
@@ -215,7 +217,8 @@ void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backend
   if (!options.shrink) return;
   shrink::shrink_findings(
       report, backends, options.judging.policy,
-      {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit});
+      {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit},
+      [&](Finding& finding, std::size_t backend) { conclusion.diagnosis().refine(finding, backend); });
 }
 
 }  // namespace qconform::campaign

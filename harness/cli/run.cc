@@ -96,9 +96,9 @@ Result<int> run(RunOptions options) {
   Report report = begin_report(options);
   print_headline(report, options.forms.json);
   WaiverDraft draft;
+  diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
     ProgressLine line;
-    diagnose::CampaignDiagnosis diagnosis(backends, policy);
     CampaignOptions campaign{.policy = policy,
                              .progress = [&](const Progress& progress) { line.update(progress); },
                              .stop = {},
@@ -115,7 +115,10 @@ Result<int> run(RunOptions options) {
   print_note(newer.text());
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
-  if (options.shrink) shrink::shrink_findings(report, backends, policy);
+  if (options.shrink) {
+    shrink::shrink_findings(report, backends, policy, {},
+                            [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
+  }
   add_pictures(report, backends, policy);
   return deliver(options.out, policy, options.forms, report);
 }

@@ -64,7 +64,7 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
 Verdict judge_output(const Expected& expected, const Tensor& got) {
   const Classification& classification = expected.classification;
   if (const auto& violation = classification.contract.violation) {
-    return without_values(VerdictKind::not_rejected, "computed a case that must be refused: " + violation->text(),
+    return without_values(VerdictKind::not_rejected, "accepts what the document forbids: " + violation->text(),
                           violation->rule);
   }
   const Lowered& right = *classification.lowered;

@@ -19,7 +19,7 @@ void shrink_finding(Finding& finding, Backend& backend, const Policy& policy, co
 }  // namespace
 
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
-                     const FindingLimits& limits) {
+                     const FindingLimits& limits, const std::function<void(Finding&, std::size_t)>& shrunk) {
   double left = limits.seconds;
   for (Finding& finding : report.findings) {
     const auto backend = std::find_if(backends.begin(), backends.end(),
@@ -33,6 +33,7 @@ void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>
     each.seconds = std::min(each.seconds, left);
     shrink_finding(finding, **backend, policy, each);
     left -= finding.shrinking->seconds;
+    if (shrunk && finding.shrinking->steps > 0) shrunk(finding, static_cast<std::size_t>(backend - backends.begin()));
   }
 }
 

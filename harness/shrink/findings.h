@@ -1,6 +1,7 @@
 // The cases of a report's findings, shrunk.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct FindingLimits {
 
 /// Replaces the example of each finding by the smallest case that fails in the same way, and its
 /// verdict by that case's; what it was stays in Finding::shrinking. The backend is the one of that
-/// name; findings of others, and waived ones, are left alone.
+/// name; findings of others, and waived ones, are left alone. `shrunk` is called with each finding that got a smaller
+/// case, and the number of its backend; may be empty.
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
-                     const FindingLimits& limits = {});
+                     const FindingLimits& limits = {}, const std::function<void(Finding&, std::size_t)>& shrunk = {});
 
 }  // namespace qconform::shrink

@@ -18,7 +18,7 @@ using enum ElementType;
 using Types = std::vector<ElementType>;
 using Values = std::vector<std::int64_t>;
 
-constexpr std::int64_t kVersions[] = {10, 10, 13, 13, 13, 13, 19, 21, 21, 23, 24, 25};
+constexpr std::int64_t kDrawnVersions[] = {10, 10, 13, 13, 13, 13, 19, 21, 21, 23, 24, 25};
 
 ElementType pick(Rng& rng, const Types& types) {
   return types[rng.below(static_cast<std::uint32_t>(types.size()))];
@@ -246,7 +246,7 @@ void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, 
 Case random_quantize_linear(Rng& rng) {
   Case result;
   result.op_type = "QuantizeLinear";
-  result.opset_version = rng.pick(kVersions);
+  result.opset_version = rng.pick(kDrawnVersions);
   const std::int64_t version = result.opset_version;
   const Frame frame = draw_frame(rng, version);
   set_placement(rng, frame, result);
@@ -274,7 +274,7 @@ Case random_quantize_linear(Rng& rng) {
 Case random_dequantize_linear(Rng& rng) {
   Case result;
   result.op_type = "DequantizeLinear";
-  result.opset_version = rng.pick(kVersions);
+  result.opset_version = rng.pick(kDrawnVersions);
   const std::int64_t version = result.opset_version;
   const Frame frame = draw_frame(rng, version);
   set_placement(rng, frame, result);

@@ -127,7 +127,7 @@ bool takes_number_of_cases(std::string_view suite) {
 
 Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.cases = {}, .seed = options.seed});
+  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.seed = options.seed, .cases = {}});
   if (name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
   if (name == "sweep") return one<sweep::SweepSource>(std::make_unique<sweep::SweepSource>(options.seed));
   if (name == "directed") {

@@ -30,8 +30,8 @@ struct SuiteInfo {
 /// "relations:SUITE"; nullopt for any other suite.
 [[nodiscard]] std::optional<std::string_view> relations_base(std::string_view suite);
 
-/// Whether SuiteOptions::cases means anything to a suite: random, fuzz, directed, and relations on one of them. The suite
-/// conformance has its own number of directed cases.
+/// Whether SuiteOptions::cases means anything to a suite: random, fuzz, directed, and relations on one of them. The
+/// suite conformance has its own number of directed cases.
 [[nodiscard]] bool takes_number_of_cases(std::string_view suite);
 
 /// Opens `name`: one of suites(), or a case file (.json, .onnx) or backend-test folder by its path.

@@ -44,12 +44,15 @@ CampaignDiagnosis::Group& CampaignDiagnosis::group_named(Subject& subject, const
   return subject.groups.back();
 }
 
+bool CampaignDiagnosis::belongs(const Group& group, const Observation& observation) {
+  return group.model ? match(observation, observation.modelled().run(*group.model)).holds
+                     : lies_in(observation, group.pattern);
+}
+
 // The explanation that reproduces the output.
 CampaignDiagnosis::Group* CampaignDiagnosis::claiming(Subject& subject, const Observation& observation) {
-  const auto claims = [&](const Group& group) {
-    return group.model && match(observation, observation.modelled().run(*group.model)).holds;
-  };
-  const auto found = std::find_if(subject.groups.begin(), subject.groups.end(), claims);
+  const auto found = std::find_if(subject.groups.begin(), subject.groups.end(),
+                                  [&](const Group& group) { return group.model && belongs(group, observation); });
   return found == subject.groups.end() ? nullptr : &*found;
 }
 
@@ -72,7 +75,7 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 CampaignDiagnosis::Group& CampaignDiagnosis::unexplained(Subject& subject, const Observation& observation) {
   Group* widest = nullptr;
   for (Group& group : subject.groups) {
-    if (group.model || !lies_in(observation, group.pattern)) continue;
+    if (group.model || !belongs(group, observation)) continue;
     if (group.pattern != "everywhere") return group;
     widest = &group;
   }
@@ -131,6 +134,32 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
   }
 }
 
+void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
+  const auto subject = subjects_.find({backend, finding.op_type});
+  if (!finding.diagnosis || subject == subjects_.end()) return;
+  GuardedOutput output;
+  const Outcome outcome = execute(*backends_[backend], finding.example, output);
+  Expected expected = expect(finding.example, policy_);
+  assess(finding.example, expected);
+  const auto observation = Observation::borrowing(finding.example, expected, outcome);
+  if (observation == nullptr || !observation->is_failure()) return;
+  for (Group& group : subject->second.groups) {
+    if (group.signature != finding.signature || !belongs(group, *observation)) continue;
+    group.failing.push_back(features_of(finding.example, expected));
+    finding.diagnosis = diagnosis(backend, finding.op_type, finding.signature);
+  }
+}
+
+// Where the suite has too few cases, those that the explanation was tried on may tell.
+Region CampaignDiagnosis::region_of(const Subject& subject, const Group& group) {
+  Region region = learn_region(group.failing, subject.passing);
+  if (!region.conditions.empty() || !group.explanation) return region;
+  const Region& tried = group.explanation->region;
+  const bool holds = std::all_of(group.failing.begin(), group.failing.end(),
+                                 [&](const FeatureSet& features) { return tried.contains(features); });
+  return holds && !tried.conditions.empty() ? tried : region;
+}
+
 std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const std::string& op_type,
                                                       const std::string& signature) const {
   const auto subject = subjects_.find({backend, op_type});
@@ -143,7 +172,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   diagnosis.status = name_of(Status::unexplained);
   diagnosis.examined = group->examined;
   diagnosis.where = group->where;
-  Region region = learn_region(group->failing, subject->second.passing);
+  Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);
   diagnosis.failing = region.failing;
   diagnosis.passing = region.passing;

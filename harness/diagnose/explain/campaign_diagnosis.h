@@ -43,6 +43,9 @@ class CampaignDiagnosis final : public Diagnoser {
                                    const Outcome& outcome, const Verdict& verdict) override;
   [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                    const std::string& signature) const override;
+  /// Learns from the smaller case that a finding of that backend has got, if it fails for the same cause: no condition
+  /// stays that the case contradicts.
+  void refine(Finding& finding, std::size_t backend);
   /// Replaces what was learnt of the failures with that signature, if there are any, and of the cases that pass.
   void learn(std::size_t backend, const std::string& op_type, const std::string& signature, Learnt learnt);
 
@@ -72,6 +75,8 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] static Group& unexplained(Subject& subject, const Observation& observation);
   [[nodiscard]] static Group* claiming(Subject& subject, const Observation& observation);
   [[nodiscard]] Explanation explain_case(Backend& backend, const Observation& observation) const;
+  [[nodiscard]] static bool belongs(const Group& group, const Observation& observation);
+  [[nodiscard]] static Region region_of(const Subject& subject, const Group& group);
   [[nodiscard]] static Group& group_named(Subject& subject, const std::string& signature);
 
   const std::vector<std::unique_ptr<Backend>>& backends_;

@@ -8,6 +8,7 @@
 #include "harness/backend/in_tree.h"
 #include "harness/operators/operator.h"
 #include "harness/run/campaign.h"
+#include "harness/shrink/findings.h"
 #include "harness/source/random.h"
 #include "harness/tests/planted_kernels.h"
 
@@ -34,7 +35,8 @@ class OperatorSource final : public CaseSource {
   std::uint64_t index_ = 0;
 };
 
-Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::vector<std::string> op_types) {
+Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::vector<std::string> op_types,
+                  bool shrinks = false) {
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<OperatorSource>(cases, std::move(op_types)));
   std::vector<std::unique_ptr<Backend>> backends;
@@ -44,6 +46,10 @@ Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::ve
   options.diagnoser = &diagnosis;
   Report report;
   EXPECT_TRUE(run_campaign(suites, backends, options, report).has_value());
+  if (shrinks) {
+    shrink::shrink_findings(report, backends, {}, {},
+                            [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });
+  }
   return report;
 }
 
@@ -73,6 +79,26 @@ TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
     EXPECT_TRUE(contains(diagnosis.when, "x_zero_point != 0"));
     EXPECT_LT(diagnosis.passing_inside * 4, diagnosis.passing);
   }
+}
+
+// What is told with a finding must not be contradicted by the case that stands beside it.
+TEST(CampaignDiagnosis, TheSmallestCaseMeetsEveryCondition) {
+  std::size_t conditions = 0;
+  for (const char* const name : {"pad-raw-zero", "half-away", "pads-order", "w-zp-first-channel", "pair-sat-i16"}) {
+    for (const Finding& finding : run_random(planted(name), 400, {"QLinearConv"}, true).findings) {
+      ASSERT_TRUE(finding.diagnosis.has_value());
+      Expected expected = expect(finding.example, {});
+      assess(finding.example, expected);
+      const FeatureSet features = features_of(finding.example, expected);
+      for (std::size_t i = 0; i < case_features().size(); ++i) {
+        const std::string& text = case_features()[i].text;
+        if (!contains(finding.diagnosis->when, text)) continue;
+        ++conditions;
+        EXPECT_TRUE(features.test(i)) << name << ": the smallest case lacks \"" << text << '"';
+      }
+    }
+  }
+  EXPECT_GT(conditions, 0U);
 }
 
 // Every byte of the output is the same, whatever the case.
