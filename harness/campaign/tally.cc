@@ -67,6 +67,8 @@ void add_operator(const OperatorResult& from, OperatorResult& to) {
   add_counts(from.unsupported_reasons, to.unsupported_reasons);
   add_counts(from.mistrusted_reasons, to.mistrusted_reasons);
   add_counts(from.hazards, to.hazards);
+  to.exact_ties += from.exact_ties;
+  to.near_ties += from.near_ties;
   bound(to.unsupported_reasons);
   bound(to.mistrusted_reasons);
 }

@@ -33,6 +33,10 @@ class CaseSource {
   [[nodiscard]] virtual const SkippedCounts& skipped() const { return skipped_; }
   /// What the cases cover together, of a source that promises to cover something.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage() const { return {}; }
+  /// The same of some of them: `chosen` has a place for each case given, in their order.
+  [[nodiscard]] virtual std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& /*chosen*/) const {
+    return {};
+  }
 
  protected:
   SkippedCounts skipped_;

@@ -69,6 +69,10 @@ struct OperatorResult {
   QC_FIELD(Counts, hazards, {}, "hazards",
            .doc = "Cases that the backend computed, right or wrong, by the hazards that they reach.",
            .presence = Presence::late, .def = "counts");
+  QC_FIELD(std::uint64_t, exact_ties, {}, "exact_ties",
+           .doc = "Elements on a tie between two outputs, in cases that the backend computed.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Likewise, near one.", .presence = Presence::omitted);
   /// Of the wrong elements.
   QC_FIELD(ErrorTally, errors, {}, "errors", .presence = Presence::omitted);
 
@@ -121,6 +125,9 @@ struct BackendResult {
   QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not sent to it; absent where all were.",
            .presence = Presence::omitted);
   QC_FIELD(ByOperator, operators, {}, "operators");  ///< by op_type
+  QC_FIELD(std::vector<CombinationCoverage>, coverage, {}, "coverage",
+           .doc = "What the cases cover that the backend computed, of suites that cover something.",
+           .presence = Presence::omitted);
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
   std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for

@@ -60,6 +60,7 @@ class Campaign {
   Result<void> run(CaseSource& source) {
     suite_ = {};
     suite_.name = source.name();
+    computed_in_suite_.assign(backends_.size(), {});
     Result<void> result;
     while (!has_failed_enough() && (!options_.stop || !options_.stop())) {
       auto next = source.next();
@@ -74,6 +75,11 @@ class Campaign {
     if (!result) return result;
     suite_.skipped = source.skipped();
     suite_.coverage = source.coverage();
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      const auto coverage = source.coverage_of(computed_in_suite_[i]);
+      auto& all = report_.backends[i].coverage;
+      all.insert(all.end(), coverage.begin(), coverage.end());
+    }
     report_.suites.push_back(std::move(suite_));
     return {};
   }
@@ -144,7 +150,7 @@ class Campaign {
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
     }
-    count_hazards(test_case, expected, results);
+    count_computed(test_case, expected, results);
     if (options_.judged) options_.judged(test_case, expected.hazards, results);
     if (table_) table_->add(suite_.name, test_case, std::move(results));
     pending_bytes_ -= pending_.front().bytes;
@@ -273,7 +279,10 @@ class Campaign {
   }
 
   // Of what was computed: by each backend, and by any.
-  void count_hazards(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
+  void count_computed(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      computed_in_suite_[i].push_back(expected.output.has_value() && !is_refusal(results[i].verdict));
+    }
     if (!expected.output) return;
     bool is_computed = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -281,6 +290,9 @@ class Campaign {
       is_computed = true;
       auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
+      OperatorResult& result = report_.backends[i].operators[test_case.op_type];
+      result.exact_ties += expected.power.exact_ties;
+      result.near_ties += expected.power.near_ties;
     }
     if (is_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
   }
@@ -351,6 +363,7 @@ class Campaign {
   std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
+  std::vector<std::vector<bool>> computed_in_suite_;  ///< by backend, and case in its order
   Stopwatch stopwatch_;
   GuardedOutput output_;
   Findings findings_;

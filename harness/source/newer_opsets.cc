@@ -24,6 +24,9 @@ class CountedSource final : public CaseSource {
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return source_->size(); }
   [[nodiscard]] const SkippedCounts& skipped() const override { return source_->skipped(); }
   [[nodiscard]] std::vector<CombinationCoverage> coverage() const override { return source_->coverage(); }
+  [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override {
+    return source_->coverage_of(chosen);
+  }
 
  private:
   std::unique_ptr<CaseSource> source_;

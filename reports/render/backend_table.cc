@@ -104,6 +104,28 @@ std::string hazards_line(const BackendResult& backend) {
   return applicable == 0 ? "" : fmt::format("  hazards in computed cases {} of {}\n", computed, applicable);
 }
 
+// "triples in computed cases 1,204 of 266,846; ties 80, near 1,300"
+std::string power_line(const BackendResult& backend) {
+  std::uint64_t covered = 0;
+  std::uint64_t feasible = 0;
+  for (const CombinationCoverage& part : backend.coverage) {
+    covered += part.covered;
+    feasible += part.feasible;
+  }
+  std::uint64_t exact = 0;
+  std::uint64_t near = 0;
+  for (const auto& [op_type, result] : backend.operators) {
+    exact += result.exact_ties;
+    near += result.near_ties;
+  }
+  std::string text = fmt::format("  elements in computed cases {} on an exact tie, {} near one\n",
+                                 with_thousands(exact), with_thousands(near));
+  if (feasible > 0) {
+    text += fmt::format("  triples in computed cases {} of {}\n", with_thousands(covered), with_thousands(feasible));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
@@ -122,7 +144,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     for (const auto& [op_type, result] : backend.operators) {
       text += operator_rows(op_type, result, why_not_asked, paint, verbose);
     }
-    if (verbose) text += hazards_line(backend);
+    if (verbose) text += hazards_line(backend) + power_line(backend);
   }
   return text;
 }

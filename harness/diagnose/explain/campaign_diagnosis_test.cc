@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/backend/in_tree.h"
+#include "harness/backend/select.h"
 #include "harness/operators/operator.h"
 #include "harness/run/campaign.h"
 #include "harness/shrink/findings.h"
@@ -84,8 +85,11 @@ TEST(CampaignDiagnosis, OneDefectIsOneFindingWithItsRegion) {
 // What is told with a finding must not be contradicted by the case that stands beside it.
 TEST(CampaignDiagnosis, TheSmallestCaseMeetsEveryCondition) {
   std::size_t conditions = 0;
-  for (const char* const name : {"pad-raw-zero", "half-away", "pads-order", "w-zp-first-channel", "pair-sat-i16"}) {
-    for (const Finding& finding : run_random(planted(name), 400, {"QLinearConv"}, true).findings) {
+  for (const char* const name :
+       {"defect:pad-raw-zero", "defect:half-away", "defect:pads-order", "defect:w-zp-first-channel"}) {
+    auto backend = backend::select(name, RoundingProfile::correctly_rounded);
+    ASSERT_TRUE(backend) << backend.error().text();
+    for (const Finding& finding : run_random(std::move(*backend), 400, {"QLinearConv"}, true).findings) {
       ASSERT_TRUE(finding.diagnosis.has_value());
       Expected expected = expect(finding.example, {});
       assess(finding.example, expected);

@@ -1,5 +1,6 @@
 #include "harness/source/sweep/coverage.h"
 
+#include <algorithm>
 #include <array>
 
 #include "harness/source/sweep/constraint_solver.h"
@@ -9,24 +10,44 @@ namespace {
 
 using Classes = std::array<std::pair<std::size_t, std::uint8_t>, 3>;
 
+std::vector<const Row*> allowed(const Model& model, std::span<const Row> rows) {
+  std::vector<const Row*> list;
+  for (const Row& row : rows) {
+    if (model.allows(row)) list.push_back(&row);
+  }
+  return list;
+}
+
+// Triples of classes of three parameters, by which of them some row has.
+std::vector<bool> seen_in(const Model& model, const std::vector<const Row*>& rows, std::size_t i, std::size_t j,
+                          std::size_t k) {
+  const std::size_t classes_j = model.parameters[j].classes.size();
+  const std::size_t classes_k = model.parameters[k].classes.size();
+  std::vector<bool> seen(model.parameters[i].classes.size() * classes_j * classes_k);
+  for (const Row* row : rows) seen[((*row)[i] * classes_j + (*row)[j]) * classes_k + (*row)[k]] = true;
+  return seen;
+}
+
+template <typename Visit>
+void for_each_three(std::size_t count, Visit visit) {
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = i + 1; j < count; ++j) {
+      for (std::size_t k = j + 1; k < count; ++k) visit(i, j, k);
+    }
+  }
+}
+
 class Prover {
  public:
-  Prover(const Model& model, std::span<const Row> rows) : model_(model), solver_(model) {
-    for (const Row& row : rows) {
-      if (model.allows(row)) rows_.push_back(&row);
-    }
+  Prover(const Model& model, std::span<const Row> rows) : model_(model), solver_(model), rows_(allowed(model, rows)) {
     proof_.coverage = {
         .model = model.name, .parameters = model.parameters.size(), .classes = model.classes(), .cases = rows.size()};
     proof_.excluded_by.resize(model.constraints.size());
   }
 
   Proof prove() {
-    const std::size_t count = model_.parameters.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = i + 1; j < count; ++j) {
-        for (std::size_t k = j + 1; k < count; ++k) prove_group(i, j, k);
-      }
-    }
+    for_each_three(model_.parameters.size(),
+                   [&](std::size_t i, std::size_t j, std::size_t k) { prove_group(i, j, k); });
     return proof_;
   }
 
@@ -34,8 +55,7 @@ class Prover {
   void prove_group(std::size_t i, std::size_t j, std::size_t k) {
     const std::size_t rows_j = model_.parameters[j].classes.size();
     const std::size_t rows_k = model_.parameters[k].classes.size();
-    std::vector<bool> seen(model_.parameters[i].classes.size() * rows_j * rows_k);
-    for (const Row* row : rows_) seen[((*row)[i] * rows_j + (*row)[j]) * rows_k + (*row)[k]] = true;
+    const std::vector<bool> seen = seen_in(model_, rows_, i, j, k);
     for (std::size_t triple = 0; triple < seen.size(); ++triple) {
       if (seen[triple]) {
         ++proof_.coverage.feasible;
@@ -75,6 +95,16 @@ class Prover {
 
 Proof prove_coverage(const Model& model, std::span<const Row> rows) {
   return Prover(model, rows).prove();
+}
+
+std::uint64_t covered_triples(const Model& model, std::span<const Row> rows) {
+  const std::vector<const Row*> kept = allowed(model, rows);
+  std::uint64_t covered = 0;
+  for_each_three(model.parameters.size(), [&](std::size_t i, std::size_t j, std::size_t k) {
+    const std::vector<bool> seen = seen_in(model, kept, i, j, k);
+    covered += static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), true));
+  });
+  return covered;
 }
 
 }  // namespace qconform::sweep

@@ -22,4 +22,7 @@ struct Proof {
 /// of all rows, exhaustively: found, it is feasible and not covered; not found, it is infeasible.
 [[nodiscard]] Proof prove_coverage(const Model& model, std::span<const Row> rows);
 
+/// How many triples of classes the rows have, those that the model does not allow left aside.
+[[nodiscard]] std::uint64_t covered_triples(const Model& model, std::span<const Row> rows);
+
 }  // namespace qconform::sweep

@@ -51,4 +51,19 @@ std::vector<CombinationCoverage> SweepSource::coverage() const {
   return list;
 }
 
+std::vector<CombinationCoverage> SweepSource::coverage_of(const std::vector<bool>& chosen) const {
+  std::vector<CombinationCoverage> list;
+  std::size_t position = 0;
+  for (const Plan& plan : plans()) {
+    std::vector<Row> rows;
+    for (const Row& row : plan.rows) {
+      if (position < chosen.size() && chosen[position++]) rows.push_back(row);
+    }
+    list.push_back(plan.proof.coverage);
+    list.back().cases = rows.size();
+    list.back().covered = covered_triples(plan.family.model(), rows);
+  }
+  return list;
+}
+
 }  // namespace qconform::sweep

@@ -30,6 +30,7 @@ class SweepSource final : public CaseSource {
   [[nodiscard]] Result<std::optional<Case>> next() override;
   [[nodiscard]] std::optional<std::uint64_t> size() const override;
   [[nodiscard]] std::vector<CombinationCoverage> coverage() const override;
+  [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override;
 
  private:
   std::uint64_t seed_;

@@ -44,12 +44,32 @@ function coverageRow(suite: string, part: Coverage): HTMLElement {
   );
 }
 
+// What is covered of it by the cases that each backend computed.
+function computedSpace(report: Report): Child {
+  const rows = report.backends.flatMap((backend) =>
+    (backend.coverage ?? []).map((part) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, backend.name),
+        h("th", { scope: "row" }, part.model),
+        number(count(part.cases)),
+        number(`${count(part.covered)} of ${count(part.feasible)}`),
+        number(percent(part.covered, part.feasible)),
+      ),
+    ),
+  );
+  if (rows.length === 0) return null;
+  const heads = ["Backend", "Model", numberHead("Cases computed"), numberHead("Combinations in them"), numberHead("Share")];
+  return table("Parameter space covered by computed cases, by backend", heads, rows);
+}
+
 function parameterSpace(report: Report): Child {
   const rows = report.suites.flatMap((suite) => suite.coverage.map((part) => coverageRow(suite.name, part)));
   if (rows.length === 0) return null;
   const heads = ["Suite", "Model", numberHead("Parameters"), numberHead("Classes"), numberHead("Strength"), numberHead("Cases"),
     numberHead("Combinations covered"), numberHead("Share"), numberHead("Proved infeasible")];
-  return [h("h3", {}, "Parameter space"), table("Parameter space covered", heads, rows)];
+  return [h("h3", {}, "Parameter space"), table("Parameter space covered by the suite", heads, rows), computedSpace(report)];
 }
 
 // One column for each operator: how many cases got there, darker the more there are.
