@@ -13,6 +13,7 @@ namespace qconform::cli {
 struct ReportForms {
   bool json = false;     ///< print the report as JSON instead of the summary
   bool verbose = false;  ///< print more of it
+  bool brief = false;    ///< print a row for each backend and a line for each finding
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;

@@ -56,7 +56,8 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
   if (forms.json) {
     fmt::print("{}", json);
   } else {
-    fmt::print("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose}), files.json.string());
+    fmt::print("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose, forms.brief}),
+               files.json.string());
     if (files.page) fmt::print("page   {}\n", files.page->string());
   }
   return report.conforms() && !report.is_disputed() ? kConforms : kDoesNotConform;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/render/backend_table.h"
+#include "reports/render/brief_table.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/painter.h"
 #include "reports/render/reasons_text.h"
@@ -207,6 +208,7 @@ std::string headline(const Report& report) {
 
 std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
+  if (style.brief) return brief_table(report, paint) + brief_findings(report, paint) + conclusion(report, paint);
   std::string text;
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";

@@ -13,6 +13,7 @@ namespace qconform::report {
 struct SummaryStyle {
   bool colour = false;   ///< ANSI colours
   bool verbose = false;  ///< also digests, ties, hazards, elements by tier, seconds by stage
+  bool brief = false;    ///< a row for each backend and a line for each finding instead
 };
 
 /// What each backend did by operator, findings with their replay lines, and what follows for each backend.
