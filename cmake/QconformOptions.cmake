@@ -9,6 +9,9 @@ option(QCONFORM_PRECOMPILE "Precompile the headers that nearly every file includ
 # With QCONFORM_TESTS the harness and the reports are also optimized less then (qconform_optimize): what is
 # built to be tested runs for minutes. For speed, build `release`, or `dev` with QCONFORM_UNITY=OFF.
 option(QCONFORM_UNITY "Compile several sources as one" OFF)
+# QCONFORM_QUICK: harness and reports are optimized no more than where everything is built to be tested; kernels and
+# reference as in a release. For scripts/quickstart.
+option(QCONFORM_QUICK "Optimize the harness little, so that it is built soon" OFF)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(QCONFORM_PRECOMPILE OFF)
   set(QCONFORM_UNITY OFF)
@@ -65,9 +68,13 @@ endfunction()
 # than running what is hardly repeated (0) or not for hours (1); RELEASED in a release.
 function(qconform_optimize target)
   cmake_parse_arguments(ARG "" "TESTED;RELEASED" "" ${ARGN})
+  set(level ${ARG_RELEASED})
+  if(QCONFORM_QUICK)
+    set(level ${ARG_TESTED})
+  endif()
   target_compile_options(${target} PRIVATE
     $<$<OR:$<CONFIG:Debug>,$<AND:$<BOOL:${QCONFORM_UNITY}>,$<BOOL:${QCONFORM_TESTS}>>>:-O${ARG_TESTED}>
-    $<$<CONFIG:Release>:-O${ARG_RELEASED}>)
+    $<$<CONFIG:Release>:-O${level}>)
 endfunction()
 
 # Compiles the sources of `target` as so many files, where QCONFORM_UNITY is on. Files of one room are variations of a theme
