@@ -49,7 +49,8 @@ std::string not_implemented(const OperatorResult& result, const Painter& paint) 
   const std::uint64_t declined = result.count(VerdictKind::unsupported);
   const std::uint64_t accepted = result.count(VerdictKind::not_rejected);
   std::string text = paint.aside("not implemented");
-  if (declined == 0) text = paint.aside("no valid case");
+  // Declined, refused or accepted nothing: there were no such cases, or none was sent.
+  if (declined == 0) text = paint.aside("no valid case sent");
   if (declined > 0) text += fmt::format(": {} declined", plural(declined, "valid case"));
   text += fmt::format(", {} rightly refused", with_thousands(result.count(VerdictKind::refused)));
   if (accepted > 0) text += ", " + paint.bad(with_thousands(accepted) + " accepted that the document forbids");

@@ -61,7 +61,7 @@ function computedSpace(report: Report): Child {
   );
   if (rows.length === 0) return null;
   const heads = ["Backend", "Model", numberHead("Cases computed"), numberHead("Combinations in them"), numberHead("Share")];
-  return table("Parameter space covered by computed cases, by backend", heads, rows);
+  return [h("h3", {}, "Parameter space in computed cases, by backend"), table("Parameter space covered by computed cases", heads, rows)];
 }
 
 function parameterSpace(report: Report): Child {
