@@ -38,15 +38,15 @@ void add_isolation_options(CLI::App& command, IsolationOptions& options) {
       .add_option("--isolation", options.which,
                   "Backends that run in worker processes, in guarded memory: third-party, all or none")
       ->capture_default_str();
-  command.add_option("--timeout", options.timeout, "Seconds that a worker may take for one case")
+  command.add_option("--timeout", options.timeout, "Seconds that a worker may take for one run of a case")
       ->capture_default_str();
   command.add_option("--memory-limit", options.memory, "MiB that a worker may take beside the loaded backend")
       ->capture_default_str();
   command
       .add_option(
           "--guard", options.guard,
-          "How closely workers look, on two placements and at earlier runs: full (at every case) or sampled (at "
-          "a share of the cases and those that fail)")
+          "full: run every case four times, at two places in memory and after another node, to find what one run "
+          "hides; sampled: do so for a share of the cases and for those that fail")
       ->capture_default_str();
   add_arm64_option(command, options);
   command.add_flag("--threads-check{4}", options.threads,

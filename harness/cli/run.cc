@@ -132,10 +132,11 @@ void add_run(CLI::App& app, Action& action) {
       "example: qconform run --backend avx2 --suite random --cases 100000 --seed 7\n"
       "Exit code: 0 every backend conforms but for what is waived, 1 one does not or a suite states what the rules do "
       "not admit, 2 wrong use or a file that cannot be read.");
-  command->add_option("--backend", options->backends,
-                      "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU, and every "
-                      "third-party library that is here; neither libraries nor kernels without a kernel for the suites "
-                      "then decide the exit code)");
+  command->add_option(
+      "--backend", options->backends,
+      "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU, and every "
+      "third-party library that is here; the exit code then depends on neither the libraries nor kernel sets "
+      "that compute no case of the suites)");
   command->add_option("--suite", options->suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
   command->add_option(

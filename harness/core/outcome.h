@@ -91,6 +91,8 @@ struct Outcome : outcome::Any {
   Outcome& operator=(Outcome&& other) noexcept;
   ~Outcome();
 
+  /// It came to this in a run of the same node with other values, which shows whether the backend keeps them apart.
+  bool of_neighbour = false;
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
   /// backends in worker processes only.
   std::string log;

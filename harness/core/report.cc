@@ -98,7 +98,8 @@ bool Report::conforms() const {
     return std::none_of(backends.begin(), backends.end(),
                         [](const BackendResult& b) { return b.decides && b.fails(); });
   }
-  return std::any_of(backends.begin(), backends.end(), [](const BackendResult& b) { return b.is_judged(); }) &&
+  return std::any_of(backends.begin(), backends.end(),
+                     [](const BackendResult& b) { return b.decides && b.is_judged(); }) &&
          std::all_of(backends.begin(), backends.end(),
                      [](const BackendResult& b) { return !b.decides || b.conforms(); });
 }

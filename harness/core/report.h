@@ -138,8 +138,8 @@ struct BackendResult {
   /// Verdicts of the kind that a waiver covers.
   [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
-  /// A case was computed right, and nothing failed that is not waived.
-  [[nodiscard]] bool conforms() const { return !fails() && is_judged(); }
+  /// A case was computed right, nothing failed that is not waived, and every case was sent.
+  [[nodiscard]] bool conforms() const { return !fails() && is_judged() && stopped.empty(); }
   /// Something failed that is not waived.
   [[nodiscard]] bool fails() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.

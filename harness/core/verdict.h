@@ -32,10 +32,10 @@ enum class VerdictKind : std::uint8_t {
   read_out_of_bounds,  ///< touched memory beside an input
   nondeterministic,    ///< two runs of the case, two outputs
   changed_input,
-  changed_float_mode,       ///< left other rounding or flushing modes behind
-  thread_dependent,         ///< runs at once in several threads, other outputs than of one alone
-  refused,                  ///< rightly: a case out of contract, or one that may be refused; nothing was computed
-  not_asked,                ///< a case out of contract, of a backend that assumes valid nodes: it was not sent
+  changed_float_mode,  ///< left other rounding or flushing modes behind
+  thread_dependent,    ///< runs at once in several threads, other outputs than of one alone
+  refused,             ///< rightly: a case out of contract, or one that may be refused; nothing was computed
+  not_asked,           ///< not sent: out of contract, to a backend that assumes valid nodes; or the backend was stopped
   depends_on_earlier_runs,  ///< earlier runs, of this node or another, changed the output
 };
 
@@ -50,6 +50,12 @@ inline constexpr int kVerdictKinds = 21;
 /// Whether nothing was computed, and that is no failure: declined, rightly refused, or not asked for.
 [[nodiscard]] constexpr bool is_refusal(VerdictKind kind) {
   return kind == VerdictKind::unsupported || kind == VerdictKind::refused || kind == VerdictKind::not_asked;
+}
+
+/// Whether an output was computed that has a right value: right, wrong, or of a wrong shape.
+[[nodiscard]] constexpr bool is_computed(VerdictKind kind) {
+  return kind == VerdictKind::pass || kind == VerdictKind::mistrusted || kind == VerdictKind::wrong ||
+         kind == VerdictKind::bad_shape;
 }
 
 /// How many elements meet which tier at best, of QLinearConv outputs.

@@ -178,6 +178,10 @@ void CaseChannel::make_requests_read_only() {
   }
 }
 
+void CaseChannel::begin_again() {
+  control_->begun_at = std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+}
+
 CaseChannel::Request CaseChannel::take(std::uint32_t number) {
   while (control_->posted.load(std::memory_order_acquire) == number) {
     control_->worker_sleeps = true;
@@ -185,7 +189,7 @@ CaseChannel::Request CaseChannel::take(std::uint32_t number) {
     if (control_->posted == number) sleep_while(control_->posted, number, std::chrono::hours(1));
     control_->worker_sleeps = false;
   }
-  control_->begun_at = std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+  begin_again();
   control_->begun = number + 1;
   return {content(number, kRequests, message(number).request_bytes), message(number).closely};
 }

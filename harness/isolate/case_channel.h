@@ -72,6 +72,8 @@ class CaseChannel {
     std::span<const std::byte> bytes;
     bool closely = false;
   };
+  /// The request that was begun last has begun another run: its time starts anew.
+  void begin_again();
   /// Waits for request `number` and marks it as begun.
   [[nodiscard]] Request take(std::uint32_t number);
   /// As request_memory().

@@ -42,15 +42,6 @@ std::optional<Outcome> difference(const Tensor& y, const Tensor& second) {
                                             unwritten == 1 ? "" : "s", element_of_byte(y, first_unwritten))};
 }
 
-// What a further run comes to, where it is not the output of the first.
-std::optional<Outcome> change_of(Outcome further, const Tensor& y) {
-  if (const auto* again = std::get_if<outcome::Produced>(&further)) return difference(y, again->output);
-  if (std::holds_alternative<outcome::Unsupported>(further) || std::holds_alternative<outcome::Rejected>(further)) {
-    return outcome::Nondeterministic{"computed first and refused then,"};
-  }
-  return further;
-}
-
 }  // namespace
 
 class GuardedRun::Output final : public OutputSink {
@@ -113,6 +104,7 @@ class GuardedRun::Node {
        GuardedMemory::Against against)
       : guarded_(guarded), against_(against) {
     inputs.begin(test_case, against);
+    guarded.begins(guarded.is_neighbour_);
     const std::uint64_t mode = float_mode();
     Preparation preparation = backend.prepare_at(test_case, inputs);
     if (auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation)) {
@@ -127,6 +119,7 @@ class GuardedRun::Node {
 
   [[nodiscard]] Outcome run(std::byte poison) {
     if (end_) return *end_;
+    guarded_.begins(guarded_.is_neighbour_);
     Output output(guarded_.output_, against_, poison);
     const std::uint64_t mode = float_mode();
     prepared_->run(output);
@@ -142,39 +135,87 @@ class GuardedRun::Node {
   std::optional<Outcome> end_;  ///< what the preparation came to, where nothing can be run
 };
 
-Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool closely) {
+struct GuardedRun::Look {
+  Outcome first;
+  std::optional<Outcome> change;  ///< what a further run came to, where it is not the first output
+  std::optional<Tensor> changed;  ///< its output
+  std::string_view when;          ///< "when the prepared node is run again"
+
+  // Takes a further run in.
+  void note(Outcome further, std::string_view circumstance) {
+    const Tensor& y = std::get<outcome::Produced>(first).output;
+    when = circumstance;
+    if (auto* again = std::get_if<outcome::Produced>(&further)) {
+      change = difference(y, again->output);
+      if (change) changed = std::move(again->output);
+    } else if (std::holds_alternative<outcome::Unsupported>(further) ||
+               std::holds_alternative<outcome::Rejected>(further)) {
+      change = outcome::Nondeterministic{"computed first and refused then,"};
+    } else {
+      change = std::move(further);
+    }
+  }
+
+  // The same outputs as another time.
+  [[nodiscard]] bool repeats(const Look& other) const {
+    const auto* one = std::get_if<outcome::Produced>(&first);
+    const auto* two = std::get_if<outcome::Produced>(&other.first);
+    return one != nullptr && two != nullptr && one->output == two->output && changed == other.changed &&
+           when == other.when && change && std::holds_alternative<outcome::Nondeterministic>(*change);
+  }
+};
+
+GuardedRun::Look GuardedRun::look(Backend& backend, const Case& test_case, bool closely) {
   other_inputs_.begin(test_case, GuardedMemory::Against::start);
   std::optional<Node> node(std::in_place, *this, backend, test_case, inputs_, GuardedMemory::Against::end);
-  Outcome first = node->run(kPoison[0]);
-  const auto* produced = std::get_if<outcome::Produced>(&first);
-  if (produced == nullptr || !(closely || is_drawn(test_case))) return first;
-  if (auto violated = run_neighbour(backend, test_case)) return std::move(*violated);
-  std::string_view when = "when the prepared node is run again";
-  auto change = change_of(node->run(kPoison[1]), produced->output);
+  Look look{.first = node->run(kPoison[0]), .change = {}, .changed = {}, .when = {}};
+  if (!std::holds_alternative<outcome::Produced>(look.first) || !closely) return look;
+  look.change = run_neighbour(backend, test_case);
+  if (look.change) return look;
+  look.note(node->run(kPoison[1]), "when the prepared node is run again");
   node.reset();
-  if (!change) {
-    when = "when the inputs lie where another node's lay";
-    Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
-    change = change_of(in_its_place.run(kPoison[1]), produced->output);
+  if (look.change) return look;
+  Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
+  look.note(in_its_place.run(kPoison[1]), "when the inputs lie where another node's lay");
+  return look;
+}
+
+// Whether it's the same each time, and shows on used memory alone: not chance.
+bool GuardedRun::remembers(Backend& backend, const Case& test_case, const Look& first) {
+  constexpr int kRepetitions = 2;
+  for (int i = 0; i < kRepetitions; ++i) {
+    if (!look(backend, test_case, true).repeats(first)) return false;
+    begins(false);
+    if (!agree_on_fresh_memory(backend, test_case)) return false;
   }
-  if (!change) return first;
-  const auto* differs = std::get_if<outcome::Nondeterministic>(&*change);
-  if (differs == nullptr) return std::move(*change);
-  const std::string detail = differs->detail;
-  if (agree_on_fresh_memory(backend, test_case))
-    return outcome::DependsOnEarlierRuns{fmt::format("{} {}", detail, when)};
-  return outcome::Nondeterministic{detail + " between two runs on the same inputs"};
+  return true;
+}
+
+Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool closely) {
+  Look found = look(backend, test_case, closely || is_drawn(test_case));
+  if (!found.change) return std::move(found.first);
+  const auto* differs = std::get_if<outcome::Nondeterministic>(&*found.change);
+  if (differs == nullptr) return std::move(*found.change);
+  if (remembers(backend, test_case, found)) {
+    return outcome::DependsOnEarlierRuns{fmt::format("{} {}", differs->detail, found.when)};
+  }
+  return outcome::Nondeterministic{differs->detail + " between two runs on the same inputs"};
 }
 
 // What it gives is nobody's concern; what it does outside its tensors is.
 std::optional<Outcome> GuardedRun::run_neighbour(Backend& backend, const Case& test_case) {
   make_neighbour(test_case, neighbour_);
-  Node node(*this, backend, neighbour_, other_inputs_, GuardedMemory::Against::start);
-  Outcome outcome = node.run(kPoison[0]);
+  is_neighbour_ = true;
+  Outcome outcome = [&] {
+    Node node(*this, backend, neighbour_, other_inputs_, GuardedMemory::Against::start);
+    return node.run(kPoison[0]);
+  }();
+  is_neighbour_ = false;
   if (std::holds_alternative<outcome::Produced>(outcome) || std::holds_alternative<outcome::Unsupported>(outcome) ||
       std::holds_alternative<outcome::Rejected>(outcome) || std::holds_alternative<outcome::LeftUnwritten>(outcome)) {
     return std::nullopt;
   }
+  outcome.of_neighbour = true;
   return outcome;
 }
 

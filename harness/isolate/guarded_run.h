@@ -1,6 +1,7 @@
 // Cases between guards: what a backend does outside its tensors, leaves out or changes.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "harness/core/backend.h"
@@ -24,6 +25,9 @@ class GuardedRun {
   /// Without `closely` a share of the cases is looked at closely still, and who judges the outcome may ask.
   [[nodiscard]] Outcome operator()(Backend& backend, const Case& test_case, bool closely);
 
+  /// Called before each run; `of_neighbour`: of the node with other values.
+  std::function<void(bool of_neighbour)> begins = [](bool) {};
+
   /// Whether a case is looked at closely in any case. One in 32 is, drawn by the data of its first input.
   [[nodiscard]] static bool is_drawn(const Case& test_case);
 
@@ -33,10 +37,13 @@ class GuardedRun {
  private:
   class Output;
   class Node;
+  struct Look;
 
   /// Wide enough for the widest stray vector store of a kernel that is off by one tile.
   static constexpr std::size_t kOutputCanary = 512;
 
+  [[nodiscard]] Look look(Backend& backend, const Case& test_case, bool closely);
+  [[nodiscard]] bool remembers(Backend& backend, const Case& test_case, const Look& first);
   [[nodiscard]] std::optional<Outcome> run_neighbour(Backend& backend, const Case& test_case);
   [[nodiscard]] std::optional<Outcome> violation(std::uint64_t mode_before) const;
 
@@ -44,6 +51,7 @@ class GuardedRun {
   GuardedInputs inputs_;
   GuardedInputs other_inputs_;  ///< of the neighbour, and of the case in its place
   Case neighbour_;
+  bool is_neighbour_ = false;  ///< it is the one that is prepared or run
 };
 
 }  // namespace qconform

@@ -168,6 +168,7 @@ class IsolatedBackend final : public Backend, public Worker {
     if (bytes && !outcome) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
     if (!outcome) {
       outcome = outcome_of(test_case, death, host_->last_words(), isolation_);
+      outcome->of_neighbour = host_->last_words().of_neighbour;
       outcome->log = host_->last_log();
     }
     if (!bytes || !leaves_process_sound(*outcome)) drop_process();

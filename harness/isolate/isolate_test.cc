@@ -93,6 +93,24 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Guard::full)),
     [](const auto& test) { return std::string(std::get<0>(test.param).name); });
 
+// Chance is no memory: over many runs the rows that differ are never said to depend on earlier ones.
+TEST(GuardedRun, ALibraryThatIsSeldomRandomIsNotSaidToRemember) {
+  std::uint64_t random = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto backend = open_isolated("plugin:" + library("seldom_random"), Guard::full);
+    ASSERT_TRUE(backend) << backend.error().text();
+    std::vector<std::unique_ptr<CaseSource>> suites;
+    for (int k = 0; k <= i; ++k) suites.push_back(std::make_unique<Rows>());
+    std::vector<std::unique_ptr<Backend>> backends;
+    backends.push_back(std::move(*backend));
+    Report report;
+    ASSERT_TRUE(run_campaign(suites, backends, {}, report));
+    random += report.backends[0].count(VerdictKind::nondeterministic);
+    EXPECT_EQ(report.backends[0].count(VerdictKind::depends_on_earlier_runs), 0U);
+  }
+  EXPECT_GT(random, 0U);
+}
+
 // Rows of 13 in its scratch memory are right as long as nobody else computes one.
 TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
   const std::string name = "plugin:" + library("static_scratch");

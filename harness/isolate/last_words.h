@@ -9,6 +9,7 @@ namespace qconform {
 /// What a worker's signal handler could still write down.
 struct LastWords {
   std::atomic<int> signal = 0;
+  std::atomic<bool> of_neighbour = false;   ///< a node with other values than the case's was running
   std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
   std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or kOutput
   std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end

@@ -55,7 +55,14 @@ class ReadPass {
 
 template <typename Pass, typename T>
 requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void walk(Pass& pass, T& value) {
-  pass.raw(&value, sizeof value);
+  if constexpr (std::is_same_v<std::remove_const_t<T>, bool>) {
+    // A byte that a hostile process wrote need not be a bool.
+    std::uint8_t byte = value ? 1 : 0;
+    pass.raw(&byte, sizeof byte);
+    if constexpr (Pass::kReads) value = byte != 0;
+  } else {
+    pass.raw(&value, sizeof value);
+  }
 }
 
 // The number of elements of a container, which is resized to it when read. Each takes a byte at least.
@@ -180,6 +187,7 @@ requires std::is_same_v<std::remove_const_t<Subject>, Outcome>
 void walk(Pass& pass, Subject& outcome) {
   using Any = std::conditional_t<std::is_const_v<Subject>, const outcome::Any, outcome::Any>;
   walk(pass, outcome.log);
+  walk(pass, outcome.of_neighbour);
   walk_variant(pass, static_cast<Any&>(outcome), OutcomeMembers<Pass>{pass});
 }
 

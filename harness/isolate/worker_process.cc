@@ -135,6 +135,7 @@ class Desk {
   bool serve(std::uint32_t number) {
     const CaseChannel::Request request = channel_.take(number);
     channel_.last_words().out_of_memory = false;
+    channel_.last_words().of_neighbour = false;
     Outcome outcome = answer(request);
     outcome.log = take_log(log_);
     std::size_t size = write_answer(outcome, channel_, number);
@@ -169,6 +170,7 @@ class Desk {
 bool leaves_process_sound(const Outcome& outcome) {
   return !std::holds_alternative<outcome::WroteOutOfBounds>(outcome) &&
          !std::holds_alternative<outcome::ReadOutOfBounds>(outcome) &&
+         !std::holds_alternative<outcome::DependsOnEarlierRuns>(outcome) &&
          !std::holds_alternative<outcome::Crashed>(outcome) && !std::holds_alternative<outcome::OutOfMemory>(outcome);
 }
 
@@ -196,6 +198,10 @@ void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int
   (void)take_log(log);
   limit_resources(memory_limit);
   catch_signals();  // a library may have put its own handlers there
+  guarded.begins = [&](bool of_neighbour) {
+    channel.last_words().of_neighbour = of_neighbour;
+    channel.begin_again();
+  };
   Desk desk(channel, **backend, guarded, log, memory_limit);
   for (std::uint32_t number = 0; desk.serve(number); ++number) {
   }

@@ -230,6 +230,7 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
 
 Verdict judge(const Expected& expected, const Outcome& outcome) {
   Verdict verdict = std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome));
+  if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
   verdict.log = outcome.log;
   return verdict;
 }

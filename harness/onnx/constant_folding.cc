@@ -22,11 +22,13 @@ class Folder {
 
  private:
   [[nodiscard]] bool is_needed(const onnx::NodeProto& node) const;
+  [[nodiscard]] bool may_read(const std::vector<const onnx::TensorProto*>& constants);
   Result<void> fold_node(const onnx::NodeProto& node, GraphScope& scope);
 
   const ExternalFolder& external_;
   std::set<std::string> needed_;
   std::int64_t left_ = kFoldedBytes;
+  std::int64_t left_to_read_ = kReadBytes;
 };
 
 bool Folder::is_needed(const onnx::NodeProto& node) const {
@@ -42,6 +44,18 @@ void Folder::note_needs(const GraphScope& scope) {
   }
 }
 
+// Inputs are copied to be read: a hostile model may name one large constant many times.
+bool Folder::may_read(const std::vector<const onnx::TensorProto*>& constants) {
+  for (const onnx::TensorProto* constant : constants) {
+    if (constant == nullptr) continue;
+    const auto bytes = checked_bytes("", static_cast<ElementType>(constant->data_type()),
+                                     std::vector<std::int64_t>(constant->dims().begin(), constant->dims().end()));
+    if (!bytes || *bytes > left_to_read_) return false;
+    left_to_read_ -= *bytes;
+  }
+  return true;
+}
+
 Result<void> Folder::fold_node(const onnx::NodeProto& node, GraphScope& scope) {
   std::vector<const onnx::TensorProto*> constants;
   for (const std::string& name : node.input()) {
@@ -54,6 +68,7 @@ Result<void> Folder::fold_node(const onnx::NodeProto& node, GraphScope& scope) {
     scope.add_constant(node.output(0), *constants.front());
     return {};
   }
+  if (!may_read(constants)) return {};
   std::vector<Tensor> values(constants.size());
   std::vector<const Tensor*> inputs(constants.size());
   for (std::size_t i = 0; i < constants.size(); ++i) {

@@ -103,7 +103,8 @@ std::optional<Tensor> identity(const View& view) {
 std::optional<Tensor> cast_node(const View& view) {
   const std::int64_t type = int_attribute(view.node, "to", 0);
   const auto to = static_cast<ElementType>(type);
-  if (!is_known(to) || !view.zeros(to, view.input(0)->shape)) return std::nullopt;
+  if (static_cast<std::int64_t>(to) != type || !is_known(to) || !view.zeros(to, view.input(0)->shape))
+    return std::nullopt;
   return cast(*view.input(0), to, int_attribute(view.node, "saturate", 1) != 0);
 }
 
@@ -158,6 +159,7 @@ std::optional<Tensor> unsqueeze(const View& view) {
 std::optional<Tensor> squeeze(const View& view) {
   const Tensor& data = *view.input(0);
   const auto axes = view.numbers(1, "axes");
+  if (!axes && view.input(1) != nullptr) return std::nullopt;
   std::vector<bool> dropped(data.shape.size());
   for (std::size_t i = 0; !axes && i < dropped.size(); ++i) dropped[i] = data.shape[i] == 1;
   for (const std::int64_t stated : axes.value_or(Shape{})) {
@@ -218,8 +220,11 @@ std::optional<Tensor> slice(const View& view) {
   if (!starts || !ends || starts->size() != ends->size()) return std::nullopt;
   Shape axes(starts->size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
-  axes = view.numbers(3, "axes").value_or(axes);
-  const Shape steps = view.numbers(4, "").value_or(Shape(starts->size(), 1));
+  const auto stated_axes = view.numbers(3, "axes");
+  const auto stated_steps = view.numbers(4, "");
+  if ((!stated_axes && view.input(3) != nullptr) || (!stated_steps && view.input(4) != nullptr)) return std::nullopt;
+  axes = stated_axes.value_or(axes);
+  const Shape steps = stated_steps.value_or(Shape(starts->size(), 1));
   if (axes.size() != starts->size() || steps.size() != starts->size()) return std::nullopt;
   Shape shape = data.shape;
   Shape strides = strides_of(data.shape);

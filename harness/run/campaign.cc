@@ -74,7 +74,8 @@ class Campaign {
     abandon_pending();
     if (!result) return result;
     suite_.skipped = source.skipped();
-    suite_.coverage = source.coverage();
+    suite_.coverage =
+        has_failed_enough() ? source.coverage_of(std::vector<bool>(suite_.cases, true)) : source.coverage();
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto coverage = source.coverage_of(computed_in_suite_[i]);
       auto& all = report_.backends[i].coverage;
@@ -281,20 +282,20 @@ class Campaign {
   // Of what was computed: by each backend, and by any.
   void count_computed(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
-      computed_in_suite_[i].push_back(expected.output.has_value() && !is_refusal(results[i].verdict));
+      computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));
     }
     if (!expected.output) return;
-    bool is_computed = false;
+    bool any_computed = false;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (is_refusal(results[i].verdict)) continue;
-      is_computed = true;
+      if (!qconform::is_computed(results[i].verdict)) continue;
+      any_computed = true;
       auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
       OperatorResult& result = report_.backends[i].operators[test_case.op_type];
       result.exact_ties += expected.power.exact_ties;
       result.near_ties += expected.power.near_ties;
     }
-    if (is_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
+    if (any_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
   }
 
   void report_hazards() {

@@ -28,7 +28,7 @@ struct Progress {
 inline constexpr int kMostTimeoutsInARow = 10;
 
 /// What a report says under `stopped` of a backend, and of itself.
-inline constexpr const char* kHangs = "no answer to 10 cases in a row: later cases were not sent";
+inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
 inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
 
 struct CampaignOptions {

@@ -91,16 +91,17 @@ class RelationCampaign {
   void run_backend(const relations::Subject& subject, Backend& backend, BackendResult& result) {
     const FormedOutput base = run_for_output(backend, *subject.base, output_);
     if (!base.tensor) return without_base(subject, base.verdict, result);
-    timeouts_[result.info.name] = 0;
     const std::span<const relations::Relation> all = relations::relations();
     for (std::size_t i = 0; i < all.size(); ++i) {
       const RelationCheck check = check_relation(all[i], subject, *base.tensor, backend, output_, options_.policy);
       ++counter_of(result.relations[i], check.outcome);
+      if (check.outcome == RelationOutcome::held) timeouts_[result.info.name] = 0;
       if (check.outcome == RelationOutcome::broken) {
         fail(result, *subject.base, check.verdict, check.derived);
       } else if (check.outcome == RelationOutcome::failed) {
         // The derived case shows its failure alone.
         fail(result, check.derived.front(), check.verdict, {});
+        if (hangs(result, check.verdict)) return;
       }
     }
   }
@@ -112,14 +113,17 @@ class RelationCampaign {
       return;
     }
     ++result.failed_bases;
-    if (base_hangs(result, verdict)) result.stopped = kHangs;
+    (void)hangs(result, verdict);
     fail(result, *subject.base, verdict, {});
   }
 
-  [[nodiscard]] bool base_hangs(const BackendResult& result, const Verdict& verdict) {
+  // Of a failing case. Notes when it is one too many.
+  bool hangs(BackendResult& result, const Verdict& verdict) {
     int& timeouts = timeouts_[result.info.name];
     timeouts = verdict.kind == VerdictKind::timed_out ? timeouts + 1 : 0;
-    return options_.drops_hanging_backends && timeouts == kMostTimeoutsInARow;
+    if (!options_.drops_hanging_backends || timeouts < kMostTimeoutsInARow) return false;
+    result.stopped = kHangs;
+    return true;
   }
 
   void fail(const BackendResult& result, const Case& example, const Verdict& verdict,
@@ -134,7 +138,7 @@ class RelationCampaign {
   GuardedOutput output_;
   Findings findings_;
   std::uint64_t failures_ = 0;
-  std::map<std::string, int> timeouts_;  ///< of base cases in a row, by backend
+  std::map<std::string, int> timeouts_;  ///< in a row, by backend
 };
 
 }  // namespace

@@ -92,8 +92,9 @@ Tensor InputDrawer::floats(std::string_view name, ElementType type, Shape shape)
   Tensor drawn{type, std::move(shape), {}};
   drawn.bytes.resize(static_cast<std::size_t>(bytes_for(type, drawn.elements())));
   for (std::int64_t i = 0, count = drawn.elements(); i < count; ++i) {
-    const std::int64_t sixteenths = rng_.between(-16 * 160, 16 * 287) - 16 * (data ? zero_point : 0);
-    const double value = data ? static_cast<double>(sixteenths) / 16 * scale : random_scale(rng_);
+    // In double: a zero point of a hostile model may be any int64.
+    const double steps = static_cast<double>(rng_.between(-16 * 160, 16 * 287)) / 16 - static_cast<double>(zero_point);
+    const double value = data ? steps * scale : random_scale(rng_);
     set_raw_bits_at(drawn.bytes, bits_of(type), i, reference::encode(format, value, reference::Overflow::saturate));
   }
   return drawn;

@@ -105,9 +105,9 @@ Result<InputShape> convolution_data(const NodeInputs& inputs) {
 Result<InputShape> linear_data(const NodeInputs& inputs) {
   const auto stated = inputs.facts("x").shape;
   const PartialShape parameters = parameter_facts(inputs, std::string(inputs.quantized())).value_or(PartialShape{});
-  std::int64_t axis = int_attribute(inputs.node, "axis", 1);
-  const std::int64_t block = std::max<std::int64_t>(int_attribute(inputs.node, "block_size", 0), 1);
   const auto most = static_cast<std::int64_t>(limits::kRank);
+  std::int64_t axis = std::clamp(int_attribute(inputs.node, "axis", 1), -most - 1, most);
+  const std::int64_t block = std::max<std::int64_t>(int_attribute(inputs.node, "block_size", 0), 1);
   const auto needed = static_cast<std::size_t>(std::clamp(axis < 0 ? -axis : axis + 1, std::int64_t{0}, most));
   PartialShape known =
       stated.value_or(PartialShape(parameters.size() > 1 ? parameters.size() : std::max(needed, kAssumedRank)));

@@ -142,6 +142,9 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
     const std::string text = "does not conform";
     return fmt::format("{}: {}\n", backend.decides ? paint.bad(text) : paint.aside(text), name);
   }
+  if (!backend.stopped.empty()) {
+    return fmt::format("{}: {}: {}\n", paint.bad("judged in part"), name, shown(backend.stopped));
+  }
   if (backend.is_judged()) {
     const std::string scope = scope_text(backend);
     return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", scope);
@@ -208,10 +211,10 @@ std::string headline(const Report& report) {
 
 std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
-  if (style.brief) return brief_table(report, paint) + brief_findings(report, paint) + conclusion(report, paint);
   std::string text;
-  for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";
+  if (style.brief) return text + brief_table(report, paint) + brief_findings(report, paint) + conclusion(report, paint);
+  for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   text += backend_table(report, paint, style.verbose);
   for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);
   if (style.verbose) text += hazard_lines(report.hazards, paint) + stage_line(report);

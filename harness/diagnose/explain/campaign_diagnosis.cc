@@ -145,18 +145,21 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (observation == nullptr || !observation->is_failure()) return;
   for (Group& group : subject->second.groups) {
     if (group.signature != finding.signature || !belongs(group, *observation)) continue;
-    group.failing.push_back(features_of(finding.example, expected));
+    group.smallest.push_back(features_of(finding.example, expected));
     finding.diagnosis = diagnosis(backend, finding.op_type, finding.signature);
   }
 }
 
 // Where the suite has too few cases, those that the explanation was tried on may tell.
 Region CampaignDiagnosis::region_of(const Subject& subject, const Group& group) {
-  Region region = learn_region(group.failing, subject.passing);
+  std::vector<FeatureSet> failing = group.failing;
+  failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
+  Region region = learn_region(failing, subject.passing);
+  region.failing = group.failing.size();
   if (!region.conditions.empty() || !group.explanation) return region;
   const Region& tried = group.explanation->region;
-  const bool holds = std::all_of(group.failing.begin(), group.failing.end(),
-                                 [&](const FeatureSet& features) { return tried.contains(features); });
+  const bool holds =
+      std::all_of(failing.begin(), failing.end(), [&](const FeatureSet& features) { return tried.contains(features); });
   return holds && !tried.conditions.empty() ? tried : region;
 }
 

@@ -60,6 +60,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t cases = 0;
     std::uint64_t examined = 0;
     std::vector<FeatureSet> failing;
+    std::vector<FeatureSet> smallest;  ///< of cases that were made from these
   };
   /// One backend on one operator.
   struct Subject {

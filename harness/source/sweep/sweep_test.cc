@@ -279,6 +279,16 @@ TEST(SweepSource, EveryKernelOfThisCpuPasses) {
 TEST(SweepSource, ReturnsEveryRowOnceAndSaysWhatItCovers) {
   SweepSource source(3);
   EXPECT_EQ(source.coverage().size(), plans().size());
+  const std::vector<bool> none;
+  std::vector<bool> all(*source.size(), true);
+  EXPECT_EQ(source.coverage_of(all), source.coverage());
+  std::vector<bool> one(all.size(), false);
+  one.front() = true;
+  const std::uint64_t parameters = plans().front().family.model().parameters.size();
+  EXPECT_EQ(source.coverage_of(none).front().covered, 0U);
+  EXPECT_EQ(source.coverage_of(one).front().covered, parameters * (parameters - 1) * (parameters - 2) / 6)
+      << "a row has one class of each parameter";
+  EXPECT_EQ(source.coverage_of(one).front().cases, 1U);
   std::set<std::string> ids;
   for (int i = 0; i < 20; ++i) {
     const auto next = source.next();
