@@ -28,6 +28,8 @@ target_compile_options(qconform_options INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${QCONFORM_PRECOMPILE}>>:-Wno-error=array-bounds>
   # GCC takes the sources that such a file includes for headers.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${QCONFORM_UNITY}>>:-Wno-subobject-linkage>
+  # Clang sees what another source of the same group declares; what is shadowed within one source GCC tells.
+  $<$<AND:$<CXX_COMPILER_ID:Clang>,$<BOOL:${QCONFORM_UNITY}>>:-Wno-shadow>
   -ffp-contract=off -fno-fast-math
   # GCC 12 warns about overlap inside its own std::string (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
