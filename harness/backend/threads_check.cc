@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <barrier>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <thread>
@@ -12,36 +11,19 @@
 #include <vector>
 
 #include "harness/isolate/fresh_runs.h"
+#include "harness/isolate/kept_output.h"
 
 namespace qconform::backend {
 namespace {
 
-constexpr int kPoison = 0x66;
-
-// The output of one run, for a thread of its own.
-class PrivateSink final : public OutputSink {
- public:
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
-    output_.type = type;
-    output_.shape.assign(shape.begin(), shape.end());
-    output_.bytes.assign(static_cast<std::size_t>(bytes_for(type, elements_of(shape))), std::byte{kPoison});
-    return output_.bytes;
-  }
-  void refuse(Outcome /*refusal*/) override { refused_ = true; }
-
-  // How it differs from the output of a run alone; empty if it does not.
-  [[nodiscard]] std::string difference(const Tensor& alone) const {
-    if (refused_) return "refused";
-    if (output_.type != alone.type || output_.shape != alone.shape) return "had another type or shape";
-    const auto change = std::mismatch(alone.bytes.begin(), alone.bytes.end(), output_.bytes.begin());
-    if (change.first == alone.bytes.end()) return {};
-    return fmt::format("differed from element {} on", (change.first - alone.bytes.begin()) * 8 / bits_of(alone.type));
-  }
-
- private:
-  Tensor output_;
-  bool refused_ = false;
-};
+// How a further output differs from that of a run alone; empty if it does not.
+std::string difference(const Tensor& alone, const std::optional<Tensor>& further) {
+  if (!further) return "refused";
+  if (further->type != alone.type || further->shape != alone.shape) return "had another type or shape";
+  const auto change = std::mismatch(alone.bytes.begin(), alone.bytes.end(), further->bytes.begin());
+  if (change.first == alone.bytes.end()) return {};
+  return fmt::format("differed from element {} on", (change.first - alone.bytes.begin()) * 8 / bits_of(alone.type));
+}
 
 // Passes a run on and keeps what was given for it.
 class WatchedSink final : public OutputSink {
@@ -80,10 +62,9 @@ class CheckedCase final : public PreparedCase {
     inner_->run(watched);
     const auto alone = watched.output();
     if (!alone) return;
-    PrivateSink again;
-    inner_->run(again);
-    if (const std::string difference = again.difference(*alone); !difference.empty()) {
-      return sink.refuse(alone_again("the prepared node, run again alone, " + difference));
+    const auto again = output_of(*inner_);
+    if (const std::string change = difference(*alone, again); !change.empty()) {
+      return sink.refuse(alone_again(*alone, again, "the prepared node, run again alone, " + change));
     }
     const std::vector<std::string> differences = run_at_once(*alone);
     std::string text;
@@ -97,8 +78,14 @@ class CheckedCase final : public PreparedCase {
 
  private:
   // What it is that has nothing to do with threads.
-  [[nodiscard]] Outcome alone_again(std::string detail) const {
-    if (agree_on_fresh_memory(backend_, test_case_)) return outcome::DependsOnEarlierRuns{std::move(detail)};
+  [[nodiscard]] Outcome alone_again(const Tensor& first, const std::optional<Tensor>& second,
+                                    std::string detail) const {
+    const auto happens_again = [&] {
+      Preparation preparation = backend_.prepare(test_case_);
+      auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation);
+      return prepared != nullptr && output_of(**prepared) == first && output_of(**prepared) == second;
+    };
+    if (remembers(backend_, test_case_, happens_again)) return outcome::DependsOnEarlierRuns{std::move(detail)};
     return outcome::Nondeterministic{std::move(detail)};
   }
 
@@ -108,13 +95,12 @@ class CheckedCase final : public PreparedCase {
     std::barrier start(threads_);
     std::vector<std::thread> threads;
     threads.reserve(differences.size());
-    for (std::string& difference : differences) {
+    for (std::string& found : differences) {
       threads.emplace_back([&] {
         for (int i = 0; i < kThreadRuns; ++i) {
-          PrivateSink sink;
           start.arrive_and_wait();
-          inner_->run(sink);
-          if (difference.empty()) difference = sink.difference(alone);
+          const auto output = output_of(*inner_);
+          if (found.empty()) found = difference(alone, output);
         }
       });
     }

@@ -65,8 +65,8 @@ Report begin_report(const RunOptions& options) {
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
-// Backends that nobody asked for are judged and told of. A discrepancy in someone's oneDNN is no reason for the run to
-// fail, nor is a kernel set that has no kernel for these suites.
+// The report lists unnamed backends too. The exit code ignores a library among them, and a kernel set that computes no
+// case of these suites.
 void leave_to_kernels(Report& report) {
   for (BackendResult& backend : report.backends) {
     backend.decides = backend.info.kind != "library" && (backend.is_judged() || backend.fails());

@@ -10,6 +10,7 @@
 
 #include "harness/core/aligned_bytes.h"
 #include "harness/isolate/guarded_memory.h"
+#include "harness/isolate/kept_output.h"
 
 namespace qconform {
 namespace {
@@ -49,28 +50,11 @@ class FreshInputs final : public InputMemory {
   std::size_t size_ = 0;
 };
 
-class KeptOutput final : public OutputSink {
- public:
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
-    output_ = Tensor{type, {shape.begin(), shape.end()}, {}};
-    output_->bytes.resize(static_cast<std::size_t>(bytes_for(type, elements_of(shape))));
-    return output_->bytes;
-  }
-  void refuse(Outcome /*refusal*/) override { refused_ = true; }
-  [[nodiscard]] std::optional<Tensor> take() { return refused_ ? std::nullopt : std::move(output_); }
-
- private:
-  std::optional<Tensor> output_;
-  bool refused_ = false;
-};
-
 std::optional<Tensor> answer(Backend& backend, const Case& test_case, InputMemory& inputs) {
   Preparation preparation = backend.prepare_at(test_case, inputs);
   auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation);
   if (prepared == nullptr) return std::nullopt;
-  KeptOutput output;
-  (*prepared)->run(output);
-  return output.take();
+  return output_of(**prepared);
 }
 
 // Never freed: allocated where the inputs of a later case must not come to lie.
@@ -104,8 +88,9 @@ std::optional<Tensor> answer_on_filled_heap(Backend& backend, const Case& test_c
   return answer(backend, test_case, inputs);
 }
 
-}  // namespace
-
+// Whether two runs agree, each prepared anew on inputs in memory that no case lay in before: one with tensors that end
+// at a cache line, one with tensors that begin there, and what is allocated meanwhile filled with other bytes. False
+// also where a run gives no output.
 bool agree_on_fresh_memory(Backend& backend, const Case& test_case) {
   auto first = std::make_unique<FreshInputs>(test_case, GuardedMemory::Against::end);
   auto second = std::make_unique<FreshInputs>(test_case, GuardedMemory::Against::start);
@@ -114,6 +99,16 @@ bool agree_on_fresh_memory(Backend& backend, const Case& test_case) {
   keep(std::move(first));
   keep(std::move(second));
   return one && other && *one == *other;
+}
+
+}  // namespace
+
+bool remembers(Backend& backend, const Case& test_case, const std::function<bool()>& happens_again) {
+  constexpr int kRepetitions = 2;
+  for (int i = 0; i < kRepetitions; ++i) {
+    if (!happens_again() || !agree_on_fresh_memory(backend, test_case)) return false;
+  }
+  return true;
 }
 
 }  // namespace qconform

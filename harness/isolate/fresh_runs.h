@@ -1,14 +1,16 @@
 // Whether what a backend answers depends on its inputs alone.
 #pragma once
 
+#include <functional>
+
 #include "harness/core/backend.h"
 
 namespace qconform {
 
-/// Whether two runs agree, each prepared anew on inputs in memory that no case lay in before: one with tensors that end
-/// at a cache line, one with tensors that begin there, and what is allocated meanwhile filled with other bytes. Where
-/// they do, and runs on used memory differ, the backend remembers earlier runs. False also where a run gives no output.
-/// The inputs are kept, up to 16 MiB in a process, so that no later case gets their memory.
-[[nodiscard]] bool agree_on_fresh_memory(Backend& backend, const Case& test_case);
+/// Whether outputs of a case that differ show that the backend remembers earlier runs, and are no chance: twice in
+/// turn, `happens_again` gets the same outputs once more, and two runs agree that are prepared anew in memory that no
+/// case lay in before. The inputs of these are kept, up to 16 MiB in a process, so that no later case gets their
+/// memory.
+[[nodiscard]] bool remembers(Backend& backend, const Case& test_case, const std::function<bool()>& happens_again);
 
 }  // namespace qconform

@@ -180,23 +180,17 @@ GuardedRun::Look GuardedRun::look(Backend& backend, const Case& test_case, bool 
   return look;
 }
 
-// Whether it's the same each time, and shows on used memory alone: not chance.
-bool GuardedRun::remembers(Backend& backend, const Case& test_case, const Look& first) {
-  constexpr int kRepetitions = 2;
-  for (int i = 0; i < kRepetitions; ++i) {
-    if (!look(backend, test_case, true).repeats(first)) return false;
-    begins(false);
-    if (!agree_on_fresh_memory(backend, test_case)) return false;
-  }
-  return true;
-}
-
 Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool closely) {
   Look found = look(backend, test_case, closely || is_drawn(test_case));
   if (!found.change) return std::move(found.first);
   const auto* differs = std::get_if<outcome::Nondeterministic>(&*found.change);
   if (differs == nullptr) return std::move(*found.change);
-  if (remembers(backend, test_case, found)) {
+  const auto happens_again = [&] {
+    const bool repeats = look(backend, test_case, true).repeats(found);
+    begins(false);
+    return repeats;
+  };
+  if (remembers(backend, test_case, happens_again)) {
     return outcome::DependsOnEarlierRuns{fmt::format("{} {}", differs->detail, found.when)};
   }
   return outcome::Nondeterministic{differs->detail + " between two runs on the same inputs"};

@@ -43,7 +43,6 @@ class GuardedRun {
   static constexpr std::size_t kOutputCanary = 512;
 
   [[nodiscard]] Look look(Backend& backend, const Case& test_case, bool closely);
-  [[nodiscard]] bool remembers(Backend& backend, const Case& test_case, const Look& first);
   [[nodiscard]] std::optional<Outcome> run_neighbour(Backend& backend, const Case& test_case);
   [[nodiscard]] std::optional<Outcome> violation(std::uint64_t mode_before) const;
 

@@ -47,7 +47,7 @@ class Campaign {
         options_(options),
         report_(report),
         started_(backends.size()),
-        timeouts_(backends.size()),
+        hangs_(backends.size()),
         computed_(backends.size()) {
     if (options.results) table_.emplace(*options.results);
     for (const auto& backend : backends_) {
@@ -62,7 +62,7 @@ class Campaign {
     suite_.name = source.name();
     computed_in_suite_.assign(backends_.size(), {});
     Result<void> result;
-    while (!has_failed_enough() && (!options_.stop || !options_.stop())) {
+    while (!options_.ends(failures_)) {
       auto next = source.next();
       if (!next) result = tl::unexpected(next.error());
       if (!next || !*next) break;
@@ -85,7 +85,7 @@ class Campaign {
     return {};
   }
 
-  [[nodiscard]] bool has_failed_enough() const { return options_.fail_fast && failures_ >= *options_.fail_fast; }
+  [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_); }
 
   void finish() {
     if (has_failed_enough()) report_.stopped = kFailedEnough;
@@ -235,12 +235,9 @@ class Campaign {
   // A backend that hangs on every case it computes would take days.
   void note_timeouts(std::size_t number, const Outcome& outcome) {
     if (!options_.drops_hanging_backends || is_without_answer(outcome)) return;
-    if (!std::holds_alternative<outcome::TimedOut>(outcome)) {
-      timeouts_[number] = 0;
-    } else if (++timeouts_[number] == kMostTimeoutsInARow) {
-      abandon(number, 1);
-      report_.backends[number].stopped = kHangs;
-    }
+    if (!hangs_.is_too_much(number, std::holds_alternative<outcome::TimedOut>(outcome))) return;
+    abandon(number, 1);
+    report_.backends[number].stopped = kHangs;
   }
 
   // The cases that a worker has begun, of those that are pending from `first` on.
@@ -358,9 +355,9 @@ class Campaign {
   std::deque<Pending> pending_;    ///< begun and not judged
   std::size_t pending_bytes_ = 0;  ///< of their inputs
   bool any_valid_only_ = false;
-  std::size_t depth_ = 1;                         ///< how many there may be
-  std::vector<std::size_t> started_;              ///< by backend: how many of them its worker has
-  std::vector<int> timeouts_;                     ///< by backend: in a row
+  std::size_t depth_ = 1;             ///< how many there may be
+  std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
+  HangWatch hangs_;
   std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;

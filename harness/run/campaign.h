@@ -27,6 +27,20 @@ struct Progress {
 /// Of the cases that a backend computes, refusals left aside.
 inline constexpr int kMostTimeoutsInARow = 10;
 
+/// Counts the time-outs in a row of each backend.
+class HangWatch {
+ public:
+  explicit HangWatch(std::size_t backends) : timeouts_(backends) {}
+  /// Of a case that was no refusal. Whether it is one time-out too many.
+  [[nodiscard]] bool is_too_much(std::size_t backend, bool timed_out) {
+    timeouts_[backend] = timed_out ? timeouts_[backend] + 1 : 0;
+    return timeouts_[backend] == kMostTimeoutsInARow;
+  }
+
+ private:
+  std::vector<int> timeouts_;
+};
+
 /// What a report says under `stopped` of a backend, and of itself.
 inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
 inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
@@ -44,6 +58,10 @@ struct CampaignOptions {
   /// Called with every case, the hazards that it reached, and what it came to, in the order of the backends; may be
   /// empty.
   std::function<void(const Case&, const HazardCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};
+
+  /// Whether the run is to end, asked before every case.
+  [[nodiscard]] bool ends(std::uint64_t failures) const { return has_failed_enough(failures) || (stop && stop()); }
+  [[nodiscard]] bool has_failed_enough(std::uint64_t failures) const { return fail_fast && failures >= *fail_fast; }
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of

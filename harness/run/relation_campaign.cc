@@ -1,8 +1,6 @@
 #include "harness/run/relation_campaign.h"
 
 #include <chrono>
-#include <map>
-#include <string>
 
 #include "harness/run/findings.h"
 #include "harness/run/relation_check.h"
@@ -31,7 +29,7 @@ std::uint64_t& counter_of(RelationResult& result, RelationOutcome outcome) {
 class RelationCampaign {
  public:
   RelationCampaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
-      : backends_(backends), options_(options), report_(report) {
+      : backends_(backends), options_(options), report_(report), hangs_(backends.size()) {
     if (report_.backends.empty()) {
       for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
     }
@@ -46,7 +44,7 @@ class RelationCampaign {
   Result<void> run(CaseSource& source) {
     SuiteResult suite;
     suite.name = "relations:" + source.name();
-    while (!has_failed_enough() && (!options_.stop || !options_.stop())) {
+    while (!options_.ends(failures_)) {
       const auto start = Clock::now();
       QCONFORM_ASSIGN(auto next, source.next());
       report_.times.generate += seconds_since(start);
@@ -61,7 +59,7 @@ class RelationCampaign {
     return {};
   }
 
-  [[nodiscard]] bool has_failed_enough() const { return options_.fail_fast && failures_ >= *options_.fail_fast; }
+  [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_); }
 
   void finish() {
     if (has_failed_enough()) report_.stopped = kFailedEnough;
@@ -81,49 +79,50 @@ class RelationCampaign {
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       if (!report_.backends[i].stopped.empty()) continue;
       const auto start = Clock::now();
-      run_backend(*subject, *backends_[i], report_.backends[i]);
+      run_backend(*subject, i);
       const double seconds = seconds_since(start);
       report_.backends[i].seconds += seconds;
       report_.times.backend += seconds;
     }
   }
 
-  void run_backend(const relations::Subject& subject, Backend& backend, BackendResult& result) {
+  void run_backend(const relations::Subject& subject, std::size_t number) {
+    Backend& backend = *backends_[number];
+    BackendResult& result = report_.backends[number];
     const FormedOutput base = run_for_output(backend, *subject.base, output_);
-    if (!base.tensor) return without_base(subject, base.verdict, result);
+    if (!base.tensor) return without_base(subject, base.verdict, number);
     const std::span<const relations::Relation> all = relations::relations();
     for (std::size_t i = 0; i < all.size(); ++i) {
       const RelationCheck check = check_relation(all[i], subject, *base.tensor, backend, output_, options_.policy);
       ++counter_of(result.relations[i], check.outcome);
-      if (check.outcome == RelationOutcome::held) timeouts_[result.info.name] = 0;
+      const bool has_failed = check.outcome == RelationOutcome::failed;
+      if (has_failed || check.outcome == RelationOutcome::held) {
+        note_timeouts(number, has_failed && check.verdict.kind == VerdictKind::timed_out);
+      }
       if (check.outcome == RelationOutcome::broken) {
         fail(result, *subject.base, check.verdict, check.derived);
-      } else if (check.outcome == RelationOutcome::failed) {
+      } else if (has_failed) {
         // The derived case shows its failure alone.
         fail(result, check.derived.front(), check.verdict, {});
-        if (hangs(result, check.verdict)) return;
       }
     }
   }
 
   // The base case was refused, or failed: no relation can be checked on it.
-  void without_base(const relations::Subject& subject, const Verdict& verdict, BackendResult& result) {
+  void without_base(const relations::Subject& subject, const Verdict& verdict, std::size_t number) {
+    BackendResult& result = report_.backends[number];
     if (is_refusal(verdict.kind)) {
       for (RelationResult& relation : result.relations) ++relation.refused;
       return;
     }
     ++result.failed_bases;
-    (void)hangs(result, verdict);
+    note_timeouts(number, verdict.kind == VerdictKind::timed_out);
     fail(result, *subject.base, verdict, {});
   }
 
-  // Of a failing case. Notes when it is one too many.
-  bool hangs(BackendResult& result, const Verdict& verdict) {
-    int& timeouts = timeouts_[result.info.name];
-    timeouts = verdict.kind == VerdictKind::timed_out ? timeouts + 1 : 0;
-    if (!options_.drops_hanging_backends || timeouts < kMostTimeoutsInARow) return false;
-    result.stopped = kHangs;
-    return true;
+  void note_timeouts(std::size_t number, bool timed_out) {
+    if (!options_.drops_hanging_backends || !hangs_.is_too_much(number, timed_out)) return;
+    report_.backends[number].stopped = kHangs;
   }
 
   void fail(const BackendResult& result, const Case& example, const Verdict& verdict,
@@ -138,7 +137,7 @@ class RelationCampaign {
   GuardedOutput output_;
   Findings findings_;
   std::uint64_t failures_ = 0;
-  std::map<std::string, int> timeouts_;  ///< in a row, by backend
+  HangWatch hangs_;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ std::string brief_table(const Report& report, const Painter& paint) {
   return text;
 }
 
-std::string brief_findings(const Report& report, const Painter& paint) {
+std::string finding_rows(const Report& report, const Painter& paint) {
   std::string text;
   for (const Finding& finding : report.findings) {
     if (finding.waiver) continue;

@@ -14,6 +14,6 @@ namespace qconform::report {
 
 /// "F1 wrong QLinearConv on mine, 39 cases: x [1,1,3] * w [1,1,3]; y[0,0,0] got 2, ... admissible {1}", for each
 /// finding that no waiver covers.
-[[nodiscard]] std::string brief_findings(const Report& report, const Painter& paint);
+[[nodiscard]] std::string finding_rows(const Report& report, const Painter& paint);
 
 }  // namespace qconform::report

@@ -213,7 +213,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
   std::string text;
   if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";
-  if (style.brief) return text + brief_table(report, paint) + brief_findings(report, paint) + conclusion(report, paint);
+  if (style.brief) return text + brief_table(report, paint) + finding_rows(report, paint) + conclusion(report, paint);
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   text += backend_table(report, paint, style.verbose);
   for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);
