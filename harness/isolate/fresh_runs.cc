@@ -104,7 +104,7 @@ bool agree_on_fresh_memory(Backend& backend, const Case& test_case) {
 }  // namespace
 
 bool remembers(Backend& backend, const Case& test_case, const std::function<bool()>& happens_again) {
-  constexpr int kRepetitions = 2;
+  constexpr int kRepetitions = 4;
   for (int i = 0; i < kRepetitions; ++i) {
     if (!happens_again() || !agree_on_fresh_memory(backend, test_case)) return false;
   }
