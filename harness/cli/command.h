@@ -37,6 +37,9 @@ inline void add_case_operand(CLI::App& command, std::string& file) {
   command.add_option("case", file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
 }
 
+/// Checks a number: "0 is below 1, the least that is possible". Text that is no number is left to the option's type.
+[[nodiscard]] CLI::Validator at_least(int least);
+
 void add_run(CLI::App& app, Action& action);
 void add_fuzz(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

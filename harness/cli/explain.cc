@@ -65,7 +65,7 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
   command->add_option("--max-cases", options->explain.cases, "Most cases to generate")->capture_default_str();
   command->add_option("--max-seconds", options->explain.seconds, "Most seconds that the backend may take for them")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
   add_policy_options(*command, options->policy);

@@ -27,13 +27,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
 
 // CLI11 takes -1 for 2^64 - 1 where a number has no sign.
 void refuse_negative_counts(CLI::App& app) {
-  const CLI::Validator check(
-      [](std::string& text) {
-        return text.starts_with('-') ? fmt::format("{} is below 0, the least that is possible", text) : std::string();
-      },
-      "");
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name() == "UINT") option->check(check);
+    if (option->get_type_name() == "UINT") option->check(at_least(0));
   }
   for (CLI::App* command : app.get_subcommands({})) refuse_negative_counts(*command);
 }

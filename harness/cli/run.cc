@@ -146,7 +146,7 @@ void add_run(CLI::App& app, Action& action) {
   command
       ->add_option("--fail-fast", options->fail_fast,
                    "End at this many failing cases of all backends together; waived ones do not count")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->isolation);

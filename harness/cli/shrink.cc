@@ -131,7 +131,7 @@ void add_shrink(CLI::App& app, Action& action) {
   add_isolation_options(*command, options->isolation);
   command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
   command->add_option("--max-seconds", options->limits.seconds, "Most seconds")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print the result as JSON");
   when_chosen(*command, action, std::move(options), &run_shrink);
