@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/source/corpus.h"
+#include "harness/suites/corpus.h"
 
 namespace qconform {
 

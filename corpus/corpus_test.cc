@@ -6,7 +6,7 @@
 #include <set>
 
 #include "corpus/committed_vectors.h"
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/directml/description_json.h"
 #include "harness/json/case_json.h"
 #include "harness/judge/judge.h"

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "corpus/committed_vectors.h"
-#include "harness/backend/select.h"
-#include "harness/core/file.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
+#include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
-#include "harness/run/execute.h"
 
 namespace qconform {
 namespace {

@@ -6,14 +6,14 @@
 #include <cstdlib>
 #include <utility>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
+#include "harness/campaign/guided/input.h"
 #include "harness/core/digest.h"
-#include "harness/core/file.h"
 #include "harness/core/version.h"
 #include "harness/diagnose/identify/policy_named.h"
-#include "harness/guided/input.h"
+#include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
-#include "harness/run/execute.h"
 
 namespace qconform::fuzz {
 namespace {

@@ -15,7 +15,7 @@
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
-#include "harness/run/guarded_output.h"
+#include "harness/engine/guarded_output.h"
 
 namespace qconform::fuzz {
 

@@ -17,12 +17,12 @@
 
 #include "fuzz/campaign_judge.h"
 #include "fuzz/model_damage.h"
-#include "harness/backend/in_tree.h"
+#include "harness/backends/in_tree.h"
+#include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/run/execute.h"
-#include "harness/source/random.h"
+#include "harness/suites/random.h"
 #include "reference/kernels.h"
 
 // libFuzzer's own mutator of bytes; null in a plain reproducer.

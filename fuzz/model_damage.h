@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "harness/core/error.h"
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 
 namespace qconform::fuzz {
 

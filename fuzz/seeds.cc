@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/json/case_json.h"
 #include "harness/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
-#include "harness/source/corpus.h"
-#include "harness/source/random.h"
-#include "harness/source/rng.h"
+#include "harness/suites/corpus.h"
+#include "harness/suites/random.h"
+#include "harness/suites/rng.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "corpus/author/description_topic.h"
 #include "corpus/author/topics.h"
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/json/case_json.h"
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/core/case_builder.h"
+#include "harness/operators/case_builder.h"
 
 namespace qconform::author {
 
 /// The vectors of one file. Each function adds one, says which lane it is in, and checks what it
 /// says against the semantics; what does not agree is collected in problems().
 ///
-/// `vector` is a builder of harness/core/case_builder.h with id, note and rules stated.
+/// `vector` is a builder of harness/operators/case_builder.h with id, note and rules stated.
 class Topic {
  public:
   /// `path` is relative to the corpus: "qlinear_conv/padding.json".

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 #include "harness/bench/peaks.h"
 #include "harness/bench/pinning.h"
 #include "harness/core/layout.h"

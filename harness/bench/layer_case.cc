@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "harness/core/case_builder.h"
-#include "harness/source/rng.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/rng.h"
 
 namespace qconform::bench {
 namespace {

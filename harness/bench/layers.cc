@@ -9,7 +9,7 @@
 #include "harness/bench/layer_case.h"
 #include "harness/bench/layer_sets.h"
 #include "harness/operators/operator.h"
-#include "harness/source/select.h"
+#include "harness/suites/select.h"
 
 namespace qconform::bench {
 namespace {

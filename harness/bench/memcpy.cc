@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/core/aligned_bytes.h"
+#include "harness/base/aligned_bytes.h"
 #include "harness/core/version.h"
 #include "harness/operators/operator.h"
 

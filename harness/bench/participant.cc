@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "harness/backends/sandbox/message.h"
 #include "harness/bench/turn.h"
-#include "harness/isolate/message.h"
 
 namespace qconform::bench {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/backends/sandbox/worker_process.h"
 #include "harness/bench/worker_channel.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
-#include "harness/isolate/worker_process.h"
 
 namespace qconform::bench {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "harness/core/aligned_bytes.h"
+#include "harness/base/aligned_bytes.h"
 
 namespace qconform::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 
 namespace qconform::bench {
 

@@ -9,10 +9,10 @@
 #include <ctime>
 #include <exception>
 
+#include "harness/backends/sandbox/message.h"
 #include "harness/bench/pinning.h"
 #include "harness/bench/repeat.h"
 #include "harness/bench/statistics.h"
-#include "harness/isolate/message.h"
 
 namespace qconform::bench {
 namespace {

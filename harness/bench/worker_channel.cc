@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "harness/isolate/futex.h"
+#include "harness/base/futex.h"
 
 namespace qconform::bench {
 namespace {

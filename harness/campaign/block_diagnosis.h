@@ -10,7 +10,7 @@
 #include "harness/campaign/tally.h"
 #include "harness/core/backend.h"
 #include "harness/diagnose/explain/observation.h"
-#include "harness/run/diagnoser.h"
+#include "harness/engine/diagnoser.h"
 
 namespace qconform::campaign {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "harness/campaign/block_diagnosis.h"
-#include "harness/run/campaign.h"
-#include "harness/source/fuzz.h"
+#include "harness/engine/campaign.h"
+#include "harness/suites/fuzz.h"
 
 namespace qconform::campaign {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/engine/execute.h"
+#include "harness/engine/shrink/findings.h"
 #include "harness/operators/case_text.h"
-#include "harness/run/execute.h"
-#include "harness/shrink/findings.h"
 
 namespace qconform::campaign {
 namespace {

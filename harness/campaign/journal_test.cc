@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::campaign {

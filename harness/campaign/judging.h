@@ -6,7 +6,7 @@
 
 #include "harness/core/case.h"
 #include "harness/core/profile.h"
-#include "harness/run/waivers.h"
+#include "harness/engine/waivers.h"
 
 namespace qconform::campaign {
 

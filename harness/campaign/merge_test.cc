@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/backend/in_tree.h"
+#include "harness/backends/in_tree.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/merge.h"
 #include "harness/campaign/tally_archive.h"

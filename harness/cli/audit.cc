@@ -9,7 +9,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/diagnose/audit/audit_json.h"
-#include "harness/source/select.h"
+#include "harness/suites/select.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

@@ -5,14 +5,14 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/bench/peaks.h"
 #include "harness/bench/pinning.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
-#include "harness/core/file.h"
-#include "harness/run/environment.h"
+#include "harness/engine/environment.h"
 #include "reports/render/bench_json.h"
 #include "reports/render/bench_table.h"
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "harness/cli/report_output.h"
-#include "harness/run/environment.h"
-#include "harness/run/picture.h"
+#include "harness/engine/environment.h"
+#include "harness/engine/picture.h"
 
 namespace qconform::cli {
 namespace {

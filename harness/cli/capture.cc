@@ -5,7 +5,7 @@
 
 #include "harness/cli/case_output.h"
 #include "harness/cli/command.h"
-#include "harness/source/onnx_model.h"
+#include "harness/suites/onnx_model.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

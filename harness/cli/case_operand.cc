@@ -1,8 +1,8 @@
 #include "harness/cli/case_operand.h"
 
 #include "harness/cli/output.h"
-#include "harness/source/newer_opsets.h"
-#include "harness/source/select.h"
+#include "harness/suites/newer_opsets.h"
+#include "harness/suites/select.h"
 
 namespace qconform::cli {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "harness/run/case_files.h"
+#include "harness/engine/case_files.h"
 
 namespace qconform::cli {
 namespace {

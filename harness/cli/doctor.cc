@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "harness/backend/emulator.h"
-#include "harness/backend/library.h"
+#include "harness/backends/emulator.h"
+#include "harness/backends/library.h"
 #include "harness/cli/command.h"
-#include "harness/run/environment.h"
+#include "harness/engine/environment.h"
 #include "reports/render/viewer.h"
 
 namespace qconform::cli {

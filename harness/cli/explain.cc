@@ -5,14 +5,14 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
+#include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
-#include "harness/shrink/shrink.h"
 #include "reports/render/explanation.h"
 
 namespace qconform::cli {

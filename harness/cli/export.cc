@@ -4,7 +4,7 @@
 
 #include "harness/cli/case_output.h"
 #include "harness/cli/command.h"
-#include "harness/source/select.h"
+#include "harness/suites/select.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "harness/campaign/guided/guided_driver.h"
 #include "harness/cli/campaign_report.h"
 #include "harness/cli/command.h"
 #include "harness/cli/fuzz_plan.h"
@@ -9,7 +10,6 @@
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/core/version.h"
-#include "harness/guided/guided_driver.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {

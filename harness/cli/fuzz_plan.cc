@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <random>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/cli/duration.h"
 #include "harness/core/digest.h"
-#include "harness/core/file.h"
 #include "harness/core/version.h"
 
 namespace qconform::cli {

@@ -8,12 +8,12 @@
 
 #include "harness/campaign/conclude.h"
 #include "harness/campaign/driver.h"
+#include "harness/campaign/guided/target.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_forms.h"
 #include "harness/cli/shard.h"
 #include "harness/cli/waivers.h"
-#include "harness/guided/target.h"
 
 namespace qconform::cli {
 

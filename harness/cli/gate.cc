@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/waivers.h"
-#include "harness/core/file.h"
 #include "reports/gate/compare.h"
 #include "reports/gate/compare_speed.h"
 #include "reports/gate/render.h"

@@ -5,12 +5,12 @@
 #include <memory>
 #include <set>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
-#include "harness/core/file.h"
 #include "harness/diagnose/identify/identify_json.h"
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/json/case_json.h"

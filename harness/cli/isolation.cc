@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "harness/backend/threads_check.h"
-#include "harness/backend/valid_only.h"
+#include "harness/backends/threads_check.h"
+#include "harness/backends/valid_only.h"
 
 namespace qconform::cli {
 

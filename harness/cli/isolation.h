@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 
 namespace qconform::cli {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "harness/backend/library.h"
-#include "harness/backend/select.h"
+#include "harness/backends/library.h"
+#include "harness/backends/select.h"
 #include "harness/cli/command.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
@@ -13,9 +13,9 @@
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
-#include "harness/relations/relation.h"
-#include "harness/source/select.h"
-#include "harness/source/sweep/source.h"
+#include "harness/suites/relations/relation.h"
+#include "harness/suites/select.h"
+#include "harness/suites/sweep/source.h"
 #include "reference/kernels.h"
 
 namespace qconform::cli {

@@ -3,11 +3,11 @@
 #include <exception>
 #include <string>
 
-#include "harness/backend/library.h"
+#include "harness/backends/libraries/libraries.h"
+#include "harness/backends/library.h"
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
-#include "harness/libraries/libraries.h"
-#include "harness/source/model_runtime.h"
+#include "harness/suites/model_runtime.h"
 
 namespace {
 

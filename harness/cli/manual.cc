@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/command_model.h"
-#include "harness/core/file.h"
 #include "harness/core/version.h"
 
 namespace qconform::cli {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/core/error.h"
-#include "harness/run/campaign.h"
+#include "harness/engine/campaign.h"
 
 namespace qconform::cli {
 

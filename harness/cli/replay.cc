@@ -2,15 +2,15 @@
 
 #include <memory>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/engine/execute.h"
+#include "harness/engine/relation_check.h"
 #include "harness/judge/judge.h"
-#include "harness/run/execute.h"
-#include "harness/run/relation_check.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "harness/base/file.h"
 #include "harness/cli/report_command.h"
-#include "harness/core/file.h"
 #include "reports/read/read_report.h"
 
 namespace qconform::cli {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "reports/render/html.h"
 #include "reports/render/junit.h"
 #include "reports/render/markdown.h"

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "harness/base/file.h"
 #include "harness/cli/report_command.h"
-#include "harness/core/file.h"
 #include "reports/render/html.h"
 
 namespace qconform::cli {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 #include "harness/campaign/merge.h"
 #include "harness/cli/campaign_report.h"
 #include "harness/cli/isolation.h"

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/core/file.h"
-#include "harness/run/environment.h"
-#include "harness/run/finding_files.h"
+#include "harness/engine/environment.h"
+#include "harness/engine/finding_files.h"
 #include "reports/render/html.h"
 #include "reports/render/json_report.h"
 #include "reports/render/terminal.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
@@ -13,12 +13,12 @@
 #include "harness/cli/report_output.h"
 #include "harness/cli/waivers.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/run/campaign.h"
-#include "harness/run/picture.h"
-#include "harness/run/relation_campaign.h"
-#include "harness/shrink/findings.h"
-#include "harness/source/newer_opsets.h"
-#include "harness/source/select.h"
+#include "harness/engine/campaign.h"
+#include "harness/engine/picture.h"
+#include "harness/engine/relation_campaign.h"
+#include "harness/engine/shrink/findings.h"
+#include "harness/suites/newer_opsets.h"
+#include "harness/suites/select.h"
 
 namespace qconform::cli {
 namespace {

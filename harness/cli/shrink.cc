@@ -1,4 +1,4 @@
-#include "harness/shrink/shrink.h"
+#include "harness/engine/shrink/shrink.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/backend/select.h"
+#include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/engine/case_files.h"
+#include "harness/engine/finding_files.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_text.h"
-#include "harness/run/case_files.h"
-#include "harness/run/finding_files.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 

@@ -1,6 +1,6 @@
 #include "harness/cli/waivers.h"
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 
 namespace qconform::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/core/error.h"
-#include "harness/run/waivers.h"
+#include "harness/engine/waivers.h"
 
 namespace qconform::cli {
 

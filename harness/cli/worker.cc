@@ -1,9 +1,9 @@
 #include <memory>
 
-#include "harness/backend/select.h"
+#include "harness/backends/sandbox/worker_process.h"
+#include "harness/backends/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/policy.h"
-#include "harness/isolate/worker_process.h"
 
 namespace qconform::cli {
 namespace {

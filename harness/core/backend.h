@@ -46,7 +46,7 @@ struct BackendInfo {
   QC_FIELD(std::string, kind, {}, "kind");        ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
-  /// Cases out of contract are not sent to it (harness/backend/valid_only.h).
+  /// Cases out of contract are not sent to it (harness/backends/valid_only.h).
   QC_FIELD(
       bool, valid_only, {}, "valid_only",
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",

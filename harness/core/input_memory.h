@@ -7,13 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "harness/core/aligned_bytes.h"
+#include "harness/base/aligned_bytes.h"
 #include "harness/core/case.h"
 
 namespace qconform {
 
 /// Asked while a case is prepared, from one thread; what it gave stays until the case is done with. In a worker
-/// it lies between guards (harness/isolate), and only what was asked for: a backend should ask for all that
+/// it lies between guards (harness/backends/sandbox), and only what was asked for: a backend should ask for all that
 /// the implementation reads.
 class InputMemory {
  public:

@@ -173,7 +173,7 @@ struct Shrinking {
   bool operator==(const Shrinking&) const = default;
 };
 
-/// The waiver that covers a finding (harness/run/waivers.h).
+/// The waiver that covers a finding (harness/engine/waivers.h).
 struct WaivedBy {
   QC_DESCRIBED(.doc = "Absent unless a waiver covers the finding.");
   QC_FIELD(std::string, id, {}, "id");
@@ -291,7 +291,7 @@ struct Finding {
   QC_FIELD(std::optional<WaivedBy>, waiver, {}, "waiver");
   QC_FIELD(std::optional<Diagnosis>, diagnosis, {}, "diagnosis");
   QC_FIELD(std::optional<Shrinking>, shrinking, {}, "shrinking");
-  /// Of the example's output, where values are wrong (harness/run/picture.h).
+  /// Of the example's output, where values are wrong (harness/engine/picture.h).
   QC_FIELD(std::optional<Picture>, picture, {}, "picture");
   QC_FIELD(std::optional<TellingCase>, telling, {}, "telling");
 

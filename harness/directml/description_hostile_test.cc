@@ -7,7 +7,7 @@
 #include "harness/directml/lower.h"
 #include "harness/directml/test_descriptions.h"
 #include "harness/operators/operator.h"
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::directml {

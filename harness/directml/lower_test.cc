@@ -11,7 +11,7 @@
 
 #include "harness/directml/test_descriptions.h"
 #include "harness/operators/operator.h"
-#include "harness/source/directml.h"
+#include "harness/suites/directml.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/exact.h"

@@ -7,10 +7,10 @@
 #include <limits>
 #include <set>
 
-#include "harness/core/case_builder.h"
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/hazards/coverage.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/case_builder.h"
 
 namespace qconform {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/json/case_json_object.h"
 #include "harness/json/element_json.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "harness/core/case_builder.h"
+#include "harness/operators/case_builder.h"
 #include "harness/tests/arbitrary_any_case.h"
 
 namespace qconform {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/core/case_builder.h"
 #include "harness/core/limits.h"
 #include "harness/json/case_json.h"
 #include "harness/json/json_text.h"
+#include "harness/operators/case_builder.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {

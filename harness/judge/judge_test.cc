@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "harness/core/case_builder.h"
+#include "harness/operators/case_builder.h"
 
 namespace qconform {
 namespace {

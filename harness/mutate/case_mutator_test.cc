@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/onnx/case_model.h"
-#include "harness/source/random.h"
+#include "harness/suites/random.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "harness/core/case.h"
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 
 namespace qconform::mutation {
 

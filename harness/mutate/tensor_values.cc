@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "harness/operators/element_text.h"
-#include "harness/source/random_values.h"
+#include "harness/suites/random_values.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {

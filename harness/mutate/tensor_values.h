@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/core/tensor.h"
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 
 namespace qconform {
 

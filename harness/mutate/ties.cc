@@ -5,7 +5,7 @@
 #include "harness/mutate/tensor_values.h"
 #include "harness/operators/element_text.h"
 #include "harness/operators/operator.h"
-#include "harness/source/tie_solver.h"
+#include "harness/suites/tie_solver.h"
 
 namespace qconform::mutation {
 namespace {

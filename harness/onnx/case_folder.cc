@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"

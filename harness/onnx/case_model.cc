@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/case_builder.h"
-#include "harness/source/random.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/random.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {

@@ -9,7 +9,7 @@
 #include <set>
 #include <system_error>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {

@@ -7,16 +7,16 @@
 #include <fstream>
 #include <string>
 
-#include "harness/core/case_builder.h"
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/external_data.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/source/onnx_folder.h"
-#include "harness/source/onnx_model.h"
-#include "harness/source/rng.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/onnx_folder.h"
+#include "harness/suites/onnx_model.h"
+#include "harness/suites/rng.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 

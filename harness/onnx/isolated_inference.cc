@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "harness/core/forked.h"
+#include "harness/base/forked.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {

@@ -4,7 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/message_lite.h>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/core/limits.h"
 
 namespace qconform {

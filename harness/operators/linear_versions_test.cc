@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "harness/backend/in_tree.h"
-#include "harness/core/case_builder.h"
+#include "harness/backends/in_tree.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/linear/contract.h"
 #include "harness/operators/operator.h"
-#include "harness/operators/quantization_parameters.h"
 #include "reference/numerics/bits.h"
 
 namespace qconform {

@@ -1,10 +1,10 @@
 #include <array>
 
-#include "harness/operators/conv_integer.h"
-#include "harness/operators/dequantize_linear.h"
+#include "harness/operators/convolution/conv_integer.h"
+#include "harness/operators/convolution/qlinear_conv.h"
+#include "harness/operators/linear/dequantize_linear.h"
+#include "harness/operators/linear/quantize_linear.h"
 #include "harness/operators/operator.h"
-#include "harness/operators/qlinear_conv.h"
-#include "harness/operators/quantize_linear.h"
 
 namespace qconform {
 namespace {

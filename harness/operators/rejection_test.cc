@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/case_builder.h"
+#include "harness/operators/case_builder.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {

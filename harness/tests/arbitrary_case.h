@@ -1,5 +1,5 @@
 // Arbitrary valid cases for property tests: random ones of every operator, and ones directed at a
-// hazard. They shrink as failing cases of backends do, by the reductions of harness/shrink, so that a
+// hazard. They shrink as failing cases of backends do, by the reductions of harness/engine/shrink, so that a
 // counterexample is a small valid case too.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/shrink/reductions.h"
-#include "harness/source/directed/directed.h"
-#include "harness/source/random.h"
+#include "harness/engine/shrink/reductions.h"
+#include "harness/suites/directed/directed.h"
+#include "harness/suites/random.h"
 #include "harness/tests/show_case.h"
 
 namespace qconform::testing {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
+#include "harness/engine/shrink/roles.h"
 #include "harness/operators/case_text.h"
 #include "harness/operators/operator.h"
-#include "harness/shrink/roles.h"
 
 namespace qconform {
 namespace {

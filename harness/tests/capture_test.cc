@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/file.h"
+#include "harness/backends/libraries/libraries.h"
+#include "harness/base/file.h"
 #include "harness/judge/judge.h"
-#include "harness/libraries/libraries.h"
-#include "harness/source/onnx_model.h"
+#include "harness/suites/onnx_model.h"
 #include "harness/tests/network.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"

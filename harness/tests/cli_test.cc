@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/case_builder.h"
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
-#include "harness/source/random.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/random.h"
 #include "harness/tests/programs.h"
 #include "harness/tests/temporary_folder.h"
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string>
 
-#include "harness/backend/select.h"
-#include "harness/core/file.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/run/campaign.h"
-#include "harness/source/select.h"
+#include "harness/engine/campaign.h"
+#include "harness/suites/select.h"
 #include "harness/tests/program.h"
 #include "harness/tests/rows.h"
 #include "harness/tests/temporary_folder.h"

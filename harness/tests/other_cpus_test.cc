@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string>
 
-#include "harness/run/case_files.h"
+#include "harness/engine/case_files.h"
 #include "harness/tests/program.h"
 #include "harness/tests/rows.h"
 #include "harness/tests/temporary_folder.h"

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/case_builder.h"
 #include "harness/core/case_source.h"
-#include "harness/run/campaign.h"
+#include "harness/engine/campaign.h"
+#include "harness/operators/case_builder.h"
 
 namespace qconform::testing {
 

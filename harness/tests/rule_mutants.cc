@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/operators/convolution.h"
+#include "harness/operators/convolution/contract.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::testing {

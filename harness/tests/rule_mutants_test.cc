@@ -11,10 +11,10 @@
 #include <map>
 #include <set>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/directml/description_json.h"
-#include "harness/source/select.h"
+#include "harness/suites/select.h"
 
 namespace qconform::testing {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/tests/program.h"
 #include "harness/tests/temporary_folder.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/core/error.h"
-#include "harness/run/waivers.h"
+#include "harness/engine/waivers.h"
 #include "reports/gate/change.h"
 
 namespace qconform::gate {

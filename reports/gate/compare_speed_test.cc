@@ -7,7 +7,7 @@
 
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 #include "reports/render/bench_document.h"
 
 namespace qconform::gate {

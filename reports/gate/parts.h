@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "harness/core/report.h"
-#include "harness/run/waivers.h"
+#include "harness/engine/waivers.h"
 #include "reports/gate/change.h"
 #include "reports/gate/share.h"
 

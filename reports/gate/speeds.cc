@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/core/verdict_named.h"
 #include "harness/json/json_fields.h"
 #include "reports/render/bench_document.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/core/version.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"

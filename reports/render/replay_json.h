@@ -6,7 +6,7 @@
 
 #include "harness/core/case.h"
 #include "harness/core/verdict.h"
-#include "harness/shrink/shrink.h"
+#include "harness/engine/shrink/shrink.h"
 
 namespace qconform::report {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/describe/json_archives.h"
 #include "harness/json/json_text.h"
 

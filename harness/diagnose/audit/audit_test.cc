@@ -5,8 +5,8 @@
 #include "harness/diagnose/audit/audit_json.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/judge/judge.h"
-#include "harness/source/fuzz.h"
-#include "harness/source/select.h"
+#include "harness/suites/fuzz.h"
+#include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/run/execute.h"
+#include "harness/engine/execute.h"
 
 namespace qconform::diagnose {
 namespace {

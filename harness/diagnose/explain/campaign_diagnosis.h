@@ -11,7 +11,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/diagnose/explain/explain.h"
-#include "harness/run/diagnoser.h"
+#include "harness/engine/diagnoser.h"
 
 namespace qconform::diagnose {
 

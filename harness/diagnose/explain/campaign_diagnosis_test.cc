@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "harness/backend/in_tree.h"
-#include "harness/backend/select.h"
+#include "harness/backends/in_tree.h"
+#include "harness/backends/select.h"
+#include "harness/engine/campaign.h"
+#include "harness/engine/shrink/findings.h"
 #include "harness/operators/operator.h"
-#include "harness/run/campaign.h"
-#include "harness/shrink/findings.h"
-#include "harness/source/random.h"
+#include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
 
 namespace qconform::diagnose {

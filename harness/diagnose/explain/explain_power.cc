@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "harness/source/fuzz.h"
+#include "harness/suites/fuzz.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/core/case_builder.h"
 #include "harness/diagnose/explain/explain_power.h"
 #include "harness/diagnose/explain/probes.h"
+#include "harness/operators/case_builder.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

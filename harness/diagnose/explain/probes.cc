@@ -6,10 +6,10 @@
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
 #include "harness/mutate/steps.h"
-#include "harness/source/directed/convolution.h"
-#include "harness/source/random_convolution.h"
-#include "harness/source/random_linear.h"
-#include "harness/source/swarm.h"
+#include "harness/operators/convolution/directed.h"
+#include "harness/operators/convolution/random.h"
+#include "harness/operators/linear/random.h"
+#include "harness/suites/swarm.h"
 
 namespace qconform::diagnose {
 namespace {

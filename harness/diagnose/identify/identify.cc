@@ -4,7 +4,7 @@
 #include <map>
 
 #include "harness/diagnose/identify/experiment.h"
-#include "harness/run/execute.h"
+#include "harness/engine/execute.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "harness/core/case.h"
 #include "harness/diagnose/models/defect.h"
-#include "harness/source/rng.h"
+#include "harness/suites/rng.h"
 
 namespace qconform::diagnose {
 

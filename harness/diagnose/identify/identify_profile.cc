@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/core/file.h"
+#include "harness/base/file.h"
 #include "harness/describe/json_archives.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/json/json_fields.h"

@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/backend/defect.h"
-#include "harness/backend/select.h"
+#include "harness/backends/defect.h"
+#include "harness/backends/select.h"
 #include "harness/diagnose/identify/identify_json.h"
 #include "harness/diagnose/identify/identify_profile.h"
+#include "harness/engine/execute.h"
 #include "harness/json/case_json.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/element_text.h"
-#include "harness/run/execute.h"
-#include "harness/source/random.h"
+#include "harness/suites/random.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/core/near_names.h"
+#include "harness/base/near_names.h"
 #include "harness/diagnose/models/defect_lists.h"
 
 namespace qconform::diagnose {

@@ -6,9 +6,9 @@
 
 #include <set>
 
-#include "harness/backend/select.h"
-#include "harness/core/file.h"
-#include "harness/core/near_names.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
+#include "harness/base/near_names.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -1,9 +1,9 @@
 #include "harness/diagnose/models/modelled_case.h"
 
-#include "harness/diagnose/models/convolution_pipeline.h"
-#include "harness/diagnose/models/linear_pipeline.h"
 #include "harness/mutate/case_mutator.h"
-#include "harness/operators/convolution.h"
+#include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/pipeline.h"
+#include "harness/operators/linear/pipeline.h"
 
 namespace qconform::diagnose {
 namespace {

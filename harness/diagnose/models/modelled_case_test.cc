@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/core/profile.h"
-#include "harness/source/random.h"
-#include "harness/source/select.h"
+#include "harness/suites/random.h"
+#include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {

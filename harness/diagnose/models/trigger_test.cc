@@ -6,10 +6,10 @@
 #include <map>
 
 #include "harness/diagnose/models/modelled_case.h"
-#include "harness/operators/convolution.h"
+#include "harness/operators/convolution/contract.h"
 #include "harness/operators/element_text.h"
-#include "harness/source/random.h"
-#include "harness/source/select.h"
+#include "harness/suites/random.h"
+#include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
 #include "reference/linear_quantization/value.h"
 

@@ -14,15 +14,15 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "harness/backend/process_folder.h"
-#include "harness/backend/process_messages.h"
-#include "harness/backend/select.h"
-#include "harness/core/file.h"
+#include "harness/backends/process_folder.h"
+#include "harness/backends/process_messages.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
+#include "harness/engine/execute.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
-#include "harness/run/execute.h"
 #include "harness/tests/rows.h"
 
 namespace {

@@ -1,0 +1,52 @@
+#include "harness/backends/defect.h"
+
+#include <cstring>
+#include <utility>
+
+#include "harness/core/version.h"
+#include "harness/diagnose/models/modelled_case.h"
+
+namespace qconform::backend {
+namespace {
+
+class PreparedModel final : public PreparedCase {
+ public:
+  explicit PreparedModel(Tensor output) : output_(std::move(output)) {}
+
+  void run(OutputSink& sink) override {
+    const std::span<std::byte> y = sink.allocate(output_.type, output_.shape);
+    if (!y.empty()) std::memcpy(y.data(), output_.bytes.data(), y.size());
+  }
+
+ private:
+  Tensor output_;
+};
+
+class DefectModel final : public Backend {
+ public:
+  DefectModel(diagnose::Model model, std::string name)
+      : model_(std::move(model)), info_{std::move(name), kVersion, "defect"} {}
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    const Classification classification = classify(test_case);
+    const auto modelled = diagnose::ModelledCase::prepare(test_case, classification);
+    if (!modelled) return outcome::Rejected{classification.deciding_remark()->text()};
+    std::optional<Tensor> output = modelled->run(model_);
+    if (!output) return outcome::Unsupported{"the model's geometry has no output for this case"};
+    return std::make_unique<PreparedModel>(std::move(*output));
+  }
+
+ private:
+  diagnose::Model model_;
+  BackendInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> defect_model(diagnose::Model model, std::string name) {
+  return std::make_unique<DefectModel>(std::move(model), std::move(name));
+}
+
+}  // namespace qconform::backend

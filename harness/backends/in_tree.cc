@@ -1,0 +1,130 @@
+#include "harness/backends/in_tree.h"
+
+#include <string>
+#include <utility>
+
+#include "harness/base/aligned_bytes.h"
+#include "harness/core/layout.h"
+#include "harness/core/version.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::backend {
+namespace {
+
+class PreparedInTree final : public PreparedCase {
+ public:
+  PreparedInTree(std::span<const std::byte> x, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node)
+      : x_(x), type_(lowered.output_type()), shape_(lowered.output_shape()), node_(std::move(node)) {}
+
+  void run(OutputSink& sink) override { node_->run(x_, sink.allocate(type_, shape_)); }
+
+ private:
+  std::span<const std::byte> x_;
+  ElementType type_;
+  std::vector<std::int64_t> shape_;
+  std::unique_ptr<reference::PreparedNode> node_;
+};
+
+// In memory of its own, aligned as a framework's. The node has the setting's layout.
+class RepeatedInTree final : public RepeatedRun {
+ public:
+  RepeatedInTree(const Case& test_case, const Lowered& lowered, std::unique_ptr<reference::PreparedNode> node,
+                 const RunSetting& setting)
+      : output_{lowered.output_type(), lowered.output_shape(), {}},
+        node_(std::move(node)),
+        setting_(setting),
+        x_(test_case.input(0)->bytes),
+        y_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))) {
+    if (setting_.layout == Layout::channels_last) to_channels_last(*test_case.input(0), x_.bytes());
+  }
+
+  void run() override { node_->run_on(setting_.threads, x_.bytes(), y_.bytes()); }
+  [[nodiscard]] Outcome outcome() override {
+    if (setting_.layout == Layout::channels_last) {
+      to_channels_first(y_.bytes(), output_);
+    } else {
+      output_.bytes.assign(y_.bytes().begin(), y_.bytes().end());
+    }
+    return outcome::Produced{output_};
+  }
+  [[nodiscard]] RunSetting setting() const override { return setting_; }
+
+ private:
+  Tensor output_;
+  std::unique_ptr<reference::PreparedNode> node_;
+  RunSetting setting_;
+  AlignedBytes x_;
+  AlignedBytes y_;
+};
+
+// "avx2 has no kernel for DequantizeLinear: float8e4m3fn to float16 [block_size 32]"
+std::string no_kernel(const char* kernels, const Case& test_case, const Lowered& lowered) {
+  std::string text = std::string(kernels) + " has no kernel for " + test_case.op_type + ": " +
+                     name_of(test_case.input(0)->type) + " to " + name_of(lowered.output_type());
+  const Attribute* block_size = test_case.attribute("block_size");
+  const auto* blocks = block_size == nullptr ? nullptr : std::get_if<std::int64_t>(&block_size->value);
+  if (blocks != nullptr && *blocks != 0) text += " [block_size " + std::to_string(*blocks) + "]";
+  return text;
+}
+
+class InTree final : public Backend {
+ public:
+  InTree(const reference::KernelSet& kernels, RoundingProfile profile, std::string name)
+      : kernels_(kernels), profile_(profile), info_{std::move(name), kVersion, "in-tree", true} {}
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    return prepare_on(test_case, [&] { return std::span<const std::byte>(test_case.input(0)->bytes); });
+  }
+  // Weights are packed from the case's tensor.
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    return prepare_on(test_case, [&] { return inputs.bytes(0); });
+  }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& wanted) override {
+    return prepare_as<RepeatedPreparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<RepeatedRun> {
+      RunSetting setting = wanted;
+      auto node = setting.layout == Layout::channels_last ? lowered.prepare_channels_last(kernels_, profile_) : nullptr;
+      if (!node) {
+        setting.layout = Layout::channels_first;
+        node = lowered.prepare(kernels_, profile_);
+      }
+      return node ? std::make_unique<RepeatedInTree>(test_case, lowered, std::move(node), setting) : nullptr;
+    });
+  }
+
+ private:
+  // x() is asked of cases that have one.
+  template <typename X>
+  Preparation prepare_on(const Case& test_case, X x) {
+    return prepare_as<Preparation>(test_case, [&](const Lowered& lowered) -> std::unique_ptr<PreparedCase> {
+      auto node = lowered.prepare(kernels_, profile_);
+      return node ? std::make_unique<PreparedInTree>(x(), lowered, std::move(node)) : nullptr;
+    });
+  }
+
+  // make(lowered) is null where the set has no kernel.
+  template <typename Either, typename Make>
+  Either prepare_as(const Case& test_case, Make make) {
+    const Classification classification = classify(test_case);
+    if (!classification.lowered || classification.value_is_open) {
+      return outcome::Rejected{classification.deciding_remark()->text()};
+    }
+    auto prepared = make(*classification.lowered);
+    if (!prepared) return outcome::Unsupported{no_kernel(kernels_.name, test_case, *classification.lowered)};
+    return prepared;
+  }
+
+  const reference::KernelSet& kernels_;
+  RoundingProfile profile_;
+  BackendInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> in_tree(const reference::KernelSet& kernels, RoundingProfile profile, std::string name) {
+  return std::make_unique<InTree>(kernels, profile, std::move(name));
+}
+
+}  // namespace qconform::backend

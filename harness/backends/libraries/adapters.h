@@ -1,0 +1,51 @@
+// One declaration for each adapter, and what all of them do alike. Only adapters include it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "harness/backends/library.h"
+#include "harness/core/case.h"
+#include "harness/operators/operator.h"
+#include "harness/suites/model_runtime.h"
+
+namespace qconform::libraries {
+
+// Defined where the library was found when qconform was built.
+[[nodiscard]] backend::Library onnxruntime();
+[[nodiscard]] ModelRuntime onnxruntime_models();
+[[nodiscard]] backend::Library onednn();
+[[nodiscard]] backend::Library xnnpack();
+[[nodiscard]] backend::Library opencv();
+
+/// A library's message on one line, at most 200 bytes.
+[[nodiscard]] std::string one_line(std::string message);
+
+/// What a library's refusal of the case comes to: a valid case is not supported, any other is
+/// rejected. `message` is the library's, or says what its interface cannot express. `Either` is
+/// Preparation, RepeatedPreparation or Outcome.
+template <typename Either>
+[[nodiscard]] Either refused_as(const Case& test_case, std::string message) {
+  if (classify(test_case).expectation() == Expectation::valid)
+    return outcome::Unsupported{one_line(std::move(message))};
+  return outcome::Rejected{one_line(std::move(message))};
+}
+[[nodiscard]] Preparation refused(const Case& test_case, std::string message);
+[[nodiscard]] Outcome refusal(const Case& test_case, std::string message);
+
+/// prepare() of an adapter that has prepare_at(): on the case's own tensors and ordinary memory.
+[[nodiscard]] Preparation prepare_on_own_tensors(Backend& backend, const Case& test_case);
+
+/// For a library whose interface states geometry and parameters, not ONNX's attributes: hands the
+/// parsed node to `prepare`, which takes every type of NodeDescription by reference. A case out of
+/// contract has no form there, nor one whose values are open (rules C21, Q5), and both are rejected.
+template <typename Either = Preparation, typename Prepare>
+[[nodiscard]] Either prepare_described(const Case& test_case, Prepare prepare) {
+  const Classification classification = classify(test_case);
+  if (!classification.lowered || classification.value_is_open) {
+    return outcome::Rejected{classification.deciding_remark()->text()};
+  }
+  return std::visit([&](const auto* node) -> Either { return prepare(*node); }, classification.lowered->description());
+}
+
+}  // namespace qconform::libraries

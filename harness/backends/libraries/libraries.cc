@@ -1,0 +1,34 @@
+#include "harness/backends/libraries/libraries.h"
+
+#include "harness/backends/libraries/adapters.h"
+
+namespace qconform::libraries {
+namespace {
+
+[[maybe_unused]] Result<std::unique_ptr<Backend>> nothing_to_open(std::string_view, std::string name) {
+  return fail("--backend", name + " is not part of this build");
+}
+
+}  // namespace
+
+ModelRuntime model_runtime() {
+#ifdef QCONFORM_ONNXRUNTIME_ABSENT
+  return {"ONNX Runtime", QCONFORM_ONNXRUNTIME_ABSENT, nullptr};
+#else
+  return onnxruntime_models();
+#endif
+}
+
+std::span<const backend::Library> libraries() {
+#define QCONFORM_LIBRARY(name) name(),
+#define QCONFORM_ABSENT_LIBRARY(name, title, reason) \
+  {#name, title, {}, [] { return backend::LibraryState{{}, reason}; }, nothing_to_open},
+  static const std::vector<backend::Library> all = {
+#include "libraries.inc"
+  };
+#undef QCONFORM_LIBRARY
+#undef QCONFORM_ABSENT_LIBRARY
+  return all;
+}
+
+}  // namespace qconform::libraries

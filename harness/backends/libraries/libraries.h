@@ -1,0 +1,17 @@
+// The third-party libraries that qconform has adapters for (docs/backends.md).
+#pragma once
+
+#include <span>
+
+#include "harness/backends/library.h"
+#include "harness/suites/model_runtime.h"
+
+namespace qconform::libraries {
+
+/// Those that this build lacks too: their state says why.
+[[nodiscard]] std::span<const backend::Library> libraries();
+
+/// ONNX Runtime for whole models; of a build without it too: it says why it is absent.
+[[nodiscard]] ModelRuntime model_runtime();
+
+}  // namespace qconform::libraries

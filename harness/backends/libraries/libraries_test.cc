@@ -1,0 +1,202 @@
+// Every library that is here, on the corpus and on random cases: it must get through all of them. What it
+// answers wrongly is data, and recorded; that it is asked rightly shows in what it gets right.
+#include "harness/backends/libraries/libraries.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <set>
+
+#include "harness/backends/select.h"
+#include "harness/engine/environment.h"
+#include "harness/engine/execute.h"
+#include "harness/engine/waivers.h"
+#include "harness/judge/judge.h"
+#include "harness/suites/select.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::libraries {
+namespace {
+
+std::vector<Case> cases_of(const std::string& suite, std::uint64_t count) {
+  SuiteOptions options;
+  options.cases = count;
+  auto sources = open_suite(suite, options);
+  std::vector<Case> cases;
+  if (!sources) return cases;
+  for (const auto& source : *sources) {
+    for (auto next = source->next(); next && *next; next = source->next()) cases.push_back(std::move(**next));
+  }
+  return cases;
+}
+
+class Tally {
+ public:
+  void add(VerdictKind kind) { ++verdicts_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::size_t of(VerdictKind kind) const { return verdicts_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < verdicts_.size(); ++i) {
+      if (verdicts_[i] == 0) continue;
+      text += (text.empty() ? "" : ", ") + std::to_string(verdicts_[i]) + " ";
+      text += name_of(static_cast<VerdictKind>(i));
+    }
+    return text;
+  }
+
+ private:
+  std::array<std::size_t, kVerdictKinds> verdicts_{};
+};
+
+// In a worker: a library that brings its process down has answered the case. Null where the CPU lacks what
+// the variant needs, which the message tells.
+std::unique_ptr<Backend> open(const std::string& name, std::string& missing) {
+  backend::offer_libraries(libraries());
+  auto backend = backend::select(name, RoundingProfile::correctly_rounded);
+  if (backend) return std::move(*backend);
+  missing = backend.error().text();
+  EXPECT_TRUE(missing.ends_with("CPU")) << missing;
+  return nullptr;
+}
+
+/// Calls visit(case, outcome, verdict) for every case of the suite.
+template <typename Visit>
+void judge_all(Backend& backend, const std::string& suite, std::uint64_t count, Visit visit) {
+  const std::vector<Case> cases = cases_of(suite, count);
+  ASSERT_FALSE(cases.empty());
+  Tally tally;
+  GuardedOutput output;
+  for (const Case& test_case : cases) {
+    const Outcome outcome = execute(backend, test_case, output);
+    const Verdict verdict = judge(expect(test_case, Policy{}), outcome);
+    tally.add(verdict.kind);
+    visit(test_case, outcome, verdict);
+  }
+  std::printf("%s, %s: %s\n", backend.info().name.c_str(), suite.c_str(), tally.text().c_str());
+  // These would be the adapter's doing.
+  EXPECT_EQ(tally.of(VerdictKind::unwritten), 0U);
+  EXPECT_EQ(tally.of(VerdictKind::timed_out), 0U);
+  EXPECT_GT(tally.of(VerdictKind::pass), 0U);
+}
+
+bool is_recorded(const Waivers& waivers, const BackendInfo& info) {
+  const auto& recorded = waivers.recorded();
+  return std::any_of(recorded.begin(), recorded.end(), [&](const RecordedLibrary& library) {
+    return library.backend == info.name && library.version == info.version && library.cpu == cpu_level();
+  });
+}
+
+// The pinned cases that must be met on this CPU.
+std::set<std::uint64_t> to_be_met(const Waivers& waivers, const BackendInfo& info) {
+  std::set<std::uint64_t> result;
+  for (const Waiver* waiver : waivers.of(info)) {
+    for (const WaivedCase& waived : waiver->cases) result.insert(waived.digest);
+  }
+  return result;
+}
+
+class Libraries : public ::testing::TestWithParam<std::string> {};
+
+// What the corpus shows in the libraries is recorded, answer by answer: neither may anything new appear, nor
+// anything vanish. A library, version or CPU without a record is not judged here.
+TEST_P(Libraries, FailTheCorpusAsRecorded) {
+  std::string missing;
+  const auto backend = open(GetParam(), missing);
+  if (!backend) GTEST_SKIP() << missing;
+  const auto waivers = Waivers::load(waivers_file());
+  ASSERT_TRUE(waivers) << waivers.error().text();
+  const BackendInfo& info = backend->info();
+  if (!is_recorded(*waivers, info)) {
+    GTEST_SKIP() << "waivers/libraries.json has no record of " << info.name << " " << info.version
+                 << " on a CPU of level " << cpu_level();
+  }
+  std::set<std::uint64_t> vanished = to_be_met(*waivers, info);
+  judge_all(*backend, "corpus", 0, [&](const Case& test_case, const Outcome& outcome, const Verdict& verdict) {
+    if (!is_failure(verdict.kind)) return;
+    const Waiver* waiver = waivers->covering(info, test_case, outcome, verdict, Policy{});
+    EXPECT_NE(waiver, nullptr) << "new: " << name_of(verdict.kind) << " " << test_case.op_type << " " << test_case.id
+                               << ": " << verdict.detail;
+    if (waiver != nullptr) vanished.erase(digest_of(test_case));
+  });
+  for (const Case& test_case : cases_of("corpus", 0)) {
+    EXPECT_FALSE(vanished.contains(digest_of(test_case)))
+        << "no longer as recorded: " << test_case.op_type << " " << test_case.id;
+    vanished.erase(digest_of(test_case));
+  }
+  EXPECT_TRUE(vanished.empty()) << vanished.size() << " recorded cases are not in the corpus";
+}
+
+TEST_P(Libraries, GetThroughRandomCases) {
+  std::string missing;
+  const auto backend = open(GetParam(), missing);
+  if (!backend) GTEST_SKIP() << missing;
+  judge_all(*backend, "random", static_cast<std::uint64_t>(qconform::testing::scaled(500)),
+            [](const Case& /*test_case*/, const Outcome& /*outcome*/, const Verdict& /*verdict*/) {});
+}
+
+// A convolution that changes nothing: each code of x is an element of y, whatever form the adapter gives
+// the tensors. Its weight is even, because oneDNN without VNNI halves weights (docs/bugs-found.md).
+Case all_codes(ElementType type) {
+  std::vector<std::uint8_t> codes(256);
+  std::iota(codes.begin(), codes.end(), std::uint8_t{0});
+  const Tensor zero = Tensor::scalar<std::uint8_t>(type, 0);
+  const Tensor one = Tensor::scalar<float>(ElementType::float32, 1.0F);
+  Case test_case;
+  test_case.id = "all-codes";
+  test_case.op_type = "QLinearConv";
+  test_case.opset_version = 10;
+  test_case.inputs = {Tensor::of(type, {1, 1, 16, 16}, codes),
+                      one,
+                      zero,
+                      Tensor::of(ElementType::int8, {1, 1, 1, 1}, std::vector<std::int8_t>{2}),
+                      Tensor::scalar<float>(ElementType::float32, 0.5F),
+                      Tensor::scalar<std::int8_t>(ElementType::int8, 0),
+                      one,
+                      zero};
+  return test_case;
+}
+
+TEST_P(Libraries, EveryCodeComesBack) {
+  std::string missing;
+  const auto backend = open(GetParam(), missing);
+  if (!backend) GTEST_SKIP() << missing;
+  GuardedOutput output;
+  int computed = 0;
+  for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
+    const Case test_case = all_codes(type);
+    const Outcome outcome = execute(*backend, test_case, output);
+    const auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr) continue;
+    ++computed;
+    EXPECT_EQ(produced->output.bytes, test_case.inputs[0]->bytes) << name_of(type);
+  }
+  EXPECT_GT(computed, 0);
+}
+
+std::vector<std::string> names_here() {
+  std::vector<std::string> names;
+  for (const backend::Library& library : libraries()) {
+    if (!library.state().absent.empty()) continue;
+    names.emplace_back(library.name);
+    for (const std::string_view variant : library.variants)
+      names.push_back(std::string(library.name) + "@" + std::string(variant));
+  }
+  return names;
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) {
+    if (c == '@') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Here, Libraries, ::testing::ValuesIn(names_here()), test_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Libraries);
+
+}  // namespace
+}  // namespace qconform::libraries

@@ -1,0 +1,209 @@
+// ONNX Runtime as a backend: one node at a time.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/onnxruntime_api.h"
+#include "harness/base/aligned_bytes.h"
+#include "harness/onnx/case_model.h"
+#include "harness/onnx/node_proto.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::libraries {
+namespace {
+
+using ort::create_session;
+using ort::failure;
+using ort::loaded;
+using ort::over;
+using ort::Owned;
+using ort::Runtime;
+
+class PreparedSession final : public PreparedCase {
+ public:
+  // `memory`: of the inputs that are fed.
+  PreparedSession(const Runtime& runtime, const Case& test_case, std::vector<std::size_t> fed,
+                  std::vector<std::span<std::byte>> memory)
+      : runtime_(runtime),
+        api_(runtime.api),
+        case_(test_case),
+        fed_(std::move(fed)),
+        memory_(std::move(memory)),
+        session_(api_.ReleaseSession) {}
+
+  [[nodiscard]] std::optional<std::string> create(const std::string& model) {
+    return create_session(runtime_, model, session_);
+  }
+
+  void run(OutputSink& sink) override {
+    if (auto message = run_session(sink)) sink.refuse(refusal(case_, std::move(*message)));
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::string> run_session(OutputSink& sink) {
+    std::vector<std::unique_ptr<Owned<OrtValue>>> values;
+    std::vector<const OrtValue*> inputs;
+    std::vector<const char*> names;
+    const std::vector<std::string> all_names = input_names(case_);
+    for (std::size_t i = 0; i < fed_.size(); ++i) {
+      const Tensor& tensor = *case_.inputs[fed_[i]];
+      auto& value = *values.emplace_back(std::make_unique<Owned<OrtValue>>(api_.ReleaseValue));
+      if (auto failed = over(runtime_, tensor.type, tensor.shape, memory_[i], value)) return failed;
+      inputs.push_back(value.get());
+      names.push_back(all_names[fed_[i]].c_str());
+    }
+    Owned<OrtValue> output(api_.ReleaseValue);
+    const char* output_name = kOutputName;
+    if (auto failed = failure(api_, api_.Run(session_.get(), nullptr, names.data(), inputs.data(), inputs.size(),
+                                             &output_name, 1, output.out()))) {
+      return failed;
+    }
+    return copy_output(*output.get(), sink);
+  }
+
+  [[nodiscard]] std::optional<std::string> copy_output(OrtValue& value, OutputSink& sink) const {
+    ort::OutputView output;
+    if (auto failed = ort::view(api_, value, output)) return failed;
+    ort::copy(output, sink.allocate(output.type, output.shape));
+    return std::nullopt;
+  }
+
+  const Runtime& runtime_;
+  const OrtApi& api_;
+  const Case& case_;
+  std::vector<std::size_t> fed_;
+  std::vector<std::span<std::byte>> memory_;
+  Owned<OrtSession> session_;
+};
+
+// One input, and an output that stays where it is: the session's run and no copy around it.
+class RepeatedSession final : public RepeatedRun {
+ public:
+  RepeatedSession(const Runtime& runtime, const Case& test_case, Tensor output, int threads)
+      : runtime_(runtime),
+        case_(test_case),
+        output_(std::move(output)),
+        x_memory_(test_case.input(0)->bytes),
+        y_memory_(static_cast<std::size_t>(bytes_for(output_.type, output_.elements()))),
+        threads_(threads),
+        session_(runtime.api.ReleaseSession),
+        x_(runtime.api.ReleaseValue),
+        y_(runtime.api.ReleaseValue),
+        x_name_(input_names(test_case).front()) {}
+
+  [[nodiscard]] std::optional<std::string> create(const std::string& model) {
+    const Tensor& x = *case_.input(0);
+    const auto set_threads = [&](int count) {
+      return failure(runtime_.api, runtime_.api.SetIntraOpNumThreads(runtime_.options.get(), count));
+    };
+    if (auto failed = set_threads(threads_)) return failed;
+    if (auto failed = create_session(runtime_, model, session_)) return failed;
+    if (auto failed = set_threads(1)) return failed;  // as every other session has it
+    if (auto failed = over(runtime_, x.type, x.shape, x_memory_.bytes(), x_)) return failed;
+    return over(runtime_, output_.type, output_.shape, y_memory_.bytes(), y_);
+  }
+
+  void run() override {
+    const char* x_name = x_name_.c_str();
+    const char* y_name = kOutputName;
+    const OrtValue* x = x_.get();
+    OrtStatus* status = runtime_.api.Run(session_.get(), nullptr, &x_name, &x, 1, &y_name, 1, y_.out());
+    if (status != nullptr) refusal_ = refusal(case_, *failure(runtime_.api, status));
+  }
+  [[nodiscard]] Outcome outcome() override {
+    if (refusal_) return *refusal_;
+    output_.bytes.assign(y_memory_.bytes().begin(), y_memory_.bytes().end());
+    return outcome::Produced{output_};
+  }
+  // The library's layout is ONNX's.
+  [[nodiscard]] RunSetting setting() const override { return {Layout::channels_first, threads_}; }
+
+ private:
+  const Runtime& runtime_;
+  const Case& case_;
+  Tensor output_;
+  AlignedBytes x_memory_;
+  AlignedBytes y_memory_;
+  int threads_;
+  Owned<OrtSession> session_;
+  Owned<OrtValue> x_;
+  Owned<OrtValue> y_;
+  std::string x_name_;
+  std::optional<Outcome> refusal_;
+};
+
+// The data, as in a model in use: weights and parameters are constants that the runtime may repack.
+std::vector<std::size_t> data_inputs(const Case& test_case) {
+  std::vector<std::size_t> positions;
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    const bool is_data = known == nullptr || i >= known->inputs.size() || known->inputs[i].role == InputRole::data;
+    if (is_data && test_case.inputs[i]) positions.push_back(i);
+  }
+  return positions;
+}
+
+class OnnxRuntime final : public Backend {
+ public:
+  OnnxRuntime(std::unique_ptr<Runtime> runtime, BackendInfo info)
+      : runtime_(std::move(runtime)), info_(std::move(info)) {}
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    const std::vector<std::size_t> fed = data_inputs(test_case);
+    const auto model = case_to_fed_model(test_case, fed);
+    if (!model) return refused(test_case, model.error().text());
+    std::vector<std::span<std::byte>> memory;
+    for (const std::size_t position : fed) memory.push_back(inputs.bytes(position));
+    auto session = std::make_unique<PreparedSession>(*runtime_, test_case, fed, std::move(memory));
+    if (auto message = session->create(*model)) return refused(test_case, std::move(*message));
+    return session;
+  }
+
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& wanted) override {
+    const Classification classification = classify(test_case);
+    const std::vector<std::size_t> fed = data_inputs(test_case);
+    // What has no output to lay out beforehand is run as any case.
+    if (!classification.lowered || fed != std::vector<std::size_t>{0}) return std::nullopt;
+    const auto model = case_to_fed_model(test_case, fed);
+    if (!model) return refused_as<RepeatedPreparation>(test_case, model.error().text());
+    const Lowered& lowered = *classification.lowered;
+    auto session = std::make_unique<RepeatedSession>(
+        *runtime_, test_case, Tensor{lowered.output_type(), lowered.output_shape(), {}}, wanted.threads);
+    if (auto message = session->create(*model)) return refused_as<RepeatedPreparation>(test_case, *message);
+    return session;
+  }
+
+ private:
+  std::unique_ptr<Runtime> runtime_;
+  BackendInfo info_;
+};
+
+backend::LibraryState state() {
+  return {loaded().version, loaded().absent};
+}
+
+Result<std::unique_ptr<Backend>> open(std::string_view variant, std::string name) {
+  auto runtime = std::make_unique<Runtime>(*loaded().api);
+  if (auto message = runtime->start(variant == "opt" ? ORT_ENABLE_ALL : ORT_DISABLE_ALL)) {
+    return fail("--backend", "ONNX Runtime does not start: " + *message);
+  }
+  return std::make_unique<OnnxRuntime>(std::move(runtime),
+                                       BackendInfo{std::move(name), loaded().version, "library", true});
+}
+
+}  // namespace
+
+backend::Library onnxruntime() {
+  return {"onnxruntime",
+          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt)",
+          {"opt"},
+          state,
+          open};
+}
+
+}  // namespace qconform::libraries

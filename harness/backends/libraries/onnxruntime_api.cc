@@ -1,0 +1,145 @@
+#include "harness/backends/libraries/onnxruntime_api.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace qconform::libraries::ort {
+namespace {
+
+// The oldest table of functions that has all that is called here: releases only append to it.
+constexpr std::uint32_t kApiVersion = 11;
+
+std::vector<std::string> places_to_look() {
+  static constexpr std::array kNames{"libonnxruntime.so", "libonnxruntime.so.1"};
+  std::vector<std::string> places;
+  const char* root = std::getenv("ONNXRUNTIME_ROOT");
+  for (const char* name : kNames) {
+    if (root != nullptr && *root != '\0') {
+      for (const char* folder : {"/lib/", "/lib64/", "/"}) places.push_back(std::string(root) + folder + name);
+    } else {
+      places.push_back(std::string(QCONFORM_ONNXRUNTIME_DIRECTORY "/lib/") + name);
+    }
+  }
+  if (root == nullptr || *root == '\0') places.insert(places.end(), kNames.begin(), kNames.end());
+  return places;
+}
+
+void* open_library() {
+  for (const std::string& place : places_to_look()) {
+    if (void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+Loaded load() {
+  // Read when the environment is created; otherwise releases write files under the home folder.
+  setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+  void* library = open_library();
+  if (library == nullptr) {
+    const char* root = std::getenv("ONNXRUNTIME_ROOT");
+    return {
+        nullptr,
+        {},
+        root == nullptr || *root == '\0'
+            ? std::string("libonnxruntime.so not found; scripts/get-onnxruntime fetches one, or set ONNXRUNTIME_ROOT")
+            : std::string("no libonnxruntime.so that loads in ONNXRUNTIME_ROOT=") + root};
+  }
+  // POSIX: a function's address comes as an object's.
+  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
+  if (get_base == nullptr) return {nullptr, {}, "the library has no OrtGetApiBase"};
+  const OrtApiBase* base = get_base();
+  const OrtApi* api = base->GetApi(kApiVersion);
+  if (api == nullptr) return {nullptr, {}, std::string("release ") + base->GetVersionString() + " is older than 1.11"};
+  return {api, base->GetVersionString(), {}};
+}
+
+// The type of an output by the interface's number: ONNX's up to float4e2m1, its own behind it. Inputs
+// are different: release 1.30 looks up the number that it is given among ONNX's, 2-bit types included.
+[[nodiscard]] ElementType type_of_number(ONNXTensorElementDataType number) {
+  constexpr std::int32_t kUint2 = 24;
+  constexpr std::int32_t kInt2 = 25;
+  const auto value = static_cast<std::int32_t>(number);
+  if (value == kUint2) return ElementType::uint2;
+  if (value == kInt2) return ElementType::int2;
+  return value < kUint2 ? static_cast<ElementType>(value) : ElementType::undefined;
+}
+
+}  // namespace
+
+const Loaded& loaded() {
+  static const Loaded once = load();
+  return once;
+}
+
+std::optional<std::string> failure(const OrtApi& api, OrtStatus* status) {
+  if (status == nullptr) return std::nullopt;
+  std::string message = api.GetErrorMessage(status);
+  api.ReleaseStatus(status);
+  return message;
+}
+
+Runtime::Runtime(const OrtApi& table)
+    : api(table),
+      environment(table.ReleaseEnv),
+      options(table.ReleaseSessionOptions),
+      memory(table.ReleaseMemoryInfo) {}
+
+std::optional<std::string> Runtime::start(GraphOptimizationLevel level) {
+  OrtStatus* status = api.CreateEnv(ORT_LOGGING_LEVEL_FATAL, "qconform", environment.out());
+  if (status == nullptr) status = api.DisableTelemetryEvents(environment.get());
+  if (status == nullptr) status = api.CreateSessionOptions(options.out());
+  if (status == nullptr) status = api.SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_FATAL);
+  if (status == nullptr) status = api.SetIntraOpNumThreads(options.get(), 1);
+  if (status == nullptr) status = api.SetInterOpNumThreads(options.get(), 1);
+  if (status == nullptr) status = api.SetSessionExecutionMode(options.get(), ORT_SEQUENTIAL);
+  if (status == nullptr) status = api.SetSessionGraphOptimizationLevel(options.get(), level);
+  if (status == nullptr) status = api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, memory.out());
+  return failure(api, status);
+}
+
+std::optional<std::string> over(const Runtime& runtime, ElementType type, std::span<const std::int64_t> shape,
+                                std::span<std::byte> memory, Owned<OrtValue>& value) {
+  static std::byte nothing{};  // an address for tensors without elements
+  void* data = memory.empty() ? &nothing : memory.data();
+  return failure(runtime.api, runtime.api.CreateTensorWithDataAsOrtValue(
+                                  runtime.memory.get(), data, memory.size(), shape.data(), shape.size(),
+                                  static_cast<ONNXTensorElementDataType>(type), value.out()));
+}
+
+std::optional<std::string> create_session(const Runtime& runtime, const std::string& model,
+                                          Owned<OrtSession>& session) {
+  return failure(runtime.api, runtime.api.CreateSessionFromArray(runtime.environment.get(), model.data(), model.size(),
+                                                                 runtime.options.get(), session.out()));
+}
+
+std::optional<std::string> view(const OrtApi& api, OrtValue& value, OutputView& output) {
+  Owned<OrtTensorTypeAndShapeInfo> info(api.ReleaseTensorTypeAndShapeInfo);
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::size_t rank = 0;
+  void* data = nullptr;
+  OrtStatus* status = api.GetTensorTypeAndShape(&value, info.out());
+  if (status == nullptr) status = api.GetTensorElementType(info.get(), &type);
+  if (status == nullptr) status = api.GetDimensionsCount(info.get(), &rank);
+  output.shape.resize(rank);
+  if (status == nullptr) status = api.GetDimensions(info.get(), output.shape.data(), rank);
+  if (status == nullptr) status = api.GetTensorMutableData(&value, &data);
+  if (auto failed = failure(api, status)) return failed;
+  output.type = type_of_number(type);
+  output.data = static_cast<const std::byte*>(data);
+  if (!is_known(output.type)) return "its output has type " + std::to_string(type);
+  return std::nullopt;
+}
+
+void copy(const OutputView& output, std::span<std::byte> memory) {
+  if (!memory.empty()) std::memcpy(memory.data(), output.data, memory.size());
+  const auto used = static_cast<unsigned>(bits_of(output.type) * elements_of(output.shape) % 8);
+  if (used != 0) memory.back() &= static_cast<std::byte>((1U << used) - 1U);
+}
+
+}  // namespace qconform::libraries::ort

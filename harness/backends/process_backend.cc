@@ -1,0 +1,83 @@
+#include "harness/backends/process_backend.h"
+
+#include <onnx/onnx_pb.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_proto.h"
+
+namespace qconform::backend {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSlice(20);
+constexpr milliseconds kBetweenLooksAtMemory(50);
+// For a process that has closed its stdout to end by itself, so that its status can be told.
+constexpr std::chrono::seconds kGrace(1);
+
+Outcome outcome_of_end(int status) {
+  if (WIFSIGNALED(status)) return outcome::Crashed{WTERMSIG(status), strsignal(WTERMSIG(status))};
+  return outcome::Exited{WEXITSTATUS(status)};
+}
+
+class Remote final : public PreparedCase {
+ public:
+  Remote(Worker& worker, const Case& test_case) : worker_(worker), test_case_(test_case) {}
+  void run(OutputSink& sink) override {
+    worker_.start(test_case_);
+    Outcome outcome = worker_.finish();
+    const auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr) return sink.refuse(std::move(outcome));
+    const std::span<std::byte> memory = sink.allocate(produced->output.type, produced->output.shape);
+    std::copy(produced->output.bytes.begin(), produced->output.bytes.end(), memory.begin());
+  }
+
+ private:
+  Worker& worker_;
+  const Case& test_case_;
+};
+
+}  // namespace
+
+Preparation ProcessBackend::prepare(const Case& test_case) {
+  return std::make_unique<Remote>(*this, test_case);
+}
+
+Outcome ProcessBackend::broken(const std::string& how) {
+  return outcome::Crashed{0, "broke the protocol: " + how};
+}
+
+Outcome ProcessBackend::wait_for(ChildProcess& child, Conversation& conversation, const Look& look, double seconds,
+                                 std::int64_t at_rest) const {
+  const auto begun = Clock::now();
+  const auto deadline = begun + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  auto look_at_memory = begun + kSlice;
+  std::optional<Clock::time_point> closed;
+  for (;;) {
+    child.exchange(conversation.to_send, conversation.received, kSlice);
+    if (auto found = look(conversation.received)) return std::move(*found);
+    if (child.status()) return outcome_of_end(*child.status());
+    const auto now = Clock::now();
+    if (child.output_closed() && !closed) closed = now;
+    if (closed && now - *closed > kGrace) return broken("closed its stdout without an answer");
+    if (now > deadline) return outcome::TimedOut{seconds};
+    if (isolation_.memory <= 0 || now < look_at_memory) continue;
+    if (child.resident() - at_rest > isolation_.memory) return outcome::OutOfMemory{isolation_.memory};
+    look_at_memory = now + kBetweenLooksAtMemory;
+  }
+}
+
+Result<Tensor> ProcessBackend::output_from(std::string_view bytes) {
+  onnx::TensorProto proto;
+  QCONFORM_TRY(parse_message(bytes, proto));
+  return tensor_from_proto(proto, std::nullopt);
+}
+
+}  // namespace qconform::backend

@@ -1,0 +1,49 @@
+// What both kinds of process backends share: a case under way in a child process, and how that may end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/backends/sandbox/isolate.h"
+#include "harness/base/child_process.h"
+#include "harness/core/backend.h"
+
+namespace qconform::backend {
+
+/// A backend whose cases run in child processes.
+class ProcessBackend : public Backend, public Worker {
+ public:
+  ProcessBackend(std::string_view command, const Isolation& isolation)
+      : command_(command), isolation_(isolation), info_{"process:" + command_, "", "process"} {}
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Worker* worker() override { return this; }
+  /// For callers that know prepare and run alone.
+  [[nodiscard]] Preparation prepare(const Case& test_case) override;
+
+ protected:
+  struct Conversation {
+    std::string_view to_send;
+    std::string received;
+  };
+  /// Looks at what has been received; what it returns ends the waiting.
+  using Look = std::function<std::optional<Outcome>(std::string& received)>;
+
+  /// Sends and receives until `look` finds something, the child ends, `seconds` have passed, or it holds more
+  /// than the memory limit beyond `at_rest`. A child that has ended by itself is Exited, with status 0 too.
+  [[nodiscard]] Outcome wait_for(ChildProcess& child, Conversation& conversation, const Look& look, double seconds,
+                                 std::int64_t at_rest) const;
+
+  [[nodiscard]] static Outcome broken(const std::string& how);
+  /// The tensor in a serialized TensorProto, which keeps its values in itself.
+  [[nodiscard]] static Result<Tensor> output_from(std::string_view bytes);
+
+  std::string command_;
+  Isolation isolation_;
+  BackendInfo info_;
+};
+
+}  // namespace qconform::backend

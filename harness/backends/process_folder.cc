@@ -1,0 +1,139 @@
+#include "harness/backends/process_folder.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "harness/backends/process_backend.h"
+#include "harness/backends/process_messages.h"
+#include "harness/base/file.h"
+#include "harness/base/shell_text.h"
+#include "harness/core/limits.h"
+#include "harness/onnx/case_folder.h"
+
+namespace qconform::backend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOutput = "test_data_set_0/output_0.pb";
+
+// A new folder below the system's temporary one, removed with everything in it.
+class CaseFolder {
+ public:
+  CaseFolder() {
+    std::error_code error;
+    std::string path = (fs::temp_directory_path(error) / "qconform-case-XXXXXX").string();
+    if (!error && mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  CaseFolder(const CaseFolder&) = delete;
+  CaseFolder& operator=(const CaseFolder&) = delete;
+  ~CaseFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// What a backend may see of a case: not what is expected of it.
+Case shown(const Case& test_case) {
+  Case result;
+  result.id = test_case.id;
+  result.op_type = test_case.op_type;
+  result.domain = test_case.domain;
+  result.opset_version = test_case.opset_version;
+  result.attributes = test_case.attributes;
+  result.inputs = test_case.inputs;
+  return result;
+}
+
+std::string with_folder(const std::string& command, const fs::path& folder) {
+  const std::string word = shell_word(folder.string());
+  std::string result;
+  for (std::size_t begin = 0;;) {
+    const std::size_t place = command.find(kFolderPlace, begin);
+    result += command.substr(begin, place - begin);
+    if (place == std::string::npos) return result;
+    result += word;
+    begin = place + kFolderPlace.size();
+  }
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  const std::size_t begin = text.rfind('\n');
+  return reported_text(begin == std::string::npos ? text : text.substr(begin + 1));
+}
+
+class FolderBackend final : public ProcessBackend {
+ public:
+  FolderBackend(std::string_view command, const Isolation& isolation) : ProcessBackend(command, isolation) {
+    info_.version = "of unknown version";
+  }
+
+  void start(const Case& test_case) override { refused_ = begin(test_case); }
+  [[nodiscard]] Outcome finish() override {
+    Outcome outcome = refused_ ? *std::exchange(refused_, std::nullopt) : ended();
+    child_.reset();
+    folder_.reset();
+    return outcome;
+  }
+
+ private:
+  // The outcome of a case that cannot be begun.
+  [[nodiscard]] std::optional<Outcome> begin(const Case& test_case) {
+    folder_.emplace();
+    if (folder_->path().empty()) return outcome::Crashed{0, "no temporary folder can be made for the case"};
+    if (const auto written = write_case_folder(shown(test_case), folder_->path()); !written) {
+      return outcome::Unsupported{"the case cannot be written: " + written.error().text()};
+    }
+    auto started = ChildProcess::start(with_folder(command_, folder_->path()), ChildProcess::Output::logged);
+    if (!started) return outcome::Crashed{0, started.error().text()};
+    child_ = std::move(*started);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Outcome ended() {
+    Conversation nothing;
+    Outcome outcome = wait_for(
+        *child_, nothing, [](std::string&) { return std::nullopt; }, isolation_.timeout, 0);
+    const std::string log = child_->log();
+    if (const auto* exit = std::get_if<outcome::Exited>(&outcome)) outcome = outcome_of_exit(exit->status, log);
+    outcome.log = log;
+    return outcome;
+  }
+
+  [[nodiscard]] Outcome outcome_of_exit(int status, const std::string& log) const {
+    if (status == kExitUnsupported) return outcome::Unsupported{last_line(log)};
+    if (status == kExitRejected) return outcome::Rejected{last_line(log)};
+    if (status != 0) return outcome::Exited{status};
+    const fs::path file = folder_->path() / kOutput;
+    std::error_code ignored;
+    if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {
+      return outcome::LeftUnwritten{fmt::format("ended with status 0 and left no file {}", kOutput)};
+    }
+    auto output = read_file(file, limits::kOnnxFileBytes).and_then(output_from);
+    if (!output) return outcome::Crashed{0, fmt::format("{} holds no tensor: {}", kOutput, output.error().message)};
+    return outcome::Produced{std::move(*output)};
+  }
+
+  std::optional<CaseFolder> folder_;
+  std::unique_ptr<ChildProcess> child_;
+  std::optional<Outcome> refused_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation) {
+  return std::make_unique<FolderBackend>(command, isolation);
+}
+
+}  // namespace qconform::backend

@@ -1,0 +1,245 @@
+// Processes that answer rightly, and processes that do everything wrong: each told as what it is, at the right case.
+#include "harness/backends/process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <ostream>
+#include <thread>
+
+#include "harness/backends/process_messages.h"
+#include "harness/backends/select.h"
+#include "harness/base/shell_text.h"
+#include "harness/suites/random.h"
+#include "harness/tests/rows.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::backend {
+namespace {
+
+using qconform::testing::expect_hostile_row;
+using qconform::testing::Hostile;
+using qconform::testing::kDevours;
+using qconform::testing::kExits;
+using qconform::testing::report_of;
+using qconform::testing::Rows;
+using qconform::testing::TemporaryFolder;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// For what is to run into it; everything else has time, also on a busy machine.
+constexpr double kTimeout = 2;
+constexpr double kPatience = 30;
+constexpr std::int64_t kMemory = std::int64_t{128} << 20;
+
+std::string child(const std::string& arguments) {
+  return QCONFORM_PROCESS_CHILD " " + arguments;
+}
+
+Result<std::unique_ptr<Backend>> opened(const std::string& command, double timeout = kPatience) {
+  return backend::select("process:" + command, RoundingProfile::correctly_rounded, {.limits = {timeout, kMemory}});
+}
+
+// All other cases are answered rightly, those after the hostile one by another process.
+void expect_told(const Hostile& hostile, const std::string& command) {
+  auto backend = opened(command, hostile.kind == VerdictKind::timed_out ? kTimeout : kPatience);
+  ASSERT_TRUE(backend) << backend.error().text();
+  expect_hostile_row(report_of(std::make_unique<Rows>(), std::move(*backend)), hostile);
+}
+
+std::string test_name(const ::testing::TestParamInfo<Hostile>& test) {
+  std::string name = test.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class HostileProcess : public ::testing::TestWithParam<Hostile> {};
+
+TEST_P(HostileProcess, IsToldAsWhatItIsAtTheCaseThatItWas) {
+  expect_told(GetParam(), child(GetParam().name));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostileProcess,
+    ::testing::Values(Hostile{"garbage", VerdictKind::crashed, "expected a message, got \"Traceback: no such", ""},
+                      Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
+                      Hostile{"exits-in-the-answer", VerdictKind::exited, "status 0", ""},
+                      Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"}, kDevours,
+                      Hostile{"floods-stderr", VerdictKind::timed_out, "no answer within 2 s", "****"},
+                      Hostile{"huge", VerdictKind::crashed, "announces 4294967295 bytes", ""},
+                      Hostile{"closes-stdout", VerdictKind::crashed, "closed its stdout without an answer", ""},
+                      Hostile{"endless", VerdictKind::crashed, "wrote after its answer: \"****", ""},
+                      Hostile{"answers-twice", VerdictKind::crashed, "wrote after its answer: \"DONE", ""},
+                      Hostile{"wrong-number", VerdictKind::crashed, "answered case 10 where case 11 was asked", ""},
+                      Hostile{"no-tensor", VerdictKind::crashed, "its output is no tensor", ""}),
+    test_name);
+
+class HostileCommand : public ::testing::TestWithParam<Hostile> {};
+
+TEST_P(HostileCommand, IsToldAsWhatItIsAtTheCaseThatItWas) {
+  expect_told(GetParam(), child(std::string(GetParam().name) + " - {}"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostileCommand,
+                         ::testing::Values(Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
+                                           Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"},
+                                           Hostile{"no-file", VerdictKind::unwritten, "left no file", ""},
+                                           Hostile{"no-tensor", VerdictKind::crashed, "holds no tensor", "computed"}),
+                         test_name);
+
+void expect_right(const std::string& command, std::uint64_t cases) {
+  auto there = opened(command);
+  ASSERT_TRUE(there) << there.error().text();
+  const Report report = report_of(std::make_unique<RandomSource>(5, cases), std::move(*there));
+  const Report here = report_of(std::make_unique<RandomSource>(5, cases),
+                                std::move(*backend::select("scalar", RoundingProfile::correctly_rounded)));
+  ASSERT_EQ(report.backends.size(), 1U);
+  EXPECT_TRUE(report.conforms());
+  EXPECT_GT(report.backends[0].count(VerdictKind::pass), cases / 2);
+  for (const auto& [name, result] : here.backends[0].operators) {
+    EXPECT_EQ(result.verdicts, report.backends[0].operators.at(name).verdicts) << name;
+  }
+}
+
+TEST(Process, GivesTheAnswersOfTheSameKernelsInThisProcess) {
+  expect_right(child("right"), 400);
+}
+
+TEST(Process, GivesTheSameAnswersByFolders) {
+  expect_right(child("right - {}"), 25);
+}
+
+TEST(Process, MayWriteMuchToStderr) {
+  auto backend = opened(child("speaks-much"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  EXPECT_EQ((*backend)->info().version, "test child 1.0");
+  EXPECT_TRUE(report_of(std::make_unique<Rows>(), std::move(*backend)).conforms());
+}
+
+TEST(Process, ThatIsNoneIsAnError) {
+  EXPECT_THAT(opened("").error().text(), HasSubstr("needs a command"));
+  EXPECT_THAT(opened("true; exit 5").error().text(), HasSubstr("ended with status 5"));
+  EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("ended with status 127; it printed: "));
+  EXPECT_THAT(opened("echo hello; sleep 60").error().text(), HasSubstr("expected a message, got \"hello\""));
+  EXPECT_THAT(opened(child("speaks-another-version")).error().text(),
+              HasSubstr("version 2 of the protocol, expected 1"));
+}
+
+// The number that the daemon noted, once it is there.
+pid_t noted_process(const std::filesystem::path& file) {
+  pid_t process = 0;
+  for (int i = 0; i < 1000 && process == 0; ++i) {
+    std::ifstream(file) >> process;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return process;
+}
+
+bool is_gone(pid_t process) {
+  for (int i = 0; i < 500; ++i) {
+    if (kill(process, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(Process, LeavesNothingBehindAfterATimeout) {
+  const TemporaryFolder folder;
+  const std::string note = (folder.path() / "daemon").string();
+  expect_told({"", VerdictKind::timed_out, "", ""}, child("leaves-a-daemon " + note));
+  const pid_t daemon = noted_process(note);
+  ASSERT_GT(daemon, 0);
+  EXPECT_TRUE(is_gone(daemon));
+}
+
+TEST(Process, LeavesNothingBehindWhenQconformIsKilled) {
+  const TemporaryFolder folder;
+  const std::string note = (folder.path() / "daemon").string();
+  const pid_t victim = fork();
+  if (victim == 0) {
+    auto backend = opened(child("leaves-a-daemon " + note));
+    const Case hostile = Rows::row(Rows::kHostile);
+    if (backend) (*backend)->worker()->start(hostile);
+    for (;;) (void)pause();
+  }
+  const pid_t daemon = noted_process(note);
+  EXPECT_GT(daemon, 0);
+  (void)kill(victim, SIGKILL);
+  (void)waitpid(victim, nullptr, 0);
+  EXPECT_TRUE(daemon <= 0 || is_gone(daemon));
+}
+
+TEST(Process, FoldersAreRemoved) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(setenv("TMPDIR", folder.path().c_str(), 1), 0);
+  expect_told({"", VerdictKind::exited, "", ""}, child("exits - {}"));
+  EXPECT_EQ(unsetenv("TMPDIR"), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+constexpr const char* kPython = "/usr/bin/python3";
+constexpr const char* kExamples = QCONFORM_SOURCE_DIRECTORY "/harness/examples/";
+
+TEST(Example, InPythonConforms) {
+  if (std::system((std::string(kPython) + " -c 'import onnx' 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << kPython << " has no package onnx: scripts/install-packages test";
+  }
+  auto backend = opened(std::string(kPython) + " " + kExamples + "dequantize.py");
+  ASSERT_TRUE(backend) << backend.error().text();
+  EXPECT_EQ((*backend)->info().version, "dequantize.py 1.0");
+  const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
+  EXPECT_TRUE(report.conforms());
+  EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
+}
+
+// What it computes wrongly is in docs/bugs-found.md; convolutions it either refuses or gets right.
+TEST(Example, InNodeRunsOnnxRuntimeInWebAssembly) {
+  if (!std::filesystem::exists(QCONFORM_SOURCE_DIRECTORY "/build/onnxruntime-web/VERSION") ||
+      std::system("node --version >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "needs node, and ONNX Runtime for WebAssembly: scripts/get-onnxruntime --web";
+  }
+  auto backend = opened("node " + (kExamples + std::string("onnxruntime-web.mjs")));
+  ASSERT_TRUE(backend) << backend.error().text();
+  EXPECT_THAT((*backend)->info().version, HasSubstr("onnxruntime-web 1."));
+  const Report report = report_of(std::make_unique<RandomSource>(3, 400), std::move(*backend));
+  for (const char* convolution : {"QLinearConv", "ConvInteger"}) {
+    const auto& result = report.backends[0].operators.at(convolution);
+    EXPECT_GT(result.count(VerdictKind::pass), 10U);
+    EXPECT_EQ(result.count(VerdictKind::wrong) + result.count(VerdictKind::bad_shape), 0U);
+  }
+  EXPECT_EQ(report.backends[0].count(VerdictKind::crashed) + report.backends[0].count(VerdictKind::timed_out), 0U);
+}
+
+TEST(ProcessMessages, ComeBackAsTheyWere) {
+  std::string bytes =
+      message_header(MessageKind::done, 0x01020304, 3) + "abc" + message_header(MessageKind::rejected, 7, 0) + "HE";
+  const auto first = take_message(bytes);
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ((*first)->kind, MessageKind::done);
+  EXPECT_EQ((*first)->number, 0x01020304U);
+  EXPECT_EQ((*first)->payload, "abc");
+  const auto second = take_message(bytes);
+  ASSERT_TRUE(second && *second);
+  EXPECT_EQ((*second)->kind, MessageKind::rejected);
+  EXPECT_THAT((*second)->payload, IsEmpty());
+  const auto begun = take_message(bytes);
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(*begun) << "not there yet";
+  bytes += "r";
+  EXPECT_FALSE(take_message(bytes)) << "HELr is the beginning of none";
+}
+
+TEST(ShellWord, IsOneWordForAShell) {
+  EXPECT_EQ(shell_word("process:./mine.py"), "process:./mine.py");
+  EXPECT_EQ(shell_word("python3 a.py"), "'python3 a.py'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+}  // namespace
+}  // namespace qconform::backend

@@ -1,0 +1,219 @@
+#include "harness/backends/sandbox/case_channel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "harness/base/futex.h"
+
+namespace qconform {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+
+constexpr std::uint32_t kBatch = CaseChannel::kSlots / 2;
+
+// Whether a count that wraps around has come as far as another.
+bool reached(std::uint32_t count, std::uint32_t other) {
+  return static_cast<std::int32_t>(count - other) >= 0;
+}
+
+}  // namespace
+
+std::size_t slot_bytes_here() {
+#if defined(__x86_64__)
+  constexpr unsigned kHypervisor = 0x40000000;
+  unsigned eax = 0;
+  std::array<unsigned, 3> vendor{};
+  __cpuid(kHypervisor, eax, vendor[0], vendor[1], vendor[2]);
+  if (std::memcmp(vendor.data(), "TCGTCGTCGTCG", sizeof vendor) == 0) return CaseChannel::kEmulatedSlotBytes;
+#endif
+  return CaseChannel::kUsualSlotBytes;
+}
+
+CaseChannel::CaseChannel(std::size_t slot_bytes) : file_(memfd_create("qconform", MFD_CLOEXEC)) {
+  static_assert(sizeof(Control) <= kControlBytes);
+  if (file_ < 0) throw std::bad_alloc();
+  slot_bytes_ = slot_bytes;
+  if (ftruncate(file_, static_cast<off_t>(bytes_mapped())) != 0) {
+    (void)close(file_);
+    throw std::bad_alloc();
+  }
+  map(bytes_mapped());
+  control_ = new (control_) Control();
+  control_->layout = kLayout;
+  control_->slot_bytes = slot_bytes;
+}
+
+CaseChannel::CaseChannel(int file, Inherited /*tag*/) : file_(file) {
+  struct stat status {};
+  if (fstat(file_, &status) != 0 || status.st_size <= static_cast<off_t>(kControlBytes)) {
+    throw std::runtime_error("--channel: no shared memory of qconform");
+  }
+  map(static_cast<std::size_t>(status.st_size));
+  slot_bytes_ = control_->slot_bytes;
+  if (control_->layout != kLayout || bytes_mapped() != mapped_) {
+    throw std::runtime_error("this qconform and the one that started it were built from different sources");
+  }
+}
+
+CaseChannel::~CaseChannel() {
+  (void)munmap(control_, mapped_);
+  (void)close(file_);
+}
+
+void CaseChannel::map(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  if (memory == MAP_FAILED) {
+    (void)close(file_);
+    throw std::bad_alloc();
+  }
+  control_ = static_cast<Control*>(memory);
+  mapped_ = bytes;
+}
+
+std::size_t CaseChannel::bytes_mapped() const {
+  return kControlBytes + 2 * kSlots * (kSmallMessage + slot_bytes_);
+}
+
+std::size_t CaseChannel::offset_of(std::uint32_t number, Direction direction, std::size_t bytes) const {
+  const std::size_t slot = direction * kSlots + number % kSlots;
+  if (bytes <= kSmallMessage) return kControlBytes + slot * kSmallMessage;
+  return kControlBytes + 2 * kSlots * kSmallMessage + slot * slot_bytes_;
+}
+
+std::optional<std::span<std::byte>> CaseChannel::room(std::uint32_t number, Direction direction,
+                                                      std::size_t bytes) const {
+  if (bytes > slot_bytes_) return std::nullopt;
+  return std::span(at(offset_of(number, direction, bytes)), bytes);
+}
+
+// `bytes` may be anything: the worker's memory is not to be trusted.
+std::span<const std::byte> CaseChannel::content(std::uint32_t number, Direction direction, std::size_t bytes) const {
+  return {at(offset_of(number, direction, bytes)), std::min(bytes, slot_bytes_)};
+}
+
+void CaseChannel::post(std::uint32_t number, std::size_t bytes, bool closely) {
+  message(number).request_bytes = bytes;
+  message(number).closely = closely;
+  control_->posted = number + 1;
+  if ((number + 1) % kBatch == 0) wake_worker();
+}
+
+void CaseChannel::wake_worker() {
+  if (control_->worker_sleeps) wake_all(control_->posted);
+}
+
+bool CaseChannel::wait_for_count(std::uint32_t count, std::uint32_t enough, std::chrono::nanoseconds patience) {
+  if (reached(control_->answered.load(std::memory_order_acquire), count)) return true;
+  wake_worker();
+  const auto deadline = Clock::now() + patience;
+  control_->awaited = enough;
+  control_->asker_sleeps = true;
+  bool is_there = false;
+  for (;;) {
+    const std::uint32_t seen = control_->answered;
+    is_there = reached(seen, count);
+    const auto left = deadline - Clock::now();
+    if (is_there || left <= std::chrono::nanoseconds::zero()) break;
+    if (control_->worker_ends) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      break;
+    }
+    sleep_while(control_->answered, seen, left);
+  }
+  control_->asker_sleeps = false;
+  return is_there;
+}
+
+bool CaseChannel::wait_for_answer(std::uint32_t number, std::uint32_t posted, std::chrono::nanoseconds patience) {
+  // The answer to request 0 makes the count 2.
+  const std::uint32_t due = std::min(posted - number, kBatch);
+  return wait_for_count(number + 2, number + 1 + due, patience);
+}
+
+bool CaseChannel::wait_for_hello(std::chrono::nanoseconds patience) {
+  return wait_for_count(1, 1, patience);
+}
+
+std::span<const std::byte> CaseChannel::answer(std::uint32_t number) const {
+  return content(number, kAnswers, message(number).answer_bytes);
+}
+
+// In the course of hours every slot would have had a large message.
+void CaseChannel::release(std::uint32_t number) {
+  const auto give_back = [&](Direction direction, std::size_t bytes) {
+    if (bytes <= kSmallMessage) return;
+    (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(offset_of(number, direction, bytes)),
+                    static_cast<off_t>(std::min(bytes, slot_bytes_)));
+  };
+  give_back(kRequests, message(number).request_bytes);
+  give_back(kAnswers, message(number).answer_bytes);
+}
+
+bool CaseChannel::is_under_way(std::uint32_t number, Clock::time_point& since) const {
+  if (control_->begun != number + 1) return false;
+  since = Clock::time_point(std::chrono::nanoseconds(control_->begun_at));
+  return true;
+}
+
+void CaseChannel::make_requests_read_only() {
+  for (const std::size_t size : {kSmallMessage, slot_bytes_}) {
+    (void)mprotect(at(offset_of(0, kRequests, size)), kSlots * size, PROT_READ);
+  }
+}
+
+void CaseChannel::begin_again() {
+  control_->begun_at = std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+}
+
+CaseChannel::Request CaseChannel::take(std::uint32_t number) {
+  while (control_->posted.load(std::memory_order_acquire) == number) {
+    control_->worker_sleeps = true;
+    // The other side stores `posted` before it looks whether anybody sleeps; here it is the reverse.
+    if (control_->posted == number) sleep_while(control_->posted, number, std::chrono::hours(1));
+    control_->worker_sleeps = false;
+  }
+  begin_again();
+  control_->begun = number + 1;
+  return {content(number, kRequests, message(number).request_bytes), message(number).closely};
+}
+
+void CaseChannel::count_answer(std::uint32_t count) {
+  control_->answered = count;
+  if (control_->asker_sleeps && reached(count, control_->awaited)) {
+    wake_all(control_->answered);
+  }
+}
+
+void CaseChannel::put(std::uint32_t number, std::size_t bytes) {
+  message(number).answer_bytes = bytes;
+  count_answer(number + 2);
+}
+
+void CaseChannel::put_hello(std::size_t bytes) {
+  message(0).answer_bytes = bytes;
+  count_answer(1);
+}
+
+void CaseChannel::say_end() {
+  control_->worker_ends = true;
+  wake_all(control_->answered);
+}
+
+}  // namespace qconform

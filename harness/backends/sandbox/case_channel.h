@@ -1,0 +1,138 @@
+// The memory that qconform shares with one worker: requests, answers, and who waits for what.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+
+#include "harness/backends/sandbox/last_words.h"
+#include "harness/core/outcome.h"
+
+namespace qconform {
+
+/// CaseChannel's kUsualSlotBytes, or kEmulatedSlotBytes where this processor says that it is an emulator's: x86-64's
+/// do.
+[[nodiscard]] std::size_t slot_bytes_here();
+
+/// Requests are numbered from 0 and answered in that order; the hello is no answer to any of them. Up to
+/// kSlots requests lie here at a time, so that both sides work at once, and each wakes the other only
+/// where that one sleeps. Counts wrap around.
+class CaseChannel {
+ public:
+  static constexpr std::uint32_t kSlots = 64;
+  /// Messages up to this lie close together: far apart, each would need page tables of its own.
+  static constexpr std::size_t kSmallMessage = std::size_t{32} << 10;
+  /// Addresses for one larger message; memory comes when it is used. An emulator keeps a record of every page.
+  static constexpr std::size_t kUsualSlotBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kEmulatedSlotBytes = std::size_t{4} << 20;
+
+  /// Throws bad_alloc where the system has no memory.
+  explicit CaseChannel(std::size_t slot_bytes = kUsualSlotBytes);
+  /// Of a process that was handed the other's file. Throws runtime_error where it is none, or that of a program
+  /// that lays it out in another way.
+  [[nodiscard]] static CaseChannel of_file(int file) { return CaseChannel(file, Inherited{}); }
+  CaseChannel(const CaseChannel&) = delete;
+  CaseChannel& operator=(const CaseChannel&) = delete;
+  ~CaseChannel();
+
+  [[nodiscard]] int file() const { return file_; }
+  [[nodiscard]] LastWords& last_words() { return control_->last_words; }
+  [[nodiscard]] const LastWords& last_words() const { return control_->last_words; }
+
+  // The side of qconform.
+
+  /// Memory for a request `number` of so many bytes, whose slot must be free; nothing where that is too much.
+  [[nodiscard]] std::optional<std::span<std::byte>> request_memory(std::uint32_t number, std::size_t bytes) const {
+    return room(number, kRequests, bytes);
+  }
+  /// Hands it over. `closely`: to be looked at from all sides (guarded_run.h).
+  void post(std::uint32_t number, std::size_t bytes, bool closely);
+  /// Wakes the worker if it sleeps: after the last of several posts, and before waiting.
+  void wake_worker();
+  /// Waits for the answer to request `number`; false where it has not come within `patience`. Sleeps until
+  /// several answers are there, if that many are due: `posted` is how many requests there are.
+  [[nodiscard]] bool wait_for_answer(std::uint32_t number, std::uint32_t posted, std::chrono::nanoseconds patience);
+  /// Waits for the hello.
+  [[nodiscard]] bool wait_for_hello(std::chrono::nanoseconds patience);
+  [[nodiscard]] std::span<const std::byte> answer(std::uint32_t number) const;
+  /// Gives back the memory of a large request and its answer.
+  void release(std::uint32_t number);
+  /// When the oldest unanswered request was begun, if it was.
+  [[nodiscard]] bool is_under_way(std::uint32_t number, std::chrono::steady_clock::time_point& since) const;
+
+  // The side of the worker.
+
+  /// From now on this process does not write to requests: a stray write faults.
+  void make_requests_read_only();
+  struct Request {
+    std::span<const std::byte> bytes;
+    bool closely = false;
+  };
+  /// The request that was begun last has begun another run: its time starts anew.
+  void begin_again();
+  /// Waits for request `number` and marks it as begun.
+  [[nodiscard]] Request take(std::uint32_t number);
+  /// As request_memory().
+  [[nodiscard]] std::optional<std::span<std::byte>> answer_memory(std::uint32_t number, std::size_t bytes) const {
+    return room(number, kAnswers, bytes);
+  }
+  /// Hands it over.
+  void put(std::uint32_t number, std::size_t bytes);
+  /// Puts the hello, which lies where the answer to request 0 will.
+  void put_hello(std::size_t bytes);
+  /// Tells that this process is about to end. Safe in a signal handler.
+  void say_end();
+
+ private:
+  struct Inherited {};
+  CaseChannel(int file, Inherited);
+
+  struct Message {
+    std::atomic<std::uint64_t> request_bytes = 0;
+    std::atomic<std::uint64_t> answer_bytes = 0;
+    std::atomic<bool> closely = false;
+  };
+  struct Control {
+    std::uint64_t layout = 0;
+    std::uint64_t slot_bytes = 0;
+    std::atomic<std::uint32_t> posted = 0;
+    std::atomic<std::uint32_t> begun = 0;
+    std::atomic<std::uint32_t> answered = 0;  ///< the hello is counted too
+    std::atomic<bool> worker_sleeps = false;
+    std::atomic<bool> asker_sleeps = false;
+    std::atomic<std::uint32_t> awaited = 0;  ///< what `answered` has to reach before the sleeper is woken
+    std::atomic<bool> worker_ends = false;
+    std::atomic<std::int64_t> begun_at = 0;  ///< the last begun request, of the steady clock, in ns
+    LastWords last_words;
+    Message messages[kSlots];
+  };
+  /// Changes with what is sent: the last figures count kinds of outcomes, the first is raised by hand.
+  static constexpr std::uint64_t kLayout = 100'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
+  static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
+
+  /// Behind the control block lie the small slots of requests, those of answers, and the large ones likewise.
+  enum Direction : std::size_t { kRequests = 0, kAnswers = 1 };
+
+  void map(std::size_t bytes);
+  [[nodiscard]] std::size_t bytes_mapped() const;
+  /// Where the slot for a message of so many bytes begins, counted from the beginning of the file.
+  [[nodiscard]] std::size_t offset_of(std::uint32_t number, Direction direction, std::size_t bytes) const;
+  [[nodiscard]] std::byte* at(std::size_t offset) const { return reinterpret_cast<std::byte*>(control_) + offset; }
+  [[nodiscard]] std::optional<std::span<std::byte>> room(std::uint32_t number, Direction direction,
+                                                         std::size_t bytes) const;
+  [[nodiscard]] std::span<const std::byte> content(std::uint32_t number, Direction direction, std::size_t bytes) const;
+  [[nodiscard]] Message& message(std::uint32_t number) const { return control_->messages[number % kSlots]; }
+  [[nodiscard]] bool wait_for_count(std::uint32_t count, std::uint32_t enough, std::chrono::nanoseconds patience);
+  void count_answer(std::uint32_t count);
+
+  int file_ = -1;
+  std::size_t mapped_ = 0;
+  std::size_t slot_bytes_ = 0;
+  Control* control_ = nullptr;
+};
+
+}  // namespace qconform

@@ -1,0 +1,109 @@
+#include "harness/backends/sandbox/case_channel.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <span>
+
+namespace qconform {
+namespace {
+
+constexpr std::size_t kSlot = 2 * CaseChannel::kSmallMessage;
+constexpr std::size_t kSmall = CaseChannel::kSmallMessage;
+constexpr std::size_t kSizes[] = {1, kSmall - 1, kSmall, kSmall + 1, kSlot};
+
+std::byte mark(std::uint32_t number) {
+  return std::byte(number + 1);
+}
+
+bool is_all(std::span<const std::byte> bytes, std::byte value) {
+  return std::all_of(bytes.begin(), bytes.end(), [value](std::byte byte) { return byte == value; });
+}
+
+std::size_t size_of(std::uint32_t number) {
+  return kSizes[number % std::size(kSizes)];
+}
+
+// Both sides in this process: as many messages each way as there may be, small ones beside large ones.
+TEST(CaseChannel, KeepsMessagesOfEverySizeApart) {
+  CaseChannel channel(kSlot);
+  channel.put_hello(0);
+  for (std::uint32_t number = 0; number < CaseChannel::kSlots; ++number) {
+    const auto memory = channel.request_memory(number, size_of(number));
+    ASSERT_TRUE(memory && memory->size() == size_of(number));
+    std::fill(memory->begin(), memory->end(), mark(number));
+    channel.post(number, size_of(number), number % 2 == 0);
+  }
+  for (std::uint32_t number = 0; number < CaseChannel::kSlots; ++number) {
+    const auto memory = channel.answer_memory(number, size_of(number + 1));
+    ASSERT_TRUE(memory && memory->size() == size_of(number + 1));
+    std::fill(memory->begin(), memory->end(), ~mark(number));
+  }
+  for (std::uint32_t number = 0; number < CaseChannel::kSlots; ++number) {
+    const CaseChannel::Request request = channel.take(number);
+    EXPECT_EQ(request.bytes.size(), size_of(number));
+    EXPECT_TRUE(is_all(request.bytes, mark(number))) << number;
+    EXPECT_EQ(request.closely, number % 2 == 0);
+    channel.put(number, size_of(number + 1));
+    EXPECT_EQ(channel.answer(number).size(), size_of(number + 1));
+    EXPECT_TRUE(is_all(channel.answer(number), ~mark(number))) << number;
+  }
+}
+
+TEST(CaseChannel, HasNoRoomForMoreThanASlot) {
+  const CaseChannel channel(kSlot);
+  EXPECT_FALSE(channel.request_memory(0, kSlot + 1));
+  EXPECT_FALSE(channel.answer_memory(0, kSlot + 1));
+}
+
+TEST(CaseChannel, AnAnswerIsNeverLongerThanItsSlot) {
+  CaseChannel channel(kSlot);
+  channel.put(3, ~std::size_t{0});
+  EXPECT_EQ(channel.answer(3).size(), kSlot);
+}
+
+TEST(CaseChannel, GivesBackTheMemoryOfLargeMessages) {
+  CaseChannel channel(kSlot);
+  const auto blocks = [&] {
+    struct stat status {};
+    EXPECT_EQ(fstat(channel.file(), &status), 0);
+    return status.st_blocks;
+  };
+  const auto before = blocks();
+  for (const auto& memory : {channel.request_memory(5, kSlot), channel.answer_memory(5, kSlot)}) {
+    ASSERT_TRUE(memory);
+    std::memset(memory->data(), 1, memory->size());
+  }
+  channel.post(5, kSlot, false);
+  channel.put(5, kSlot);
+  EXPECT_GE((blocks() - before) * 512, static_cast<blkcnt_t>(2 * kSlot));
+  channel.release(5);
+  EXPECT_EQ(blocks(), before);
+}
+
+// As a worker, which is a process of its own.
+template <typename Memory>
+[[noreturn]] void write_as_worker(Memory memory_in) {
+  CaseChannel channel(kSlot);
+  channel.make_requests_read_only();
+  const std::span<std::byte> memory = memory_in(channel);
+  std::memset(memory.data(), 1, memory.size());
+  std::_Exit(0);
+}
+
+TEST(CaseChannelDeathTest, AWorkerWritesAnswersButNoRequests) {
+  for (const std::size_t size : kSizes) {
+    EXPECT_EXIT(write_as_worker([size](CaseChannel& channel) { return *channel.answer_memory(0, size); }),
+                ::testing::ExitedWithCode(0), "")
+        << size;
+    EXPECT_DEATH(write_as_worker([size](CaseChannel& channel) { return *channel.request_memory(0, size); }), "")
+        << size;
+  }
+}
+
+}  // namespace
+}  // namespace qconform

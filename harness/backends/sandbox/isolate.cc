@@ -1,0 +1,216 @@
+#include "harness/backends/sandbox/isolate.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "harness/backends/sandbox/guarded_run.h"
+#include "harness/backends/sandbox/message.h"
+#include "harness/backends/sandbox/worker_host.h"
+
+namespace qconform {
+namespace {
+
+constexpr double kOpenSeconds = 120;  // a library under an emulator
+
+std::string signal_text(const LastWords& words, int number) {
+  std::string text = strsignal(number);
+  if (words.signal == SIGSEGV || words.signal == SIGBUS) {
+    text += fmt::format(" {} address {:#x}", words.wrote ? "writing" : "reading", words.address.load());
+  }
+  return text;
+}
+
+Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& words, const Isolation& isolation) {
+  if (death.out_of_memory || words.out_of_memory) return outcome::OutOfMemory{isolation.memory};
+  if (death.timed_out) return outcome::TimedOut{isolation.timeout};
+  if (words.slot != LastWords::kNoSlot) {
+    const Side side = words.before ? Side::before : Side::after;
+    if (words.slot == LastWords::kOutput && words.wrote) return outcome::WroteOutOfBounds{side, words.offset};
+    const std::string name =
+        words.slot == LastWords::kOutput ? "the output" : input_name(test_case, static_cast<std::size_t>(words.slot));
+    return outcome::ReadOutOfBounds{name, side, words.offset, words.wrote};
+  }
+  if (words.signal != 0) return outcome::Crashed{words.signal, signal_text(words, words.signal)};
+  if (WIFSIGNALED(death.status)) {
+    const int number = WTERMSIG(death.status);
+    return outcome::Crashed{number, signal_text(words, number)};
+  }
+  return outcome::Exited{WEXITSTATUS(death.status)};
+}
+
+class IsolatedBackend final : public Backend, public Worker {
+ public:
+  using Launch = std::function<std::unique_ptr<WorkerHost>()>;
+
+  // `name`: instead of the one that the worker gives; may be empty.
+  IsolatedBackend(Launch launch, std::string name, const Isolation& isolation)
+      : launch_(std::move(launch)), name_(std::move(name)), isolation_(isolation) {}
+
+  // Starts the worker and hears which backend it holds.
+  Result<void> open() {
+    host_ = launch_();
+    if (!host_->started()) return failed("cannot start a worker process");
+    Death death;
+    const auto bytes = host_->receive_hello(kOpenSeconds, death);
+    if (!bytes) {
+      const Outcome end = outcome_of({}, death, host_->last_words(), isolation_);
+      const auto* crash = std::get_if<outcome::Crashed>(&end);
+      const std::string why = crash == nullptr ? host_->last_log() : crash->detail;
+      return failed(death.timed_out ? "did not open in time"
+                                    : "ended while it was opened" + (why.empty() ? "" : ": " + why));
+    }
+    auto hello = decode_hello(*bytes);
+    if (!hello) return failed("said nothing sensible when it was opened");
+    if (!hello->error.empty()) return failed((name_.empty() ? "" : name_ + ": ") + hello->error);
+    info_ = std::move(hello->info);
+    if (!name_.empty()) info_.name = name_;
+    return {};
+  }
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Worker* worker() override { return this; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    return std::make_unique<Remote>(*this, test_case);
+  }
+
+  [[nodiscard]] std::size_t depth() const override { return CaseChannel::kSlots; }
+
+  void start(const Case& test_case) override {
+    under_way_.push_back({&test_case, isolation_.guard == Isolation::Guard::full});
+    if (under_way_.size() - sent_ == 1) send_more();
+  }
+
+  [[nodiscard]] Outcome finish() override {
+    if (early_.empty()) return next();
+    Outcome outcome = std::move(early_.front());
+    early_.pop_front();
+    return outcome;
+  }
+
+  void abandon(std::size_t /*count*/) override {
+    if (!under_way_.empty()) drop_process();
+    under_way_.clear();
+    early_.clear();
+  }
+
+  // Alone, so that what it does to the process is nobody else's doing: those before it come first.
+  [[nodiscard]] Outcome examine(const Case& test_case) override {
+    while (!under_way_.empty()) early_.push_back(next());
+    under_way_.push_back({&test_case, true});
+    return next();
+  }
+
+ private:
+  struct Request {
+    const Case* test_case;
+    bool closely;
+    bool refused = false;  ///< too large to be sent
+  };
+
+  // For callers that know prepare and run alone.
+  class Remote final : public PreparedCase {
+   public:
+    Remote(IsolatedBackend& backend, const Case& test_case) : backend_(backend), test_case_(test_case) {}
+    void run(OutputSink& sink) override {
+      Outcome outcome = backend_.examine(test_case_);
+      const auto* produced = std::get_if<outcome::Produced>(&outcome);
+      if (produced == nullptr) return sink.refuse(std::move(outcome));
+      const std::span<std::byte> memory = sink.allocate(produced->output.type, produced->output.shape);
+      std::copy(produced->output.bytes.begin(), produced->output.bytes.end(), memory.begin());
+    }
+
+   private:
+    IsolatedBackend& backend_;
+    const Case& test_case_;
+  };
+
+  // Sends what waits, as far as there is room.
+  void send_more() {
+    if (!host_) return;
+    for (; sent_ < under_way_.size() && host_->has_room(); ++sent_) {
+      Request& request = under_way_[sent_];
+      request.refused = !host_->send(*request.test_case, request.closely);
+    }
+  }
+
+  // The outcome of the oldest request. A process that comes to grief over it takes those behind it along:
+  // they are sent again to the next one.
+  Outcome next() {
+    if (!host_) {
+      if (auto opened = open(); !opened) {
+        drop_process();
+        under_way_.pop_front();
+        return outcome::Crashed{0, "its worker cannot be opened again: " + opened.error().text()};
+      }
+    }
+    send_more();
+    const Request request = under_way_.front();
+    Outcome outcome = request.refused ? Outcome(outcome::Unsupported{"the case is larger than what a worker takes"})
+                                      : received(*request.test_case);
+    under_way_.pop_front();
+    if (sent_ > 0) --sent_;
+    return outcome;
+  }
+
+  Outcome received(const Case& test_case) {
+    Death death;
+    const auto bytes = host_->receive(death);
+    std::optional<Outcome> outcome;
+    if (bytes) outcome = decode_outcome(*bytes);
+    if (bytes && !outcome) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
+    if (!outcome) {
+      outcome = outcome_of(test_case, death, host_->last_words(), isolation_);
+      outcome->of_neighbour = host_->last_words().of_neighbour;
+      outcome->log = host_->last_log();
+    }
+    if (!bytes || !leaves_process_sound(*outcome)) drop_process();
+    return std::move(*outcome);
+  }
+
+  void drop_process() {
+    host_.reset();
+    sent_ = 0;
+    for (Request& request : under_way_) request.refused = false;
+  }
+
+  static Result<void> failed(std::string why) { return fail("--backend", std::move(why)); }
+
+  Launch launch_;
+  std::string name_;
+  Isolation isolation_;
+  BackendInfo info_;
+  std::unique_ptr<WorkerHost> host_;
+  std::deque<Request> under_way_;
+  std::size_t sent_ = 0;       ///< how many of these the process has
+  std::deque<Outcome> early_;  ///< of cases that are finished and not asked for
+};
+
+Result<std::unique_ptr<Backend>> opened(std::unique_ptr<IsolatedBackend> backend) {
+  QCONFORM_TRY(backend->open());
+  return backend;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> isolate(OpenBackend open, const Isolation& isolation) {
+  const auto launch = [open = std::move(open), isolation] { return std::make_unique<WorkerHost>(open, isolation); };
+  return opened(std::make_unique<IsolatedBackend>(launch, "", isolation));
+}
+
+Result<std::unique_ptr<Backend>> isolate_program(std::vector<std::string> command, std::string name,
+                                                 const Isolation& isolation) {
+  const auto launch = [command = std::move(command), isolation] {
+    return std::make_unique<WorkerHost>(command, isolation);
+  };
+  return opened(std::make_unique<IsolatedBackend>(launch, std::move(name), isolation));
+}
+
+}  // namespace qconform

@@ -1,0 +1,230 @@
+// Libraries that do everything wrong that a backend can, each told as what it is, at the right case.
+#include "harness/backends/sandbox/isolate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <ostream>
+#include <tuple>
+
+#include "harness/backends/sandbox/message.h"
+#include "harness/backends/select.h"
+#include "harness/base/file.h"
+#include "harness/engine/campaign.h"
+#include "harness/judge/judge.h"
+#include "harness/suites/random.h"
+#include "harness/tests/rows.h"
+
+namespace qconform {
+namespace {
+
+#ifdef QCONFORM_EMULATED
+constexpr bool kEmulated = true;
+#else
+constexpr bool kEmulated = false;
+#endif
+using testing::expect_hostile_row;
+using ::testing::HasSubstr;
+using testing::Hostile;
+using testing::kDevours;
+using testing::kExits;
+using testing::report_of;
+using testing::Rows;
+
+constexpr double kTimeout = kEmulated ? 20 : 3;
+constexpr std::int64_t kMemory = std::int64_t{128} << 20;
+
+std::string library(const std::string& name) {
+  return QCONFORM_PLUGINS "/" + name + ".so";
+}
+
+using Guard = Isolation::Guard;
+
+Result<std::unique_ptr<Backend>> open_isolated(const std::string& backend, Guard guard = Guard::sampled,
+                                               int threads = 0) {
+  return backend::select(
+      backend, RoundingProfile::correctly_rounded,
+      {.which = backend::IsolationPolicy::Which::all,
+       .limits = {kTimeout, kMemory, guard, kEmulated ? CaseChannel::kEmulatedSlotBytes : slot_bytes_here()},
+       .threads = threads});
+}
+
+class HostileLibrary : public ::testing::TestWithParam<std::tuple<Hostile, Guard>> {};
+
+TEST_P(HostileLibrary, IsToldAsWhatItIsAtTheCaseThatItWas) {
+  const auto& [hostile, guard] = GetParam();
+  const auto start = std::chrono::steady_clock::now();
+  auto backend = open_isolated("plugin:" + library(hostile.name), guard);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  expect_hostile_row(report, hostile);
+  EXPECT_LT(seconds, kEmulated ? 200 : 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostileLibrary,
+    ::testing::Combine(
+        ::testing::Values(
+            Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to write to address 64"},
+            Hostile{"loops", VerdictKind::timed_out, kEmulated ? "no answer within 20 s" : "no answer within 3 s", ""},
+            kExits, kDevours, Hostile{"reads_past", VerdictKind::read_out_of_bounds, "read 1 byte past w", ""},
+            Hostile{"writes_before", VerdictKind::out_of_bounds, "wrote 1 byte before the output", ""},
+            Hostile{"unwritten", VerdictKind::unwritten, "4 bytes of the output not written, first of element 10", ""},
+            Hostile{"changes_input", VerdictKind::changed_input, "changed its input x at byte 0", ""},
+            Hostile{"random_answers", VerdictKind::nondeterministic, "element 0 differs", ""},
+            Hostile{"flushes", VerdictKind::changed_float_mode, "flush-to-zero", ""}),
+        ::testing::Values(Guard::sampled, Guard::full)),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
+    });
+
+// Their first answer is right.
+INSTANTIATE_TEST_SUITE_P(
+    ThatRemember, HostileLibrary,
+    ::testing::Combine(::testing::Values(Hostile{"repacks", VerdictKind::depends_on_earlier_runs,
+                                                 "element 0 differs when the prepared node is run again", ""},
+                                         Hostile{"address_cache", VerdictKind::depends_on_earlier_runs,
+                                                 "element 0 differs when the inputs lie where another node's lay", ""}),
+                       ::testing::Values(Guard::full)),
+    [](const auto& test) { return std::string(std::get<0>(test.param).name); });
+
+// Chance is no memory: over many runs the rows that differ are never said to depend on earlier ones.
+TEST(GuardedRun, ALibraryThatIsSeldomRandomIsNotSaidToRemember) {
+  std::uint64_t random = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto backend = open_isolated("plugin:" + library("seldom_random"), Guard::full);
+    ASSERT_TRUE(backend) << backend.error().text();
+    std::vector<std::unique_ptr<CaseSource>> suites;
+    for (int k = 0; k <= i; ++k) suites.push_back(std::make_unique<Rows>());
+    std::vector<std::unique_ptr<Backend>> backends;
+    backends.push_back(std::move(*backend));
+    Report report;
+    ASSERT_TRUE(run_campaign(suites, backends, {}, report));
+    random += report.backends[0].count(VerdictKind::nondeterministic);
+    EXPECT_EQ(report.backends[0].count(VerdictKind::depends_on_earlier_runs), 0U);
+  }
+  EXPECT_GT(random, 0U);
+}
+
+// Rows of 13 in its scratch memory are right as long as nobody else computes one.
+TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
+  const std::string name = "plugin:" + library("static_scratch");
+  auto alone = open_isolated(name);
+  ASSERT_TRUE(alone) << alone.error().text();
+  EXPECT_TRUE(report_of(std::make_unique<Rows>(), std::move(*alone)).conforms());
+
+  auto checked = open_isolated(name, Guard::sampled, 4);
+  ASSERT_TRUE(checked) << checked.error().text();
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::thread_dependent), 1U);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].example.id, "row-13");
+  EXPECT_THAT(report.findings[0].verdict.detail, HasSubstr("of 4 threads at once, thread "));
+}
+
+TEST(ThreadsCheck, WhatOneThreadShowsIsNoDoingOfThreads) {
+  auto checked = open_isolated("plugin:" + library("repacks"), Guard::sampled, 4);
+  ASSERT_TRUE(checked) << checked.error().text();
+  const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::thread_dependent), 0U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::depends_on_earlier_runs), 1U);
+}
+
+TEST(ThreadsCheck, KernelsWithoutSharedMemoryConform) {
+  for (const auto which : {backend::IsolationPolicy::Which::all, backend::IsolationPolicy::Which::none}) {
+    auto backend =
+        backend::select("scalar", RoundingProfile::correctly_rounded, {.which = which, .limits = {}, .threads = 3});
+    ASSERT_TRUE(backend) << backend.error().text();
+    EXPECT_TRUE(report_of(std::make_unique<RandomSource>(5, 60), std::move(*backend)).conforms());
+  }
+}
+
+TEST(ThreadsCheck, ABackendForOneThreadIsAnError) {
+  const auto opened = open_isolated("defect:pads-order", Guard::sampled, 4);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().text(), HasSubstr("runs one case from one thread at a time"));
+}
+
+TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
+  auto here = backend::select("scalar", RoundingProfile::correctly_rounded);
+  auto there = open_isolated("scalar");
+  ASSERT_TRUE(here && there);
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(5, 500));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::move(*here));
+  backends.push_back(std::move(*there));
+  Report report;
+  ASSERT_TRUE(run_campaign(suites, backends, {}, report));
+  EXPECT_TRUE(report.conforms());
+  for (const auto& [name, result] : report.backends[0].operators) {
+    EXPECT_EQ(result.verdicts, report.backends[1].operators[name].verdicts) << name;
+  }
+}
+
+TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
+  const std::filesystem::path root = QCONFORM_SOURCE_DIRECTORY;
+  const auto example = read_file(root / "harness/tests/plugins/dequantize.c", 1 << 20);
+  const auto page = read_file(root / "docs/adding-a-backend.md", 1 << 20);
+  ASSERT_TRUE(example && page);
+  EXPECT_THAT(*page, HasSubstr("```c\n" + *example + "```\n"));
+  EXPECT_LT(std::count(example->begin(), example->end(), '\n'), 60);
+}
+
+TEST(Plugin, TheExampleConforms) {
+  auto backend = open_isolated("plugin:" + library("dequantize"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
+  EXPECT_TRUE(report.conforms());
+  EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
+}
+
+TEST(Isolate, LibrariesThatAreNoneAreErrors) {
+  EXPECT_THAT(open_isolated("plugin:" + library("missing")).error().text(), HasSubstr("missing.so"));
+  EXPECT_THAT(open_isolated("plugin:libm.so.6").error().text(), HasSubstr("libm.so.6"));
+  EXPECT_THAT(open_isolated("plugin:/dev/null").error().text(), HasSubstr("/dev/null"));
+}
+
+TEST(Isolate, ABackendThatEndsWhileItIsOpenedIsAnError) {
+  const auto opened = isolate([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, {kTimeout, kMemory});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().text(), HasSubstr("ended while it was opened"));
+}
+
+TEST(Message, CasesAndOutcomesComeBackAsTheyWere) {
+  Case back;
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const Case test_case = random_case(11, index);
+    std::vector<std::byte> bytes(encoded_size(test_case));
+    encode(test_case, bytes);
+    // Into the memory of the case before.
+    ASSERT_TRUE(decode_case(bytes, back));
+    EXPECT_EQ(digest_of(back), digest_of(test_case));
+    EXPECT_EQ(back.inputs, test_case.inputs);
+    EXPECT_EQ(back.attributes, test_case.attributes);
+    // Cut short, it is none; that is noticed without reading beyond the end.
+    for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 64); ++size) {
+      Case cut;
+      EXPECT_FALSE(decode_case(std::span(bytes).first(size), cut));
+    }
+  }
+  const Outcome outcome = outcome::ReadOutOfBounds{"w", outcome::WroteOutOfBounds::Side::before, 7, true};
+  std::vector<std::byte> bytes(encoded_size(outcome));
+  encode(outcome, bytes);
+  const auto outcome_back = decode_outcome(bytes);
+  ASSERT_TRUE(outcome_back);
+  const auto* read = std::get_if<outcome::ReadOutOfBounds>(&*outcome_back);
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->tensor, "w");
+  EXPECT_EQ(read->offset, 7);
+  bytes[0] = std::byte{0xFF};
+  EXPECT_FALSE(decode_outcome(bytes)) << "no such outcome";
+}
+
+}  // namespace
+}  // namespace qconform

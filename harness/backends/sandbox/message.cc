@@ -1,0 +1,251 @@
+#include "harness/backends/sandbox/message.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace qconform {
+namespace {
+
+// The three passes over a value: sum up its size, write it, read it. walk() below names the members
+// of each type once for all of them.
+class SizePass {
+ public:
+  static constexpr bool kReads = false;
+  void raw(const void*, std::size_t size) { bytes += size; }
+  std::size_t bytes = 0;
+};
+
+class WritePass {
+ public:
+  static constexpr bool kReads = false;
+  explicit WritePass(std::span<std::byte> memory) : memory_(memory) {}
+  void raw(const void* data, std::size_t size) {
+    if (size > 0) std::memcpy(memory_.data(), data, size);
+    memory_ = memory_.subspan(size);
+  }
+
+ private:
+  std::span<std::byte> memory_;
+};
+
+class ReadPass {
+ public:
+  static constexpr bool kReads = true;
+  explicit ReadPass(std::span<const std::byte> memory) : memory_(memory) {}
+  void raw(void* data, std::size_t size) {
+    if (!holds(size)) return;
+    if (size > 0) std::memcpy(data, memory_.data(), size);
+    memory_ = memory_.subspan(size);
+  }
+  // Whether that many bytes follow; otherwise nothing more is read.
+  bool holds(std::size_t size) {
+    if (size <= memory_.size()) return true;
+    damaged_ = true;
+    memory_ = {};
+    return false;
+  }
+  void damage() { damaged_ = true; }
+  [[nodiscard]] bool is_complete() const { return !damaged_ && memory_.empty(); }
+
+ private:
+  std::span<const std::byte> memory_;
+  bool damaged_ = false;
+};
+
+template <typename Pass, typename T>
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void walk(Pass& pass, T& value) {
+  if constexpr (std::is_same_v<std::remove_const_t<T>, bool>) {
+    // A byte that a hostile process wrote need not be a bool.
+    std::uint8_t byte = value ? 1 : 0;
+    pass.raw(&byte, sizeof byte);
+    if constexpr (Pass::kReads) value = byte != 0;
+  } else {
+    pass.raw(&value, sizeof value);
+  }
+}
+
+// The number of elements of a container, which is resized to it when read. Each takes a byte at least.
+template <typename Pass, typename Container>
+void walk_size(Pass& pass, Container& container) {
+  auto size = static_cast<std::uint64_t>(container.size());
+  walk(pass, size);
+  if constexpr (Pass::kReads) {
+    if (pass.holds(size)) container.resize(size);
+  }
+}
+
+template <typename Pass, typename Text>
+requires std::is_same_v<std::remove_const_t<Text>, std::string>
+void walk(Pass& pass, Text& text) {
+  walk_size(pass, text);
+  pass.raw(text.data(), text.size());
+}
+
+template <typename Pass, typename Vector>
+requires(std::is_trivially_copyable_v<typename Vector::value_type> &&
+         !std::is_same_v<std::remove_const_t<Vector>, std::string>) void walk(Pass& pass, Vector& values) {
+  walk_size(pass, values);
+  pass.raw(values.data(), values.size() * sizeof(typename Vector::value_type));
+}
+
+template <typename Pass, typename Subject>
+requires std::is_same_v<std::remove_const_t<Subject>, Tensor>
+void walk(Pass& pass, Subject& tensor) {
+  walk(pass, tensor.type);
+  walk(pass, tensor.shape);
+  walk(pass, tensor.bytes);
+}
+
+// The alternative that a variant holds, by its number.
+template <typename Pass, typename Variant, typename Each>
+void walk_variant(Pass& pass, Variant& variant, Each each) {
+  auto index = static_cast<std::uint8_t>(variant.index());
+  walk(pass, index);
+  if constexpr (Pass::kReads) {
+    // One that holds the right alternative already keeps its memory.
+    const auto make = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+      return ((kIndex == index && (variant.index() == index || (variant.template emplace<kIndex>(), true))) || ...);
+    };
+    if (!make(std::make_index_sequence<std::variant_size_v<Variant>>())) return pass.damage();
+  }
+  std::visit(each, variant);
+}
+
+template <typename Pass, typename Subject>
+requires std::is_same_v<std::remove_const_t<Subject>, Case>
+void walk(Pass& pass, Subject& test_case) {
+  walk(pass, test_case.id);
+  walk(pass, test_case.op_type);
+  walk(pass, test_case.domain);
+  walk(pass, test_case.opset_version);
+  walk_size(pass, test_case.attributes);
+  for (auto& attribute : test_case.attributes) {
+    walk(pass, attribute.name);
+    walk_variant(pass, attribute.value, [&](auto& value) { walk(pass, value); });
+  }
+  walk_size(pass, test_case.inputs);
+  for (auto& input : test_case.inputs) {
+    bool given = input.has_value();
+    walk(pass, given);
+    if constexpr (Pass::kReads) {
+      if (given != input.has_value()) given ? void(input.emplace()) : input.reset();
+    }
+    if (given) walk(pass, *input);
+  }
+}
+
+template <typename Pass, typename Subject>
+requires std::is_same_v<std::remove_const_t<Subject>, Hello>
+void walk(Pass& pass, Subject& hello) {
+  walk(pass, hello.info.name);
+  walk(pass, hello.info.version);
+  walk(pass, hello.info.kind);
+  walk(pass, hello.info.concurrent);
+  walk(pass, hello.error);
+}
+
+// One member function for each outcome, const or not.
+template <typename Pass>
+struct OutcomeMembers {
+  Pass& pass;
+
+  template <typename T>
+  void operator()(T& value) const {
+    using Kind = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Kind, outcome::Produced>) {
+      walk(pass, value.output);
+    } else if constexpr (std::is_same_v<Kind, outcome::Unsupported> || std::is_same_v<Kind, outcome::Rejected>) {
+      walk(pass, value.reason);
+    } else if constexpr (std::is_same_v<Kind, outcome::Crashed>) {
+      all(value.signal, value.detail);
+    } else if constexpr (std::is_same_v<Kind, outcome::Exited>) {
+      walk(pass, value.status);
+    } else if constexpr (std::is_same_v<Kind, outcome::OutOfMemory>) {
+      walk(pass, value.limit);
+    } else if constexpr (std::is_same_v<Kind, outcome::TimedOut>) {
+      walk(pass, value.seconds);
+    } else if constexpr (std::is_same_v<Kind, outcome::WroteOutOfBounds>) {
+      all(value.side, value.offset);
+    } else if constexpr (std::is_same_v<Kind, outcome::ReadOutOfBounds>) {
+      all(value.tensor, value.side, value.offset, value.wrote);
+    } else if constexpr (std::is_same_v<Kind, outcome::ChangedInput>) {
+      all(value.tensor, value.byte);
+    } else {
+      walk(pass, value.detail);
+    }
+  }
+
+  template <typename... Members>
+  void all(Members&... members) const {
+    (walk(pass, members), ...);
+  }
+};
+
+template <typename Pass, typename Subject>
+requires std::is_same_v<std::remove_const_t<Subject>, Outcome>
+void walk(Pass& pass, Subject& outcome) {
+  using Any = std::conditional_t<std::is_const_v<Subject>, const outcome::Any, outcome::Any>;
+  walk(pass, outcome.log);
+  walk(pass, outcome.of_neighbour);
+  walk_variant(pass, static_cast<Any&>(outcome), OutcomeMembers<Pass>{pass});
+}
+
+template <typename T>
+std::size_t size_of(const T& value) {
+  SizePass sizer;
+  walk(sizer, value);
+  return sizer.bytes;
+}
+
+template <typename T>
+void write(const T& value, std::span<std::byte> memory) {
+  WritePass writer(memory);
+  walk(writer, value);
+}
+
+template <typename T>
+bool read(std::span<const std::byte> memory, T& value) {
+  ReadPass reader(memory);
+  walk(reader, value);
+  return reader.is_complete();
+}
+
+template <typename T>
+std::optional<T> read_new(std::span<const std::byte> memory) {
+  T value;
+  if (!read(memory, value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::size_t encoded_size(const Case& test_case) {
+  return size_of(test_case);
+}
+std::size_t encoded_size(const Outcome& outcome) {
+  return size_of(outcome);
+}
+std::size_t encoded_size(const Hello& hello) {
+  return size_of(hello);
+}
+void encode(const Case& test_case, std::span<std::byte> memory) {
+  write(test_case, memory);
+}
+void encode(const Outcome& outcome, std::span<std::byte> memory) {
+  write(outcome, memory);
+}
+void encode(const Hello& hello, std::span<std::byte> memory) {
+  write(hello, memory);
+}
+bool decode_case(std::span<const std::byte> memory, Case& test_case) {
+  return read(memory, test_case);
+}
+std::optional<Outcome> decode_outcome(std::span<const std::byte> memory) {
+  return read_new<Outcome>(memory);
+}
+std::optional<Hello> decode_hello(std::span<const std::byte> memory) {
+  return read_new<Hello>(memory);
+}
+
+}  // namespace qconform

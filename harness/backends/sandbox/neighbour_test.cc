@@ -1,0 +1,51 @@
+// The node that is run between two runs of a case.
+#include "harness/backends/sandbox/neighbour.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "harness/suites/random.h"
+
+namespace qconform {
+namespace {
+
+TEST(Neighbour, HasTheCasesTypesShapesAndAttributesAndOtherWeights) {
+  Case neighbour;
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const Case test_case = random_case(3, index);
+    make_neighbour(test_case, neighbour);
+    EXPECT_EQ(neighbour.attributes, test_case.attributes);
+    ASSERT_EQ(neighbour.inputs.size(), test_case.inputs.size());
+    for (std::size_t i = 0; i < neighbour.inputs.size(); ++i) {
+      const auto& one = test_case.inputs[i];
+      const auto& other = neighbour.inputs[i];
+      ASSERT_EQ(one.has_value(), other.has_value());
+      if (!one) continue;
+      EXPECT_EQ(one->type, other->type);
+      EXPECT_EQ(one->shape, other->shape);
+      EXPECT_EQ(one->bytes.size(), other->bytes.size());
+      if (!is_integer(one->type) || one->elements() == 0) continue;
+      EXPECT_NE(one->bytes, other->bytes);
+    }
+  }
+}
+
+TEST(Neighbour, LeavesPaddingBitsAndNumbersThatAreNotNormal) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kSubnormal = std::numeric_limits<float>::denorm_min();
+  Case test_case;
+  test_case.inputs.push_back(Tensor{ElementType::int4, {3}, {std::byte{0x21}, std::byte{0x03}}});
+  test_case.inputs.push_back(
+      Tensor::of(ElementType::float32, {4}, std::vector<float>{1.5F, kInfinity, kSubnormal, 0.0F}));
+  test_case.inputs.push_back(Tensor{ElementType::float8e8m0, {2}, {std::byte{127}, std::byte{255}}});
+  Case neighbour;
+  make_neighbour(test_case, neighbour);
+  EXPECT_EQ(neighbour.inputs[0]->bytes, (std::vector<std::byte>{std::byte{0x74}, std::byte{0x06}}));
+  EXPECT_EQ(neighbour.inputs[1]->values<float>(), (std::vector<float>{0.75F, kInfinity, kSubnormal, 0.0F}));
+  EXPECT_EQ(neighbour.inputs[2]->bytes, (std::vector<std::byte>{std::byte{126}, std::byte{255}}));
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,158 @@
+#include "harness/backends/sandbox/worker_host.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "harness/backends/sandbox/message.h"
+#include "harness/base/address_space.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
+constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
+constexpr std::int64_t kLogKept = std::int64_t{1} << 20;
+constexpr double kScheduledSeconds = 60;  ///< for a worker that has something to do to begin it
+
+MemoryInUse memory_of(pid_t process) {
+  std::array<char, 64> path{};
+  (void)std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(process));
+  std::FILE* file = std::fopen(path.data(), "re");
+  if (file == nullptr) return {};
+  long long size = 0;
+  long long resident = 0;
+  long long shared = 0;
+  const int read = std::fscanf(file, "%lld %lld %lld", &size, &resident, &shared);
+  (void)std::fclose(file);
+  if (read != 3) return {};
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  return {size * page, (resident - shared) * page};
+}
+
+// One that prints without end must not fill the memory.
+void bound_log(int log) {
+  struct stat status {};
+  if (fstat(log, &status) == 0 && status.st_size > kLogKept) (void)ftruncate(log, 0);
+}
+
+}  // namespace
+
+WorkerHost::WorkerHost(const Isolation& isolation, std::size_t slot_bytes)
+    : isolation_(isolation), channel_(slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
+  (void)fcntl(log_, F_SETFL, O_APPEND);
+}
+
+WorkerHost::WorkerHost(const OpenBackend& open, const Isolation& isolation)
+    : WorkerHost(isolation, isolation.slot_bytes) {
+  if (is_the_child()) run_worker(open, channel_, log_, isolation.memory);
+}
+
+WorkerHost::WorkerHost(const std::vector<std::string>& command, const Isolation& isolation)
+    : WorkerHost(isolation, CaseChannel::kEmulatedSlotBytes) {
+  if (is_the_child()) become(command);
+}
+
+bool WorkerHost::is_the_child() {
+  (void)std::fflush(nullptr);
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ != 0) return false;
+  (void)setpgid(0, 0);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  return true;
+}
+
+void WorkerHost::become(std::vector<std::string> command) {
+  command.insert(command.end(), {"--channel", std::to_string(channel_.file()), "--log", std::to_string(log_)});
+  std::vector<char*> arguments;
+  for (std::string& argument : command) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  for (const int file : {channel_.file(), log_}) (void)fcntl(file, F_SETFD, 0);
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) (void)dup2(log_, file);
+  (void)execvp(arguments[0], arguments.data());
+  std::perror(arguments[0]);
+  _exit(127);
+}
+
+WorkerHost::~WorkerHost() {
+  if (process_ > 0) (void)end();
+  (void)close(log_);
+}
+
+bool WorkerHost::send(const Case& test_case, bool closely) {
+  channel_.release(sent_);  // what its slot held before
+  const std::size_t size = encoded_size(test_case);
+  const auto memory = channel_.request_memory(sent_, size);
+  if (!memory) return false;
+  encode(test_case, *memory);
+  channel_.post(sent_++, size, closely);
+  return true;
+}
+
+std::optional<std::span<const std::byte>> WorkerHost::receive_hello(double seconds, Death& death) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  while (!channel_.wait_for_hello(kLongestSlice)) {
+    if (has_ended(death)) return std::nullopt;
+    death.timed_out = Clock::now() > deadline;
+    if (!death.timed_out) continue;
+    death.status = end();
+    return std::nullopt;
+  }
+  at_rest_ = memory_of(process_);
+  return channel_.answer(0);
+}
+
+std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
+  std::optional<Clock::time_point> waiting_since;
+  for (auto slice = kFirstSlice;; slice = std::min(slice * 3 / 2, kLongestSlice)) {
+    if (channel_.wait_for_answer(received_, sent_, slice)) return channel_.answer(received_++);
+    if (!waiting_since) waiting_since = Clock::now();
+    if (has_ended(death)) return std::nullopt;
+    const MemoryInUse memory = memory_of(process_);
+    death.out_of_memory = isolation_.memory > 0 && memory.resident - at_rest_.resident > isolation_.memory;
+    death.timed_out = !death.out_of_memory && is_overdue(*waiting_since);
+    if (death.timed_out && memory.address_space - at_rest_.address_space > isolation_.memory / 8 * 7) {
+      death.out_of_memory = kCanLimitAddressSpace && isolation_.memory > 0;
+    }
+    if (death.out_of_memory || death.timed_out) {
+      death.status = end();
+      return std::nullopt;
+    }
+    bound_log(log_);
+  }
+}
+
+bool WorkerHost::has_ended(Death& death) {
+  if (waitpid(process_, &death.status, WNOHANG) != process_) return false;
+  process_ = -1;
+  return true;
+}
+
+bool WorkerHost::is_overdue(Clock::time_point waiting_since) const {
+  Clock::time_point begun;
+  const std::chrono::duration<double> limit(isolation_.timeout);
+  if (channel_.is_under_way(received_, begun)) return Clock::now() - begun > limit;
+  return Clock::now() - waiting_since > limit + std::chrono::duration<double>(kScheduledSeconds);
+}
+
+// Kills it with what it started, and gives its status.
+int WorkerHost::end() {
+  int status = 0;
+  (void)kill(-process_, SIGKILL);
+  (void)kill(process_, SIGKILL);
+  (void)waitpid(process_, &status, 0);
+  process_ = -1;
+  return status;
+}
+
+}  // namespace qconform

@@ -1,0 +1,211 @@
+#include "harness/backends/sandbox/worker_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "harness/backends/sandbox/guarded_run.h"
+#include "harness/backends/sandbox/message.h"
+#include "harness/base/address_space.h"
+
+namespace qconform {
+namespace {
+
+// What the signal handler needs. One worker per process.
+struct State {
+  CaseChannel* channel = nullptr;
+  GuardedRun* guarded = nullptr;
+  std::int64_t address_space = 0;  ///< limit in bytes, 0 for none
+  std::int64_t spare = 0;          ///< with less than this left, an allocation has failed
+};
+State state;
+
+// Bytes of address space in use, without allocating: signal handlers ask.
+std::int64_t address_space_in_use() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 32> text{};
+  const ssize_t size = ::read(file, text.data(), text.size() - 1);
+  (void)close(file);
+  std::int64_t pages = 0;
+  for (ssize_t i = 0; i < size && text[static_cast<std::size_t>(i)] >= '0'; ++i) {
+    pages = pages * 10 + (text[static_cast<std::size_t>(i)] - '0');
+  }
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+void note_memory() {
+  if (state.address_space > 0 && state.address_space - address_space_in_use() < state.spare) {
+    state.channel->last_words().out_of_memory = true;
+  }
+}
+
+bool is_write([[maybe_unused]] const void* context, bool otherwise) {
+#if defined(__x86_64__)
+  constexpr greg_t kWriteFault = 2;
+  static_cast<void>(otherwise);
+  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWriteFault) != 0;
+#else
+  return otherwise;
+#endif
+}
+
+void on_signal(int number, siginfo_t* info, void* context) {
+  LastWords& words = state.channel->last_words();
+  if (number == SIGSEGV || number == SIGBUS) {
+    words.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    state.guarded->locate(info->si_addr, words);
+    words.wrote = is_write(context, words.slot == LastWords::kOutput);
+  }
+  note_memory();
+  words.signal = number;
+  state.channel->say_end();
+  _exit(128 + number);
+}
+
+void catch_signals() {
+  static std::array<std::byte, std::size_t{64} << 10> stack;  // a stack overflow leaves none to run on
+  stack_t alternate{};
+  alternate.ss_sp = stack.data();
+  alternate.ss_size = stack.size();
+  (void)sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
+    (void)sigaction(number, &action, nullptr);
+  }
+  // The terminal's Ctrl-C is for qconform, which ends its workers; so is what a job scheduler sends to all processes.
+  (void)signal(SIGINT, SIG_IGN);
+  (void)signal(SIGTERM, SIG_IGN);
+}
+
+void redirect_output(int log) {
+  (void)dup2(log, STDOUT_FILENO);
+  (void)dup2(log, STDERR_FILENO);
+  (void)std::setvbuf(stdout, nullptr, _IONBF, 0);
+}
+
+void limit_resources(std::int64_t memory) {
+  const rlimit none{0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  std::set_new_handler([]() {
+    state.channel->last_words().out_of_memory = true;
+    throw std::bad_alloc();
+  });
+  (void)std::atexit([]() {
+    note_memory();
+    state.channel->say_end();
+  });
+  if (!kCanLimitAddressSpace || memory <= 0) return;
+  state.address_space = address_space_in_use() + memory;
+  state.spare = memory / 8;
+  const rlimit space{static_cast<rlim_t>(state.address_space), static_cast<rlim_t>(state.address_space)};
+  (void)setrlimit(RLIMIT_AS, &space);
+}
+
+// The bytes that the answer takes; 0, and nothing is written, where there is no room for them.
+template <typename T>
+std::size_t write_answer(const T& value, CaseChannel& channel, std::uint32_t number) {
+  const std::size_t size = encoded_size(value);
+  const auto memory = channel.answer_memory(number, size);
+  if (!memory) return 0;
+  encode(value, *memory);
+  return size;
+}
+
+// A request after the other, in memory that is kept from one to the next.
+class Desk {
+ public:
+  Desk(CaseChannel& channel, Backend& backend, GuardedRun& guarded, int log, std::int64_t memory_limit)
+      : channel_(channel), backend_(backend), guarded_(guarded), log_(log), memory_limit_(memory_limit) {}
+
+  // False where the process must not go on.
+  bool serve(std::uint32_t number) {
+    const CaseChannel::Request request = channel_.take(number);
+    channel_.last_words().out_of_memory = false;
+    channel_.last_words().of_neighbour = false;
+    Outcome outcome = answer(request);
+    outcome.log = take_log(log_);
+    std::size_t size = write_answer(outcome, channel_, number);
+    if (size == 0) {
+      const Outcome refusal = outcome::Unsupported{"the output is larger than what a worker gives"};
+      size = write_answer(refusal, channel_, number);
+    }
+    channel_.put(number, size);
+    return leaves_process_sound(outcome);
+  }
+
+ private:
+  Outcome answer(const CaseChannel::Request& request) {
+    try {
+      if (!decode_case(request.bytes, case_)) return outcome::Crashed{0, "the request was damaged"};
+      return guarded_(backend_, case_, request.closely);
+    } catch (const std::bad_alloc&) {
+      return outcome::OutOfMemory{memory_limit_};
+    }
+  }
+
+  CaseChannel& channel_;
+  Backend& backend_;
+  GuardedRun& guarded_;
+  int log_;
+  std::int64_t memory_limit_;
+  Case case_;
+};
+
+}  // namespace
+
+bool leaves_process_sound(const Outcome& outcome) {
+  return !std::holds_alternative<outcome::WroteOutOfBounds>(outcome) &&
+         !std::holds_alternative<outcome::ReadOutOfBounds>(outcome) &&
+         !std::holds_alternative<outcome::DependsOnEarlierRuns>(outcome) &&
+         !std::holds_alternative<outcome::Crashed>(outcome) && !std::holds_alternative<outcome::OutOfMemory>(outcome);
+}
+
+std::string take_log(int log) {
+  const off_t size = lseek(log, 0, SEEK_END);
+  if (size <= 0) return {};
+  const off_t begin = std::max<off_t>(0, size - kLogShown);
+  std::string text(static_cast<std::size_t>(size - begin), '\0');
+  const ssize_t read = pread(log, text.data(), text.size(), begin);
+  text.resize(read < 0 ? 0 : static_cast<std::size_t>(read));
+  (void)ftruncate(log, 0);
+  return text;
+}
+
+void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int64_t memory_limit) {
+  GuardedRun guarded;
+  state = {&channel, &guarded, 0, 0};
+  channel.make_requests_read_only();
+  redirect_output(log);
+  catch_signals();
+  auto backend = open();
+  const Hello hello = backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()};
+  channel.put_hello(write_answer(hello, channel, 0));
+  if (!backend) _exit(0);
+  (void)take_log(log);
+  limit_resources(memory_limit);
+  catch_signals();  // a library may have put its own handlers there
+  guarded.begins = [&](bool of_neighbour) {
+    channel.last_words().of_neighbour = of_neighbour;
+    channel.begin_again();
+  };
+  Desk desk(channel, **backend, guarded, log, memory_limit);
+  for (std::uint32_t number = 0; desk.serve(number); ++number) {
+  }
+  _exit(0);
+}
+
+}  // namespace qconform

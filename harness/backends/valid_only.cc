@@ -1,0 +1,37 @@
+#include "harness/backends/valid_only.h"
+
+#include <string>
+#include <utility>
+
+namespace qconform::backend {
+namespace {
+
+class ValidOnly final : public Backend {
+ public:
+  explicit ValidOnly(std::unique_ptr<Backend> inner) : inner_(std::move(inner)), info_(inner_->info()) {
+    info_.name += kValidOnly;
+    info_.valid_only = true;
+  }
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return inner_->prepare(test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    return inner_->prepare_at(test_case, inputs);
+  }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& wanted) override {
+    return inner_->prepare_repeated(test_case, wanted);
+  }
+  [[nodiscard]] Worker* worker() override { return inner_->worker(); }
+
+ private:
+  std::unique_ptr<Backend> inner_;
+  BackendInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner) {
+  return std::make_unique<ValidOnly>(std::move(inner));
+}
+
+}  // namespace qconform::backend

@@ -1,0 +1,70 @@
+#include "harness/base/file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+namespace qconform {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { (void)std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+tl::unexpected<Error> too_large(const std::filesystem::path& path, std::int64_t limit) {
+  return fail(path.string(), "larger than the limit of " + std::to_string(limit) + " bytes", "limit");
+}
+
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::int64_t limit) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) return fail(path.string(), "is a folder, expected a file");
+  if (std::filesystem::is_regular_file(status)) {
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error && size > static_cast<std::uintmax_t>(limit)) return too_large(path, limit);
+  }
+  const File file(std::fopen(path.c_str(), "rb"));
+  if (!file) return fail(path.string(), "cannot be opened: " + reason(errno));
+  std::string bytes;
+  char block[1 << 16];
+  // A pipe has no size beforehand, and a file may grow while it is read.
+  while (const std::size_t count = std::fread(block, 1, sizeof block, file.get())) {
+    bytes.append(block, count);
+    if (bytes.size() > static_cast<std::size_t>(limit)) return too_large(path, limit);
+  }
+  if (std::ferror(file.get()) != 0) return fail(path.string(), "cannot be read: " + reason(errno));
+  QCONFORM_TRY(refuse_git_lfs_pointer(path.string(), bytes));
+  return bytes;
+}
+
+Result<void> refuse_git_lfs_pointer(const std::string& field, std::string_view bytes) {
+  if (!bytes.starts_with("version https://git-lfs.github.com/spec/v1")) return {};
+  return fail(field, "is a Git LFS pointer, not the file that it stands for; `git lfs pull` fetches that file");
+}
+
+Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::filesystem::path temporary = path;
+  temporary += ".part";
+  File file(std::fopen(temporary.c_str(), "wb"));
+  if (!file) return fail(temporary.string(), "cannot be created: " + reason(errno));
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool closed = std::fclose(file.release()) == 0;
+  std::error_code error;
+  if (written && closed) std::filesystem::rename(temporary, path, error);
+  if (written && closed && !error) return {};
+  const std::string message = "cannot be written: " + (error ? error.message() : reason(errno));
+  std::filesystem::remove(temporary, error);
+  return fail(path.string(), message);
+}
+
+}  // namespace qconform

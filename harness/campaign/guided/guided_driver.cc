@@ -1,0 +1,216 @@
+#include "harness/campaign/guided/guided_driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "harness/base/file.h"
+#include "harness/campaign/concluder.h"
+#include "harness/campaign/guided/guided_judge.h"
+#include "harness/campaign/guided/input.h"
+#include "harness/campaign/run_log.h"
+#include "harness/onnx/case_model.h"
+#include "harness/suites/fuzz.h"
+
+namespace qconform::guided {
+namespace {
+
+namespace fs = std::filesystem;
+using campaign::Known;
+
+constexpr int kPatience = 200;  // ms
+constexpr double kJudgeEvery = 1;
+constexpr double kShowEvery = 0.2;
+// Of the seed's cases, with which the engine begins: a turn through directed and random ones.
+constexpr std::uint64_t kSeeds = campaign::kBlockCases;
+
+// Flags of the target: what it judges, and how.
+std::vector<std::string> flags_of(const campaign::Identity& identity) {
+  std::vector<std::string> flags{"--profile=" + identity.profile, "--overflow=" + identity.overflow,
+                                 "--failing=failing"};
+  if (!identity.profile_digest.empty()) flags.front() = "--profile=" + fs::absolute(identity.profile).string();
+  for (const std::string& backend : identity.backends) flags.push_back("--backend=" + backend);
+  return flags;
+}
+
+Result<void> write_seeds(std::uint64_t seed, const fs::path& folder) {
+  for (std::uint64_t i = 0; i < kSeeds; ++i) {
+    const auto model = case_to_model(fuzz_case(seed, i));
+    const bool fits = model && model->size() <= KeptInputs::kLargest && case_of_input(*model);
+    if (!fits) continue;
+    QCONFORM_TRY(write_file(folder / fmt::format("seed-{:04}", i), *model));
+  }
+  return {};
+}
+
+class GuidedDriver {
+ public:
+  explicit GuidedDriver(const GuidedOptions& options)
+      : options_(options), campaign_(options.campaign), folders_{fs::absolute(campaign_.folder) / "libfuzzer"} {}
+
+  Result<GuidedResult> run() {
+    QCONFORM_TRY(ledger_.open(campaign_.folder, campaign_.take, remarks_));
+    QCONFORM_TRY(begin());
+    auto done = loop();
+    engine_->stop();
+    concluder_.end();
+    if (done) done = end();
+    QCONFORM_TRY(done);
+    return GuidedResult{known(), judge_->own_faults()};
+  }
+
+ private:
+  [[nodiscard]] Known known() const {
+    CampaignState state = ledger_.state();
+    state.engine = engine_state();
+    return {identity_, judge_->tally(), std::move(state), judge_->case_at()};
+  }
+
+  Result<void> begin() {
+    QCONFORM_ASSIGN(auto backends, campaign_.open());
+    identity_ = campaign_.identity;
+    for (const auto& backend : backends) identity_.infos.push_back(backend->info());
+    QCONFORM_ASSIGN(const auto goes_on, run_.begin(identity_, campaign_.jobs, remarks_));
+    for (const std::string& remark : remarks_) campaign_.remark(remark);
+    QCONFORM_TRY(prepare(goes_on));
+    const LibFuzzerOptions engine{folders_,       options_.target,  flags_of(identity_), identity_.seed,
+                                  campaign_.jobs, options_.timeout, options_.memory};
+    judge_.emplace(campaign_.block, engine, identity_.backends, std::move(backends));
+    QCONFORM_TRY(judge_->judge_new());
+    QCONFORM_ASSIGN(engine_, LibFuzzer::start(engine));
+    if (goes_on) campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->tally().suite.cases));
+    return {};
+  }
+
+  // What an engine that was killed had found is taken along; what another campaign kept is put aside.
+  Result<void> prepare(bool goes_on) {
+    std::error_code error;
+    if (!goes_on && fs::exists(folders_.root, error)) {
+      fs::path previous = folders_.root;
+      previous += ".previous";
+      fs::remove_all(previous, error);
+      fs::rename(folders_.root, previous, error);
+      if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
+      campaign_.remark(fmt::format("inputs that were kept before are now in {}", previous.string()));
+    }
+    QCONFORM_TRY(folders_.make());
+    folders_.harvest();
+    for (const CampaignRun& run : ledger_.state().runs) executions_before_ += run.cases;
+    if (!ledger_.progress().empty()) {
+      counters_.coverage = {ledger_.progress().back().edges.value_or(0),
+                            ledger_.progress().back().features.value_or(0)};
+    }
+    return write_seeds(identity_.seed, folders_.seeds());
+  }
+
+  Result<void> loop() {
+    for (;;) {
+      if (campaign_.interrupted()) run_.end("interrupted");
+      if (campaign_.seconds && run_.seconds() >= *campaign_.seconds) run_.end("time");
+      if (!run_.is_running()) return {};
+      engine_->poll(wait());
+      if (const auto ended = engine_->ended()) return fail("--engine", "libFuzzer ended " + *ended);
+      QCONFORM_TRY(judge());
+      show();
+      conclude_if_new();
+    }
+  }
+
+  [[nodiscard]] int wait() const {
+    if (!campaign_.seconds) return kPatience;
+    return static_cast<int>(std::clamp((*campaign_.seconds - run_.seconds()) * 1000, 1.0, double{kPatience}));
+  }
+
+  Result<void> judge() {
+    if (run_.seconds() < next_judge_) return {};
+    QCONFORM_TRY(judge_->judge_new());
+    next_judge_ = run_.seconds() + kJudgeEvery;
+    return run_.is_due() ? note() : Result<void>{};
+  }
+
+  Result<void> note() {
+    count();
+    run_.set_cases(counters_.executions);
+    const campaign::Tally& sum = judge_->tally();
+    run_.note({.cases = executions_before_ + counters_.executions,
+               .failures = sum.unwaived(),
+               .findings = campaign::kinds_of(sum),
+               .edges = counters_.coverage.edges,
+               .features = counters_.coverage.features});
+    return ledger_.commit();
+  }
+
+  // Coverage is that of the whole corpus once the engine has looked through it: it does not shrink.
+  void count() {
+    const LibFuzzer::Counters now = engine_->counters();
+    counters_.executions = std::max(counters_.executions, now.executions);
+    counters_.coverage.edges = std::max(counters_.coverage.edges, now.coverage.edges);
+    counters_.coverage.features = std::max(counters_.coverage.features, now.coverage.features);
+  }
+
+  [[nodiscard]] EngineState engine_state() const {
+    return {"libfuzzer",
+            executions_before_ + counters_.executions,
+            counters_.coverage.edges,
+            counters_.coverage.features,
+            judge_->tally().suite.cases,
+            judge_->artifacts()};
+  }
+
+  void show() {
+    if (run_.seconds() < next_show_) return;
+    next_show_ = run_.seconds() + kShowEvery;
+    count();
+    campaign::Standing standing = campaign::standing_of(judge_->tally());
+    standing.engine = engine_state();
+    standing.cases = standing.engine->executions;
+    standing.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
+    standing.findings = concluder_.said();
+    if (campaign_.seconds) standing.seconds_left = std::max(0.0, *campaign_.seconds - run_.seconds());
+    campaign_.progress(standing);
+  }
+
+  void conclude_if_new() {
+    concluder_.poll();
+    if (!campaign_.conclude || !concluder_.is_ready() || !campaign::note_failures(judge_->tally(), seen_)) return;
+    concluder_.begin([this] { ledger_.close(); }, [this] { return campaign_.conclude(known()); });
+  }
+
+  // What the processes had found and not yet handed over is judged as well.
+  Result<void> end() {
+    count();
+    folders_.harvest();
+    QCONFORM_TRY(judge_->judge_new());
+    if (const std::uint64_t count = judge_->not_repeated(); count > 0) {
+      campaign_.remark(fmt::format("{} of the inputs in {} ended the fuzz target once, and not again", count,
+                                   folders_.artifacts().string()));
+    }
+    return note();
+  }
+
+  const GuidedOptions& options_;
+  const campaign::DriverOptions& campaign_;
+  EngineFolders folders_;
+  std::vector<std::string> remarks_;
+  campaign::Ledger ledger_;
+  campaign::RunLog run_{ledger_};
+  campaign::Identity identity_;
+  std::optional<GuidedJudge> judge_;
+  std::unique_ptr<LibFuzzer> engine_;
+  campaign::Concluder concluder_;
+  LibFuzzer::Counters counters_;
+  std::uint64_t executions_before_ = 0;
+  std::set<campaign::FailureKey> seen_;
+  double next_judge_ = 0;
+  double next_show_ = 0;
+};
+
+}  // namespace
+
+Result<GuidedResult> drive(const GuidedOptions& options) {
+  return GuidedDriver(options).run();
+}
+
+}  // namespace qconform::guided

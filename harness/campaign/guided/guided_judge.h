@@ -1,0 +1,57 @@
+// Judges what an engine keeps: every input once, on every backend.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/campaign/block_run.h"
+#include "harness/campaign/guided/artifacts.h"
+#include "harness/campaign/guided/kept_inputs.h"
+#include "harness/campaign/guided/libfuzzer.h"
+
+namespace qconform::guided {
+
+class GuidedJudge {
+ public:
+  /// Artifacts that are looked at one by one, with processes of the target, and files of them that are kept.
+  static constexpr std::size_t kExamined = 32;
+  static constexpr std::size_t kArtifactsKept = 256;
+
+  GuidedJudge(const campaign::BlockOptions& block, LibFuzzerOptions engine, std::vector<std::string> names,
+              std::vector<std::unique_ptr<Backend>> backends)
+      : block_(block), engine_(std::move(engine)), names_(std::move(names)), backends_(std::move(backends)) {}
+
+  /// Judges what is new in the engine's folders. True where there was something.
+  [[nodiscard]] Result<bool> judge_new();
+
+  [[nodiscard]] const campaign::Tally& tally() const { return total_; }
+  [[nodiscard]] campaign::CaseAt case_at() const;
+  [[nodiscard]] const std::vector<std::string>& own_faults() const { return own_faults_; }
+  /// Inputs over which a process ended.
+  [[nodiscard]] std::uint64_t artifacts() const { return artifacts_; }
+  /// Those among the ones looked at that ended no process again.
+  [[nodiscard]] std::uint64_t not_repeated() const { return not_repeated_; }
+
+ private:
+  [[nodiscard]] Result<campaign::Tally> judge(std::vector<std::filesystem::path> files);
+  [[nodiscard]] Result<void> judge_artifact(const std::filesystem::path& file);
+  void take_endings(const std::vector<Ending>& endings, campaign::Tally& tally) const;
+  void add(const campaign::Tally& tally);
+
+  const campaign::BlockOptions& block_;
+  LibFuzzerOptions engine_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<Backend>> backends_;
+  std::shared_ptr<KeptInputs> inputs_ = std::make_shared<KeptInputs>(block_.seed);
+  campaign::Tally total_;
+  std::uint64_t batches_ = 0;
+  std::size_t examined_ = 0;
+  std::uint64_t artifacts_ = 0;
+  std::uint64_t not_repeated_ = 0;
+  std::vector<std::string> own_faults_;
+};
+
+}  // namespace qconform::guided

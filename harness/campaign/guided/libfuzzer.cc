@@ -1,0 +1,140 @@
+#include "harness/campaign/guided/libfuzzer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string_view>
+
+#include "harness/base/shell_text.h"
+#include "harness/campaign/guided/kept_inputs.h"
+
+namespace qconform::guided {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLastLines = 2048;    // bytes that are shown where it ends by itself
+constexpr std::streamoff kEndOfLog = 4096;  // bytes that are looked at of a process's log
+
+// 32 bits, of which 0 would mean a seed of libFuzzer's own.
+std::uint32_t seed_of(std::uint64_t seed) {
+  const auto folded = static_cast<std::uint32_t>(seed ^ (seed >> 32U));
+  return folded == 0 ? 1 : folded;
+}
+
+// The folder of its forked processes; empty where there is none.
+fs::path working_folder(const fs::path& temporary) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(temporary, error)) {
+    if (entry.path().filename().string().starts_with("libFuzzerTemp.FuzzWithFork")) return entry.path();
+  }
+  return {};
+}
+
+std::string end_of(const fs::path& file) {
+  std::string text(static_cast<std::size_t>(kEndOfLog), '\0');
+  std::FILE* const stream = std::fopen(file.c_str(), "rb");
+  if (stream == nullptr) return {};
+  if (std::fseek(stream, -static_cast<long>(kEndOfLog), SEEK_END) != 0) std::rewind(stream);
+  text.resize(std::fread(text.data(), 1, text.size(), stream));
+  (void)std::fclose(stream);
+  return text;
+}
+
+std::vector<std::string> command_of(const LibFuzzerOptions& options) {
+  const auto seconds = static_cast<std::int64_t>(std::ceil(std::min(options.timeout, 86400.0)));
+  std::vector<std::string> words{
+      options.target.program.string(), fmt::format("-fork={}", options.jobs), "-ignore_crashes=1", "-ignore_timeouts=1",
+      "-ignore_ooms=1", fmt::format("-seed={}", seed_of(options.seed)), fmt::format("-timeout={}", seconds),
+      fmt::format("-rss_limit_mb={}", options.memory), fmt::format("-max_len={}", KeptInputs::kLargest),
+      // Mutants are as large as their shapes say, from the first one on.
+      "-len_control=0", "-artifact_prefix=artifacts/"};
+  words.insert(words.end(), options.flags.begin(), options.flags.end());
+  words.insert(words.end(), {"corpus", "seeds"});
+  return words;
+}
+
+}  // namespace
+
+Result<void> EngineFolders::make() const {
+  for (const fs::path& folder : {seeds(), corpus(), failing(), artifacts(), temporary()}) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  }
+  return {};
+}
+
+void EngineFolders::harvest() const {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(working_folder(temporary()), error)) {
+    std::error_code ignored;
+    if (!entry.is_directory(ignored) || !entry.path().filename().string().starts_with("C")) continue;
+    for (const auto& input : fs::directory_iterator(entry.path(), ignored)) {
+      fs::rename(input.path(), corpus() / input.path().filename(), ignored);
+    }
+  }
+  fs::remove_all(temporary(), error);
+  fs::create_directories(temporary(), error);
+}
+
+Result<std::unique_ptr<LibFuzzer>> LibFuzzer::start(const LibFuzzerOptions& options) {
+  const std::vector<std::string> words = command_of(options);
+  QCONFORM_TRY(check_words(words));
+  // Relative paths, because it hands all that it is given to a shell unquoted. AddressSanitizer keeps freed memory
+  // back, 256 MB of it by default: the bound on memory is for what the target uses.
+  const std::string command = fmt::format(
+      "cd {} && export TMPDIR=tmp ASAN_OPTIONS=\"${{ASAN_OPTIONS:+$ASAN_OPTIONS:}}quarantine_size_mb=64\" "
+      "&& exec {} 2>&1",
+      shell_word(options.folders.root.string()), fmt::join(words, " "));
+  QCONFORM_ASSIGN(auto process, backend::ChildProcess::start(command, backend::ChildProcess::Output::piped));
+  return std::unique_ptr<LibFuzzer>(new LibFuzzer(options.folders, std::move(process)));
+}
+
+void LibFuzzer::poll(int milliseconds) {
+  std::string_view nothing;
+  process_->exchange(nothing, received_, std::chrono::milliseconds(milliseconds));
+  for (std::size_t end = 0; (end = received_.find('\n')) != std::string::npos;) {
+    const std::string line = received_.substr(0, end);
+    received_.erase(0, end + 1);
+    if (const auto counted = fork_line(line)) {
+      counted_ = {counted->executions, counted->coverage};
+    } else {
+      last_lines_ += line + "\n";
+    }
+  }
+  if (last_lines_.size() > kLastLines) last_lines_.erase(0, last_lines_.size() - kLastLines);
+}
+
+// Processes that run have logs, which are removed once what they did is counted.
+LibFuzzer::Counters LibFuzzer::counters() const {
+  Counters sum = counted_;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(working_folder(folders_.temporary()), error)) {
+    if (entry.path().extension() != ".log") continue;
+    const JobLine at = last_job_line(end_of(entry.path()));
+    sum.executions += at.executions;
+    sum.coverage.edges = std::max(sum.coverage.edges, at.coverage.edges);
+    sum.coverage.features = std::max(sum.coverage.features, at.coverage.features);
+  }
+  return sum;
+}
+
+std::optional<std::string> LibFuzzer::ended() const {
+  const auto status = process_ == nullptr ? std::nullopt : process_->status();
+  if (!status) return std::nullopt;
+  return fmt::format("{} {}: {}", WIFSIGNALED(*status) ? "by signal" : "with exit status",
+                     WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status), last_lines_);
+}
+
+void LibFuzzer::stop() {
+  process_.reset();
+}
+
+}  // namespace qconform::guided

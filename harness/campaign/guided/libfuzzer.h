@@ -1,0 +1,72 @@
+// libFuzzer at work on a fuzz target: processes that it forks, and the folders that they share.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/child_process.h"
+#include "harness/campaign/guided/libfuzzer_log.h"
+#include "harness/campaign/guided/target.h"
+
+namespace qconform::guided {
+
+/// Folders of a campaign's engine, below one.
+struct EngineFolders {
+  std::filesystem::path root;
+
+  [[nodiscard]] std::filesystem::path seeds() const { return root / "seeds"; }
+  [[nodiscard]] std::filesystem::path corpus() const { return root / "corpus"; }  ///< inputs that reached something new
+  [[nodiscard]] std::filesystem::path failing() const { return root / "failing"; }  ///< the smallest of each failure
+  [[nodiscard]] std::filesystem::path artifacts() const { return root / "artifacts"; }  ///< that ended a process
+  [[nodiscard]] std::filesystem::path temporary() const { return root / "tmp"; }
+
+  [[nodiscard]] Result<void> make() const;
+  /// Moves what processes that were killed had found into the corpus, and removes their folders.
+  void harvest() const;
+};
+
+struct LibFuzzerOptions {
+  EngineFolders folders;
+  Target target;
+  std::vector<std::string> flags;  ///< of the target itself: --backend=avx2 and so on
+  std::uint64_t seed = 0;
+  int jobs = 1;
+  double timeout = 10;         ///< seconds for one input
+  std::int64_t memory = 2048;  ///< MiB of one process
+};
+
+class LibFuzzer {
+ public:
+  /// What it has done since it was started.
+  struct Counters {
+    std::uint64_t executions = 0;
+    Coverage coverage;
+  };
+
+  /// Errors: a word of its command line that it cannot be given, and that no process can be started.
+  [[nodiscard]] static Result<std::unique_ptr<LibFuzzer>> start(const LibFuzzerOptions& options);
+
+  /// Waits for so many milliseconds at most for something to be said.
+  void poll(int milliseconds);
+  [[nodiscard]] Counters counters() const;
+  /// Why it ended, where it did; it is not supposed to.
+  [[nodiscard]] std::optional<std::string> ended() const;
+  /// Ends all of its processes.
+  void stop();
+
+ private:
+  LibFuzzer(EngineFolders folders, std::unique_ptr<backend::ChildProcess> process)
+      : folders_(std::move(folders)), process_(std::move(process)) {}
+
+  EngineFolders folders_;
+  std::unique_ptr<backend::ChildProcess> process_;
+  std::string received_;  ///< lines that have no end yet
+  std::string last_lines_;
+  Counters counted_;  ///< of the processes that have ended
+};
+
+}  // namespace qconform::guided

@@ -1,0 +1,387 @@
+#include "harness/engine/campaign.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "harness/engine/execute.h"
+#include "harness/engine/findings.h"
+#include "harness/judge/judge.h"
+
+namespace qconform {
+namespace {
+
+// Cases wait for their workers; their inputs take no more than this, beside one case's.
+constexpr std::size_t kPendingBytes = std::size_t{64} << 20;
+
+// Adds the time since the last lap to one stage or another.
+class Stopwatch {
+ public:
+  void lap(double& stage) {
+    const auto now = std::chrono::steady_clock::now();
+    stage += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// The types of data and weights, and of the output: "uint8 int8 uint8".
+std::string type_mix(const Case& test_case, const Expected& expected) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  std::string mix;
+  for (std::size_t i = 0; i < known->inputs.size(); ++i) {
+    if (known->inputs[i].role != InputRole::parameter) mix += name_of(test_case.inputs[i]->type) + " ";
+  }
+  return mix + name_of(expected.output->type);
+}
+
+class Campaign {
+ public:
+  Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
+      : backends_(backends),
+        options_(options),
+        report_(report),
+        started_(backends.size()),
+        hangs_(backends.size()),
+        computed_(backends.size()) {
+    if (options.results) table_.emplace(*options.results);
+    for (const auto& backend : backends_) {
+      any_valid_only_ = any_valid_only_ || backend->info().valid_only;
+      report_.backends.push_back({.info = backend->info()});
+      if (const Worker* worker = backend->worker()) depth_ = std::max(depth_, worker->depth());
+    }
+  }
+
+  Result<void> run(CaseSource& source) {
+    suite_ = {};
+    suite_.name = source.name();
+    computed_in_suite_.assign(backends_.size(), {});
+    Result<void> result;
+    while (!options_.ends(failures_)) {
+      auto next = source.next();
+      if (!next) result = tl::unexpected(next.error());
+      if (!next || !*next) break;
+      stopwatch_.lap(report_.times.generate);
+      begin_case(std::move(**next));
+      while (is_full() && !has_failed_enough()) finish_case(source.size());
+    }
+    while (!pending_.empty() && !has_failed_enough()) finish_case(source.size());
+    abandon_pending();
+    if (!result) return result;
+    suite_.skipped = source.skipped();
+    suite_.coverage =
+        has_failed_enough() ? source.coverage_of(std::vector<bool>(suite_.cases, true)) : source.coverage();
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      const auto coverage = source.coverage_of(computed_in_suite_[i]);
+      auto& all = report_.backends[i].coverage;
+      all.insert(all.end(), coverage.begin(), coverage.end());
+    }
+    report_.suites.push_back(std::move(suite_));
+    return {};
+  }
+
+  [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_); }
+
+  void finish() {
+    if (has_failed_enough()) report_.stopped = kFailedEnough;
+    report_hazards();
+    report_.findings = findings_.take();
+    if (table_) report_.results = table_->take();
+    if (options_.diagnoser == nullptr) return;
+    for (Finding& finding : report_.findings) {
+      const auto backend = std::find_if(backends_.begin(), backends_.end(), [&](const auto& candidate) {
+        return candidate->info().name == finding.backend;
+      });
+      const auto position = static_cast<std::size_t>(backend - backends_.begin());
+      finding.diagnosis = options_.diagnoser->diagnosis(position, finding.op_type, finding.signature);
+    }
+  }
+
+ private:
+  struct Pending {
+    Case test_case;
+    std::size_t bytes = 0;
+    bool is_invalid = false;  ///< known where a backend is not to be sent such cases
+  };
+
+  // Workers compute while this process judges the cases before it.
+  void begin_case(Case test_case) {
+    Pending& pending = pending_.emplace_back(Pending{std::move(test_case), 0, false});
+    pending.is_invalid = any_valid_only_ && classify(pending.test_case).expectation() == Expectation::invalid;
+    for (const auto& input : pending.test_case.inputs) pending.bytes += input ? input->bytes.size() : 0;
+    pending_bytes_ += pending.bytes;
+    start_workers();
+    stopwatch_.lap(report_.times.backend);
+  }
+
+  [[nodiscard]] bool is_full() const { return pending_.size() >= depth_ || pending_bytes_ > kPendingBytes; }
+
+  // Each worker gets of the cases that are pending as many as it takes.
+  void start_workers() {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      Worker* worker = backends_[i]->worker();
+      if (worker == nullptr) continue;
+      for (; started_[i] < std::min(worker->depth(), pending_.size()); ++started_[i]) {
+        const Pending& next = pending_[started_[i]];
+        if (is_asked(i, next)) worker->start(next.test_case);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_asked(std::size_t backend, const Pending& pending) const {
+    if (!report_.backends[backend].stopped.empty()) return false;
+    return !pending.is_invalid || !backends_[backend]->info().valid_only;
+  }
+
+  // Judges the oldest case.
+  void finish_case(std::optional<std::uint64_t> of) {
+    const Case& test_case = pending_.front().test_case;
+    outcomes_.clear();
+    for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, pending_.front()));
+    const Expected expected = expected_of(test_case);
+    count(test_case, expected, suite_);
+    stopwatch_.lap(report_.times.survey);
+    std::vector<CaseResult::OfBackend> results;
+    results.reserve(backends_.size());
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      results.push_back(judge_backend(i, test_case, expected, std::move(outcomes_[i])));
+    }
+    count_computed(test_case, expected, results);
+    if (options_.judged) options_.judged(test_case, expected.hazards, results);
+    if (table_) table_->add(suite_.name, test_case, std::move(results));
+    pending_bytes_ -= pending_.front().bytes;
+    pending_.pop_front();
+    stopwatch_.lap(report_.times.judge);
+    start_workers();
+    stopwatch_.lap(report_.times.backend);
+    if (options_.progress) options_.progress({suite_.name, suite_.cases, of, failures_});
+  }
+
+  // Nothing where the backend was not asked.
+  std::optional<Outcome> outcome_of(std::size_t number, const Pending& pending) {
+    Worker* worker = backends_[number]->worker();
+    stopwatch_.lap(report_.times.judge);
+    if (worker != nullptr) --started_[number];
+    if (!is_asked(number, pending)) return std::nullopt;
+    Outcome outcome = worker == nullptr ? execute(*backends_[number], pending.test_case, output_) : worker->finish();
+    report_.backends[number].seconds += note_backend_time();
+    return outcome;
+  }
+
+  // What is right for a case that every backend refuses is not computed: only whether it may be refused.
+  Expected expected_of(const Case& test_case) {
+    const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
+    Expected expected = all_refuse && !test_case.recorded_output ? expect_form(test_case, options_.policy)
+                                                                 : expect(test_case, options_.policy);
+    stopwatch_.lap(report_.times.reference);
+    assess(test_case, expected);
+    return expected;
+  }
+
+  static bool is_without_answer(const std::optional<Outcome>& outcome) {
+    return !outcome || std::holds_alternative<outcome::Unsupported>(*outcome) ||
+           std::holds_alternative<outcome::Rejected>(*outcome);
+  }
+
+  CaseResult::OfBackend judge_backend(std::size_t number, const Case& test_case, const Expected& expected,
+                                      std::optional<Outcome> answer) {
+    BackendResult& result = report_.backends[number];
+    if (!answer) {
+      ++result.operators[test_case.op_type].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
+      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0, .finding = {}};
+    }
+    Outcome outcome = std::move(*answer);
+    note_timeouts(number, outcome);
+    Worker* worker = backends_[number]->worker();
+    Verdict verdict = judge(expected, outcome);
+    if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
+      stopwatch_.lap(report_.times.judge);
+      outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
+      result.seconds += note_backend_time();
+      verdict = judge(expected, outcome);
+    }
+    record(test_case, verdict, result);
+    stopwatch_.lap(report_.times.judge);
+    std::string finding = conclude(number, test_case, expected, outcome, verdict);
+    stopwatch_.lap(report_.times.diagnose);
+    const bool has_tier = verdict.tiers.elements() > 0;
+    return {.verdict = verdict.kind,
+            .tier = has_tier ? verdict.tiers.common.strictest() : std::nullopt,
+            .wrong_elements = verdict.wrong_elements,
+            .finding = std::move(finding)};
+  }
+
+  // What a closer look makes of an output that is not right: it may not have been written, or not be the same
+  // each time.
+  static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
+    Outcome outcome = worker.examine(test_case);
+    const auto* again = std::get_if<outcome::Produced>(&outcome);
+    if (again == nullptr || again->output == first.output) return outcome;
+    return outcome::Nondeterministic{"another output when it was run again"};
+  }
+
+  double note_backend_time() {
+    double seconds = 0;
+    stopwatch_.lap(seconds);
+    report_.times.backend += seconds;
+    return seconds;
+  }
+
+  // A backend that hangs on every case it computes would take days.
+  void note_timeouts(std::size_t number, const Outcome& outcome) {
+    if (!options_.drops_hanging_backends || is_without_answer(outcome)) return;
+    if (!hangs_.is_too_much(number, std::holds_alternative<outcome::TimedOut>(outcome))) return;
+    abandon(number, 1);
+    report_.backends[number].stopped = kHangs;
+  }
+
+  // The cases that a worker has begun, of those that are pending from `first` on.
+  void abandon(std::size_t number, std::size_t first) {
+    Worker* worker = backends_[number]->worker();
+    if (worker == nullptr) return;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < started_[number]; ++i) count += is_asked(number, pending_[first + i]) ? 1 : 0;
+    worker->abandon(count);
+  }
+
+  void abandon_pending() {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      abandon(i, 0);
+      started_[i] = 0;
+    }
+    pending_.clear();
+    pending_bytes_ = 0;
+  }
+
+  static void count(const Case& test_case, const Expected& expected, SuiteResult& suite) {
+    suite.digest += digest_of(test_case);
+    ++suite.cases;
+    ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
+    if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
+    suite.exact_ties += expected.power.exact_ties;
+    suite.near_ties += expected.power.near_ties;
+    if (expected.recorded_output_disputed) {
+      suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
+    }
+    if (expected.expectation_disputed) {
+      const auto* remark = expected.classification.deciding_remark();
+      suite.disputed.push_back(test_case.id + ": stated " + std::string(name_of(test_case.expectation)) + ", found " +
+                               std::string(name_of(expected.classification.expectation())) +
+                               (remark == nullptr ? "" : ": " + remark->text()));
+    }
+  }
+
+  // Of what was computed: by each backend, and by any.
+  void count_computed(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));
+    }
+    if (!expected.output) return;
+    bool any_computed = false;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!qconform::is_computed(results[i].verdict)) continue;
+      any_computed = true;
+      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
+      for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
+      OperatorResult& result = report_.backends[i].operators[test_case.op_type];
+      result.exact_ties += expected.power.exact_ties;
+      result.near_ties += expected.power.near_ties;
+    }
+    if (any_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
+  }
+
+  void report_hazards() {
+    for (std::size_t i = 0; i < computed_.size(); ++i) {
+      for (const auto& [op_type, computed] : computed_[i]) {
+        Counts& counts = report_.backends[i].operators[op_type].hazards;
+        for (std::size_t h = 0; h < kHazards; ++h) {
+          if (computed[h] > 0) counts[std::string(info_of(static_cast<Hazard>(h)).id)] += computed[h];
+        }
+      }
+    }
+  }
+
+  void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
+    OperatorResult& counts = result.operators[test_case.op_type];
+    ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
+    counts.elements += verdict.elements;
+    counts.wrong_elements += verdict.wrong_elements;
+    counts.tiers.add(verdict.tiers);
+    counts.errors.add(verdict.errors);
+    if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
+    if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
+    if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
+  }
+
+  // What a verdict adds to the findings, or to what is known of the cases that pass. Returns the finding's id.
+  std::string conclude(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
+                       const Verdict& verdict) {
+    Diagnoser* diagnoser = options_.diagnoser;
+    if (is_failure(verdict.kind)) {
+      return record_failure(backend, test_case, expected, outcome, verdict);
+    }
+    if (diagnoser != nullptr && (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::mistrusted)) {
+      diagnoser->passed(backend, test_case, expected);
+    }
+    return {};
+  }
+
+  std::string record_failure(std::size_t backend, const Case& test_case, const Expected& expected,
+                             const Outcome& outcome, const Verdict& verdict) {
+    BackendResult& result = report_.backends[backend];
+    const Waiver* waiver = options_.waivers == nullptr
+                               ? nullptr
+                               : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
+    if (waiver != nullptr) {
+      ++result.operators[test_case.op_type].waived[static_cast<std::size_t>(verdict.kind)];
+      return findings_.add(result.info.name, test_case, verdict, {}, waiver);
+    }
+    ++failures_;
+    if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
+    std::string signature =
+        options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
+    return findings_.add(result.info.name, test_case, verdict, {}, nullptr, std::move(signature));
+  }
+
+  std::vector<std::unique_ptr<Backend>>& backends_;
+  const CampaignOptions& options_;
+  Report& report_;
+  SuiteResult suite_;
+  std::deque<Pending> pending_;    ///< begun and not judged
+  std::size_t pending_bytes_ = 0;  ///< of their inputs
+  bool any_valid_only_ = false;
+  std::size_t depth_ = 1;             ///< how many there may be
+  std::vector<std::size_t> started_;  ///< by backend: how many of them its worker has
+  HangWatch hangs_;
+  std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
+  /// By backend and operator: cases that it computed, by hazard.
+  std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
+  std::vector<std::vector<bool>> computed_in_suite_;  ///< by backend, and case in its order
+  Stopwatch stopwatch_;
+  GuardedOutput output_;
+  Findings findings_;
+  std::optional<CaseTable> table_;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace
+
+Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
+                          std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
+                          Report& report) {
+  const auto start = std::chrono::steady_clock::now();
+  Campaign campaign(backends, options, report);
+  for (const auto& suite : suites) {
+    if (!campaign.has_failed_enough()) QCONFORM_TRY(campaign.run(*suite));
+  }
+  campaign.finish();
+  report.times.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {};
+}
+
+}  // namespace qconform

@@ -1,0 +1,73 @@
+// Suites through backends to a report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/case_source.h"
+#include "harness/core/profile.h"
+#include "harness/core/report.h"
+#include "harness/engine/case_table.h"
+#include "harness/engine/diagnoser.h"
+#include "harness/engine/waivers.h"
+
+namespace qconform {
+
+/// Where a run stands, for a progress line.
+struct Progress {
+  std::string suite;
+  std::uint64_t cases = 0;          ///< done in this suite
+  std::optional<std::uint64_t> of;  ///< where known
+  std::uint64_t failures = 0;       ///< failing verdicts so far, all backends
+};
+
+/// Of the cases that a backend computes, refusals left aside.
+inline constexpr int kMostTimeoutsInARow = 10;
+
+/// Counts the time-outs in a row of each backend.
+class HangWatch {
+ public:
+  explicit HangWatch(std::size_t backends) : timeouts_(backends) {}
+  /// Of a case that was no refusal. Whether it is one time-out too many.
+  [[nodiscard]] bool is_too_much(std::size_t backend, bool timed_out) {
+    timeouts_[backend] = timed_out ? timeouts_[backend] + 1 : 0;
+    return timeouts_[backend] == kMostTimeoutsInARow;
+  }
+
+ private:
+  std::vector<int> timeouts_;
+};
+
+/// What a report says under `stopped` of a backend, and of itself.
+inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
+inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
+
+struct CampaignOptions {
+  Policy policy;
+  std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
+  std::function<bool()> stop = {};                     ///< asked before every case whether to end; may be empty
+  const Waivers* waivers = nullptr;                    ///< what may fail; null: nothing
+  WaiverDraft* draft = nullptr;                        ///< gets the failures that no waiver covers; may be null
+  Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
+  std::optional<std::uint64_t> fail_fast = {};         ///< ends at so many failing verdicts that no waiver covers
+  bool drops_hanging_backends = false;                 ///< sends no more to one that kMostTimeoutsInARow cases hang
+  std::optional<RowsKept> results = {};                ///< which single cases the report lists; absent: none
+  /// Called with every case, the hazards that it reached, and what it came to, in the order of the backends; may be
+  /// empty.
+  std::function<void(const Case&, const HazardCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};
+
+  /// Whether the run is to end, asked before every case.
+  [[nodiscard]] bool ends(std::uint64_t failures) const { return has_failed_enough(failures) || (stop && stop()); }
+  [[nodiscard]] bool has_failed_enough(std::uint64_t failures) const { return fail_fast && failures >= *fail_fast; }
+};
+
+/// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
+/// the report; a source's error ends the run.
+[[nodiscard]] Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
+                                        std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
+                                        Report& report);
+
+}  // namespace qconform

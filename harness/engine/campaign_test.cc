@@ -1,0 +1,206 @@
+// The tester tested: planted defects must be caught, and told as what they are.
+#include "harness/engine/campaign.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "harness/backends/in_tree.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/random.h"
+#include "harness/tests/planted_kernels.h"
+#include "harness/tests/refusing_backend.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::HasSubstr;
+
+Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) {
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(1, cases));
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const std::string& name : kernels) {
+    backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
+  }
+  Report report;
+  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  return report;
+}
+
+// One case whose exact value lies above a tie by less than a float32 rounding: 2^24 + 1 as a sum is no
+// float32, so ort-f32 sees the tie and goes to even.
+class NearTieSource final : public CaseSource {
+ public:
+  [[nodiscard]] std::string name() const override { return "near-tie"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (std::exchange(done_, true)) return std::nullopt;
+    return QLinearConvBuilder()
+        .id("near-tie")
+        .x(make::uint8({1, 1, 1}, {1}))
+        .w(make::int8({1, 1, 1}, {1}))
+        .bias({1 << 24})
+        .y_scale(0x1p25F)
+        .build();
+  }
+
+ private:
+  bool done_ = false;
+};
+
+// Takes no case of one operator.
+class RefusesOperator final : public Backend {
+ public:
+  RefusesOperator(std::string op_type, std::unique_ptr<Backend> rest)
+      : op_type_(std::move(op_type)), rest_(std::move(rest)) {}
+  [[nodiscard]] const BackendInfo& info() const override { return rest_->info(); }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    if (test_case.op_type == op_type_) return outcome::Unsupported{"no " + op_type_};
+    return rest_->prepare(test_case);
+  }
+
+ private:
+  std::string op_type_;
+  std::unique_ptr<Backend> rest_;
+};
+
+Report run_without_conv_integer(const std::vector<std::string>& others) {
+  const auto scalar = [] {
+    return backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::correctly_rounded, "scalar");
+  };
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(1, 200));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::make_unique<RefusesOperator>("ConvInteger", scalar()));
+  for (const std::string& name : others) {
+    backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
+  }
+  Report report;
+  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  return report;
+}
+
+std::uint64_t failures(const BackendResult& result, VerdictKind kind) {
+  return result.count(kind);
+}
+
+TEST(Campaign, ReferenceConformsToItself) {
+  const Report report = run_random({"scalar"}, 400);
+  EXPECT_TRUE(report.conforms());
+  EXPECT_TRUE(report.findings.empty());
+  const BackendResult& scalar = report.backends[0];
+  EXPECT_EQ(scalar.count(VerdictKind::pass) + scalar.count(VerdictKind::mistrusted), 400U);
+  EXPECT_GT(scalar.count(VerdictKind::pass), 320U);
+  EXPECT_EQ(scalar.tiers().common.strictest(), reference::Tier::exact);
+  EXPECT_EQ(report.suites[0].cases, 400U);
+  EXPECT_GT(report.times.reference, 0);
+}
+
+TEST(Campaign, CountsHazardsOfCasesThatABackendComputes) {
+  const Report refused = run_without_conv_integer({});
+  const Report computed = run_without_conv_integer({"scalar"});
+  EXPECT_EQ(refused.suites[0].cases, computed.suites[0].cases);
+  EXPECT_EQ(refused.suites[0].digest, computed.suites[0].digest);
+  EXPECT_EQ(refused.suites[0].expectations, computed.suites[0].expectations);
+  EXPECT_LT(refused.suites[0].elements, computed.suites[0].elements);
+  EXPECT_EQ(refused.suites[0].exact_ties, computed.suites[0].exact_ties) << "ConvInteger has none";
+  EXPECT_EQ(computed.hazards.by_operator().count("ConvInteger"), 1U);
+  EXPECT_EQ(refused.hazards.by_operator().count("ConvInteger"), 0U);
+  EXPECT_GT(refused.backends[0].count(VerdictKind::unsupported), 0U);
+  EXPECT_EQ(refused.backends[0].count(VerdictKind::unsupported), computed.backends[0].count(VerdictKind::unsupported));
+}
+
+TEST(Campaign, CatchesRawZeroPadding) {
+  const Report report = run_random({"scalar", "pad-raw-zero"}, 400);
+  EXPECT_FALSE(report.conforms());
+  EXPECT_TRUE(report.backends[0].conforms()) << "the defect of one backend must not reach another";
+  EXPECT_FALSE(report.backends[1].conforms());
+  EXPECT_GT(failures(report.backends[1], VerdictKind::wrong), 20U);
+  ASSERT_EQ(report.findings.size(), 2U) << "one for each convolution";
+  EXPECT_EQ(report.findings[0].backend, "pad-raw-zero");
+  EXPECT_TRUE(report.findings[0].verdict.worst.has_value());
+}
+
+TEST(Campaign, CatchesInt16PairSaturation) {
+  const Report report = run_random({"pair-sat-i16"}, 400);
+  EXPECT_FALSE(report.conforms());
+  EXPECT_GT(failures(report.backends[0], VerdictKind::wrong), 5U);
+}
+
+TEST(Campaign, CatchesOneByteBehindTheOutput) {
+  const Report report = run_random({"past-end"}, 50);
+  EXPECT_FALSE(report.conforms());
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::out_of_bounds);
+  EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte past the output");
+}
+
+TEST(Campaign, CatchesOneByteBeforeTheOutput) {
+  const Report report = run_random({"before-start"}, 50);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte before the output");
+}
+
+TEST(Campaign, KeepsTheCaseWithTheClearestPattern) {
+  const Report report = run_random({"pad-raw-zero"}, 400);
+  for (const Finding& finding : report.findings) {
+    ASSERT_TRUE(finding.telling.has_value());
+    EXPECT_GT(finding.telling->right_elements, 4U);
+    EXPECT_GT(finding.telling->wrong_elements, 4U);
+    EXPECT_LE(finding.telling->right_elements + finding.telling->wrong_elements, 4096U);
+  }
+}
+
+TEST(Campaign, KeepsTheSmallestCaseOfAFinding) {
+  const Report report = run_random({"past-end"}, 200);
+  ASSERT_EQ(report.findings.size(), 1U);
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.cases, report.backends[0].count(VerdictKind::out_of_bounds));
+  std::size_t smallest = SIZE_MAX;
+  const auto size_of = [](const Case& c) {
+    std::size_t bytes = 0;
+    for (const auto& input : c.inputs) bytes += input ? input->bytes.size() : 0;
+    return bytes;
+  };
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const Case c = random_case(1, index);
+    if (c.op_type == "QLinearConv") smallest = std::min(smallest, size_of(c));
+  }
+  EXPECT_EQ(size_of(finding.example), smallest);
+}
+
+// ONNX Runtime's arithmetic is not correctly rounded, and right all the same.
+TEST(Campaign, TellsALegalFloatRoundingFromADefect) {
+  const auto run = [](Profile profile) {
+    std::vector<std::unique_ptr<CaseSource>> suites;
+    suites.push_back(std::make_unique<NearTieSource>());
+    std::vector<std::unique_ptr<Backend>> backends;
+    backends.push_back(
+        backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::ort_f32, "scalar@ort-f32"));
+    Report report;
+    EXPECT_TRUE(run_campaign(suites, backends, {.policy = {.profile = profile}, .progress = {}}, report).has_value());
+    return report;
+  };
+  const Report admitted = run(Profile::conformance);
+  EXPECT_TRUE(admitted.conforms());
+  EXPECT_EQ(admitted.backends[0].tiers().common.strictest(), reference::Tier::float32);
+  EXPECT_EQ(admitted.suites[0].near_ties, 1U);
+  EXPECT_FALSE(run(Profile::correctly_rounded).conforms());
+  EXPECT_TRUE(run(Profile::ort_f32).conforms());
+}
+
+TEST(Campaign, WhatWasNotRunIsNeverAPass) {
+  std::vector<std::unique_ptr<CaseSource>> suites;
+  suites.push_back(std::make_unique<RandomSource>(1, 20));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::make_unique<testing::RefusingBackend>());
+  Report report;
+  ASSERT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 20U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::pass), 0U);
+  EXPECT_FALSE(report.conforms());
+}
+
+}  // namespace
+}  // namespace qconform

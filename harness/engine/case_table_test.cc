@@ -1,0 +1,71 @@
+#include "harness/engine/case_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/operators/case_builder.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::ElementsAre;
+
+Case some_case(const std::string& id) {
+  return QLinearConvBuilder().id(id).x(make::uint8({1, 1, 1}, {1})).w(make::int8({1, 1, 1}, {1})).build();
+}
+
+void add(CaseTable& table, const std::string& id, VerdictKind verdict) {
+  table.add("suite", some_case(id), {{.verdict = verdict, .tier = {}, .wrong_elements = 0, .finding = ""}});
+}
+
+std::vector<std::string> ids(const CaseResults& results) {
+  std::vector<std::string> list;
+  for (const CaseResult& row : results.rows) list.push_back(row.id);
+  return list;
+}
+
+TEST(CaseTable, KeepsEverythingInOrderBelowTheBound) {
+  CaseTable table(RowsKept::all, 3);
+  add(table, "a", VerdictKind::pass);
+  add(table, "b", VerdictKind::wrong);
+  add(table, "c", VerdictKind::unsupported);
+  const CaseResults results = table.take();
+  EXPECT_THAT(ids(results), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(results.cases, 3U);
+  EXPECT_EQ(results.failing, 1U);
+  EXPECT_EQ(results.rows[1].summary, "x [1,1,1] * w [1,1,1]");
+}
+
+TEST(CaseTable, PassingCasesGoFirstTheLatestBeforeTheOthers) {
+  CaseTable table(RowsKept::all, 3);
+  for (const char* id : {"a", "b", "c", "d"}) add(table, id, VerdictKind::pass);
+  add(table, "e", VerdictKind::crashed);
+  add(table, "f", VerdictKind::wrong);
+  const CaseResults results = table.take();
+  EXPECT_THAT(ids(results), ElementsAre("a", "e", "f"));
+  EXPECT_EQ(results.cases, 6U);
+  EXPECT_EQ(results.failing, 2U);
+}
+
+TEST(CaseTable, NeverHoldsMoreThanTheBound) {
+  CaseTable table(RowsKept::all, 2);
+  for (const char* id : {"a", "b", "c"}) add(table, id, VerdictKind::wrong);
+  add(table, "d", VerdictKind::pass);
+  const CaseResults results = table.take();
+  EXPECT_THAT(ids(results), ElementsAre("a", "b"));
+  EXPECT_EQ(results.cases, 4U);
+  EXPECT_EQ(results.failing, 3U);
+}
+
+TEST(CaseTable, CountsPassingCasesThatItIsNotToKeep) {
+  CaseTable table(RowsKept::failing, 8);
+  add(table, "a", VerdictKind::pass);
+  add(table, "b", VerdictKind::wrong);
+  const CaseResults results = table.take();
+  EXPECT_THAT(ids(results), ElementsAre("b"));
+  EXPECT_EQ(results.cases, 2U);
+  EXPECT_EQ(ids(table.take()).size(), 0U) << "it begins again";
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,184 @@
+#include "harness/engine/picture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "harness/engine/execute.h"
+#include "harness/engine/picture_boxes.h"
+#include "harness/judge/judge.h"
+
+namespace qconform {
+namespace {
+
+using reference::ConvolutionGeometry;
+
+const ConvolutionGeometry* geometry_in(const reference::QLinearConv* node) {
+  return &node->operands.geometry;
+}
+const ConvolutionGeometry* geometry_in(const reference::ConvInteger* node) {
+  return &node->operands.geometry;
+}
+const ConvolutionGeometry* geometry_in(const reference::QuantizeLinear* /*node*/) {
+  return nullptr;
+}
+const ConvolutionGeometry* geometry_in(const reference::DequantizeLinear* /*node*/) {
+  return nullptr;
+}
+
+const reference::QuantizationLayout* layout_in(const NodeDescription& node) {
+  if (const auto* quantize = std::get_if<const reference::QuantizeLinear*>(&node)) return &(*quantize)->layout;
+  if (const auto* dequantize = std::get_if<const reference::DequantizeLinear*>(&node)) return &(*dequantize)->layout;
+  return nullptr;
+}
+
+PictureGeometry shown(const ConvolutionGeometry& geometry) {
+  PictureGeometry result{geometry.group_input_channels(), geometry.group_output_channels(), {}};
+  for (const reference::SpatialAxis& axis : geometry.axes) {
+    result.axes.push_back({axis.input, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
+  }
+  return result;
+}
+
+// The widest of these boxes that fits, else as much of the last as does.
+Box first_that_fits(const std::vector<Box>& boxes, const std::vector<std::int64_t>& shape, std::int64_t most) {
+  for (const Box& box : boxes) {
+    if (box.elements() <= most) return box;
+  }
+  Box box = boxes.back();
+  const Box part = box_around(box.extent, std::vector<std::int64_t>(shape.size(), 0), most);
+  box.extent = part.extent;
+  return box;
+}
+
+class Painter {
+ public:
+  Painter(const Case& test_case, const Expected& expected, const Tensor& got, const Verdict& verdict,
+          const PictureLimits& limits)
+      : case_(test_case), expected_(expected), got_(got), verdict_(verdict), limits_(limits) {}
+
+  Picture paint() {
+    const NodeDescription node = expected_.classification.lowered->description();
+    geometry_ = std::visit([](const auto* described) { return geometry_in(described); }, node);
+    shown_ = box_around(got_.shape, verdict_.worst->index, limits_.output);
+    worst_ = {verdict_.worst->index, std::vector<std::int64_t>(got_.shape.size(), 1)};
+    picture_.got = cut("y", got_, shown_);
+    picture_.wrong_elements = verdict_.wrong_elements;
+    picture_.worst = verdict_.worst->index;
+    if (geometry_ != nullptr) picture_.geometry = shown(*geometry_);
+    paint_elements(layout_in(node));
+    paint_inputs();
+    return std::move(picture_);
+  }
+
+ private:
+  void paint_elements(const reference::QuantizationLayout* layout) {
+    for (const std::int64_t index : indices_in(got_.shape, shown_)) {
+      ElementView element = view(expected_, got_, index);
+      picture_.expected.push_back(std::move(element.expected));
+      picture_.exact.push_back(std::move(element.exact));
+      picture_.admissible.push_back(std::move(element.admissible));
+      picture_.wrong.push_back(!element.right);
+      if (layout != nullptr) picture_.parameter.push_back(layout->parameter_of(index));
+    }
+  }
+
+  void paint_inputs() {
+    const Operator* known = find_operator(case_.domain, case_.op_type);
+    for (std::size_t i = 0; i < case_.inputs.size() && i < known->inputs.size(); ++i) {
+      if (const Tensor* tensor = case_.input(i)) {
+        const InputSignature& signature = known->inputs[i];
+        picture_.inputs.push_back(cut(std::string(signature.name), *tensor, part_of(*tensor, signature.role)));
+      }
+    }
+  }
+
+  [[nodiscard]] Box part_of(const Tensor& tensor, InputRole role) const {
+    std::vector<Box> candidates{whole(tensor.shape)};
+    const bool is_parameter = role == InputRole::parameter;
+    if (geometry_ == nullptr) {
+      if (!is_parameter) candidates.push_back(shown_);
+    } else if (is_parameter) {
+      candidates.push_back({{shown_.begin[1]}, {shown_.extent[1]}});  // one for each channel, if there are so many
+    } else if (role == InputRole::weight) {
+      for (const Box& output : {shown_, worst_}) candidates.push_back(filters_of(*geometry_, output));
+    } else {
+      for (const Box& output : {shown_, worst_}) candidates.push_back(windows_of(*geometry_, output));
+    }
+    return first_that_fits(candidates, tensor.shape, limits_.input);
+  }
+
+  const Case& case_;
+  const Expected& expected_;
+  const Tensor& got_;
+  const Verdict& verdict_;
+  const PictureLimits& limits_;
+  const ConvolutionGeometry* geometry_ = nullptr;
+  Box shown_;  ///< of the output
+  Box worst_;  ///< the worst element alone
+  Picture picture_;
+};
+
+std::int64_t values_in(const std::optional<Picture>& picture) {
+  if (!picture) return 0;
+  std::size_t count = picture->got.values.size();
+  for (const TensorBox& input : picture->inputs) count += input.values.size();
+  return static_cast<std::int64_t>(count);
+}
+
+class Gallery {
+ public:
+  Gallery(const Policy& policy, const PicturesLimits& limits) : policy_(policy), limits_(limits) {}
+
+  void paint(Finding& finding, Backend& backend) {
+    finding.picture = picture(finding.example, backend, limits_.example);
+    if (finding.shrinking && finding.shrinking->steps > 0) {
+      finding.shrinking->picture = picture(finding.shrinking->original, backend, limits_.original);
+    }
+    if (finding.telling) finding.telling->picture = picture(finding.telling->test_case, backend, limits_.further);
+  }
+
+ private:
+  std::optional<Picture> picture(const Case& test_case, Backend& backend, const PictureLimits& limits) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+    if (passed.count() >= limits_.seconds || values_ >= limits_.values) return std::nullopt;
+    auto painted = picture_of(test_case, backend, policy_, limits);
+    values_ += values_in(painted);
+    return painted;
+  }
+
+  const Policy& policy_;
+  const PicturesLimits& limits_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::int64_t values_ = 0;
+};
+
+}  // namespace
+
+std::optional<Picture> picture_of(const Case& test_case, Backend& backend, const Policy& policy,
+                                  const PictureLimits& limits) {
+  GuardedOutput memory;
+  const Outcome outcome = execute(backend, test_case, memory);
+  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  if (produced == nullptr) return std::nullopt;
+  const Expected expected = expect(test_case, policy);
+  const Verdict verdict = judge(expected, outcome);
+  if (verdict.kind != VerdictKind::wrong) return std::nullopt;
+  return Painter(test_case, expected, produced->output, verdict, limits).paint();
+}
+
+void add_pictures(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                  const PicturesLimits& limits) {
+  Gallery gallery(policy, limits);
+  for (const bool waived : {false, true}) {
+    for (Finding& finding : report.findings) {
+      if (finding.kind != VerdictKind::wrong || finding.waiver.has_value() != waived) continue;
+      const auto backend = std::find_if(backends.begin(), backends.end(), [&](const auto& candidate) {
+        return candidate->info().name == finding.backend;
+      });
+      if (backend != backends.end()) gallery.paint(finding, **backend);
+    }
+  }
+}
+
+}  // namespace qconform

@@ -1,0 +1,19 @@
+// Relations on the cases of suites, through backends, to a report.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "harness/engine/campaign.h"
+
+namespace qconform {
+
+/// Checks every relation on every case of every source, on every backend: the answers of a backend
+/// against each other, never against the reference's. Adds to the report's suites (named
+/// "relations:SOURCE"), backends (in the order of `backends`; added where the report has none yet),
+/// findings and times; a source's error ends the run.
+[[nodiscard]] Result<void> run_relation_campaign(std::vector<std::unique_ptr<CaseSource>>& bases,
+                                                 std::vector<std::unique_ptr<Backend>>& backends,
+                                                 const CampaignOptions& options, Report& report);
+
+}  // namespace qconform

@@ -1,0 +1,48 @@
+// One relation on one case and one backend.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/profile.h"
+#include "harness/core/verdict.h"
+#include "harness/engine/guarded_output.h"
+#include "harness/suites/relations/relation.h"
+
+namespace qconform {
+
+/// What a backend made of a case, as far as it can be told without knowing the right answer.
+struct FormedOutput {
+  std::optional<Tensor> tensor;  ///< of the right type and shape, written within bounds
+  Verdict verdict;               ///< pass with a tensor; otherwise why there is none
+};
+
+[[nodiscard]] FormedOutput run_for_output(Backend& backend, const Case& test_case, GuardedOutput& output);
+
+enum class RelationOutcome : std::uint8_t {
+  held,
+  broken,
+  latitude,        ///< answers differ, and the specification admits both: neither held nor broken
+  refused,         ///< the backend refused a derived case
+  failed,          ///< a derived case failed by itself; see `verdict`
+  not_applicable,  ///< see `verdict.detail`
+};
+
+struct RelationCheck {
+  RelationOutcome outcome = RelationOutcome::held;
+  /// Of kind inconsistent, with the relation's id as its rule, when broken.
+  Verdict verdict;
+  /// The derived cases that take part in the contradiction; the one that failed; otherwise empty.
+  std::vector<Case> derived;
+};
+
+/// Runs the derived cases and holds their outputs against `base_output`, the backend's answer to the
+/// subject's case. Equal answers are settled without any reference. Where answers differ, the sets of
+/// admissible values under `policy` are asked: a difference is latitude where one of the two elements
+/// has several right values and each is one of its own element's; otherwise the relation is broken.
+[[nodiscard]] RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
+                                           const Tensor& base_output, Backend& backend, GuardedOutput& output,
+                                           const Policy& policy);
+
+}  // namespace qconform

@@ -1,0 +1,360 @@
+// Every relation must be able to fail: each is broken by at least one planted defect, and no defect is
+// seen in the reference.
+#include "harness/engine/relation_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "harness/engine/relation_campaign.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/operator.h"
+#include "harness/suites/random.h"
+#include "harness/suites/relations/rearrange.h"
+#include "harness/tests/refusing_backend.h"
+
+namespace qconform {
+namespace {
+
+using relations::at;
+using relations::Convolution;
+using relations::Subject;
+using relations::Values;
+
+// Computes another case than it is given, or spoils what it computed.
+struct Defect {
+  std::string name;
+  std::function<void(Convolution&)> misread = nullptr;
+  std::function<void(Case&)> misread_linear = nullptr;
+  std::function<void(const Case&, Tensor&)> spoil = nullptr;
+};
+
+class DefectivePrepared final : public PreparedCase {
+ public:
+  explicit DefectivePrepared(Tensor output) : output_(std::move(output)) {}
+  void run(OutputSink& sink) override {
+    const std::span<std::byte> memory = sink.allocate(output_.type, output_.shape);
+    std::copy(output_.bytes.begin(), output_.bytes.end(), memory.begin());
+  }
+
+ private:
+  Tensor output_;
+};
+
+class Defective final : public Backend {
+ public:
+  explicit Defective(Defect defect) : defect_(std::move(defect)), info_{defect_.name, "0", "test"} {}
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    Case computed = test_case;
+    if (const auto subject = relations::subject_of(test_case)) {
+      if (subject->convolution && defect_.misread) {
+        Convolution convolution = *subject->convolution;
+        defect_.misread(convolution);
+        computed = convolution.build("");
+      } else if (subject->linear && defect_.misread_linear) {
+        defect_.misread_linear(computed);
+      }
+    }
+    const Classification classification = classify(computed);
+    if (!classification.lowered) return outcome::Rejected{classification.deciding_remark()->text()};
+    Tensor output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+    if (defect_.spoil) defect_.spoil(test_case, output);
+    return std::make_unique<DefectivePrepared>(std::move(output));
+  }
+
+ private:
+  Defect defect_;
+  BackendInfo info_;
+};
+
+void set_integer(Tensor& tensor, std::int64_t index, std::int64_t value) {
+  set_raw_bits_at(tensor.bytes, bits_of(tensor.type), index, static_cast<std::uint64_t>(value));
+}
+
+void use_first(relations::PerChannel<std::int64_t>& parameter) {
+  parameter.values.assign(parameter.values.size(), parameter.values[0]);
+}
+
+// Requantization by another rounding of the exact value, from the sums that the same case has with
+// power-of-two scales left out: v in double, exact where ties are.
+Defect rounding_defect(std::string name, double (*round)(double)) {
+  return {.name = std::move(name), .spoil = [round](const Case& test_case, Tensor& y) {
+            const auto subject = relations::subject_of(test_case);
+            if (!subject || !subject->convolution || !subject->convolution->is_quantized) return;
+            Convolution sums_only = *subject->convolution;
+            sums_only.is_quantized = false;
+            sums_only.frame.op_type = "ConvInteger";
+            const Case sums_case = sums_only.build("");
+            const Tensor sums = classify(sums_case).lowered->evaluate(RoundingProfile::correctly_rounded);
+            const Convolution& c = *subject->convolution;
+            const relations::Range range = relations::range_of(c.y_type);
+            for (std::int64_t i = 0; i < y.elements(); ++i) {
+              const std::int64_t m = i / c.geometry.output_positions() % c.geometry.output_channels;
+              const auto sum = static_cast<double>(integer_at(sums, i) + (c.bias ? (*c.bias)[at(m)] : 0));
+              const double v = sum * static_cast<double>(c.x_scale) * static_cast<double>(c.w_scale.of(m)) /
+                               static_cast<double>(c.y_scale);
+              const double limited = std::clamp(v, -1e6, 1e6);
+              const auto rounded = static_cast<std::int64_t>(round(limited)) + c.y_zero_point;
+              set_integer(y, i, std::clamp(rounded, range.lo, range.hi));
+            }
+          }};
+}
+
+std::vector<Defect> convolution_defects() {
+  return {
+      {.name = "x-zp-ignored", .misread = [](Convolution& c) { c.x_zero_point = 0; }},
+      {.name = "w-zp-ignored",
+       .misread = [](Convolution& c) { c.w_zero_point.values.assign(c.w_zero_point.values.size(), 0); }},
+      {.name = "w-zp-first-channel", .misread = [](Convolution& c) { use_first(c.w_zero_point); }},
+      {.name = "w-scale-common",
+       .misread =
+           [](Convolution& c) {
+             if (c.is_quantized) c.w_scale.values.assign(c.w_scale.values.size(), c.w_scale.values[0]);
+           }},
+      {.name = "w-zp-group-local",
+       .misread =
+           [](Convolution& c) {
+             const std::vector<std::int64_t> before = c.w_zero_point.values;
+             const std::int64_t outputs = c.geometry.group_output_channels();
+             for (std::size_t m = 0; m < before.size(); ++m) c.w_zero_point.values[m] = before[m % at(outputs)];
+           }},
+      {.name = "same-swap",
+       .misread =
+           [](Convolution& c) {
+             for (Attribute& a : c.frame.attributes) {
+               if (a.name != "auto_pad") continue;
+               auto& value = std::get<std::string>(a.value);
+               value = value == "SAME_UPPER" ? "SAME_LOWER" : value == "SAME_LOWER" ? "SAME_UPPER" : value;
+             }
+           }},
+      {.name = "pads-exchanged",
+       .misread =
+           [](Convolution& c) {
+             const auto middle = c.pads.begin() + static_cast<std::ptrdiff_t>(c.spatial_rank());
+             std::swap_ranges(c.pads.begin(), middle, middle);
+             c.restated = true;
+           }},
+      {.name = "kernel-flipped",
+       .misread =
+           [](Convolution& c) {
+             const auto block = static_cast<std::ptrdiff_t>(c.geometry.kernel_taps());
+             for (auto i = c.w.values.begin(); i != c.w.values.end(); i += block) std::reverse(i, i + block);
+           }},
+      {.name = "kernel-transposed",
+       .misread =
+           [](Convolution& c) {
+             if (c.w.shape.size() != 4 || c.w.shape[2] != c.w.shape[3]) return;
+             c.w = relations::rearranged(c.w, c.w.shape, [](Values index) {
+               std::swap(index[2], index[3]);
+               return index;
+             });
+           }},
+      {.name = "k-tail",
+       .misread =
+           [](Convolution& c) {
+             const std::int64_t depth = c.geometry.depth();
+             for (std::size_t i = 0; i < c.w.values.size(); ++i) {
+               const auto flat = static_cast<std::int64_t>(i);
+               if (flat % depth >= depth / 4 * 4) c.w.values[i] = c.w_zero_point.of(flat / depth);
+             }
+           }},
+      {.name = "batch0-buffer",
+       .misread = [](Convolution& c) { relations::select_images(c, Values(at(c.geometry.batch), 0)); }},
+      {.name = "group-base-ignored",
+       .misread =
+           [](Convolution& c) {
+             Values order;
+             for (std::int64_t i = 0; i < c.geometry.input_channels; ++i)
+               order.push_back(i % c.geometry.group_input_channels());
+             relations::select_input_channels(c, order);
+           }},
+      {.name = "bias-ignored", .misread = [](Convolution& c) { c.bias.reset(); }},
+      {.name = "scale-fixed-point",
+       .misread = [](Convolution& c) { c.x_scale = std::max(std::floor(c.x_scale * 256) / 256, 0x1p-8F); }},
+      {.name = "row-tail",
+       .spoil =
+           [](const Case& test_case, Tensor& y) {
+             if (y.shape.size() < 3 || y.shape.back() % 4 != 1 || y.shape.back() < 4) return;
+             static_cast<void>(test_case);
+             const std::int64_t width = y.shape.back();
+             for (std::int64_t i = width - 1; i < y.elements(); i += width) set_integer(y, i, integer_at(y, i - 1));
+           }},
+  };
+}
+
+std::vector<Defect> other_defects() {
+  return {
+      rounding_defect("half-away", [](double v) { return std::round(v); }),
+      rounding_defect("half-up", [](double v) { return std::floor(v + 0.5); }),
+      rounding_defect("truncate", [](double v) { return std::trunc(v); }),
+      {.name = "axis-0-parameters",
+       .misread_linear =
+           [](Case& c) {
+             for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+               if (!c.inputs[i] || c.inputs[i]->is_scalar()) continue;
+               const auto bits = raw_bits_at(c.inputs[i]->bytes, bits_of(c.inputs[i]->type), 0);
+               for (std::int64_t p = 1; p < c.inputs[i]->elements(); ++p)
+                 set_raw_bits_at(c.inputs[i]->bytes, bits_of(c.inputs[i]->type), p, bits);
+             }
+           }},
+      {.name = "neg-axis",
+       .misread_linear =
+           [](Case& c) {
+             const Attribute* axis = c.attribute("axis");
+             if (axis == nullptr || std::get<std::int64_t>(axis->value) >= 0) return;
+             // A negative axis meets its parameters one off.
+             for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+               if (!c.inputs[i]) continue;
+               const auto width = static_cast<std::ptrdiff_t>(bits_of(c.inputs[i]->type) / 8);
+               std::rotate(c.inputs[i]->bytes.begin(), c.inputs[i]->bytes.begin() + width, c.inputs[i]->bytes.end());
+             }
+           }},
+      {.name = "vec4-tail",
+       .spoil =
+           [](const Case& test_case, Tensor& y) {
+             if (!test_case.op_type.ends_with("tizeLinear")) return;
+             for (std::int64_t i = y.elements() / 4 * 4; i < y.elements(); ++i)
+               set_raw_bits_at(y.bytes, bits_of(y.type), i, 0);
+           }},
+      {.name = "quantize-toward-zero-point",
+       .spoil =
+           [](const Case& test_case, Tensor& y) {
+             if (test_case.op_type != "QuantizeLinear") return;
+             for (std::int64_t i = 0; i < y.elements(); ++i)
+               if (integer_at(y, i) > 20) set_integer(y, i, integer_at(y, i) - 2);
+           }},
+      {.name = "wrap-not-saturate",
+       .spoil =
+           [](const Case& test_case, Tensor& y) {
+             if (test_case.op_type != "QuantizeLinear" && test_case.op_type != "QLinearConv") return;
+             const relations::Range range = relations::range_of(y.type);
+             for (std::int64_t i = 0; i < y.elements(); ++i)
+               if (integer_at(y, i) == range.hi) set_integer(y, i, range.lo);
+           }},
+      {.name = "stale",
+       .spoil =
+           [runs = 0](const Case&, Tensor& y) mutable {
+             if (++runs % 2 == 0 && !y.bytes.empty()) y.bytes[0] ^= std::byte{1};
+           }},
+  };
+}
+
+using Matrix = std::map<std::string, std::set<std::string>>;  // relation to the defects that break it
+
+void add_to(Matrix& matrix, const Report& report) {
+  for (const BackendResult& backend : report.backends) {
+    for (const RelationResult& relation : backend.relations) {
+      if (relation.broken > 0) matrix[relation.id].insert(backend.info.name);
+    }
+  }
+}
+
+// Small random cases from far apart, so that every mix of features is among them.
+class SmallCases final : public CaseSource {
+ public:
+  explicit SmallCases(int count) : left_(count) {}
+  [[nodiscard]] std::string name() const override { return "small"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (left_-- == 0) return std::nullopt;
+    for (;;) {
+      Case test_case = random_case(3, index_ += 37);
+      std::size_t bytes = 0;
+      for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+      if (bytes <= 700) return test_case;
+    }
+  }
+
+ private:
+  int left_;
+  std::uint64_t index_ = 0;
+};
+
+Report run(std::vector<std::unique_ptr<Backend>> backends, int cases) {
+  std::vector<std::unique_ptr<CaseSource>> bases;
+  bases.push_back(std::make_unique<SmallCases>(cases));
+  Report report;
+  EXPECT_TRUE(run_relation_campaign(bases, backends, {}, report).has_value());
+  return report;
+}
+
+TEST(Relations, EachIsBrokenBySomeDefectAndByNoneInTheReference) {
+  std::vector<Defect> defects{{.name = "none"}};
+  for (Defect& defect : convolution_defects()) defects.push_back(std::move(defect));
+  for (Defect& defect : other_defects()) defects.push_back(std::move(defect));
+  Matrix matrix;
+  std::set<std::string> seen;
+  for (const Defect& defect : defects) {
+    std::vector<std::unique_ptr<Backend>> backends;
+    backends.push_back(std::make_unique<Defective>(defect));
+    const Report report = run(std::move(backends), 120);
+    if (defect.name == "none") {
+      EXPECT_TRUE(report.conforms());
+    }
+    add_to(matrix, report);
+    std::cout << defect.name << ":";
+    for (const auto& [id, by] : matrix) {
+      if (by.contains(defect.name)) std::cout << " " << id, seen.insert(defect.name);
+    }
+    std::cout << "\n";
+  }
+  for (const relations::Relation& relation : relations::relations()) {
+    // A backend that forgets its own answers breaks everything; that proves the one relation only.
+    if (relation.id != "repeated") matrix[std::string(relation.id)].erase("stale");
+    EXPECT_FALSE(matrix[std::string(relation.id)].empty()) << relation.id << " is broken by no defect";
+    EXPECT_FALSE(matrix[std::string(relation.id)].contains("none")) << relation.id;
+  }
+  for (const Defect& defect : defects) {
+    if (defect.name == "none") continue;
+    EXPECT_TRUE(seen.contains(defect.name)) << defect.name << " breaks no relation";
+  }
+}
+
+// A float32 requantization may answer a near tie differently where the sum is formed in another way;
+// where both answers are right, that is latitude, not a contradiction.
+TEST(Relations, LegalLatitudeBreaksNothing) {
+  const Case base = QLinearConvBuilder()
+                        .id("near-tie")
+                        .x(make::uint8({1, 1, 1}, {1}))
+                        .w(make::int8({1, 1, 1}, {1}))
+                        .bias({1 << 24})
+                        .y_scale(0x1p25F)
+                        .build();
+  const auto rounds_up = [](bool also_wrong) {
+    return Defect{.name = "rounds-one-way", .spoil = [also_wrong](const Case& test_case, Tensor& y) {
+                    // Differs between the base and the cases derived from it.
+                    if (test_case.id == "near-tie") set_integer(y, 0, also_wrong ? 2 : 0);
+                  }};
+  };
+  const auto subject = relations::subject_of(base);
+  ASSERT_TRUE(subject.has_value());
+  for (const bool also_wrong : {false, true}) {
+    Defective backend(rounds_up(also_wrong));
+    GuardedOutput output;
+    const FormedOutput formed = run_for_output(backend, base, output);
+    ASSERT_TRUE(formed.tensor.has_value());
+    const RelationCheck check =
+        check_relation(*relations::find_relation("x-shift-128"), *subject, *formed.tensor, backend, output, {});
+    EXPECT_EQ(check.outcome, also_wrong ? RelationOutcome::broken : RelationOutcome::latitude) << check.verdict.detail;
+  }
+}
+
+TEST(Relations, RefusalsAreCountedAndNeverHold) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::make_unique<testing::RefusingBackend>());
+  const Report report = run(std::move(backends), 20);
+  EXPECT_FALSE(report.conforms());
+  for (const RelationResult& relation : report.backends[0].relations) {
+    EXPECT_EQ(relation.checked(), 0U);
+    EXPECT_GT(relation.refused, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace qconform

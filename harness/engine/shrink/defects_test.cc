@@ -1,0 +1,84 @@
+// Every planted defect becomes a case that shows it at a glance.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backends/select.h"
+#include "harness/diagnose/models/defect.h"
+#include "harness/engine/shrink/roles.h"
+#include "harness/engine/shrink/shrink.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/case_text.h"
+#include "harness/suites/random.h"
+#include "harness/suites/select.h"
+
+namespace qconform::shrink {
+namespace {
+
+// The cases that are tried: the reviewed ones, then random ones.
+std::vector<Case> candidate_cases() {
+  std::vector<Case> cases;
+  auto corpus = open_suite("corpus", {});
+  for (const auto& source : *corpus) {
+    for (auto next = source->next(); next && *next; next = source->next()) cases.push_back(std::move(**next));
+  }
+  for (std::uint64_t i = 0; i < 300; ++i) cases.push_back(random_case(21, i));
+  return cases;
+}
+
+// The largest failing case of the first few: the hardest to shrink.
+std::optional<Case> failing_case(const std::vector<Case>& cases, const Runner& runner) {
+  std::optional<Case> largest;
+  int found = 0;
+  for (std::size_t i = cases.size(); i-- > 0 && found < 5;) {
+    if (!is_failure(judge(expect(cases[i], {}), runner(cases[i])).kind)) continue;
+    ++found;
+    if (!largest || cases[i].input(0)->elements() > largest->input(0)->elements()) largest = cases[i];
+  }
+  return largest;
+}
+
+std::int64_t taps_of(const Case& test_case) {
+  const Tensor* w = tensor_named(test_case, "w");
+  return w == nullptr ? 1 : w->elements();
+}
+
+template <typename T>
+T median(std::vector<T> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+TEST(ShrinkDefects, BecomeOneElementOfAFewTaps) {
+  const std::vector<Case> cases = candidate_cases();
+  std::vector<std::int64_t> elements;
+  std::vector<std::int64_t> taps;
+  for (const diagnose::Defect& defect : diagnose::defects()) {
+    auto backend = backend::select("defect:" + std::string(defect.id), RoundingProfile::correctly_rounded);
+    ASSERT_TRUE(backend) << backend.error().text();
+    const Runner runner = in_process(**backend);
+    const auto original = failing_case(cases, runner);
+    if (!original) continue;  // none of these cases reaches it
+    const Result result = shrink(*original, runner, {});
+    const Verdict verdict = judge(expect(result.smallest, {}), runner(result.smallest));
+    EXPECT_TRUE(is_failure(verdict.kind)) << defect.id;
+    const Classification classification = classify(result.smallest);
+    elements.push_back(classification.lowered ? elements_of(classification.lowered->output_shape()) : 1);
+    taps.push_back(taps_of(result.smallest));
+    std::cout << defect.id << ": " << elements.back() << " elements, " << taps.back() << " taps, " << result.runs
+              << " runs, " << result.seconds << " s, " << name_of(result.ending) << ": " << summary_of(result.smallest)
+              << "\n";
+  }
+  ASSERT_GE(elements.size(), 20U);
+  EXPECT_EQ(median(elements), 1);
+  EXPECT_LE(median(taps), 4);
+  // Sums beyond a float's 24 bits, and beyond int32, need many products. Nothing else does.
+  EXPECT_LE(std::count_if(taps.begin(), taps.end(), [](std::int64_t count) { return count > 4; }), 2);
+}
+
+}  // namespace
+}  // namespace qconform::shrink

@@ -1,0 +1,60 @@
+#include "harness/engine/shrink/roles.h"
+
+#include <string>
+
+#include "harness/operators/operator.h"
+
+namespace qconform::shrink {
+namespace {
+
+Part part_of(std::string_view name) {
+  if (name.ends_with("_scale")) return Part::scale;
+  if (name.ends_with("_zero_point")) return Part::zero_point;
+  return name == "B" ? Part::bias : Part::data;
+}
+
+}  // namespace
+
+std::optional<std::size_t> position_of(const Case& test_case, std::string_view name) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < known->inputs.size(); ++i) {
+    if (known->inputs[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+const Tensor* tensor_named(const Case& test_case, std::string_view name) {
+  const auto position = position_of(test_case, name);
+  return position ? test_case.input(*position) : nullptr;
+}
+
+std::vector<Role> roles_of(const Case& test_case) {
+  std::vector<Role> roles;
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known == nullptr) return roles;
+  for (std::size_t i = 0; i < known->inputs.size(); ++i) {
+    if (test_case.input(i) == nullptr) continue;
+    const std::string_view name = known->inputs[i].name;
+    Role role{i, part_of(name), name, known->inputs[i].required, nullptr};
+    if (role.part == Part::data) {
+      const Tensor* zero_point = tensor_named(test_case, std::string(name) + "_zero_point");
+      if (zero_point != nullptr && zero_point->type == test_case.input(i)->type) role.zero_point = zero_point;
+    }
+    roles.push_back(role);
+  }
+  return roles;
+}
+
+std::int64_t neutral_value(const Case& test_case, const Role& role, std::int64_t index) {
+  const Tensor* zero_point = role.zero_point;
+  if (zero_point == nullptr || !is_integer(zero_point->type)) return 0;
+  if (zero_point->elements() == 1) return integer_at(*zero_point, 0);
+  const Tensor& data = *test_case.input(role.position);
+  // Parameters along the first axis: the weights' output channels.
+  if (zero_point->shape.size() != 1 || data.shape.empty() || zero_point->shape[0] != data.shape[0]) return 0;
+  const std::int64_t row = data.elements() / data.shape[0];
+  return row == 0 ? 0 : integer_at(*zero_point, index / row);
+}
+
+}  // namespace qconform::shrink

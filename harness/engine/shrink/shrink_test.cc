@@ -1,0 +1,219 @@
+#include "harness/engine/shrink/shrink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/backends/in_tree.h"
+#include "harness/engine/shrink/failure.h"
+#include "harness/engine/shrink/measure.h"
+#include "harness/engine/shrink/reductions.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/case_text.h"
+#include "harness/suites/random.h"
+#include "harness/tests/planted_kernels.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::shrink {
+namespace {
+
+std::unique_ptr<Backend> planted(const std::string& name) {
+  return backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name);
+}
+
+Verdict verdict_on(const Case& test_case, const Runner& runner) {
+  return judge(expect(test_case, {}), runner(test_case));
+}
+
+Measure measure_of(const Case& test_case) {
+  const Classification classification = classify(test_case);
+  std::optional<std::int64_t> elements;
+  if (classification.lowered) elements = elements_of(classification.lowered->output_shape());
+  return measure(test_case, elements);
+}
+
+// A runner that computes everything as the reference does, but for what `spoil` makes of it.
+Runner spoiled(std::function<void(const Case&, Outcome&)> spoil) {
+  const auto scalar = std::shared_ptr<Backend>(planted("scalar"));
+  return [=, right = in_process(*scalar)](const Case& test_case) {
+    const auto keep_alive = scalar;
+    Outcome outcome = right(test_case);
+    spoil(test_case, outcome);
+    return outcome;
+  };
+}
+
+// The random cases that fail, up to `count`.
+std::vector<Case> failing_cases(const Runner& runner, std::size_t count) {
+  std::vector<Case> cases;
+  for (std::uint64_t i = 0; cases.size() < count && i < 400; ++i) {
+    Case candidate = random_case(5, i);
+    if (is_failure(verdict_on(candidate, runner).kind)) cases.push_back(std::move(candidate));
+  }
+  return cases;
+}
+
+class PlantedShrink : public ::testing::TestWithParam<const char*> {};
+
+// What shrinking promises, whatever it is given.
+TEST_P(PlantedShrink, KeepsTheFailureAndNeverGrows) {
+  const auto backend = planted(GetParam());
+  const Runner runner = in_process(*backend);
+  const auto cases = failing_cases(runner, static_cast<std::size_t>(testing::scaled(20)));
+  ASSERT_FALSE(cases.empty());
+  for (const Case& original : cases) {
+    SCOPED_TRACE(original.id);
+    const Result result = shrink(original, runner, {});
+    EXPECT_EQ(result.ending, Ending::minimal);
+    EXPECT_EQ(verdict_on(result.smallest, runner).kind, verdict_on(original, runner).kind);
+    EXPECT_EQ(lane_of(classify(result.smallest)), lane_of(classify(original)));
+    EXPECT_LT(measure_of(result.smallest), measure_of(original));
+    EXPECT_EQ(elements_of(classify(result.smallest).lowered->output_shape()), 1) << summary_of(result.smallest);
+
+    const Result again = shrink(result.smallest, runner, {});
+    EXPECT_EQ(again.steps, 0U) << summary_of(again.smallest);
+    EXPECT_EQ(digest_of(again.smallest), digest_of(result.smallest));
+    EXPECT_EQ(shrink(original, runner, {}).smallest, result.smallest) << "not deterministic";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, PlantedShrink,
+                         ::testing::Values("pad-raw-zero", "pair-sat-i16", "past-end", "before-start"));
+
+TEST(Shrink, SaturatingPairsBecomeOnePair) {
+  const auto backend = planted("pair-sat-i16");
+  const Runner runner = in_process(*backend);
+  const Case original = failing_cases(runner, 1).at(0);
+  const Result result = shrink(original, runner, {});
+  EXPECT_EQ(result.smallest.input(3)->elements(), 2) << summary_of(result.smallest);
+  EXPECT_EQ(result.smallest.id, original.id + ".shrunk");
+  EXPECT_THAT(result.smallest.note, ::testing::HasSubstr("shrunk from " + original.id));
+  EXPECT_EQ(result.smallest.provenance, original.provenance);
+}
+
+// A kernel that takes what it must refuse: the case keeps breaking the same rule.
+TEST(Shrink, InvalidCaseKeepsTheRuleItBreaks) {
+  const Runner accepting = [](const Case&) -> Outcome { return outcome::Produced{make::uint8({1}, {0})}; };
+  const Case wrong_group = QLinearConvBuilder()
+                               .x(make::filled(ElementType::uint8, {2, 6, 9, 9}, 7))
+                               .w(make::filled(ElementType::int8, {4, 3, 3, 3}, 5))
+                               .pads({1, 1, 1, 1})
+                               .group(3)
+                               .build();
+  const Result result = shrink(wrong_group, accepting, {});
+  EXPECT_EQ(result.ending, Ending::minimal);
+  EXPECT_EQ(result.verdict.kind, VerdictKind::not_rejected);
+  EXPECT_EQ(lane_of(classify(result.smallest)), lane_of(classify(wrong_group)));
+  EXPECT_LE(result.smallest.input(0)->elements(), 3) << summary_of(result.smallest);
+}
+
+TEST(Shrink, CrashKeepsItsSignal) {
+  // Ends by signal 11 from three output channels on, by signal 8 from two input channels on.
+  const Runner crashing = spoiled([](const Case& test_case, Outcome& outcome) {
+    const Tensor& w = *test_case.input(3);
+    if (w.shape[1] >= 2) outcome = outcome::Crashed{8, "division"};
+    if (w.shape[0] >= 3) outcome = outcome::Crashed{11, "memory"};
+  });
+  const Case original = QLinearConvBuilder()
+                            .x(make::filled(ElementType::uint8, {2, 4, 9, 9}, 7))
+                            .w(make::filled(ElementType::int8, {8, 4, 3, 3}, 5))
+                            .w_scale(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8})
+                            .build();
+  const Result result = shrink(original, crashing, {});
+  EXPECT_EQ(result.verdict.kind, VerdictKind::crashed);
+  EXPECT_THAT(result.verdict.detail, ::testing::HasSubstr("signal 11"));
+  EXPECT_EQ(result.smallest.input(3)->shape, (make::Shape{3, 1, 1, 1}));
+}
+
+// A defect of rounding hides behind none that is coarser.
+TEST(Shrink, OffByOneStaysOne) {
+  const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {
+    auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr) return;
+    // Coarse where a weight is 1, by one unit everywhere else.
+    const bool coarse = integer_at(*test_case.input(3), 0) == 1;
+    produced->output.bytes[0] =
+        std::byte{static_cast<std::uint8_t>(std::to_integer<unsigned>(produced->output.bytes[0]) + (coarse ? 9 : 1))};
+  });
+  const Case original = QLinearConvBuilder().x(make::uint8({1, 1, 1, 1}, {5})).w(make::int8({1, 1, 1, 1}, {5})).build();
+  const Result result = shrink(original, runner, {});
+  ASSERT_TRUE(result.verdict.worst.has_value());
+  EXPECT_EQ(result.verdict.worst->distance, 1);
+}
+
+TEST(Shrink, PackedAndBlockedCasesShrink) {
+  // The last block's parameter is taken for all.
+  const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {
+    auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr || test_case.input(1)->elements() < 2) return;
+    for (std::byte& byte : produced->output.bytes) byte ^= std::byte{0x40};
+  });
+  std::vector<std::int64_t> values;
+  for (int i = 0; i < 48; ++i) values.push_back(i % 16 - 8);
+  const Case original = LinearBuilder::dequantize()
+                            .version(21)
+                            .x(make::integers(ElementType::int4, {2, 24}, values))
+                            .axis(1)
+                            .attribute("block_size", std::int64_t{8})
+                            .input(1, make::float32({2, 3}, {0.3F, 0.7F, 1.9F, 2, 4, 8}))
+                            .input(2, make::integers(ElementType::int4, {2, 3}, {1, 2, 3, 4, 5, 6}))
+                            .build();
+  ASSERT_EQ(classify(original).expectation(), Expectation::valid);
+  const Result result = shrink(original, runner, {});
+  EXPECT_EQ(result.verdict.kind, VerdictKind::wrong);
+  EXPECT_EQ(result.smallest.input(0)->elements(), 2) << summary_of(result.smallest);
+  EXPECT_EQ(result.smallest.input(1)->elements(), 2);
+}
+
+TEST(Shrink, PassingCaseIsLeftAlone) {
+  const auto backend = planted("scalar");
+  const Case passing = random_case(1, 1);
+  const Result result = shrink(passing, in_process(*backend), {});
+  EXPECT_EQ(result.ending, Ending::does_not_fail);
+  EXPECT_EQ(result.smallest, passing);
+}
+
+TEST(Shrink, FailureThatComesAndGoesKeepsTheCase) {
+  const auto runs = std::make_shared<int>(0);
+  const Runner flaky = spoiled([runs](const Case&, Outcome& outcome) {
+    if (++*runs > 4) return;
+    outcome = outcome::LeftUnwritten{"at times"};
+  });
+  const Case original = random_case(1, 1);
+  const Result result = shrink(original, flaky, {});
+  EXPECT_EQ(result.ending, Ending::not_reproduced);
+  EXPECT_EQ(result.smallest, original);
+  EXPECT_EQ(shrink(original, spoiled([](const Case&, Outcome&) {}), {}, {}, VerdictKind::wrong).ending,
+            Ending::not_reproduced);
+}
+
+TEST(Shrink, LimitsEndTheSearch) {
+  const auto backend = planted("past-end");
+  const Runner runner = in_process(*backend);
+  const Case original = failing_cases(runner, 1).at(0);
+  const Result few_runs = shrink(original, runner, {}, {.runs = 3, .seconds = 100, .clock = {}});
+  EXPECT_EQ(few_runs.ending, Ending::runs);
+  EXPECT_LE(few_runs.runs, 4U) << "three, and the result once more";
+  EXPECT_TRUE(is_failure(verdict_on(few_runs.smallest, runner).kind));
+
+  const auto time = std::make_shared<double>(0);
+  const Result short_time =
+      shrink(original, runner, {}, {.runs = 1000, .seconds = 4, .clock = [time] { return *time += 1; }});
+  EXPECT_EQ(short_time.ending, Ending::seconds);
+  EXPECT_LE(short_time.runs, 5U);
+}
+
+TEST(Simpler, KeepsTheLaneAndIsSmaller) {
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(40)); ++i) {
+    const Case original = random_case(11, i);
+    const std::vector<Case> candidates = simpler(original, 60);
+    EXPECT_FALSE(candidates.empty()) << original.id;
+    for (const Case& candidate : candidates) {
+      EXPECT_EQ(lane_of(classify(candidate)), lane_of(classify(original))) << original.id;
+      EXPECT_LT(measure_of(candidate), measure_of(original)) << original.id;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qconform::shrink

@@ -1,0 +1,198 @@
+// A waiver covers what it was written for, and nothing else.
+#include "harness/engine/waivers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "harness/diagnose/models/modelled_case.h"
+#include "harness/engine/environment.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/case_builder.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kToday = "2026-11-21";
+
+// Windows in the padding beside a zero point, and products that a wrong zero point of w changes.
+Case example() {
+  return QLinearConvBuilder()
+      .id("example")
+      .x(make::uint8({1, 1, 3}, {1, 2, 3}))
+      .x_zero_point(7)
+      .w(make::uint8({1, 1, 2}, {5, 9}))
+      .w_zero_point(std::int64_t{3})
+      .y_zero_point(100)
+      .pads({1, 1})
+      .build();
+}
+
+Tensor answer_of(const std::string& defect, const Case& test_case) {
+  const auto model = diagnose::Model::named(defect, RoundingProfile::correctly_rounded, "defect");
+  return *diagnose::ModelledCase::prepare(test_case)->run(*model);
+}
+
+std::string file(const std::string& signature, const std::string& more = "") {
+  return fmt::format(R"({{"format": "qconform-waivers", "version": 1, "waivers": [{{"id": "known",
+      "backends": ["lib", "lib@fast"], "versions": {{"from": "1.9", "to": "1.10.2"}}, "operator": "QLinearConv",
+      "verdict": "wrong", "signature": {}, "reason": "why", "reference": "docs"{}}}]}})",
+                     signature, more);
+}
+
+// Whether the file's waiver covers this answer to the case.
+bool covers(const std::string& text, const Case& test_case, const Tensor& answer,
+            const BackendInfo& backend = {"lib", "1.10", "library"}) {
+  const auto waivers = Waivers::parse(text, kToday);
+  EXPECT_TRUE(waivers.has_value()) << (waivers ? "" : waivers.error().text());
+  const Outcome outcome = outcome::Produced{answer};
+  const Verdict verdict = judge(expect(test_case, Policy{}), outcome);
+  EXPECT_EQ(verdict.kind, VerdictKind::wrong);
+  return waivers && waivers->covering(backend, test_case, outcome, verdict, Policy{}) != nullptr;
+}
+
+std::string pinned(const Case& test_case, const Tensor& answer) {
+  return fmt::format(R"({{"cases": [{{"id": "example", "case": "{:016x}", "answer": "{:016x}"}}]}})",
+                     digest_of(test_case), digest_of(answer));
+}
+
+TEST(Waivers, PinTheCaseAndItsAnswer) {
+  const Case test_case = example();
+  const Tensor answer = answer_of("w-zp-ignored", test_case);
+  const std::string text = file(pinned(test_case, answer));
+  EXPECT_TRUE(covers(text, test_case, answer));
+  // Another wrong answer, and the same defect in a changed case.
+  EXPECT_FALSE(covers(text, test_case, answer_of("x-zp-ignored", test_case)));
+  Case changed = test_case;
+  changed.inputs[0] = make::uint8({1, 1, 3}, {1, 2, 4});
+  EXPECT_FALSE(covers(text, changed, answer_of("w-zp-ignored", changed)));
+}
+
+TEST(Waivers, DefectsExplainEveryWrongElement) {
+  const Case test_case = example();
+  Tensor answer = answer_of("w-zp-ignored", test_case);
+  EXPECT_TRUE(covers(file(R"({"defects": ["w-zp-ignored"]})"), test_case, answer));
+  EXPECT_TRUE(covers(file(R"({"defects": ["x-zp-ignored", "w-zp-ignored"]})"), test_case, answer));
+  EXPECT_FALSE(covers(file(R"({"defects": ["x-zp-ignored"]})"), test_case, answer));
+  // Only in cases with these features: the example is padded, of one batch.
+  EXPECT_TRUE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["padded", "batch = 1"]})"), test_case, answer));
+  EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"], "region": ["padded", "batch > 1"]})"), test_case, answer));
+  // One element that is nobody's.
+  answer.bytes[0] ^= std::byte{0x40};
+  EXPECT_FALSE(covers(file(R"({"defects": ["w-zp-ignored"]})"), test_case, answer));
+}
+
+TEST(Waivers, SayWhatIsComputedInstead) {
+  const Case test_case = example();
+  Case other = test_case;
+  other.inputs[5] = make::uint8({}, {4});
+  const Tensor answer = *expect(other, Policy{}).output;
+  EXPECT_TRUE(covers(file(R"({"instead": {"w_zero_point": 4}})"), test_case, answer));
+  EXPECT_FALSE(covers(file(R"({"instead": {"w_zero_point": 5}})"), test_case, answer));
+  EXPECT_TRUE(covers(file(R"({"instead": {"w_zero_point": 0}})"), test_case, answer_of("w-zp-ignored", test_case)));
+  // Together with a defect of the computation.
+  const Tensor both = answer_of("x-zp-ignored", other);
+  EXPECT_FALSE(covers(file(R"({"instead": {"w_zero_point": 4}})"), test_case, both));
+  EXPECT_TRUE(covers(file(R"({"instead": {"w_zero_point": 4}, "defects": ["x-zp-ignored"]})"), test_case, both));
+}
+
+TEST(Waivers, AreForTheNamedProcessors) {
+  const Case test_case = example();
+  const Tensor answer = answer_of("w-zp-ignored", test_case);
+  const auto with_cpus = [](const std::string& cpus) {
+    return file(R"({"defects": ["w-zp-ignored"], "cpus": [)" + cpus + "]}");
+  };
+  EXPECT_TRUE(covers(with_cpus(fmt::format(R"("another", "{}")", cpu_level())), test_case, answer));
+  EXPECT_FALSE(covers(with_cpus(R"("another")"), test_case, answer));
+}
+
+TEST(Waivers, AreForTheNamedBackendsAndVersions) {
+  const Case test_case = example();
+  const Tensor answer = answer_of("w-zp-ignored", test_case);
+  const std::string text = file(pinned(test_case, answer));
+  for (const char* version : {"1.9", "1.9.9", "1.10.2"}) {
+    EXPECT_TRUE(covers(text, test_case, answer, {"lib@fast", version, "library"})) << version;
+  }
+  for (const char* version : {"1.8.9", "1.10.3", "1.10.2.1", "2.0"}) {
+    EXPECT_FALSE(covers(text, test_case, answer, {"lib", version, "library"})) << version;
+  }
+  EXPECT_FALSE(covers(text, test_case, answer, {"lib@slow", "1.10", "library"}));
+}
+
+TEST(Waivers, Expire) {
+  const Case test_case = example();
+  const Tensor answer = answer_of("w-zp-ignored", test_case);
+  EXPECT_TRUE(covers(file(pinned(test_case, answer), R"(, "expires": "2026-11-21")"), test_case, answer));
+  EXPECT_FALSE(covers(file(pinned(test_case, answer), R"(, "expires": "2026-11-20")"), test_case, answer));
+}
+
+TEST(Waivers, ADraftNeedsReasonsAndThenCovers) {
+  const Case test_case = example();
+  const Tensor answer = answer_of("w-zp-ignored", test_case);
+  WaiverDraft draft;
+  Verdict verdict;
+  verdict.kind = VerdictKind::wrong;
+  draft.add({"lib", "1.10", "library"}, test_case, outcome::Produced{answer}, verdict);
+  std::string text = draft.text();
+  const auto refused = Waivers::parse(text, kToday);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(), "waivers[0].reason: must not be empty");
+  for (const char* key : {"\"reason\": \"\"", "\"reference\": \"\""}) {
+    const std::size_t at = text.find(key);
+    ASSERT_NE(at, std::string::npos);
+    text.insert(at + std::string_view(key).size() - 1, "said");
+  }
+  EXPECT_TRUE(covers(text, test_case, answer));
+}
+
+TEST(Waivers, AreReadStrictly) {
+  const auto error = [](const std::string& text) {
+    const auto waivers = Waivers::parse(text, kToday);
+    return waivers ? std::string() : waivers.error().text();
+  };
+  EXPECT_THAT(error(file("{}")), HasSubstr("waivers[0].signature: expected either \"cases\", or \"instead\""));
+  EXPECT_THAT(error(file(R"({"defects": ["w-zp-ignore"]})")), HasSubstr("signature.defects[0]: "));
+  EXPECT_THAT(error(file(R"({"defects": []})")), HasSubstr("must name at least one"));
+  EXPECT_THAT(error(file(R"({"cases": []})")), HasSubstr("must name at least one"));
+  EXPECT_THAT(error(file(R"({"cases": [{"id": "a", "case": "12"}]})")), HasSubstr("cases[0].case: expected 16 hexa"));
+  EXPECT_THAT(error(file(R"({"instead": {"w_zero_point": "last"}})")),
+              HasSubstr("w_zero_point: expected an integer or"));
+  EXPECT_THAT(error(file(R"({"instead": {}})")), HasSubstr("signature.instead: expected an object with members"));
+  EXPECT_THAT(error(file(R"({"defects": ["w-zp-ignored"], "region": ["batch > 2"]})")),
+              AllOf(HasSubstr("signature.region[0]: no feature \"batch > 2\""), HasSubstr("batch > 1")));
+  EXPECT_THAT(error(file(R"({"instead": {"w_zero_point": 0}, "region": ["padded"]})")),
+              HasSubstr("signature.region: goes with \"defects\" only"));
+  const std::string good = R"({"defects": ["w-zp-ignored"]})";
+  EXPECT_EQ(error(file(good)), "");
+  EXPECT_THAT(error(file(good, R"(, "expires": "soon")")), HasSubstr("waivers[0].expires: expected a date"));
+  EXPECT_THAT(error(file(good, R"(, "mood": 1)")), HasSubstr("unknown key \"mood\""));
+  std::string text = file(good);
+  text.replace(text.find("\"wrong\""), 7, "\"pass\"");
+  EXPECT_THAT(error(text), HasSubstr("waivers[0].verdict: expected a failing verdict"));
+  text = file(good);
+  text.replace(text.find("\"1.9\""), 5, "\"1.11\"");
+  EXPECT_THAT(error(text), HasSubstr("waivers[0].versions: from 1.11 is later than to 1.10.2"));
+}
+
+TEST(Waivers, VersionsAreComparedByParts) {
+  EXPECT_LT(compare_versions("1.9.2", "1.10"), 0);
+  EXPECT_EQ(compare_versions("1.10", "1.10"), 0);
+  EXPECT_LT(compare_versions("1.10", "1.10.1"), 0);
+  EXPECT_GT(compare_versions("2", "1.99"), 0);
+  EXPECT_LT(compare_versions("0.0~git20220216.ae108ef", "0.0~git20230101.aaaaaaa"), 0);
+}
+
+// The file that comes with qconform.
+TEST(Waivers, TheProjectsOwnAreReadable) {
+  const auto waivers = Waivers::load(waivers_file());
+  EXPECT_TRUE(waivers.has_value()) << waivers.error().text();
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,109 @@
+#include "harness/operators/convolution/conv_integer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/hazards.h"
+#include "reference/numerics/saturate.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::array kConvIntegerInputs{
+    InputSignature{"x", true, InputRole::data},
+    InputSignature{"w", true, InputRole::weight},
+    InputSignature{"x_zero_point", false, InputRole::parameter},
+    InputSignature{"w_zero_point", false, InputRole::parameter},
+};
+constexpr std::array<std::int64_t, 1> kConvIntegerVersions{10};
+
+class LoweredConvInteger final : public Lowered {
+ public:
+  LoweredConvInteger(reference::ConvInteger node, const Tensor& x, const Tensor& w, bool same_padding)
+      : node_(std::move(node)), x_(x), w_(w), same_padding_(same_padding) {}
+
+  [[nodiscard]] NodeDescription description() const override { return &node_; }
+  [[nodiscard]] ElementType output_type() const override { return ElementType::int32; }
+  [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
+    return node_.operands.geometry.output_shape();
+  }
+
+  [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
+    std::vector<std::int32_t> wrapped(sums().size());
+    std::transform(sums().begin(), sums().end(), wrapped.begin(), reference::wrap_to_int32);
+    return Tensor::of(ElementType::int32, output_shape(), wrapped);
+  }
+
+  [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
+    return {.right = right_values(index, policy).contains(static_cast<std::int32_t>(integer_at(got, index))),
+            .tiers = {}};
+  }
+
+  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
+    return right_values(index, policy).is_singleton();
+  }
+
+  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
+    return right_values(index, policy).text();
+  }
+
+  [[nodiscard]] Survey survey(const Policy&) const override {
+    Survey survey;
+    count_convolution_hazards({.operands = node_.operands,
+                               .same_padding = same_padding_,
+                               .w_scale = {},
+                               .x = x_.bytes,
+                               .w = w_.bytes,
+                               .sums = sums()},
+                              survey.hazards);
+    return survey;
+  }
+
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                 RoundingProfile) const override {
+    return kernels.conv_integer(node_, w_.bytes);
+  }
+
+  [[nodiscard]] std::string exact_value(std::int64_t index) const override {
+    return std::to_string(sums()[static_cast<std::size_t>(index)]);
+  }
+
+ private:
+  // Computed once, and only when something asks for them.
+  [[nodiscard]] const std::vector<std::int64_t>& sums() const {
+    if (!sums_) sums_ = exact_sums(node_.operands, x_, w_);
+    return *sums_;
+  }
+
+  [[nodiscard]] reference::AdmissibleSet right_values(std::int64_t index, const Policy& policy) const {
+    return reference::conv_integer_set(sums()[static_cast<std::size_t>(index)], policy.overflow);
+  }
+
+  reference::ConvInteger node_;
+  const Tensor& x_;
+  const Tensor& w_;
+  bool same_padding_;
+  mutable std::optional<std::vector<std::int64_t>> sums_;
+};
+
+Classification classify_conv_integer(const Case& test_case) {
+  Classification result;
+  NodeReader reader(test_case, kConvIntegerInputs, result.contract);
+  if (!reader.check_signature(convolution_attributes())) return result;
+  auto operands = read_convolution(reader, result.contract);
+  if (!operands) return result;
+  result.lowered = std::make_unique<LoweredConvInteger>(
+      reference::ConvInteger{std::move(*operands)}, *reader.input("x"), *reader.input("w"), has_same_padding(reader));
+  return result;
+}
+
+constexpr Operator kConvInteger{"ConvInteger", kConvIntegerInputs, kConvIntegerVersions, classify_conv_integer};
+
+}  // namespace
+
+const Operator& conv_integer_operator() {
+  return kConvInteger;
+}
+
+}  // namespace qconform

@@ -1,0 +1,144 @@
+#include "harness/operators/convolution/directed.h"
+
+#include <cmath>
+#include <limits>
+
+#include "harness/operators/convolution/directed_deep.h"
+#include "harness/operators/convolution/directed_rounding.h"
+#include "harness/operators/convolution/random.h"
+#include "harness/suites/random_values.h"
+
+namespace qconform::directed {
+namespace {
+
+constexpr std::int64_t kInt32Products = 33026;  // of 255 * 255 leave int32 (rule C17)
+
+// Magnitudes up to `limit`, odd, of either sign.
+std::vector<std::int32_t> odd_biases(Rng& rng, std::int64_t channels, std::int64_t least, std::int64_t most) {
+  std::vector<std::int32_t> values;
+  for (std::int64_t m = 0; m < channels; ++m) {
+    const std::int64_t magnitude = rng.between(least, most) | 1;
+    values.push_back(static_cast<std::int32_t>(rng.chance(1, 2) ? magnitude : -magnitude));
+  }
+  return values;
+}
+
+void draw_bias(Rng& rng, Draft& draft, std::int64_t least, std::int64_t most) {
+  draft.set_bias(odd_biases(rng, draft.output_channels(), least, most));
+}
+
+// Settles the output, then gives one channel a multiplier of at least 2^exponent.
+void raise_one_channel(Rng& rng, Draft& draft, int exponent) {
+  settle_output(rng, draft);
+  draft.separate_channels();
+  const std::int64_t channels = draft.output_channels();
+  const std::int64_t raised = rng.between(0, channels - 1);
+  const int scale =
+      exponent + static_cast<int>(rng.between(0, 3)) + std::ilogb(draft.y_scale()) + 2 - std::ilogb(draft.x_scale());
+  std::vector<float> scales;
+  for (std::int64_t m = 0; m < channels; ++m) scales.push_back(draft.w_scale(m));
+  scales[static_cast<std::size_t>(raised)] = random_float(rng, scale - 23);
+  draft.set_w_scales(scales);
+}
+
+// x_scale subnormal; y_scale follows, so that the outputs are ordinary.
+void make_subnormal(Rng& rng, Draft& draft) {
+  draft.set_x_scale(std::ldexp(static_cast<float>(rng.between(1 << 12, (1 << 23) - 1)), -149));
+  solve_near_tie(rng, draft);
+}
+
+void leave_domain(Rng& rng, Draft& draft) {
+  const auto exponent = static_cast<int>(rng.between(31, 80));
+  draft.set_x_scale(random_float(rng, (rng.chance(1, 2) ? exponent : -exponent) - 23));
+  solve_near_tie(rng, draft);
+}
+
+// Saturates a part of the elements.
+void overshoot(Rng& rng, Draft& draft) {
+  fit_output(rng, draft, static_cast<int>(rng.between(280, 800)));
+}
+
+// Both int16 hazards of int8 data: -128 half of the time.
+void sprinkle_lowest(Rng& rng, Draft& draft) {
+  sprinkle(rng, draft.x(), -128, 1, 2);
+  sprinkle(rng, draft.w(), -128, 1, 2);
+}
+
+void sprinkle_large_pairs(Rng& rng, Draft& draft) {
+  sprinkle(rng, draft.x(), 255, 1, 2);
+  sprinkle(rng, draft.w(), rng.chance(1, 2) ? 127 : -128, 1, 2);
+}
+
+bool is_deep(Hazard hazard, std::string_view op_type, Rng& rng) {
+  if (hazard == Hazard::float_accumulation) return true;
+  return hazard == Hazard::int32_wrap && (op_type == "ConvInteger" || rng.chance(1, 8));
+}
+
+Case draw_base(Rng& rng, std::string_view op_type, Hazard hazard) {
+  if (is_deep(hazard, op_type, rng)) {
+    const bool wraps = hazard == Hazard::int32_wrap;
+    // One product in ten is not the largest: more of them are needed.
+    const std::int64_t products = wraps ? kInt32Products * 5 / 4 : rng.between(300, 2560);
+    return deep_convolution(rng, op_type, products);
+  }
+  return op_type == "QLinearConv" ? random_qlinear_conv(rng) : random_conv_integer(rng);
+}
+
+// What the data must be like, before the output is settled.
+void retouch_data(Rng& rng, Draft& draft, Hazard hazard) {
+  switch (hazard) {
+    case Hazard::pair_saturation: return sprinkle_large_pairs(rng, draft);
+    case Hazard::pair_wrap:
+    case Hazard::tap_sum_wrap: return sprinkle_lowest(rng, draft);
+    default: break;
+  }
+  if (!draft.is_qlinear()) return;
+  constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
+  switch (hazard) {
+    case Hazard::bias_beyond_float: return draw_bias(rng, draft, 1 << 24, 1 << 28);
+    case Hazard::sum_beyond_float: return draw_bias(rng, draft, 1 << 22, 1 << 26);
+    case Hazard::bias_near_limit: return draw_bias(rng, draft, (1 << 30) - 1000, (1 << 30) + 1000);
+    case Hazard::int32_wrap: return draw_bias(rng, draft, kInt32 - 4000, kInt32);
+    default: break;
+  }
+}
+
+// Whether rounding the bias to put it on a tie would take away what the case is about.
+bool needs_odd_bits(Hazard hazard) {
+  return hazard == Hazard::bias_beyond_float || hazard == Hazard::sum_beyond_float || hazard == Hazard::int32_wrap;
+}
+
+void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
+  switch (hazard) {
+    case Hazard::tie_positive:
+    case Hazard::tie_negative:
+    case Hazard::tie_odd_zero_point: return make_exact_ties(rng, draft);
+    case Hazard::near_tie_above:
+    case Hazard::near_tie_below: return solve_near_tie(rng, draft);
+    case Hazard::float_accumulation: return solve_beside_tie(rng, draft);
+    case Hazard::edge_below: return put_at_edge(rng, draft, false, 1);
+    case Hazard::edge_low: return put_at_edge(rng, draft, false, 0);
+    case Hazard::edge_high: return put_at_edge(rng, draft, true, 0);
+    case Hazard::edge_above: return put_at_edge(rng, draft, true, 1);
+    case Hazard::clamp_low:
+    case Hazard::clamp_high: return overshoot(rng, draft);
+    case Hazard::conversion_overflow: return raise_one_channel(rng, draft, 31);
+    case Hazard::large_multiplier: return raise_one_channel(rng, draft, 20);
+    case Hazard::subnormal_scale: return make_subnormal(rng, draft);
+    case Hazard::scale_outside_domain: return leave_domain(rng, draft);
+    default: break;
+  }
+  if (needs_odd_bits(hazard)) return solve_near_tie(rng, draft);
+  settle_output(rng, draft);
+}
+
+}  // namespace
+
+Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard) {
+  Draft draft(draw_base(rng, op_type, hazard));
+  retouch_data(rng, draft, hazard);
+  if (draft.is_qlinear()) aim_output(rng, draft, hazard);
+  return draft.get();
+}
+
+}  // namespace qconform::directed

@@ -1,0 +1,59 @@
+// A convolution case that a generator retouches: its operands by name, its exact sums.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/suites/rng.h"
+#include "reference/convolution/accumulate.h"
+
+namespace qconform::directed {
+
+/// Wraps a valid QLinearConv or ConvInteger case.
+class Draft {
+ public:
+  explicit Draft(Case test_case) : case_(std::move(test_case)), is_qlinear_(case_.op_type == "QLinearConv") {}
+
+  [[nodiscard]] const Case& get() const { return case_; }
+  [[nodiscard]] bool is_qlinear() const { return is_qlinear_; }
+  [[nodiscard]] Tensor& x() { return *case_.inputs[0]; }
+  [[nodiscard]] Tensor& w() { return *case_.inputs[is_qlinear_ ? 3 : 1]; }
+  [[nodiscard]] std::int64_t output_channels() { return w().shape[0]; }
+
+  // QLinearConv only.
+  [[nodiscard]] float x_scale() const { return float_at(*case_.inputs[1], 0); }
+  [[nodiscard]] float y_scale() const { return float_at(*case_.inputs[6], 0); }
+  [[nodiscard]] float w_scale(std::int64_t channel) const {
+    return float_at(*case_.inputs[4], case_.inputs[4]->is_scalar() ? 0 : channel);
+  }
+  [[nodiscard]] ElementType y_type() const { return case_.inputs[7]->type; }
+  void set_x_scale(float value) { case_.inputs[1] = Tensor::scalar(ElementType::float32, value); }
+  void set_y_scale(float value) { case_.inputs[6] = Tensor::scalar(ElementType::float32, value); }
+  /// One value, or one for each output channel as the case has it already.
+  void set_w_scales(const std::vector<float>& values);
+  [[nodiscard]] bool has_channel_scales() const { return !case_.inputs[4]->is_scalar(); }
+  /// Gives the channels scales and zero points of their own, equal for now.
+  void separate_channels();
+  void set_y_zero_point(std::int64_t value);
+  /// One value for each output channel.
+  [[nodiscard]] std::vector<std::int32_t> bias();
+  void set_bias(const std::vector<std::int32_t>& values);
+
+  /// The exact sums, bias included, in the order of y.
+  [[nodiscard]] std::vector<std::int64_t> sums() const;
+  /// The output channel of element `index` among `elements`, for the geometry of the case.
+  [[nodiscard]] std::int64_t channel_of(std::size_t index) const;
+
+ private:
+  [[nodiscard]] const reference::ConvolutionOperands& operands() const;
+
+  Case case_;
+  bool is_qlinear_;
+  mutable std::vector<reference::ConvolutionOperands> operands_;  ///< empty until asked for
+};
+
+/// Every element of an 8-bit tensor becomes `value` in `numerator` of `denominator` draws.
+void sprinkle(Rng& rng, Tensor& tensor, std::int64_t value, std::uint32_t numerator, std::uint32_t denominator);
+
+}  // namespace qconform::directed

@@ -1,0 +1,230 @@
+#include "harness/operators/convolution/hazards.h"
+
+#include <algorithm>
+
+#include "harness/operators/convolution/accumulation_hazards.h"
+
+namespace qconform {
+namespace {
+
+using reference::ConvolutionGeometry;
+using reference::ConvolutionOperands;
+using reference::SpatialAxis;
+
+// Where the windows of one axis lie.
+struct AxisWindows {
+  std::int64_t inside = 0;  ///< windows without a padded tap
+  std::int64_t seeing = 0;  ///< windows with a tap inside the input
+  bool reach_begin = false;
+  bool reach_end = false;
+};
+
+AxisWindows windows_of(const SpatialAxis& axis) {
+  AxisWindows result;
+  const std::int64_t last_tap = axis.kernel_extent() - 1;
+  for (std::int64_t output = 0; output < axis.output; ++output) {
+    const std::int64_t first = output * axis.stride - axis.pad_begin;
+    const bool at_begin = first < 0;
+    const bool at_end = first + last_tap >= axis.input;
+    result.reach_begin = result.reach_begin || at_begin;
+    result.reach_end = result.reach_end || at_end;
+    if (!at_begin && !at_end) ++result.inside;
+    // The first tap that is not before the input.
+    const std::int64_t tap = at_begin ? (axis.dilation - 1 - first) / axis.dilation : 0;
+    if (tap < axis.kernel && first + tap * axis.dilation < axis.input) ++result.seeing;
+  }
+  return result;
+}
+
+// Output positions, of one image and channel, by what their windows see.
+struct Windows {
+  std::int64_t all = 1;
+  std::int64_t inside = 1;
+  std::int64_t seeing = 1;
+  bool asymmetric = false;
+  bool end_only = false;
+
+  [[nodiscard]] std::int64_t padded() const { return all - inside; }
+};
+
+Windows windows_of(const ConvolutionGeometry& geometry) {
+  Windows result;
+  for (const SpatialAxis& axis : geometry.axes) {
+    const AxisWindows windows = windows_of(axis);
+    result.all *= axis.output;
+    result.inside *= windows.inside;
+    result.seeing *= windows.seeing;
+    const bool reached = windows.reach_begin || windows.reach_end;
+    result.asymmetric = result.asymmetric || (axis.pad_begin != axis.pad_end && reached);
+    result.end_only = result.end_only || (axis.pad_begin == 0 && axis.pad_end > 0 && windows.reach_end);
+  }
+  return result;
+}
+
+bool is_extreme(const ConvolutionOperands& operands) {
+  const reference::IntegerRange range = range_of(operands.x_type);
+  return operands.x_zero_point == range.lo || operands.x_zero_point == range.hi;
+}
+
+void count_padding(const ConvolutionOperands& operands, HazardCounts& counts) {
+  const ConvolutionGeometry& geometry = operands.geometry;
+  const Windows windows = windows_of(geometry);
+  const std::int64_t planes = geometry.batch * geometry.output_channels;
+  const std::int64_t padded = windows.padded() * planes;
+  counts.add(Hazard::padding_only_window, (windows.all - windows.seeing) * planes);
+  if (is_extreme(operands)) counts.add(Hazard::padding_extreme_zero_point, padded);
+  if (operands.x_zero_point != 0) {
+    const auto& zero_points = operands.w_zero_point;
+    const auto nonzero =
+        static_cast<std::int64_t>(zero_points.size()) - std::count(zero_points.begin(), zero_points.end(), 0);
+    counts.add(Hazard::padding_cross_term, windows.padded() * geometry.batch * nonzero);
+  }
+  if (windows.asymmetric) counts.add(Hazard::pads_asymmetric, padded);
+  if (windows.end_only) counts.add(Hazard::pads_end_only, padded);
+}
+
+void count_same_padding(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+  bool odd = false;
+  bool cropping = false;
+  for (const SpatialAxis& axis : geometry.axes) {
+    odd = odd || (axis.pad_begin + axis.pad_end) % 2 != 0;
+    cropping = cropping || (axis.output - 1) * axis.stride + axis.kernel_extent() < axis.input;
+  }
+  if (odd) counts.add(Hazard::same_odd_padding, elements);
+  if (cropping) counts.add(Hazard::same_short_kernel, elements);
+}
+
+bool dilations_differ(const ConvolutionGeometry& geometry) {
+  std::int64_t first = 0;
+  for (const SpatialAxis& axis : geometry.axes) {
+    if (axis.kernel == 1) continue;
+    if (first != 0 && axis.dilation != first) return true;
+    first = axis.dilation;
+  }
+  return false;
+}
+
+// What a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves one.
+std::int64_t tail(std::int64_t size) {
+  for (const std::int64_t width : {32, 16, 8, 4}) {
+    if (size > width && size % width != 0) return size % width;
+  }
+  return 0;
+}
+
+void count_shape(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+  if (dilations_differ(geometry)) counts.add(Hazard::dilations_differ, elements);
+  if (tail(geometry.group_input_channels()) > 0) counts.add(Hazard::input_channel_tail, elements);
+  counts.add(Hazard::output_channel_tail, elements / geometry.output_channels * tail(geometry.output_channels));
+  const std::int64_t width = geometry.axes.back().output;
+  counts.add(Hazard::output_width_tail, elements / width * tail(width));
+  if (geometry.kernel_taps() == 1) {
+    counts.add(Hazard::grouped_pointwise, elements / geometry.group * (geometry.group - 1));
+  }
+}
+
+void count_batch(const ConvolutionView& c, std::int64_t elements, HazardCounts& counts) {
+  const std::int64_t images = c.operands.geometry.batch;
+  const std::size_t image_size = c.x.size() / static_cast<std::size_t>(images);
+  // Shifted by one image, a batch of equal images overlaps itself.
+  if (images < 2 || std::equal(c.x.begin() + static_cast<std::ptrdiff_t>(image_size), c.x.end(), c.x.begin())) return;
+  counts.add(Hazard::batch, elements / images * (images - 1));
+}
+
+void count_channels(const ConvolutionView& c, std::int64_t elements, HazardCounts& counts) {
+  const ConvolutionGeometry& geometry = c.operands.geometry;
+  const auto& zero_points = c.operands.w_zero_point;
+  const auto group_channels = static_cast<std::size_t>(geometry.group_output_channels());
+  std::int64_t own_zero_point = 0;
+  std::int64_t unlike_group_0 = 0;
+  for (std::size_t m = 0; m < zero_points.size(); ++m) {
+    const std::size_t local = m % group_channels;
+    const bool other_scale = !c.w_scale.empty() && c.w_scale[m] != c.w_scale[local];
+    if (zero_points[m] != zero_points[0]) ++own_zero_point;
+    if (zero_points[m] != zero_points[local] || other_scale) ++unlike_group_0;
+  }
+  counts.add(Hazard::channel_zero_points, elements / geometry.output_channels * own_zero_point);
+  counts.add(Hazard::group_parameters, elements / geometry.output_channels * unlike_group_0);
+}
+
+constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
+
+bool is_float(std::int64_t value) {
+  return static_cast<double>(static_cast<float>(value)) == static_cast<double>(value);
+}
+
+// Whether the number of products alone keeps every sum within float32's integers, and with the bias within int32.
+bool are_small(const ConvolutionOperands& operands) {
+  constexpr std::int64_t kLargestProduct = 255 * 255;
+  constexpr std::int32_t kLargestBias = std::int32_t{1} << 30;
+  return operands.geometry.depth() <= kFloatIntegers / kLargestProduct &&
+         std::all_of(operands.bias.begin(), operands.bias.end(),
+                     [](std::int32_t bias) { return bias >= -kLargestBias && bias <= kLargestBias; });
+}
+
+void count_sums(const ConvolutionView& c, HazardCounts& counts) {
+  if (are_small(c.operands)) return;
+  const ConvolutionGeometry& geometry = c.operands.geometry;
+  const auto positions = static_cast<std::size_t>(geometry.output_positions());
+  const auto channels = static_cast<std::size_t>(geometry.output_channels);
+  for (std::size_t begin = 0; begin < c.sums.size(); begin += positions) {
+    const std::int64_t bias = c.operands.bias.empty() ? 0 : c.operands.bias[begin / positions % channels];
+    for (const std::int64_t sum : c.sums.subspan(begin, positions)) {
+      if (sum != static_cast<std::int32_t>(sum)) counts.add(Hazard::int32_wrap);
+      const std::int64_t products = sum - bias;
+      if ((products > kFloatIntegers || products < -kFloatIntegers) && !is_float(products)) {
+        counts.add(Hazard::float_accumulation);
+      }
+    }
+  }
+}
+
+// How many bytes satisfy a condition. In parts whose number fits a byte: a processor then counts many at a time.
+template <typename Condition>
+std::int64_t count_bytes(std::span<const std::byte> bytes, Condition condition) {
+  constexpr std::size_t kPart = 255;
+  std::int64_t count = 0;
+  while (!bytes.empty()) {
+    const std::span<const std::byte> now = bytes.first(std::min(kPart, bytes.size()));
+    std::uint8_t part = 0;
+    for (const std::byte byte : now) part = static_cast<std::uint8_t>(part + (condition(byte) ? 1 : 0));
+    count += part;
+    bytes = bytes.subspan(now.size());
+  }
+  return count;
+}
+
+// Differences of x and its zero point outside [-128, 127]: on one side only, since values of x span 256.
+void count_wide_differences(const ConvolutionView& c, HazardCounts& counts) {
+  const bool is_signed = c.operands.x_type == reference::Integer8::int8;
+  const auto flip = is_signed ? std::uint8_t{0x80} : std::uint8_t{0};  // bytes counted from the type's lowest value
+  const std::int32_t zero_point = c.operands.x_zero_point + flip;
+  const auto value = [flip](std::byte byte) {
+    return static_cast<std::uint8_t>(std::to_integer<std::uint8_t>(byte) ^ flip);
+  };
+  if (zero_point < 128) {
+    const auto largest = static_cast<std::uint8_t>(zero_point + 127);
+    counts.add(Hazard::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) > largest; }));
+  } else {
+    const auto smallest = static_cast<std::uint8_t>(zero_point - 128);
+    counts.add(Hazard::wide_difference, count_bytes(c.x, [&](std::byte byte) { return value(byte) < smallest; }));
+  }
+}
+
+}  // namespace
+
+void count_convolution_hazards(const ConvolutionView& c, HazardCounts& counts) {
+  const auto elements = static_cast<std::int64_t>(c.sums.size());
+  if (elements == 0 || c.x.empty()) return;
+  const ConvolutionGeometry& geometry = c.operands.geometry;
+  count_padding(c.operands, counts);
+  if (c.same_padding) count_same_padding(geometry, elements, counts);
+  count_shape(geometry, elements, counts);
+  count_batch(c, elements, counts);
+  count_channels(c, elements, counts);
+  count_sums(c, counts);
+  count_wide_differences(c, counts);
+  count_accumulation_hazards(c, counts);
+}
+
+}  // namespace qconform

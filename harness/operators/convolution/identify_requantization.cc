@@ -1,0 +1,218 @@
+// Probes of QLinearConv between sum and output: 1x1 kernels with one output position that counts, whose
+// value before rounding is put on a tie or beside one, as near as rivals need it.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "harness/diagnose/identify/identify_probe.h"
+#include "harness/operators/case_builder.h"
+#include "harness/suites/random_values.h"
+#include "harness/suites/tie_solver.h"
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr int kAttempts = 48;          // draws for one element
+constexpr std::int64_t kSmallest = 8;  // weights and data stay where no pair of products saturates
+
+enum class Family : std::uint8_t {
+  near_tie,      // any scales
+  odd_divisor,   // exact ties whose multiplier no float holds
+  power_of_two,  // exact ties, and their neighbours in sums above 2^24
+};
+
+std::int64_t middle_of(ElementType type) {
+  return type == ElementType::int8 ? 0 : 128;
+}
+
+struct Scales {
+  Family family = Family::near_tie;
+  float x = 1;
+  float w = 1;
+  float y = 1;
+  std::int64_t divisor = 1;  // of odd_divisor: x / y is 1 / divisor, and a power of two
+};
+
+float power(std::int64_t exponent) {
+  return std::ldexp(1.0F, static_cast<int>(exponent));
+}
+
+Scales draw_scales(Rng& rng, int sum_exponent) {
+  Scales s;
+  s.family = rng.pick({Family::near_tie, Family::near_tie, Family::odd_divisor, Family::power_of_two});
+  if (s.family == Family::near_tie) {
+    s.x = random_float(rng, static_cast<int>(rng.between(-10, -2)) - 23);
+    s.w = random_float(rng, static_cast<int>(rng.between(-10, -2)) - 23);
+    // Sums of that size come to lie in the lower half of an output's range.
+    s.y = random_float(rng, std::ilogb(s.x) + std::ilogb(s.w) + sum_exponent - 5 - 23);
+    return s;
+  }
+  const std::int64_t a = rng.between(-10, -2);
+  const std::int64_t e = rng.between(-10, -2);
+  const std::int64_t b = a + e + sum_exponent - 5;
+  s.divisor = s.family == Family::odd_divisor ? 2 * rng.between(1, 200) + 1 : 1;
+  const std::int64_t m = s.family == Family::odd_divisor ? 2 * rng.between(0, (1 << 23) / s.divisor / 4) + 1 : 1;
+  s.x = static_cast<float>(m) * power(a);
+  s.w = power(e);
+  s.y = static_cast<float>(m * s.divisor) * power(b - std::ilogb(s.divisor));
+  return s;
+}
+
+// Values before rounding, in halves and odd: around 0, within the output's range.
+struct Halves {
+  std::int64_t lo;
+  std::int64_t hi;
+  [[nodiscard]] std::int64_t draw(Rng& rng) const { return 2 * rng.between(lo, hi) + 1; }
+};
+
+class RequantizationProbe {
+ public:
+  RequantizationProbe(Rng& rng, const Form& form, const Rivals& rivals) : rng_(rng), form_(form), rivals_(rivals) {
+    channels_ = form.bias || form.channel_scales ? 48 : 16;
+    depth_ = rng.pick({std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{16}, std::int64_t{33}});
+    scales_ = draw_scales(rng, form.bias ? static_cast<int>(rng.between(9, 30)) : 11);
+    const bool is_signed = form.y == ElementType::int8;
+    range_ = is_signed ? reference::IntegerRange{-128, 127} : reference::IntegerRange{0, 255};
+    if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of(form.y) + rng.between(-9, 9));
+    halves_ = {std::max<std::int64_t>(range_.lo - zero_point_, -100) + 1,
+               std::min<std::int64_t>(range_.hi - zero_point_, 100) - 2};
+    draw_data();
+  }
+
+  Case build() {
+    w_scales_.assign(static_cast<std::size_t>(channels_), scales_.w);
+    bias_.assign(static_cast<std::size_t>(channels_), 0);
+    if (form_.bias) {
+      for (std::size_t m = 0; m < bias_.size(); ++m) aim_by_bias(m);
+    } else if (form_.channel_scales) {
+      for (std::size_t m = 0; m < w_scales_.size(); ++m) aim_by_w_scale(m);
+    } else {
+      aim_by_y_scale();
+    }
+    return assemble();
+  }
+
+ private:
+  void draw_data() {
+    const std::int64_t x_room = form_.x_zero_point ? 20 : 0;
+    x_zero_point_ = form_.x_zero_point ? middle_of(form_.x) + rng_.between(-x_room, x_room) : 0;
+    const bool is_centred = form_.x == ElementType::int8 || form_.x_zero_point;
+    for (std::int64_t c = 0; c < depth_; ++c) {
+      x_.push_back(x_zero_point_ + (is_centred ? rng_.between(-60, 60) : rng_.between(kSmallest, 60)));
+    }
+    const bool is_signed = form_.w == ElementType::int8;
+    for (std::int64_t m = 0; m < channels_; ++m) {
+      w_zero_points_.push_back(form_.w_zero_point ? (is_signed ? 0 : 32) + rng_.between(-5, 5) : 0);
+    }
+    if (!form_.channel_scales) w_zero_points_.assign(w_zero_points_.size(), w_zero_points_[0]);
+    sums_.assign(static_cast<std::size_t>(channels_), 0);
+    for (std::size_t m = 0; m < sums_.size(); ++m) {
+      for (const std::int64_t x : x_) {
+        w_.push_back(is_signed ? rng_.between(-63, 63) : rng_.between(0, 63));
+        sums_[m] += (x - x_zero_point_) * (w_.back() - w_zero_points_[m]);
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t output(const Stages& stages, std::int64_t sum, float w_scale, float y_scale) const {
+    const reference::Requantization p{scales_.x, w_scale, y_scale, zero_point_, range_};
+    return finish(stages.output, stages.requantization.product(sum, p, stages.requantization.expression),
+                  {zero_point_, range_, 0});
+  }
+
+  [[nodiscard]] bool disagree(const Rivals::Pair& pair, std::int64_t sum, float w_scale, float y_scale) const {
+    return pair.first == nullptr ||
+           output(*pair.first, sum, w_scale, y_scale) != output(*pair.second, sum, w_scale, y_scale);
+  }
+
+  // The sum that lies on the tie of `halves` or nearest to it, or one beside.
+  std::int64_t tie_sum(std::int64_t halves, float w_scale) {
+    const double exact = static_cast<double>(halves) * 0.5 * double{scales_.y} / (double{scales_.x} * double{w_scale});
+    const auto sum = static_cast<std::int64_t>(std::llround(std::clamp(exact, -0x1p30, 0x1p30)));
+    return scales_.family == Family::odd_divisor || rng_.chance(1, 2) ? sum : sum + rng_.between(-1, 1);
+  }
+
+  void aim_by_bias(std::size_t m) {
+    const Rivals::Pair pair = rivals_.next(rng_);
+    std::int64_t sum = sums_[m];
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      if (form_.channel_scales && scales_.family == Family::near_tie) {
+        w_scales_[m] = random_float(rng_, std::ilogb(scales_.w) - static_cast<int>(rng_.below(2)) - 23);
+      }
+      sum = tie_sum(halves_.draw(rng_), w_scales_[m]);
+      if (disagree(pair, sum, w_scales_[m], scales_.y)) break;
+    }
+    bias_[m] = sum - sums_[m];
+  }
+
+  // Halves of the sign of `sum`, as a magnitude; 1 where the range has none on that side.
+  std::int64_t magnitude_halves(std::int64_t sum) {
+    const std::int64_t most = sum < 0 ? -halves_.lo : halves_.hi;
+    return 2 * rng_.between(0, std::max<std::int64_t>(most, 0)) + 1;
+  }
+
+  void aim_by_w_scale(std::size_t m) {
+    const Rivals::Pair pair = rivals_.next(rng_);
+    const std::int64_t sum = sums_[m];
+    if (sum == 0) return;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const double solved = static_cast<double>(magnitude_halves(sum)) * 0.5 * double{scales_.y} /
+                            (double{scales_.x} * std::fabs(static_cast<double>(sum)));
+      w_scales_[m] = neighbour(static_cast<float>(solved), rng_.between(-1, 1));
+      if (disagree(pair, sum, w_scales_[m], scales_.y)) return;
+    }
+  }
+
+  void aim_by_y_scale() {
+    const Rivals::Pair pair = rivals_.next(rng_);
+    for (int attempt = 0; attempt < kAttempts * 8; ++attempt) {
+      const std::int64_t sum = sums_[rng_.below(static_cast<std::uint32_t>(channels_))];
+      if (sum == 0) continue;
+      scales_.y = neighbour(tie_scale(sum, scales_.x, scales_.w, magnitude_halves(sum)), rng_.between(-1, 1));
+      if (disagree(pair, sum, scales_.w, scales_.y)) return;
+    }
+  }
+
+  Case assemble() {
+    QLinearConvBuilder builder;
+    make::Shape x_shape{1, depth_};
+    make::Shape w_shape{channels_, depth_};
+    x_shape.resize(static_cast<std::size_t>(form_.rank), 1);
+    w_shape.resize(static_cast<std::size_t>(form_.rank), 1);
+    builder.x(make::integers(form_.x, x_shape, x_)).x_zero_point(x_zero_point_).x_scale(scales_.x);
+    builder.w(make::integers(form_.w, w_shape, w_));
+    if (form_.channel_scales) {
+      builder.w_scale(w_scales_).w_zero_point(w_zero_points_);
+    } else {
+      builder.w_scale(scales_.w).w_zero_point(w_zero_points_[0]);
+    }
+    builder.y_type(form_.y).y_scale(scales_.y).y_zero_point(zero_point_);
+    if (form_.bias) builder.bias(bias_);
+    return builder.build();
+  }
+
+  Rng& rng_;
+  const Form& form_;
+  const Rivals& rivals_;
+  std::int64_t channels_ = 1;
+  std::int64_t depth_ = 1;
+  Scales scales_;
+  reference::IntegerRange range_{};
+  std::int32_t zero_point_ = 0;
+  Halves halves_{};
+  std::int64_t x_zero_point_ = 0;
+  std::vector<std::int64_t> w_zero_points_;
+  std::vector<std::int64_t> x_;
+  std::vector<std::int64_t> w_;
+  std::vector<std::int64_t> sums_;  // without bias
+  std::vector<float> w_scales_;
+  std::vector<std::int64_t> bias_;
+};
+
+}  // namespace
+
+Case draw_requantization(Rng& rng, const Form& form, const Rivals& rivals) {
+  return RequantizationProbe(rng, form, rivals).build();
+}
+
+}  // namespace qconform::diagnose

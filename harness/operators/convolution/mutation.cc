@@ -1,0 +1,260 @@
+// Steps for QLinearConv and ConvInteger.
+#include <algorithm>
+
+#include "harness/mutate/steps.h"
+#include "harness/mutate/tensor_values.h"
+#include "harness/suites/random_values.h"
+
+namespace qconform::mutation {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+constexpr std::int64_t kLargestGroup = 4096;
+
+// What the tensors say about the convolution. They may contradict each other where a case is out of contract.
+struct Dimensions {
+  Values x;  // N, C, spatial...
+  Values w;  // M, C / group, kernel...
+  std::int64_t group;
+
+  [[nodiscard]] std::size_t spatial() const { return x.size() - 2; }
+};
+
+std::optional<Dimensions> dimensions_of(Case& test_case) {
+  const Tensor* const x = input_named(test_case, "x");
+  const Tensor* const w = input_named(test_case, "w");
+  if (x == nullptr || w == nullptr || x->shape.size() < 3 || x->shape.size() != w->shape.size()) return std::nullopt;
+  const auto* const group = attribute_of<std::int64_t>(test_case, "group");
+  if (group != nullptr && (*group < 1 || *group > kLargestGroup)) return std::nullopt;
+  return Dimensions{x->shape, w->shape, group == nullptr ? 1 : *group};
+}
+
+bool is_small_shape(const Values& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t dimension : shape) elements *= std::clamp<std::int64_t>(dimension, 0, 1 << 15);
+  return elements <= (1 << 13);
+}
+
+// Around the widths of vector registers and tiles.
+std::int64_t draw_channels(Rng& rng) {
+  static constexpr std::int64_t kChannels[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65};
+  return rng.chance(1, 64) ? 0 : rng.pick(kChannels);
+}
+
+std::int64_t draw_extent(Rng& rng) {
+  return rng.chance(1, 64) ? 0 : rng.chance(1, 8) ? rng.between(8, 70) : rng.between(1, 9);
+}
+
+std::size_t draw_axis(Rng& rng, const Dimensions& d) {
+  return 2 + rng.below(static_cast<std::uint32_t>(d.spatial()));
+}
+
+// Brings x, w, kernel_shape, group and what belongs to output channels in line with the dimensions.
+bool apply(Case& test_case, Rng& rng, const Dimensions& d) {
+  if (!is_small_shape(d.x) || !is_small_shape(d.w)) return false;
+  Tensor& x = *input_named(test_case, "x");
+  Tensor& w = *input_named(test_case, "w");
+  const std::int64_t channels_before = w.shape[0];
+  if (x.shape != d.x) x = reshaped(rng, x, d.x);
+  if (w.shape != d.w) w = reshaped(rng, w, d.w);
+  if (test_case.attribute("kernel_shape") != nullptr) {
+    set_attribute(test_case, "kernel_shape", Values(d.w.begin() + 2, d.w.end()));
+  }
+  if (d.group != 1 || test_case.attribute("group") != nullptr) set_attribute(test_case, "group", d.group);
+  for (const char* name : {"w_scale", "w_zero_point", "B"}) {
+    Tensor* const parameter = input_named(test_case, name);
+    if (parameter != nullptr && parameter->shape == Values{channels_before}) {
+      *parameter = reshaped(rng, *parameter, {d.w[0]});
+    }
+  }
+  return true;
+}
+
+bool change_dimension(Case& test_case, Rng& rng, Dimensions d) {
+  switch (rng.below(6)) {
+    case 0: d.x[0] = rng.chance(1, 32) ? 0 : rng.between(1, 3); break;
+    case 1: d.w[1] = draw_channels(rng); break;
+    case 2: d.w[0] = draw_channels(rng) * d.group; break;
+    case 3: {
+      const std::int64_t per_group = d.w[0] / d.group;
+      d.group = rng.between(1, 6);
+      d.w[0] = std::max<std::int64_t>(per_group, 1) * d.group;
+      break;
+    }
+    case 4: d.x[draw_axis(rng, d)] = draw_extent(rng); break;
+    default: d.w[draw_axis(rng, d)] = rng.chance(1, 8) ? rng.between(1, 12) : rng.between(1, 4);
+  }
+  d.x[1] = d.w[1] * d.group;
+  return apply(test_case, rng, d);
+}
+
+// A list attribute with `parts` values for each spatial axis gets values for one more, or loses one's.
+void change_list(Case& test_case, const char* name, std::size_t parts, std::size_t spatial, bool add,
+                 std::int64_t value) {
+  const auto* const present = attribute_of<Values>(test_case, name);
+  if (present == nullptr || present->size() != parts * spatial) return;
+  Values changed;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto begin = present->begin() + static_cast<std::ptrdiff_t>(part * spatial);
+    changed.insert(changed.end(), begin, begin + static_cast<std::ptrdiff_t>(spatial - (add ? 0 : 1)));
+    if (add) changed.push_back(value);
+  }
+  set_attribute(test_case, name, std::move(changed));
+}
+
+bool change_rank(Case& test_case, Rng& rng, Dimensions d) {
+  const std::size_t spatial = d.spatial();
+  const bool add = spatial == 1 || (spatial < 3 && rng.chance(1, 2));
+  for (const char* name : {"strides", "dilations"}) change_list(test_case, name, 1, spatial, add, 1);
+  change_list(test_case, "pads", 2, spatial, add, 0);
+  if (add) {
+    d.x.push_back(rng.between(1, 5));
+    d.w.push_back(rng.between(1, 3));
+  } else {
+    d.x.pop_back();
+    d.w.pop_back();
+  }
+  return apply(test_case, rng, d);
+}
+
+bool change_geometry(Case& test_case, Rng& rng, const Dimensions& d) {
+  static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"};
+  const std::size_t spatial = d.spatial();
+  const auto list = [&](std::size_t count, std::int64_t lo, std::int64_t hi) {
+    Values values(count);
+    for (std::int64_t& value : values) value = rng.between(lo, hi);
+    return values;
+  };
+  switch (rng.below(5)) {
+    case 0: set_attribute(test_case, "strides", list(spatial, 1, rng.chance(1, 4) ? 5 : 2)); return true;
+    case 1: set_attribute(test_case, "dilations", list(spatial, 1, 3)); return true;
+    case 2:
+      remove_attribute(test_case, "pads");
+      set_attribute(test_case, "auto_pad", std::string(rng.pick(kAutoPads)));
+      return true;
+    case 3:
+      if (test_case.attribute("kernel_shape") == nullptr) {
+        set_attribute(test_case, "kernel_shape", Values(d.w.begin() + 2, d.w.end()));
+      } else {
+        remove_attribute(test_case, "kernel_shape");
+      }
+      return true;
+    default:
+      remove_attribute(test_case, "auto_pad");
+      set_attribute(test_case, "pads", list(2 * spatial, 0, rng.chance(1, 4) ? 9 : 2));
+      return true;
+  }
+}
+
+bool is_8bit_integer(ElementType type) {
+  return type == ElementType::int8 || type == ElementType::uint8;
+}
+
+ElementType other_type(ElementType type) {
+  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
+}
+
+// The bytes stay and mean other numbers.
+bool change_type(Case& test_case, Rng& rng) {
+  static constexpr std::pair<const char*, const char*> kPairs[] = {
+      {"x", "x_zero_point"}, {"w", "w_zero_point"}, {"y_zero_point", ""}};
+  const auto [tensor, zero_point] = rng.pick(kPairs);
+  bool changed = false;
+  for (const char* name : {tensor, zero_point}) {
+    Tensor* const found = *name == '\0' ? nullptr : input_named(test_case, name);
+    if (found == nullptr || !is_8bit_integer(found->type)) continue;
+    found->type = other_type(found->type);
+    changed = true;
+  }
+  return changed;
+}
+
+// Scale and zero point of w: both per tensor, or both per output channel.
+bool change_granularity(Case& test_case, Rng& rng, std::int64_t channels) {
+  Tensor* const zero_point = input_named(test_case, "w_zero_point");
+  if (zero_point == nullptr) return false;
+  const Values shape = zero_point->shape.empty() ? Values{channels} : Values{};
+  for (const char* name : {"w_scale", "w_zero_point"}) {
+    Tensor* const parameter = input_named(test_case, name);
+    if (parameter != nullptr) *parameter = reshaped(rng, *parameter, shape);
+  }
+  return true;
+}
+
+// Optional inputs come and go.
+bool change_presence(Case& test_case, Rng& rng, std::int64_t channels) {
+  if (test_case.op_type == "QLinearConv") {
+    if (input_named(test_case, "B") != nullptr) {
+      set_input(test_case, "B", std::nullopt);
+    } else {
+      set_input(
+          test_case, "B",
+          Tensor::of(ElementType::int32, {channels}, std::vector<std::int32_t>(static_cast<std::size_t>(channels), 1)));
+    }
+    return true;
+  }
+  const bool of_x = rng.chance(1, 2);
+  const char* const name = of_x ? "x_zero_point" : "w_zero_point";
+  if (input_named(test_case, name) != nullptr) {
+    set_input(test_case, name, std::nullopt);
+  } else {
+    const ElementType type = input_named(test_case, of_x ? "x" : "w")->type;
+    if (!is_8bit_integer(type)) return false;
+    set_input(test_case, name, tensor8(type, {}, {random_zero_point(rng, type)}));
+  }
+  return true;
+}
+
+// Sums beyond 2^24 and 2^31, even and odd.
+bool change_bias(Case& test_case, Rng& rng) {
+  Tensor* const bias = input_named(test_case, "B");
+  if (bias == nullptr || bias->type != ElementType::int32 || bias->elements() == 0) return false;
+  const auto index = static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(bias->elements())));
+  const std::int64_t magnitude = (std::int64_t{1} << rng.between(0, 31)) + rng.between(-3, 3);
+  store_number(*bias, index, static_cast<double>(rng.chance(1, 2) ? magnitude : -magnitude));
+  return true;
+}
+
+// Data at the ends of its type with one sign prevailing: large sums, and saturating pairs.
+bool fill_with_ends(Case& test_case, Rng& rng) {
+  for (const char* name : {"x", "w"}) {
+    Tensor& tensor = *input_named(test_case, name);
+    const bool is_signed = tensor.type == ElementType::int8;
+    const auto lo = std::byte{is_signed ? std::uint8_t{0x80} : std::uint8_t{0}};
+    const auto hi = std::byte{is_signed ? std::uint8_t{0x7F} : std::uint8_t{0xFF}};
+    const auto high = static_cast<std::uint32_t>(rng.below(17));
+    for (std::byte& byte : tensor.bytes) byte = rng.chance(high, 16) ? hi : lo;
+  }
+  return true;
+}
+
+bool change_scale(Case& test_case, Rng& rng) {
+  static constexpr const char* kScales[] = {"x_scale", "w_scale", "y_scale"};
+  Tensor* const scale = input_named(test_case, rng.pick(kScales));
+  if (scale == nullptr) return false;
+  change_scales(rng, *scale, rng.chance(1, 16));
+  return true;
+}
+
+}  // namespace
+
+bool change_convolution(Case& test_case, Rng& rng) {
+  const std::optional<Dimensions> dimensions = dimensions_of(test_case);
+  if (!dimensions) return false;
+  switch (rng.below(12)) {
+    case 0:
+    case 1: return change_dimension(test_case, rng, *dimensions);
+    case 2: return change_rank(test_case, rng, *dimensions);
+    case 3:
+    case 4: return change_geometry(test_case, rng, *dimensions);
+    case 5: return change_type(test_case, rng);
+    case 6: return change_granularity(test_case, rng, dimensions->w[0]);
+    case 7: return change_presence(test_case, rng, dimensions->w[0]);
+    case 8: return change_bias(test_case, rng);
+    case 9: return fill_with_ends(test_case, rng);
+    default: return change_scale(test_case, rng);
+  }
+}
+
+}  // namespace qconform::mutation

@@ -1,0 +1,282 @@
+#include "harness/operators/convolution/qlinear_conv.h"
+
+#include <array>
+#include <cmath>
+
+#include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/hazards.h"
+#include "harness/operators/convolution/requantization_hazards.h"
+#include "harness/operators/exact_text.h"
+#include "reference/numerics/admissible_bulk.h"
+#include "reference/numerics/float_parts.h"
+#include "reference/numerics/saturate.h"
+#include "reference/numerics/tie.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::array kQLinearConvInputs{
+    InputSignature{"x", true, InputRole::data},
+    InputSignature{"x_scale", true, InputRole::parameter},
+    InputSignature{"x_zero_point", true, InputRole::parameter},
+    InputSignature{"w", true, InputRole::weight},
+    InputSignature{"w_scale", true, InputRole::parameter},
+    InputSignature{"w_zero_point", true, InputRole::parameter},
+    InputSignature{"y_scale", true, InputRole::parameter},
+    InputSignature{"y_zero_point", true, InputRole::parameter},
+    InputSignature{"B", false, InputRole::parameter},
+};
+constexpr std::array<std::int64_t, 1> kQLinearConvVersions{10};
+
+class LoweredQLinearConv final : public Lowered {
+ public:
+  LoweredQLinearConv(reference::QLinearConv node, const Tensor& x, const Tensor& w, ElementType y_type,
+                     bool same_padding)
+      : node_(std::move(node)), x_(x), w_(w), y_type_(y_type), same_padding_(same_padding) {}
+
+  [[nodiscard]] NodeDescription description() const override { return &node_; }
+  [[nodiscard]] ElementType output_type() const override { return y_type_; }
+  [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
+    return node_.operands.geometry.output_shape();
+  }
+
+  [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override {
+    Tensor y{y_type_, output_shape(), std::vector<std::byte>(sums().size())};
+    for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
+      const ChannelTest test = channel_test(parameters);
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::int32_t sum = reference::wrap_to_int32(sums()[i]);
+        const auto decided = profile == RoundingProfile::correctly_rounded ? decided_value(test, sum) : std::nullopt;
+        y.bytes[i] = reference::store8(decided ? *decided : reference::requantize(profile, sum, parameters));
+      }
+    });
+    return y;
+  }
+
+  [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
+    const auto i = static_cast<std::size_t>(index);
+    const auto value = static_cast<std::int32_t>(integer_at(got, index));
+    const reference::Requantization parameters = node_.requantization(channel_of(i));
+    ElementOpinion opinion;
+    opinion.tiers = tiers_of(value, sum_at(i), parameters, accuracy_under(policy));
+    const auto tier = tier_of(policy.profile);
+    opinion.right = tier ? opinion.tiers->contains(*tier) : value == pinned_value(i, policy.profile);
+    return opinion;
+  }
+
+  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
+    return right_values(static_cast<std::size_t>(index), policy).text();
+  }
+
+  [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
+    return right_values(static_cast<std::size_t>(index), policy).is_singleton();
+  }
+
+  [[nodiscard]] bool has_tiers() const override { return true; }
+
+  [[nodiscard]] Survey survey(const Policy& policy) const override {
+    Survey survey;
+    count_convolution_hazards({.operands = node_.operands,
+                               .same_padding = same_padding_,
+                               .w_scale = node_.w_scale,
+                               .x = x_.bytes,
+                               .w = w_.bytes,
+                               .sums = sums()},
+                              survey.hazards);
+    for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
+      survey_channel(parameters, begin, end, policy, survey);
+    });
+    return survey;
+  }
+
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                 RoundingProfile profile) const override {
+    return kernels.qlinear_conv(node_, profile, w_.bytes);
+  }
+
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare_channels_last(const reference::KernelSet& kernels,
+                                                                               RoundingProfile profile) const override {
+    if (kernels.qlinear_conv_channels_last == nullptr) return nullptr;
+    return kernels.qlinear_conv_channels_last(node_, profile, w_.bytes);
+  }
+
+  [[nodiscard]] std::string exact_value(std::int64_t index) const override {
+    const auto i = static_cast<std::size_t>(index);
+    const std::string zero_point = node_.y_zero_point == 0 ? "" : ", zero point " + std::to_string(node_.y_zero_point);
+    return scaled_value_text(sums()[i], node_.x_scale, node_.w_scale[channel_of(i)], node_.y_scale) + zero_point;
+  }
+
+ private:
+  using ChannelTest = reference::ChannelTest;
+
+  // Computed once, and only when something asks for them.
+  [[nodiscard]] const std::vector<std::int64_t>& sums() const {
+    if (!sums_) sums_ = exact_sums(node_.operands, x_, w_);
+    return *sums_;
+  }
+
+  // S of tier D: the sum of the products' magnitudes.
+  [[nodiscard]] const std::vector<std::int64_t>& magnitudes() const {
+    if (!magnitudes_) magnitudes_ = sums_of_magnitudes(node_.operands, x_, w_);
+    return *magnitudes_;
+  }
+
+  [[nodiscard]] reference::ElementSum sum_at(std::size_t i) const {
+    return {.accumulator = sums()[i], .magnitude = magnitudes()[i], .products = node_.operands.geometry.depth()};
+  }
+
+  // The magnitudes cost as much as the sums: they are computed where they matter only.
+  [[nodiscard]] reference::ElementSum sum_under(reference::Tier tier, std::size_t i) const {
+    if (tier == reference::Tier::float_convolution) return sum_at(i);
+    return {.accumulator = sums()[i], .magnitude = 0, .products = node_.operands.geometry.depth()};
+  }
+
+  [[nodiscard]] reference::AdmissibleSet right_values(std::size_t i, const Policy& policy) const {
+    const auto tier = tier_of(policy.profile);
+    if (!tier) return reference::AdmissibleSet(pinned_value(i, policy.profile));
+    return admissible_set(*tier, sum_under(*tier, i), node_.requantization(channel_of(i)), accuracy_under(policy));
+  }
+
+  [[nodiscard]] std::int32_t pinned_value(std::size_t i, Profile profile) const {
+    return requantize(arithmetic_of(profile), reference::wrap_to_int32(sums()[i]), node_.requantization(channel_of(i)));
+  }
+
+  static reference::FloatAccuracy accuracy_under(const Policy& policy) {
+    return policy.profile == Profile::dml_doc ? reference::FloatAccuracy::directml : reference::FloatAccuracy::ieee;
+  }
+
+  // Elements of one channel. Most are plainly decided, by a multiplication and a few comparisons.
+  void survey_channel(const reference::Requantization& parameters, std::size_t begin, std::size_t end,
+                      const Policy& policy, Survey& survey) const {
+    const ChannelTest test = channel_test(parameters);
+    const auto& bias = node_.operands.bias;
+    const RequantizationHazards hazards(parameters, bias.empty() ? 0 : bias[channel_of(begin)]);
+    const bool examine_all = policy.profile == Profile::dml_doc;
+    const bool has_plain = !examine_all && hazards.is_plain() && test.within_domain;
+    const std::span<const std::int64_t> all = sums();
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::int64_t sum = all[i];
+      const double value = static_cast<double>(sum) * test.multiplier;
+      if (has_plain && RequantizationHazards::is_small(sum) && decides_inside(test, value)) continue;
+      hazards.count(sum, value, survey.hazards);
+      if (!examine_all && decided_value(test, sum)) continue;
+      const auto distance = reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale);
+      hazards.count_tie(value, distance, survey.hazards);
+      add_power(i, distance, parameters, policy, survey.power);
+    }
+  }
+
+  void add_power(std::size_t i, reference::TieDistance distance, const reference::Requantization& parameters,
+                 const Policy& policy, Power& power) const {
+    switch (distance) {
+      case reference::TieDistance::exact: ++power.exact_ties; break;
+      case reference::TieDistance::near: ++power.near_ties; break;
+      case reference::TieDistance::far: break;
+    }
+    const auto tier = tier_of(policy.profile);
+    if (tier && admissible_set(*tier, sum_under(*tier, i), parameters, accuracy_under(policy)).count() > 2) {
+      ++power.open;
+    }
+  }
+
+  // Calls visit(parameters, begin, end) for every run of elements of one output channel.
+  template <typename Visit>
+  void for_each_channel(Visit visit) const {
+    const auto positions = static_cast<std::size_t>(node_.operands.geometry.output_positions());
+    for (std::size_t begin = 0; begin < sums().size(); begin += positions) {
+      visit(node_.requantization(channel_of(begin)), begin, begin + positions);
+    }
+  }
+
+  [[nodiscard]] std::size_t channel_of(std::size_t index) const {
+    const reference::ConvolutionGeometry& g = node_.operands.geometry;
+    return index / static_cast<std::size_t>(g.output_positions()) % static_cast<std::size_t>(g.output_channels);
+  }
+
+  reference::QLinearConv node_;
+  const Tensor& x_;
+  const Tensor& w_;
+  ElementType y_type_;
+  bool same_padding_;
+  mutable std::optional<std::vector<std::int64_t>> sums_;
+  mutable std::optional<std::vector<std::int64_t>> magnitudes_;
+};
+
+bool check_bias(NodeReader& reader, std::int64_t output_channels, reference::Contract& contract) {
+  const Tensor* bias = reader.input("B");
+  if (bias == nullptr) return true;
+  if (!reader.check_type("B", {ElementType::int32}, "C16")) return false;
+  if (bias->shape.size() == 1 && bias->shape[0] == output_channels) return true;
+  return contract.violate("C16", "B",
+                          "expected shape [" + std::to_string(output_channels) +
+                              "] (one value per output channel), got " + shape_text(bias->shape));
+}
+
+bool check_parameters(NodeReader& reader, std::int64_t output_channels, reference::Contract& contract) {
+  for (const char* scale : {"x_scale", "w_scale", "y_scale"}) {
+    if (!reader.check_type(scale, {ElementType::float32}, "signature")) return false;
+  }
+  if (!reader.check_type("y_zero_point", {ElementType::uint8, ElementType::int8}, "C14")) return false;
+  for (const char* scalar : {"x_scale", "y_scale", "y_zero_point"}) {
+    if (!reader.check_scalar(scalar)) return false;
+  }
+  if (!check_weight_parameter(reader, "w_scale", output_channels, contract)) return false;
+  const std::size_t scale_rank = reader.input("w_scale")->shape.size();
+  const std::size_t zero_point_rank = reader.input("w_zero_point")->shape.size();
+  if (scale_rank != zero_point_rank) {
+    contract.allow("C12", "w_zero_point", "w_scale and w_zero_point have different shapes");
+  }
+  return check_bias(reader, output_channels, contract);
+}
+
+// Rule C21. Returns whether the values have lost their meaning, so that any output is right.
+bool note_odd_scales(const reference::QLinearConv& node, reference::Contract& contract) {
+  bool open = false;
+  const auto note = [&](const char* field, float scale, bool may_be_zero) {
+    if (!reference::is_finite(scale)) {
+      contract.allow("C21", field, "expected a finite scale, got " + std::to_string(scale));
+      open = true;
+    } else if (scale == 0 && !may_be_zero) {
+      contract.allow("C21", field, "expected a nonzero scale, got 0");
+      open = true;
+    } else if (scale <= 0) {
+      contract.allow("C21", field, "expected a positive scale, got " + std::to_string(scale));
+    }
+  };
+  note("x_scale", node.x_scale, true);
+  for (const float scale : node.w_scale) note("w_scale", scale, true);
+  note("y_scale", node.y_scale, false);
+  return open;
+}
+
+Classification classify_qlinear_conv(const Case& test_case) {
+  Classification result;
+  NodeReader reader(test_case, kQLinearConvInputs, result.contract);
+  if (!reader.check_signature(convolution_attributes())) return result;
+  auto operands = read_convolution(reader, result.contract);
+  if (!operands) return result;
+  const std::int64_t channels = operands->geometry.output_channels;
+  if (!check_parameters(reader, channels, result.contract)) return result;
+  if (const Tensor* bias = reader.input("B")) operands->bias = int32_values(*bias);
+  const ElementType y_type = reader.input("y_zero_point")->type;
+  reference::QLinearConv node{.operands = std::move(*operands),
+                              .y_type = integer8_of(y_type),
+                              .x_scale = float_at(*reader.input("x_scale"), 0),
+                              .w_scale = expand(float_values(*reader.input("w_scale")), channels),
+                              .y_scale = float_at(*reader.input("y_scale"), 0),
+                              .y_zero_point = scalar_or(reader.input("y_zero_point"), 0)};
+  result.value_is_open = note_odd_scales(node, result.contract);
+  result.lowered = std::make_unique<LoweredQLinearConv>(std::move(node), *reader.input("x"), *reader.input("w"), y_type,
+                                                        has_same_padding(reader));
+  return result;
+}
+
+constexpr Operator kQLinearConv{"QLinearConv", kQLinearConvInputs, kQLinearConvVersions, classify_qlinear_conv};
+
+}  // namespace
+
+const Operator& qlinear_conv_operator() {
+  return kQLinearConv;
+}
+
+}  // namespace qconform

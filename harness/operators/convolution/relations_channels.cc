@@ -1,0 +1,185 @@
+#include <algorithm>
+
+#include "harness/suites/relations/families.h"
+#include "harness/suites/relations/rearrange.h"
+
+namespace qconform::relations {
+namespace {
+
+constexpr NotApplicable kNoChannels{"no convolution"};
+constexpr NotApplicable kOneGroup{"one group"};
+
+// A link for each element from a function of its channel alone: which derived case, which channel of it.
+template <typename PlaceOf>
+std::vector<Link> links_by_channel(const Values& shape, std::int64_t derived_channels, PlaceOf place_of) {
+  Values derived_shape = shape;
+  derived_shape[1] = derived_channels;
+  return links_for(shape, derived_shape, [&](Values index) {
+    const auto [derived, channel] = place_of(index[1]);
+    index[1] = channel;
+    return std::pair(static_cast<std::size_t>(derived), index);
+  });
+}
+
+Applied split_groups(const Subject& subject) {
+  if (!subject.convolution) return kNoChannels;
+  const Convolution& base = *subject.convolution;
+  if (base.group == 1) return kOneGroup;
+  const std::int64_t inputs = base.geometry.group_input_channels();
+  const std::int64_t outputs = base.geometry.group_output_channels();
+  std::vector<Case> derived;
+  for (std::int64_t g = 0; g < base.group; ++g) {
+    Convolution part = base;
+    select_input_channels(part, counting(g * inputs, inputs));
+    select_output_channels(part, counting(g * outputs, outputs));
+    part.group = 1;
+    derived.push_back(part.build("/group-" + std::to_string(g)));
+  }
+  const Values shape = base.geometry.output_shape();
+  return Derivation([derived = std::move(derived), shape, outputs](const Tensor&) {
+    return Application{
+        derived,
+        links_by_channel(shape, outputs,
+                         [&](std::int64_t channel) { return std::pair(channel / outputs, channel % outputs); }),
+        nullptr};
+  });
+}
+
+Applied groups_as_blocks(const Subject& subject) {
+  if (!subject.convolution) return kNoChannels;
+  Convolution derived = *subject.convolution;
+  if (derived.group == 1) return kOneGroup;
+  const std::int64_t inputs = derived.geometry.group_input_channels();
+  const std::int64_t outputs = derived.geometry.group_output_channels();
+  const Grid w = derived.w;
+  Values shape = w.shape;
+  shape[1] = derived.geometry.input_channels;
+  derived.w = grid_from(w.type, shape, [&](Values index) {
+    const std::int64_t first = index[0] / outputs * inputs;
+    if (index[1] < first || index[1] >= first + inputs) return derived.w_zero_point.of(index[0]);
+    index[1] -= first;
+    return w.values[at(flat_index(w.shape, index))];
+  });
+  derived.group = 1;
+  return same_output(derived.build("/group-as-blocks"));
+}
+
+// The whole order of output channels is reversed, and with it the order of groups; within its group
+// every input channel keeps its place.
+Applied reverse_outputs(const Subject& subject) {
+  if (!subject.convolution) return kNoChannels;
+  Convolution derived = *subject.convolution;
+  const std::int64_t channels = derived.geometry.output_channels;
+  if (channels < 2) return NotApplicable{"one output channel"};
+  const std::int64_t inputs = derived.geometry.group_input_channels();
+  Values order;
+  for (std::int64_t g = derived.group; g-- > 0;) {
+    for (std::int64_t c = 0; c < inputs; ++c) order.push_back(g * inputs + c);
+  }
+  select_input_channels(derived, order);
+  select_output_channels(derived, counting_down(channels));
+  const Values shape = derived.geometry.output_shape();
+  return Derivation([reversed = derived.build("/output-channels-reversed"), shape, channels](const Tensor&) {
+    return Application{
+        {reversed},
+        links_by_channel(shape, channels,
+                         [&](std::int64_t channel) { return std::pair(std::int64_t{0}, channels - 1 - channel); }),
+        nullptr};
+  });
+}
+
+Applied split_outputs(const Subject& subject) {
+  if (!subject.convolution) return kNoChannels;
+  const Convolution& base = *subject.convolution;
+  const std::int64_t channels = base.geometry.output_channels;
+  if (base.group != 1) return NotApplicable{"more than one group"};
+  if (channels < 2) return NotApplicable{"one output channel"};
+  std::vector<Case> derived;
+  for (const std::int64_t channel : {std::int64_t{0}, channels - 1}) {
+    Convolution part = base;
+    select_output_channels(part, {channel});
+    derived.push_back(part.build("/output-channel-" + std::to_string(channel)));
+  }
+  return Derivation([derived = std::move(derived), base_shape = base.geometry.output_shape(), channels](const Tensor&) {
+    Application result{derived, {}, nullptr};
+    const std::vector<Link> all = links_by_channel(
+        base_shape, 1, [](std::int64_t channel) { return std::pair(channel == 0 ? 0 : 1, std::int64_t{0}); });
+    const std::int64_t positions = elements_of(base_shape) / base_shape[0] / channels;
+    for (const Link& link : all) {
+      const std::int64_t channel = link.base / positions % channels;
+      if (channel == 0 || channel == channels - 1) result.links.push_back(link);
+    }
+    return result;
+  });
+}
+
+Applied reverse_inputs(const Subject& subject) {
+  if (!subject.convolution) return kNoChannels;
+  Convolution derived = *subject.convolution;
+  const std::int64_t inputs = derived.geometry.group_input_channels();
+  if (inputs < 2) return NotApplicable{"one input channel in a group"};
+  Values order;
+  for (std::int64_t g = 0; g < derived.group; ++g) {
+    for (std::int64_t c = inputs; c-- > 0;) order.push_back(g * inputs + c);
+  }
+  select_input_channels(derived, order);
+  derived.w = rearranged(derived.w, derived.w.shape, [&](Values index) {
+    index[1] = inputs - 1 - index[1];
+    return index;
+  });
+  return same_output(derived.build("/input-channels-reversed"));
+}
+
+// One more input channel in each group that holds nothing but x's zero point; its weights lie as far
+// from theirs as the type allows.
+Applied add_silent_channel(const Subject& subject) {
+  if (!subject.convolution) return kNoChannels;
+  Convolution derived = *subject.convolution;
+  const std::int64_t inputs = derived.geometry.group_input_channels();
+  const Grid x = derived.x;
+  const Grid w = derived.w;
+  const Range range = range_of(w.type);
+  Values x_shape = x.shape;
+  x_shape[1] += derived.group;
+  derived.x = grid_from(x.type, x_shape, [&](Values index) {
+    if (index[1] % (inputs + 1) == inputs) return derived.x_zero_point;
+    index[1] = index[1] / (inputs + 1) * inputs + index[1] % (inputs + 1);
+    return x.values[at(flat_index(x.shape, index))];
+  });
+  Values w_shape = w.shape;
+  ++w_shape[1];
+  derived.w = grid_from(w.type, w_shape, [&](const Values& index) {
+    if (index[1] < inputs) return w.values[at(flat_index(w.shape, index))];
+    const std::int64_t zero_point = derived.w_zero_point.of(index[0]);
+    return zero_point - range.lo > range.hi - zero_point ? range.lo : range.hi;
+  });
+  return same_output(derived.build("/silent-channel"));
+}
+
+constexpr Relation kChannelRelations[] = {
+    {"group-split", "QLinearConv, ConvInteger", "y is the concatenation of what each group gives by itself.",
+     "No sum crosses a group.", split_groups},
+    {"group-as-blocks", "QLinearConv, ConvInteger",
+     "Groups give what one group gives whose weights are zero points outside the blocks on the diagonal.",
+     "A weight that is the zero point contributes 0: exact in integers.", groups_as_blocks},
+    {"output-channels-reversed", "QLinearConv, ConvInteger",
+     "Output channels in reverse order, with their weights and parameters, give y's channels in reverse order.",
+     "No output channel depends on another.", reverse_outputs},
+    {"output-channel-alone", "QLinearConv, ConvInteger",
+     "The first and the last output channel are what each gives by itself.", "No output channel depends on another.",
+     split_outputs},
+    {"input-channels-reversed", "QLinearConv, ConvInteger",
+     "Input channels in reverse order within their group, in x and in w, leave y as it is.",
+     "The terms of a sum are exact integers; their order does not matter.", reverse_inputs},
+    {"silent-channel", "QLinearConv, ConvInteger",
+     "A further input channel that holds x's zero point leaves y as it is, whatever its weights.",
+     "It contributes 0: exact in integers.", add_silent_channel},
+};
+
+}  // namespace
+
+std::span<const Relation> channel_relations() {
+  return kChannelRelations;
+}
+
+}  // namespace qconform::relations

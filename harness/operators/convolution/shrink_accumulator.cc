@@ -1,0 +1,153 @@
+// A long sum by fewer products, or as the bias and one tap: what goes wrong behind the sum needs no more.
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "harness/engine/shrink/reductions.h"
+#include "harness/engine/shrink/roles.h"
+#include "harness/engine/shrink/tensor_edit.h"
+#include "harness/operators/operator.h"
+#include "reference/convolution/accumulate.h"
+
+namespace qconform::shrink {
+namespace {
+
+// Sums of so few products read as well as they are.
+constexpr std::int64_t kShortSum = 4;
+// Products of sums as long as this are too many to be told apart.
+constexpr std::int64_t kLongSum = 64;
+
+// The output element that is wrong, or the first.
+std::int64_t flat_index(const Subject& subject, std::span<const std::int64_t> shape) {
+  const std::vector<std::int64_t>& wrong = subject.wrong_element();
+  if (wrong.size() != shape.size()) return 0;
+  std::int64_t flat = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + wrong[i];
+  return flat;
+}
+
+void make_scalar(std::optional<Tensor>& parameter, std::int64_t channel) {
+  if (parameter && !parameter->shape.empty() && parameter->elements() > channel) {
+    parameter = element_as_scalar(*parameter, channel);
+  }
+}
+
+// The value of an 8-bit type at `distance` from its zero point, or as near to that as the type goes.
+std::int64_t value_at(ElementType type, std::int64_t zero_point, std::int64_t distance) {
+  const std::int64_t lowest = is_signed_integer(type) ? -128 : 0;
+  return std::clamp(zero_point + distance, lowest, lowest + 255);
+}
+
+// One output element with one tap, whose factors are at these distances from their zero points as far
+// as their types allow, and with the rest of the sum in the bias as far as that holds it.
+Case with_bias(const Case& from, const reference::QLinearConv& node, std::int64_t channel, std::int64_t sum,
+               std::int64_t x_distance, std::int64_t w_distance) {
+  Case result = from;
+  result.attributes.clear();
+  const std::int64_t x_zero = node.operands.x_zero_point;
+  const std::int64_t w_zero = node.operands.w_zero_point[static_cast<std::size_t>(channel)];
+  const auto one = [](Tensor& tensor, std::int64_t value) {
+    tensor.shape.assign(tensor.shape.size(), 1);
+    tensor.bytes.assign(1, std::byte{0});
+    set_bits_at(tensor, 0, integer_bits(tensor.type, value));
+  };
+  const std::int64_t x = value_at(result.inputs[0]->type, x_zero, x_distance);
+  const std::int64_t w = value_at(result.inputs[3]->type, w_zero, w_distance);
+  one(*result.inputs[0], x);
+  one(*result.inputs[3], w);
+  make_scalar(result.inputs[4], channel);
+  make_scalar(result.inputs[5], channel);
+  const std::int64_t rest =
+      std::clamp<std::int64_t>(sum - (x - x_zero) * (w - w_zero), std::numeric_limits<std::int32_t>::min(),
+                               std::numeric_limits<std::int32_t>::max());
+  result.inputs.resize(rest == 0 ? 8 : 9);
+  if (rest != 0) {
+    result.inputs[8] = Tensor::of<std::int32_t>(ElementType::int32, {1}, {static_cast<std::int32_t>(rest)});
+  }
+  return result;
+}
+
+// `count` channels of one tap: every x and w at the greatest distance from its zero point that its type
+// allows, on sides that give products of the sign of `sum`.
+Case with_largest_products(const Case& from, std::int64_t sum, std::int64_t count) {
+  Case result = from;
+  result.attributes.clear();
+  const auto fill = [&](std::string_view name, std::string_view zero_point, bool upwards) {
+    Tensor& tensor = *result.inputs[*position_of(result, name)];
+    const std::int64_t lowest = is_signed_integer(tensor.type) ? -128 : 0;
+    const std::int64_t highest = lowest + 255;
+    tensor.shape.assign(tensor.shape.size(), 1);
+    tensor.shape[1] = count;
+    tensor.bytes.assign(static_cast<std::size_t>(count), static_cast<std::byte>((upwards ? highest : lowest) & 0xFF));
+    const auto at = position_of(result, zero_point);
+    if (!at || result.input(*at) == nullptr) return;
+    Tensor& parameter = *result.inputs[*at];
+    std::fill(parameter.bytes.begin(), parameter.bytes.end(),
+              static_cast<std::byte>((upwards ? lowest : highest) & 0xFF));
+  };
+  fill("x", "x_zero_point", true);
+  fill("w", "w_zero_point", sum > 0);
+  return result;
+}
+
+// The greatest distance of x, or w, from its zero point; 0 has to do where there is none.
+std::int64_t greatest_distance(const Case& test_case, std::string_view name, std::string_view zero_point) {
+  if (tensor_named(test_case, zero_point) != nullptr) return 255;
+  return is_signed_integer(tensor_named(test_case, name)->type) ? 127 : 255;
+}
+
+const reference::ConvolutionOperands* operands_of(const NodeDescription& description) {
+  if (const auto* held = std::get_if<const reference::QLinearConv*>(&description)) return &(*held)->operands;
+  if (const auto* held = std::get_if<const reference::ConvInteger*>(&description)) return &(*held)->operands;
+  return nullptr;
+}
+
+}  // namespace
+
+void fewer_larger_products(Subject& subject) {
+  const Case current = subject.current();
+  const Classification classification = classify(current);
+  if (classification.lowered == nullptr) return;
+  const reference::ConvolutionOperands* const o = operands_of(classification.lowered->description());
+  if (o == nullptr || o->geometry.depth() <= kLongSum) return;
+  const reference::ConvolutionGeometry& g = o->geometry;
+  if (g.batch * g.output_channels * g.output_positions() != 1) return;
+  std::vector<std::int64_t> sums(1);
+  accumulate(*o, tensor_named(current, "x")->bytes, tensor_named(current, "w")->bytes, sums);
+  const std::int64_t sum = sums[0] - (o->bias.empty() ? 0 : o->bias[0]);
+  const std::int64_t product =
+      greatest_distance(current, "x", "x_zero_point") * greatest_distance(current, "w", "w_zero_point");
+  const std::int64_t count = std::abs(sum) / product + 1;
+  if (count < g.depth()) subject.offer(with_largest_products(current, sum, count));
+}
+
+void sum_into_bias(Subject& subject) {
+  const Case current = subject.current();
+  const Classification classification = classify(current);
+  if (classification.lowered == nullptr) return;
+  const NodeDescription description = classification.lowered->description();
+  const auto* held = std::get_if<const reference::QLinearConv*>(&description);
+  if (held == nullptr || (*held)->operands.geometry.depth() <= kShortSum) return;
+  const reference::QLinearConv& node = **held;
+  const reference::ConvolutionGeometry& g = node.operands.geometry;
+  const std::int64_t outputs = g.batch * g.output_channels * g.output_positions();
+  if (outputs == 0) return;
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(outputs));
+  accumulate(node.operands, current.input(0)->bytes, current.input(3)->bytes, sums);
+  const std::int64_t index = flat_index(subject, classification.lowered->output_shape());
+  const std::int64_t channel = index / g.output_positions() % g.output_channels;
+  const std::int64_t sum = sums[static_cast<std::size_t>(index)];
+  // All of the sum in one product, where it has such factors.
+  for (std::int64_t factor = 1; factor <= 255; ++factor) {
+    if (sum == 0 || sum % factor != 0 || std::abs(sum / factor) > 255) continue;
+    for (const std::int64_t sign : {1, -1}) {
+      if (subject.offer(with_bias(current, node, channel, sum, sign * factor, sign * sum / factor))) return;
+    }
+  }
+  for (const auto& [x, w] : {std::pair{0, 0}, std::pair{1, 1}, std::pair{255, 255}, std::pair{255, -255}}) {
+    if (subject.offer(with_bias(current, node, channel, sum, x, w))) return;
+  }
+}
+
+}  // namespace qconform::shrink

@@ -1,0 +1,10 @@
+// The sweep's model of QLinearConv and ConvInteger.
+#pragma once
+
+#include "harness/suites/sweep/model.h"
+
+namespace qconform::sweep {
+
+[[nodiscard]] Family convolution_family();
+
+}  // namespace qconform::sweep

@@ -1,0 +1,69 @@
+// A family of operators: everything that qconform knows of it, behind one interface.
+//
+// Suites, mutation, shrinking, diagnosis, benchmarks and pictures go over families() and name no operator. A family is
+// a folder beside this file and one line in families.cc. Whatever a family leaves out (null, empty), they do without.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "harness/hazards/hazard.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+
+class Rng;
+
+namespace sweep {
+struct SweptModel;
+}  // namespace sweep
+
+namespace relations {
+struct Relation;
+}  // namespace relations
+
+namespace shrink {
+struct Reduction;
+}  // namespace shrink
+
+namespace diagnose {
+struct Aspect;
+struct Defect;
+struct Inquiry;
+}  // namespace diagnose
+
+namespace bench {
+struct LayerSet;
+}  // namespace bench
+
+struct Family {
+  std::string_view name;  ///< "convolution"
+  /// One reader, contract and answer each; the order is that of lists and reports.
+  std::span<const Operator> operators;
+
+  // Generation.
+
+  /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw.
+  Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard) = nullptr;
+  /// The models of the covering sweep, whose cases are of this family.
+  std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
+
+  // Mutation: each changes the case in place and reports whether it found something to change.
+
+  bool (*change)(Case& test_case, Rng& rng) = nullptr;
+  /// Solves a parameter so that one output lies on a tie of rounding, or one float beside it.
+  bool (*solve_tie)(Case& test_case, Rng& rng) = nullptr;
+
+  /// Metamorphic relations: what answers of one backend must have to do with each other.
+  std::span<const relations::Relation> (*relations)() = nullptr;
+};
+
+/// Every family, in the order of lists and reports.
+[[nodiscard]] std::span<const Family* const> families();
+
+/// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
+[[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
+
+}  // namespace qconform

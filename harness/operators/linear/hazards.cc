@@ -1,0 +1,245 @@
+#include "harness/operators/linear/hazards.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "harness/hazards/rounding_hazards.h"
+#include "reference/linear_quantization/value.h"
+#include "reference/quantize_linear/division.h"
+
+namespace qconform {
+namespace {
+
+using reference::bits_of;
+using reference::Element;
+using reference::FloatFormat;
+using reference::QuantizationLayout;
+
+// Calls visit(element, parameter) for every element in order: parameter_of() without its divisions.
+template <typename Visit>
+void for_each_element(const QuantizationLayout& layout, Visit visit) {
+  std::int64_t index = 0;
+  for (std::int64_t outer = 0; outer < layout.outer; ++outer) {
+    for (std::int64_t channel = 0; channel < layout.channels; ++channel) {
+      const std::int64_t row =
+          layout.is_blocked() ? (outer * layout.blocks() + channel / layout.block) * layout.inner : channel;
+      for (std::int64_t inner = 0; inner < layout.inner; ++inner, ++index) {
+        visit(index, static_cast<std::size_t>(layout.is_blocked() ? row + inner : row));
+      }
+    }
+  }
+}
+
+// A float type to which results are rounded.
+class FloatOutput {
+ public:
+  explicit FloatOutput(Element type)
+      : mantissa_bits_(float_format(type).mantissa_bits),
+        smallest_exponent_(float_format(type).smallest_exponent()),
+        largest_(decode(float_format(type), float_format(type).largest())) {}
+
+  /// `value` approximates a result within 2^-50; is_exact tells whether a number of few bits is it.
+  template <typename IsExact>
+  void count(double value, HazardCounts& counts, IsExact is_exact) const {
+    const double magnitude = std::fabs(value);
+    if (magnitude > largest_) counts.add(Hazard::float_overflow);
+    if (value == 0 || !(magnitude <= largest_)) return;
+    int exponent = std::ilogb(value);
+    if (exponent < smallest_exponent_) {
+      counts.add(Hazard::subnormal_result);
+      exponent = smallest_exponent_;
+    }
+    // In units of the last place: a midpoint is half an odd integer.
+    const double units = std::ldexp(value, mantissa_bits_ - exponent);
+    if (std::fabs(units - std::trunc(units)) == 0.5 && is_exact(value)) counts.add(Hazard::float_midpoint);
+  }
+
+ private:
+  int mantissa_bits_;
+  int smallest_exponent_;
+  double largest_;
+};
+
+// What is the same for both operators: where parameters lie, how elements are packed.
+void count_layout(const QuantizationLayout& layout, std::int64_t axis, HazardCounts& counts) {
+  const std::int64_t elements = layout.elements();
+  counts.add(Hazard::size_tail, elements % 4);
+  const bool per_tensor = layout.channels == 1 && layout.outer == 1 && !layout.is_blocked();
+  if (axis < 0 && !per_tensor) counts.add(Hazard::negative_axis, elements);
+  if (layout.is_blocked()) {
+    counts.add(Hazard::partial_block, layout.outer * layout.inner * (layout.channels % layout.block));
+  }
+}
+
+void count_packing(Element type, std::int64_t elements, HazardCounts& counts) {
+  if (const int bits = bits_of(type); bits < 8) counts.add(Hazard::odd_packed_count, elements % (8 / bits));
+}
+
+bool is_subnormal_scale(double scale, Element type) {
+  // A power of two below float32's normal numbers is subnormal once it is a float.
+  const Element held = type == Element::float8e8m0 ? Element::float32 : type;
+  if (reference::is_integer(held) || scale == 0) return false;
+  return std::fabs(scale) < std::ldexp(1.0, float_format(held).smallest_exponent());
+}
+
+// By parameter: is it unlike the first one; is its scale subnormal.
+struct ParameterTraits {
+  bool differs;
+  bool subnormal;
+
+  [[nodiscard]] bool any() const { return differs || subnormal; }
+};
+
+template <typename ZeroPoint>
+std::vector<ParameterTraits> traits_of(const std::vector<double>& scales, const std::vector<ZeroPoint>& zero_points,
+                                       Element scale_type) {
+  std::vector<ParameterTraits> traits(scales.size());
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    traits[i] = {scales[i] != scales[0] || zero_points[i] != zero_points[0], is_subnormal_scale(scales[i], scale_type)};
+  }
+  return traits;
+}
+
+void count_traits(const QuantizationLayout& layout, const std::vector<ParameterTraits>& traits, HazardCounts& counts) {
+  if (std::none_of(traits.begin(), traits.end(), [](const ParameterTraits& t) { return t.any(); })) return;
+  for_each_element(layout, [&](std::int64_t, std::size_t parameter) {
+    if (traits[parameter].differs) counts.add(Hazard::parameters_differ);
+    if (traits[parameter].subnormal) counts.add(Hazard::subnormal_scale);
+  });
+}
+
+// NaN and infinities; whether the value is finite.
+bool count_specials(double x, HazardCounts& counts) {
+  if (std::isnan(x)) counts.add(Hazard::nan_input);
+  if (std::isinf(x)) counts.add(Hazard::infinite_input);
+  return std::isfinite(x);
+}
+
+void count_int32(Element type, double x, HazardCounts& counts) {
+  if (type == Element::int32 && static_cast<double>(static_cast<float>(x)) != x) {
+    counts.add(Hazard::int32_beyond_float);
+  }
+}
+
+bool is_negative_zero(double value) {
+  return value == 0 && std::signbit(value);
+}
+
+class QuantizeHazards {
+ public:
+  QuantizeHazards(const reference::QuantizeLinear& node, HazardCounts& counts)
+      : node_(node), counts_(counts), ulp_(std::ldexp(1.0, -float_format(division_type(node)).mantissa_bits)) {
+    if (!is_integer(node.y_type)) return;
+    for (const std::int32_t zero_point : node.y_zero_point) ranges_.emplace_back(range_of(node.y_type), zero_point);
+  }
+
+  void count(double x, std::size_t parameter) {
+    const double scale = node_.y_scale[parameter];
+    count_int32(node_.x_type, x, counts_);
+    count_specials(x, counts_);
+    const double quotient = x / scale;
+    if (std::isnan(quotient)) return;
+    if (is_integer(node_.y_type)) {
+      count_integer(x, scale, quotient, ranges_[parameter]);
+    } else {
+      if (is_negative_zero(quotient)) counts_.add(Hazard::signed_zero);
+      output_.count(quotient, counts_, [&](double middle) { return middle * scale == x; });
+    }
+  }
+
+ private:
+  void count_integer(double x, double scale, double quotient, const RoundingHazards& range) {
+    range.count_position(quotient, counts_);
+    if (!range.shows_rounding(quotient)) return;
+    // The middle has few bits, so that its product with the scale is exact.
+    const double middle = std::floor(quotient) + 0.5;
+    if (middle * scale == x) return range.count_tie(quotient, counts_);
+    range.count_near_tie(quotient, ulp_, counts_);
+  }
+
+  const reference::QuantizeLinear& node_;
+  HazardCounts& counts_;
+  double ulp_;
+  FloatOutput output_{is_integer(node_.y_type) ? Element::float32 : node_.y_type};
+  std::vector<RoundingHazards> ranges_;
+};
+
+class DequantizeHazards {
+ public:
+  DequantizeHazards(const reference::DequantizeLinear& node, HazardCounts& counts)
+      : node_(node), counts_(counts), is_float32_(node.y_type == Element::float32) {
+    if (is_integer(node.x_type)) half_range_ = std::ldexp(1.0, bits_of(node.x_type) - 1);
+  }
+
+  void count(double x, std::size_t parameter) {
+    const double scale = node_.x_scale[parameter];
+    const double zero_point = node_.x_zero_point[parameter];
+    count_int32(node_.x_type, x, counts_);
+    if (!count_specials(x, counts_)) return;
+    if (is_negative_zero(x)) counts_.add(Hazard::signed_zero);
+    const double difference = x - zero_point;
+    if (half_range_ != 0 && (difference < -half_range_ || difference >= half_range_)) {
+      counts_.add(Hazard::wide_difference);
+    }
+    // 16 bits times 24: exact. int32 x may be rounded twice, and a difference of float8 has up to 32 bits: their
+    // products are not called midpoints.
+    const bool is_exact = is_integer(node_.x_type) ? node_.x_type != Element::int32 : zero_point == 0;
+    output_.count(difference * scale, counts_, [&](double) { return is_exact; });
+    if (is_exact && is_float32_ && zero_point != 0) count_expanded(x, zero_point, scale);
+  }
+
+ private:
+  void count_expanded(double x, double zero_point, double scale) {
+    const auto s = static_cast<float>(scale);
+    const float expanded = static_cast<float>(x) * s - static_cast<float>(zero_point) * s;
+    if (expanded != static_cast<float>((x - zero_point) * scale)) counts_.add(Hazard::expanded_product);
+  }
+
+  const reference::DequantizeLinear& node_;
+  HazardCounts& counts_;
+  FloatOutput output_{node_.y_type};
+  double half_range_ = 0;  ///< of an integer x; 0 for float x
+  bool is_float32_;
+};
+
+// Values of the common types without a call.
+double load(Element type, std::span<const std::byte> x, std::int64_t index) {
+  const auto i = static_cast<std::size_t>(index);
+  switch (type) {
+    case Element::float32:
+      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(reference::load_bits(x, 32, index))));
+    case Element::uint8: return load8(reference::Integer8::uint8, x[i]);
+    case Element::int8: return load8(reference::Integer8::int8, x[i]);
+    default: return reference::value_at(type, x, index);
+  }
+}
+
+}  // namespace
+
+void count_quantize_hazards(const reference::QuantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
+                            HazardCounts& counts) {
+  if (x.empty()) return;
+  count_layout(node.layout, axis, counts);
+  count_packing(node.y_type, node.layout.elements(), counts);
+  count_traits(node.layout, traits_of(node.y_scale, node.y_zero_point, node.scale_type), counts);
+  QuantizeHazards hazards(node, counts);
+  for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
+    hazards.count(load(node.x_type, x, index), parameter);
+  });
+}
+
+void count_dequantize_hazards(const reference::DequantizeLinear& node, std::int64_t axis, std::span<const std::byte> x,
+                              HazardCounts& counts) {
+  if (x.empty()) return;
+  count_layout(node.layout, axis, counts);
+  count_packing(node.x_type, node.layout.elements(), counts);
+  count_traits(node.layout, traits_of(node.x_scale, node.x_zero_point, node.scale_type), counts);
+  DequantizeHazards hazards(node, counts);
+  for_each_element(node.layout, [&](std::int64_t index, std::size_t parameter) {
+    hazards.count(load(node.x_type, x, index), parameter);
+  });
+}
+
+}  // namespace qconform

@@ -1,0 +1,266 @@
+// Probes of QuantizeLinear and DequantizeLinear, and the list of their inquiries.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/diagnose/identify/identify_probe.h"
+#include "harness/mutate/tensor_values.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/element_text.h"
+#include "harness/suites/random_values.h"
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr std::int64_t kElements = 64;
+constexpr int kAttempts = 400;  // draws for one element
+
+make::Shape shape_of(const Form& form) {
+  make::Shape shape(static_cast<std::size_t>(form.rank), 1);
+  shape.back() = kElements;
+  return shape;
+}
+
+Tensor zeros(ElementType type, const make::Shape& shape) {
+  const std::int64_t elements = elements_of(shape);
+  return {type, shape, std::vector<std::byte>(static_cast<std::size_t>(bytes_for(type, elements)))};
+}
+
+Tensor scalar_of(ElementType type, double value) {
+  Tensor tensor = zeros(type, {});
+  store_number(tensor, 0, value);
+  return tensor;
+}
+
+// The nearest value of the type, `steps` patterns further; 0 stays away from other signs.
+double stepped(ElementType type, double value, std::int64_t steps) {
+  Tensor tensor = scalar_of(type, value);
+  const std::uint64_t raw = raw_bits_at(tensor.bytes, bits_of(type), 0);
+  if (is_integer(type) || number_at(tensor, 0) != 0) {
+    set_raw_bits_at(tensor.bytes, bits_of(type), 0, raw + static_cast<std::uint64_t>(steps));
+  }
+  const double moved = number_at(tensor, 0);
+  return std::isfinite(moved) ? moved : value;
+}
+
+std::int64_t middle_of(ElementType type) {
+  return type == ElementType::uint8 ? 128 : type == ElementType::uint16 ? 32768 : 0;
+}
+
+Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point) {
+  Case result;
+  const bool is_quantize = form.op == Op::quantize_linear;
+  result.op_type = std::string(name_of(form.op));
+  result.opset_version = form.version;
+  result.inputs = {std::move(x), std::move(scale)};
+  const ElementType type = is_quantize ? form.y : form.x;
+  if (is_quantize || form.x_zero_point) result.inputs.emplace_back(make::integer(type, zero_point));
+  return result;
+}
+
+// A node for the stages to look at.
+QuantizeLinear quantize_node(const Form& form) {
+  QuantizeLinear node;
+  node.x_type = element_of(form.x);
+  node.scale_type = form.x == ElementType::float16 ? reference::Element::float16 : reference::Element::float32;
+  node.y_type = element_of(form.y);
+  node.version = static_cast<int>(form.version);
+  return node;
+}
+
+class QuantizeProbe {
+ public:
+  QuantizeProbe(Rng& rng, const Form& form, const Rivals& rivals)
+      : rng_(rng), form_(form), rivals_(rivals), node_(quantize_node(form)) {
+    if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of(form.y) + rng.between(-9, 9));
+    const bool is_half = form.x == ElementType::float16;
+    const std::int64_t bits = is_half ? 11 : 24;
+    // An odd factor in scale and ties makes the latter exact, which a reciprocal misses.
+    factor_ = rng.chance(1, 3) ? 1 : 2 * rng.between(1, (1 << (bits - 9)) - 1) + 1;
+    const std::int64_t exponent = form.x == ElementType::int32 ? rng.between(8, 22) : rng.between(-8, 0);
+    const bool is_exact = rng.chance(1, 2);
+    const double random = std::ldexp(static_cast<double>(rng.between(1 << (bits - 1), (1 << bits) - 1)),
+                                     static_cast<int>(exponent - bits + 1));
+    scale_ = is_exact ? std::ldexp(static_cast<double>(factor_), static_cast<int>(exponent - bits + 9)) : random;
+  }
+
+  Case build() {
+    Tensor x = zeros(form_.x, shape_of(form_));
+    for (std::int64_t i = 0; i < kElements; ++i) store_number(x, i, aim());
+    const ElementType scale_type = form_.x == ElementType::float16 ? ElementType::float16 : ElementType::float32;
+    return assemble(form_, std::move(x), scalar_of(scale_type, scale_), zero_point_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t output(const Stages& stages, double x) const {
+    const reference::FloatFormat& format = reference::float_format(division_type(node_));
+    const Quotient quotient =
+        stages.linear.quotient(node_, stages.linear.operand(format, x), stages.linear.operand(format, scale_));
+    return finish(stages.output, quotient, {zero_point_, range_of(node_.y_type), 0});
+  }
+
+  double aim() {
+    const Rivals::Pair pair = rivals_.next(rng_);
+    const reference::IntegerRange range = range_of(node_.y_type);
+    double x = 0;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const std::int64_t lowest = std::max(range.lo - zero_point_, -100);
+      const std::int64_t whole = rng_.chance(1, 8) ? 0 : rng_.between(lowest, 99);
+      const std::int64_t steps = rng_.chance(1, 3) ? 0 : rng_.between(-2, 2);
+      x = stepped(form_.x, (static_cast<double>(whole) + 0.5) * scale_, steps);
+      if (pair.first == nullptr || output(*pair.first, x) != output(*pair.second, x)) break;
+    }
+    return x;
+  }
+
+  Rng& rng_;
+  const Form& form_;
+  const Rivals& rivals_;
+  QuantizeLinear node_;
+  std::int32_t zero_point_ = 0;
+  std::int64_t factor_ = 1;
+  double scale_ = 1;
+};
+
+Case draw_division(Rng& rng, const Form& form, const Rivals& rivals) {
+  return QuantizeProbe(rng, form, rivals).build();
+}
+
+// Quotients from 2^31 up, of either sign.
+Case draw_large_quotients(Rng& rng, const Form& form, const Rivals&) {
+  Tensor x = zeros(form.x, shape_of(form));
+  for (std::int64_t i = 0; i < kElements; ++i) {
+    const double value = static_cast<double>(random_float(rng, static_cast<int>(rng.between(20, 30)) - 23));
+    store_number(x, i, rng.chance(1, 2) ? value : -value);
+  }
+  const auto scale = random_float(rng, -15 - 23);
+  const std::int64_t zero_point = form.y_zero_point ? middle_of(form.y) + rng.between(-9, 9) : 0;
+  return assemble(form, std::move(x), make::float32(scale), zero_point);
+}
+
+// A subnormal x over a small normal scale, or a small normal x over a subnormal scale.
+Case draw_subnormal_quotients(Rng& rng, const Form& form, const Rivals&) {
+  const bool in_scale = rng.chance(1, 2);
+  const auto subnormal = [&] { return std::ldexp(static_cast<double>(rng.between(1 << 20, (1 << 23) - 1)), -149); };
+  const auto normal = [&] {
+    return static_cast<double>(random_float(rng, static_cast<int>(rng.between(-126, -122)) - 23));
+  };
+  Tensor x = zeros(form.x, shape_of(form));
+  for (std::int64_t i = 0; i < kElements; ++i) {
+    const double value = in_scale ? normal() : subnormal();
+    store_number(x, i, rng.chance(1, 2) ? value : -value);
+  }
+  const double scale = in_scale ? subnormal() : 0x1p-126;
+  const std::int64_t zero_point = form.y_zero_point ? middle_of(form.y) + rng.between(-9, 9) : 0;
+  return assemble(form, std::move(x), make::float32(static_cast<float>(scale)), zero_point);
+}
+
+DequantizeLinear dequantize_node(const Form& form) {
+  DequantizeLinear node;
+  node.x_type = element_of(form.x);
+  node.y_type = element_of(form.y);
+  node.scale_type = node.y_type;
+  node.version = static_cast<int>(form.version);
+  return node;
+}
+
+double draw_integer(Rng& rng, ElementType type) {
+  const int bits = bits_of(type);
+  const auto raw = static_cast<std::int64_t>(rng.next() >> (64 - bits));
+  return static_cast<double>(is_signed_integer(type) ? raw - (std::int64_t{1} << (bits - 1)) : raw);
+}
+
+std::uint64_t dequantized(const Stages& stages, const DequantizeLinear& node, double x, double zero_point,
+                          double scale) {
+  const LinearStages& linear = stages.linear;
+  return linear.multiply(node, x, zero_point, linear.difference(node, x, zero_point), scale);
+}
+
+Case draw_products(Rng& rng, const Form& form, const Rivals& rivals, double scale) {
+  const DequantizeLinear node = dequantize_node(form);
+  const double zero_point = form.x_zero_point ? draw_integer(rng, form.x) : 0;
+  Tensor x = zeros(form.x, shape_of(form));
+  for (std::int64_t i = 0; i < kElements; ++i) {
+    const Rivals::Pair pair = rivals.next(rng);
+    double value = draw_integer(rng, form.x);
+    for (int attempt = 0; pair.first != nullptr && attempt < kAttempts; ++attempt) {
+      if (dequantized(*pair.first, node, value, zero_point, scale) !=
+          dequantized(*pair.second, node, value, zero_point, scale)) {
+        break;
+      }
+      value = draw_integer(rng, form.x);
+    }
+    store_number(x, i, value);
+  }
+  return assemble(form, std::move(x), scalar_of(form.y, scale), static_cast<std::int64_t>(zero_point));
+}
+
+Case draw_multiplication(Rng& rng, const Form& form, const Rivals& rivals) {
+  const int bits = form.y == ElementType::float16 ? 11 : 24;
+  const auto mantissa = static_cast<double>(rng.between(1 << (bits - 1), (1 << bits) - 1));
+  return draw_products(rng, form, rivals, std::ldexp(mantissa, static_cast<int>(rng.between(-12, -4)) - bits));
+}
+
+Case draw_subnormal_products(Rng& rng, const Form& form, const Rivals& rivals) {
+  return draw_products(rng, form, rivals, std::ldexp(static_cast<double>(rng.between(1 << 14, (1 << 23) - 1)), -149));
+}
+
+using Forms = std::vector<std::vector<Form>>;
+
+// One list of forms for each pair of types: versions, ranks, and with or without a zero point.
+std::vector<Form> linear_chain(Op op, ElementType x, ElementType y, std::initializer_list<std::int64_t> versions) {
+  std::vector<Form> chain;
+  for (const std::int64_t version : versions) {
+    for (const std::int64_t rank : {2, 4, 1}) {
+      for (const bool zero_point : {true, false}) {
+        Form form{.op = op, .version = version, .x = x, .y = y, .rank = rank};
+        (op == Op::quantize_linear ? form.y_zero_point : form.x_zero_point) = zero_point;
+        chain.push_back(form);
+      }
+    }
+  }
+  return chain;
+}
+
+Forms quantize_forms(ElementType x, std::initializer_list<std::int64_t> versions) {
+  return {linear_chain(Op::quantize_linear, x, ElementType::uint8, versions),
+          linear_chain(Op::quantize_linear, x, ElementType::int8, versions)};
+}
+
+Forms dequantize_forms(std::initializer_list<ElementType> types, ElementType y,
+                       std::initializer_list<std::int64_t> versions) {
+  Forms forms;
+  for (const ElementType x : types) forms.push_back(linear_chain(Op::dequantize_linear, x, y, versions));
+  return forms;
+}
+
+// A backend may refuse a zero point of int32 (rule D3).
+Forms integer_forms() {
+  Forms forms = dequantize_forms({ElementType::int32}, ElementType::float32, {13, 10, 21});
+  std::erase_if(forms[0], [](const Form& form) { return form.x_zero_point; });
+  return forms;
+}
+
+}  // namespace
+
+std::vector<Inquiry> linear_inquiries() {
+  constexpr Op kQ = Op::quantize_linear;
+  constexpr Op kD = Op::dequantize_linear;
+  const Forms from_float = quantize_forms(ElementType::float32, {13, 10, 19, 21});
+  const Forms from_bytes =
+      dequantize_forms({ElementType::uint8, ElementType::int8}, ElementType::float32, {13, 10, 19});
+  return {{kQ, {"division", "rounding"}, from_float, draw_division},
+          {kQ, {"division-float16"}, quantize_forms(ElementType::float16, {19, 21}), draw_division},
+          {kQ, {"division-int32"}, quantize_forms(ElementType::int32, {13, 10}), draw_division},
+          {kQ, {"conversion"}, from_float, draw_large_quotients},
+          {kQ, {"subnormals"}, from_float, draw_subnormal_quotients},
+          {kD, {"product"}, from_bytes, draw_multiplication},
+          // Before products of float16, which are subnormal now and then.
+          {kD, {"subnormals"}, from_bytes, draw_subnormal_products},
+          {kD,
+           {"product-float16"},
+           dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
+           draw_multiplication},
+          {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,298 @@
+#include "harness/operators/linear/random.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "harness/operators/case_builder.h"
+#include "harness/operators/element_text.h"
+#include "harness/suites/random_values.h"
+#include "reference/linear_quantization/layout.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform {
+namespace {
+
+using enum ElementType;
+using Types = std::vector<ElementType>;
+using Values = std::vector<std::int64_t>;
+
+constexpr std::int64_t kDrawnVersions[] = {10, 10, 13, 13, 13, 13, 19, 21, 21, 23, 24, 25};
+
+ElementType pick(Rng& rng, const Types& types) {
+  return types[rng.below(static_cast<std::uint32_t>(types.size()))];
+}
+
+// The types of quantized data that a version knows, the usual ones more often.
+Types quantized_types(std::int64_t version) {
+  Types types{uint8, int8};
+  if (version < 19) return types;
+  types = {uint8, int8, uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz};
+  if (version >= 21) types.insert(types.end(), {uint16, int16, uint4, int4, uint4, int4});
+  if (version >= 23) types.insert(types.end(), {float4e2m1, float4e2m1});
+  if (version >= 25) types.insert(types.end(), {uint2, int2, uint2, int2});
+  return types;
+}
+
+// Shape, and which scale belongs to which element.
+struct Frame {
+  Values shape;
+  Values parameter_shape;
+  reference::QuantizationLayout layout;
+  std::int64_t axis = 1;
+
+  [[nodiscard]] std::int64_t parameters() const { return layout.parameters(); }
+};
+
+std::int64_t product(const Values& shape, std::size_t begin, std::size_t end) {
+  std::int64_t result = 1;
+  for (std::size_t i = begin; i < end; ++i) result *= shape[i];
+  return result;
+}
+
+Frame draw_frame(Rng& rng, std::int64_t version) {
+  Frame frame;
+  const std::int64_t rank = rng.chance(1, 16) ? 0 : rng.between(1, 4);
+  for (std::int64_t i = 0; i < rank; ++i)
+    frame.shape.push_back(rng.chance(1, 64) ? 0 : rng.between(1, rank == 1 ? 70 : 9));
+  const std::int64_t elements = product(frame.shape, 0, frame.shape.size());
+  frame.layout = {.outer = 1, .channels = 1, .inner = elements};
+  if (version < 13 || rank == 0 || rng.chance(1, 2)) return frame;
+  frame.axis = rng.between(-rank, rank - 1);
+  const auto at = static_cast<std::size_t>(frame.axis < 0 ? frame.axis + rank : frame.axis);
+  frame.layout = {.outer = product(frame.shape, 0, at),
+                  .channels = frame.shape[at],
+                  .inner = product(frame.shape, at + 1, frame.shape.size())};
+  frame.parameter_shape = {frame.shape[at]};
+  if (version < 21 || elements == 0 || rng.chance(1, 2)) return frame;
+  frame.layout.block = rng.between(1, frame.layout.channels + 1);
+  frame.parameter_shape = frame.shape;
+  frame.parameter_shape[at] = frame.layout.blocks();
+  return frame;
+}
+
+void set_placement(Rng& rng, const Frame& frame, Case& result) {
+  if (frame.parameter_shape.empty()) return;
+  if (frame.axis != 1 || rng.chance(1, 2)) result.attributes.push_back({"axis", frame.axis});
+  if (frame.layout.is_blocked()) result.attributes.push_back({"block_size", frame.layout.block});
+}
+
+std::int64_t number_of(ElementType type) {
+  return static_cast<std::int64_t>(type);
+}
+
+// A tensor of a float type, each value rounded to it.
+Tensor rounded(ElementType type, Values shape, const std::vector<double>& values) {
+  Tensor tensor{type, std::move(shape), {}};
+  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
+  const reference::FloatFormat& format = float_format(element_of(type));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = type == float32 ? std::bit_cast<std::uint32_t>(static_cast<float>(values[i]))
+                                               : encode(format, values[i], reference::Overflow::special);
+    set_raw_bits_at(tensor.bytes, bits_of(type), static_cast<std::int64_t>(i), bits);
+  }
+  return tensor;
+}
+
+// A positive subnormal number of a type, or the smallest number of float8e8m0.
+double subnormal(Rng& rng, ElementType type) {
+  const reference::FloatFormat& format = float_format(element_of(type));
+  if (format.mantissa_bits == 0) return decode(format, 0);
+  return decode(format, 1 + rng.below((1U << format.mantissa_bits) - 1));
+}
+
+// One in 24 cases has subnormal scales.
+Tensor draw_scales(Rng& rng, const Frame& frame, ElementType type) {
+  const bool are_subnormal = rng.chance(1, 24);
+  const bool is_coarse = rng.chance(1, 8);  // so that ties occur in every channel
+  std::vector<double> scales;
+  for (std::int64_t i = 0; i < frame.parameters(); ++i) {
+    double scale = are_subnormal ? subnormal(rng, type) : static_cast<double>(random_scale(rng));
+    const double power = 1.0 / static_cast<double>(1U << rng.below(12));
+    if (!are_subnormal && (is_coarse || type == float8e8m0)) scale = power;
+    scales.push_back(scale);
+  }
+  return rounded(type, frame.parameter_shape, scales);
+}
+
+// Scales that spread values in [-2^bits, 2^bits] over an 8-bit range.
+Tensor draw_wide_scales(Rng& rng, const Frame& frame, int bits) {
+  std::vector<double> scales;
+  for (std::int64_t i = 0; i < frame.parameters(); ++i) {
+    const auto exponent = bits - static_cast<int>(rng.between(6, 8));
+    scales.push_back(static_cast<double>(random_float(rng, exponent - 23)));
+  }
+  return rounded(float32, frame.parameter_shape, scales);
+}
+
+// Zero, either end, or any value of an integer type; 0 for types that take no other.
+std::int64_t draw_zero_point(Rng& rng, ElementType type) {
+  if (type == uint8 || type == int8) return random_zero_point(rng, type);
+  const reference::IntegerRange range = reference::range_of(element_of(type));
+  if (rng.chance(1, 3)) return 0;
+  if (rng.chance(1, 3)) return rng.chance(1, 2) ? range.lo : range.hi;
+  return rng.between(range.lo, range.hi);
+}
+
+Tensor draw_zero_points(Rng& rng, ElementType type, const Frame& frame) {
+  const std::int64_t count = frame.parameters();
+  if (!is_integer(type))
+    return rounded(type, frame.parameter_shape, std::vector<double>(static_cast<std::size_t>(count)));
+  Values values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(draw_zero_point(rng, type));
+  return make::integers(type, frame.parameter_shape, values);
+}
+
+// How far the values of a quantized type reach, compared with 8 bits.
+double reach_of(ElementType type) {
+  switch (type) {
+    case uint16:
+    case int16: return 256;
+    case uint4:
+    case int4:
+    case float4e2m1: return 0x1p-4;
+    case uint2:
+    case int2: return 0x1p-6;
+    case float8e5m2:
+    case float8e5m2fnuz: return 64;
+    default: return 1;
+  }
+}
+
+// A value to quantize: mostly within the output range, on exact quarters of a step, so that ties
+// occur, or beside them; sometimes far outside, infinite, tiny or a signed zero.
+double draw_real(Rng& rng, double scale, double reach) {
+  switch (rng.below(16)) {
+    case 0:
+      return rng.chance(1, 2) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    case 1: {
+      const auto magnitude = static_cast<double>(random_float(rng, static_cast<int>(rng.between(-149 + 23, 104))));
+      return rng.chance(1, 2) ? magnitude : -magnitude;
+    }
+    case 2: {
+      const auto tiny = static_cast<std::uint32_t>(rng.chance(1, 8) ? 0 : rng.below(1U << 23));
+      return static_cast<double>(std::bit_cast<float>(tiny | (rng.chance(1, 2) ? 1U << 31 : 0U)));
+    }
+    case 3:
+    case 4:
+    case 5:
+    case 6: {
+      // At least steps of one half, for the narrow types too.
+      const auto quarters = static_cast<std::int64_t>(700 * reach);
+      return static_cast<double>(rng.between(-quarters - 2, quarters + 2)) * 0.25 * scale;
+    }
+    default: return static_cast<double>(rng.between(-(1 << 19), 1 << 19)) * 0x1p-12 * scale * reach;
+  }
+}
+
+Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, double reach) {
+  std::vector<double> values;
+  const bool has_nan = rng.chance(1, 24);
+  for (std::int64_t i = 0; i < frame.layout.elements(); ++i) {
+    const double scale = number_at(scales, static_cast<std::int64_t>(frame.layout.parameter_of(i)));
+    const double value = draw_real(rng, scale, reach);
+    values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
+  }
+  return rounded(type, frame.shape, values);
+}
+
+// Values in [-2^bits, 2^bits].
+Tensor draw_int32s(Rng& rng, const Frame& frame, int bits) {
+  Values values;
+  const auto width = std::int64_t{1} << bits;
+  for (std::int64_t i = 0; i < frame.layout.elements(); ++i) values.push_back(rng.between(-width, width));
+  return make::integers(int32, frame.shape, values);
+}
+
+// Any patterns of a type of at most 16 bits.
+Tensor draw_patterns(Rng& rng, const Frame& frame, ElementType type) {
+  if (type == uint8 || type == int8) return random_data8(rng, type, frame.shape, 0);
+  Tensor tensor{type, frame.shape, {}};
+  const std::int64_t elements = tensor.elements();
+  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, elements)));
+  // Zeros, infinities, NaN and the largest numbers of one float8 type or another.
+  static constexpr std::uint64_t kSpecial8[] = {0x00, 0x80, 0x7B, 0x7C, 0xFC, 0x7E, 0x7F, 0xFF};
+  const bool is_float8 = bits_of(type) == 8;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::uint64_t bits = is_float8 && rng.chance(1, 8) ? rng.pick(kSpecial8) : rng.next();
+    set_raw_bits_at(tensor.bytes, bits_of(type), i, bits);
+  }
+  return tensor;
+}
+
+// The type of a scale beside float x: a type of its own from version 23 on.
+ElementType draw_scale_type(Rng& rng, std::int64_t version, ElementType x_type) {
+  if (version < 23) return x_type;
+  Types types{float32, float32, float16, bfloat16};
+  if (version >= 24) types.push_back(float8e8m0);
+  return pick(rng, types);
+}
+
+void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, Case& result) {
+  const std::int64_t version = result.opset_version;
+  const bool is_float8 = bits_of(y_type) == 8 && !is_integer(y_type);
+  if (is_float8 && rng.chance(1, 2)) result.attributes.push_back({"saturate", rng.between(0, 1)});
+  if (version >= 21 && ((!has_zero_point && y_type != uint8) || rng.chance(1, 4))) {
+    result.attributes.push_back({"output_dtype", number_of(y_type)});
+  }
+  if (version >= 23 && rng.chance(1, 4)) {
+    result.attributes.push_back({"precision", number_of(pick(rng, {float32, float16, bfloat16}))});
+  }
+}
+
+}  // namespace
+
+Case random_quantize_linear(Rng& rng) {
+  Case result;
+  result.op_type = "QuantizeLinear";
+  result.opset_version = rng.pick(kDrawnVersions);
+  const std::int64_t version = result.opset_version;
+  const Frame frame = draw_frame(rng, version);
+  set_placement(rng, frame, result);
+  const ElementType y_type = pick(rng, quantized_types(version));
+  // Beside an int32 x, versions 19 and 21 want an int32 scale, whose meaning is open (rule Q6).
+  const bool may_be_int32 = version < 19 || version >= 23;
+  if (may_be_int32 && rng.chance(1, 5)) {
+    const auto bits = static_cast<int>(rng.between(4, 30));
+    Tensor scales = draw_wide_scales(rng, frame, bits);
+    result.inputs = {draw_int32s(rng, frame, bits), std::move(scales)};
+  } else {
+    const ElementType x_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
+    Tensor scales = draw_scales(rng, frame, draw_scale_type(rng, version, x_type));
+    Tensor x = draw_reals(rng, frame, x_type, scales, reach_of(y_type));
+    result.inputs = {std::move(x), std::move(scales)};
+  }
+  // Without a zero point the output is uint8, or from version 21 on what output_dtype says.
+  const bool may_omit = y_type == uint8 || version >= 21;
+  const bool has_zero_point = !may_omit || rng.chance(7, 8);
+  if (has_zero_point) result.inputs.emplace_back(draw_zero_points(rng, y_type, frame));
+  set_quantize_attributes(rng, y_type, has_zero_point, result);
+  return result;
+}
+
+Case random_dequantize_linear(Rng& rng) {
+  Case result;
+  result.op_type = "DequantizeLinear";
+  result.opset_version = rng.pick(kDrawnVersions);
+  const std::int64_t version = result.opset_version;
+  const Frame frame = draw_frame(rng, version);
+  set_placement(rng, frame, result);
+  const ElementType x_type = rng.chance(1, 5) ? int32 : pick(rng, quantized_types(version));
+  const ElementType float_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
+  const ElementType scale_type = version >= 24 && rng.chance(1, 6) ? float8e8m0 : float_type;
+  if (version >= 23 && (scale_type == float8e8m0 || rng.chance(1, 3))) {
+    result.attributes.push_back({"output_dtype", number_of(pick(rng, {float32, float16, bfloat16}))});
+  }
+  Tensor scales = draw_scales(rng, frame, scale_type);
+  if (x_type == int32) {
+    const auto bits = static_cast<int>(rng.between(4, 30));
+    result.inputs = {draw_int32s(rng, frame, bits), std::move(scales)};
+    return result;
+  }
+  result.inputs = {draw_patterns(rng, frame, x_type), std::move(scales)};
+  if (rng.chance(7, 8)) result.inputs.emplace_back(draw_zero_points(rng, x_type, frame));
+  return result;
+}
+
+}  // namespace qconform

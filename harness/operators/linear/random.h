@@ -1,0 +1,13 @@
+// Random valid cases of QuantizeLinear and DequantizeLinear, at every version from 10 to 25 and with
+// every element type that each takes.
+#pragma once
+
+#include "harness/core/case.h"
+#include "harness/suites/rng.h"
+
+namespace qconform {
+
+[[nodiscard]] Case random_quantize_linear(Rng& rng);
+[[nodiscard]] Case random_dequantize_linear(Rng& rng);
+
+}  // namespace qconform

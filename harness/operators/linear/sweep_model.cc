@@ -1,0 +1,287 @@
+#include "harness/operators/linear/sweep_model.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <iterator>
+
+#include "harness/suites/sweep/zero_point.h"
+
+namespace qconform::sweep::linear {
+namespace {
+
+constexpr std::int64_t kMostElements = 400;
+constexpr std::int64_t kLongestAxis = 70;
+
+bool implies(bool premise, bool conclusion) {
+  return !premise || conclusion;
+}
+
+bool is_blocked(const Row& row) {
+  return row[kLayout] == kWholeBlocks || row[kLayout] == kPartialBlock;
+}
+
+std::uint8_t elements_class(std::int64_t elements) {
+  if (elements == 1) return kOneElement;
+  if (elements < 8) return kFew;
+  switch (elements % 16) {
+    case 15: return kUnder16;
+    case 0: return kOf16;
+    case 1: return kOver16;
+    default: return elements % 2 == 1 ? kOdd : kEven;
+  }
+}
+
+std::uint8_t block_class(std::int64_t block) {
+  return block == 0    ? std::uint8_t{kNoBlock}
+         : block == 1  ? std::uint8_t{kBlock1}
+         : block < 16  ? std::uint8_t{kBlockSmall}
+         : block == 16 ? std::uint8_t{kBlock16}
+                       : std::uint8_t{kBlock32};
+}
+
+std::int64_t draw_block(Rng& rng, std::uint8_t block) {
+  static constexpr std::int64_t kBlocks[] = {0, 1, 0, 16, 32};
+  return block == kBlockSmall ? rng.between(2, 5) : kBlocks[block];
+}
+
+// The length of the axis that parameters lie along, and the product of the other dimensions.
+struct Size {
+  std::int64_t length;
+  std::int64_t others;
+};
+
+bool fits(const Row& row, std::int64_t block, Size size) {
+  if (elements_class(size.length * size.others) != row[kElements]) return false;
+  if (row[kRank] <= 1 && size.others != 1) return false;
+  if (row[kRank] == 0 && size.length != 1) return false;
+  const std::int64_t rest = block == 0 ? 0 : size.length % block;
+  if (row[kLayout] == kWholeBlocks && rest != 0) return false;
+  if (row[kLayout] == kPartialBlock && rest == 0) return false;
+  const std::int64_t parameters = row[kLayout] == kScalar ? 1
+                                  : block == 0            ? size.length
+                                                          : (size.length + block - 1) / block * size.others;
+  return row[kZeroPoint] != kDistinct || parameters > 1;
+}
+
+// Small blocks and many sizes: one that fits is found soon.
+std::optional<Size> draw_size(Rng& rng, const Row& row, std::int64_t block) {
+  std::vector<Size> sizes;
+  for (std::int64_t length = 1; length <= kLongestAxis; ++length) {
+    for (std::int64_t others = 1; others <= 12 && length * others <= kMostElements; ++others) {
+      if (fits(row, block, {length, others})) sizes.push_back({length, others});
+    }
+  }
+  if (sizes.empty()) return std::nullopt;
+  return sizes[rng.below(static_cast<std::uint32_t>(sizes.size()))];
+}
+
+// The dimension that the parameters lie along.
+std::int64_t draw_dimension(Rng& rng, const Row& row) {
+  const std::int64_t rank = row[kRank];
+  switch (row[kAxis]) {
+    case kFirst: return 0;
+    case kMiddleAxis: return rng.between(1, rank - 2);
+    case kLast: return rank - 1;
+    case kNegative: return rng.between(0, rank - 1);
+    default: return rank > 1 ? 1 : 0;
+  }
+}
+
+std::vector<std::int64_t> dimensions(Rng& rng, std::int64_t rank, std::int64_t dimension, Size size) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(rank), 1);
+  if (rank == 0) return shape;
+  shape[static_cast<std::size_t>(dimension)] = size.length;
+  if (rank == 1) return shape;
+  // The other dimensions' product goes to one of them, and what divides it to the next.
+  auto at = static_cast<std::size_t>((dimension + rng.between(1, rank - 1)) % rank);
+  shape[at] = size.others;
+  const auto next = (at + 1) % static_cast<std::size_t>(rank);
+  if (rank > 2 && next != static_cast<std::size_t>(dimension) && size.others % 2 == 0) {
+    shape[at] /= 2;
+    shape[next] = 2;
+  }
+  return shape;
+}
+
+std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t from, std::size_t to) {
+  std::int64_t result = 1;
+  for (std::size_t i = from; i < to; ++i) result *= shape[i];
+  return result;
+}
+
+void place_parameters(const Row& row, std::size_t dimension, Frame& frame) {
+  if (row[kLayout] == kScalar) {
+    frame.layout.inner = product(frame.shape, 0, frame.shape.size());
+    return;
+  }
+  frame.layout = {.outer = product(frame.shape, 0, dimension),
+                  .channels = frame.shape[dimension],
+                  .inner = product(frame.shape, dimension + 1, frame.shape.size()),
+                  .block = frame.block_size};
+  if (frame.block_size == 0) {
+    frame.parameter_shape = {frame.shape[dimension]};
+  } else {
+    frame.parameter_shape = frame.shape;
+    frame.parameter_shape[dimension] = frame.layout.blocks();
+  }
+}
+
+std::uint8_t layout_class(const Case& test_case, std::int64_t block, std::int64_t axis) {
+  if (test_case.input(1)->is_scalar()) return kScalar;
+  if (block == 0) return kPerAxis;
+  const auto& shape = test_case.input(0)->shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t length = shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+  return length % block == 0 ? kWholeBlocks : kPartialBlock;
+}
+
+std::uint8_t axis_class(const Case& test_case, std::int64_t axis, std::int64_t rank) {
+  if (test_case.attribute("axis") == nullptr) return kDefaultAxis;
+  if (axis < 0) return kNegative;
+  return axis == 0 ? kFirst : axis == rank - 1 ? kLast : kMiddleAxis;
+}
+
+std::uint8_t zero_points_class(const Tensor* tensor) {
+  if (tensor == nullptr) return kOmitted;
+  if (!is_integer(tensor->type)) return kMiddle;
+  for (std::int64_t i = 1; i < tensor->elements(); ++i) {
+    if (integer_at(*tensor, i) != integer_at(*tensor, 0)) return kDistinct;
+  }
+  return zero_point_class(tensor->type, integer_at(*tensor, 0));
+}
+
+}  // namespace
+
+std::vector<Parameter> common_parameters() {
+  return {
+      {"version", {"10", "13", "19", "21", "23", "24", "25"}},
+      {"rank", {"0", "1", "2", "3", "4"}},
+      {"layout", {"scalar", "per axis", "whole blocks", "partial last block"}},
+      // As the attribute states it: one that is the first and the last counts as the first.
+      {"axis", {"default", "first", "middle", "last", "negative"}},
+      {"block size", {"none", "1", "2 to 15", "16", "32"}},
+      {"elements", {"1", "2 to 7", "1 under 16n", "16n", "1 over 16n", "odd", "even"}},
+      {"zero point", {"low end", "middle", "high end", "other", "omitted", "distinct"}},
+  };
+}
+
+std::vector<Constraint> common_constraints() {
+  return {
+      {"version 10 has scalar parameters and no axis",
+       {kVersion, kLayout, kAxis},
+       [](const Row& r) { return implies(r[kVersion] == k10, r[kLayout] == kScalar && r[kAxis] == kDefaultAxis); }},
+      {"blocks begin with version 21",
+       {kVersion, kLayout},
+       [](const Row& r) { return implies(is_blocked(r), r[kVersion] >= k21); }},
+      {"a block size is stated for blocks, and only there",
+       {kLayout, kBlock},
+       [](const Row& r) { return is_blocked(r) == (r[kBlock] != kNoBlock); }},
+      {"no block of 1 is partial",
+       {kLayout, kBlock},
+       [](const Row& r) { return implies(r[kLayout] == kPartialBlock, r[kBlock] != kBlock1); }},
+      {"rank 0 has one element, a scalar parameter and no axis",
+       {kRank, kElements, kLayout, kAxis},
+       [](const Row& r) {
+         return implies(r[kRank] == 0,
+                        r[kElements] == kOneElement && r[kLayout] == kScalar && r[kAxis] == kDefaultAxis);
+       }},
+      {"a stated axis lies within the rank",
+       {kRank, kAxis},
+       [](const Row& r) { return r[kAxis] == kMiddleAxis ? r[kRank] >= 3
+                                 : r[kAxis] == kLast     ? r[kRank] >= 2
+                                                         : true; }},
+      {"the default axis, 1, needs rank 2 where it is used",
+       {kRank, kLayout, kAxis},
+       [](const Row& r) { return implies(r[kLayout] != kScalar && r[kAxis] == kDefaultAxis, r[kRank] >= 2); }},
+      {"whole blocks of 2 and more have elements for them",
+       {kLayout, kBlock, kElements},
+       [](const Row& r) {
+         if (r[kLayout] != kWholeBlocks || r[kBlock] == kBlock1) return true;
+         return r[kBlock] == kBlockSmall ? r[kElements] != kOneElement : r[kElements] == kOf16;
+       }},
+      {"16n elements of one axis are whole blocks of 16",
+       {kRank, kLayout, kBlock, kElements},
+       [](const Row& r) {
+         return r[kRank] != 1 || r[kLayout] != kPartialBlock || r[kBlock] != kBlock16 || r[kElements] != kOf16;
+       }},
+      {"distinct zero points need several parameters",
+       {kLayout, kElements, kZeroPoint},
+       [](const Row& r) {
+         return implies(r[kZeroPoint] == kDistinct, r[kLayout] != kScalar && r[kElements] != kOneElement);
+       }},
+      {"a few elements of one axis are not several blocks of 16 or 32",
+       {kRank, kLayout, kBlock, kElements, kZeroPoint},
+       [](const Row& r) {
+         return r[kRank] != 1 || r[kBlock] < kBlock16 || r[kElements] != kFew || r[kZeroPoint] != kDistinct;
+       }},
+  };
+}
+
+Frame draw_frame(Rng& rng, const Row& row) {
+  Frame frame;
+  std::optional<Size> size;
+  for (int attempt = 0; attempt < 64 && !size; ++attempt) {
+    frame.block_size = draw_block(rng, row[kBlock]);
+    size = draw_size(rng, row, frame.block_size);
+  }
+  assert(size && "the model allows a layout that no shape has");
+  const std::int64_t rank = row[kRank];
+  const std::int64_t dimension = draw_dimension(rng, row);
+  frame.shape = dimensions(rng, rank, dimension, *size);
+  if (row[kAxis] != kDefaultAxis) frame.axis = row[kAxis] == kNegative ? dimension - rank : dimension;
+  place_parameters(row, static_cast<std::size_t>(dimension), frame);
+  return frame;
+}
+
+std::vector<Attribute> frame_attributes(const Frame& frame) {
+  std::vector<Attribute> attributes;
+  if (frame.axis) attributes.push_back({"axis", *frame.axis});
+  if (frame.block_size > 0) attributes.push_back({"block_size", frame.block_size});
+  return attributes;
+}
+
+std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& frame, ElementType type) {
+  if (row[kZeroPoint] == kOmitted) return std::nullopt;
+  Tensor tensor{type, frame.parameter_shape, {}};
+  const std::int64_t count = tensor.elements();
+  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, count)));
+  if (!is_integer(type)) return tensor;
+  const bool distinct = row[kZeroPoint] == kDistinct;
+  std::int64_t value = distinct ? 0 : draw_zero_point(rng, type, row[kZeroPoint]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    // The first two differ.
+    if (distinct)
+      value =
+          draw_zero_point(rng, type, i < 2 ? static_cast<std::uint8_t>(i) : static_cast<std::uint8_t>(rng.below(4)));
+    set_raw_bits_at(tensor.bytes, bits_of(type), i, static_cast<std::uint64_t>(value));
+  }
+  return tensor;
+}
+
+void classify_common(const Case& test_case, Row& row) {
+  const Tensor& x = *test_case.input(0);
+  const auto rank = static_cast<std::int64_t>(x.shape.size());
+  const std::int64_t axis = int_attribute(test_case, "axis", 1);
+  const std::int64_t block = int_attribute(test_case, "block_size", 0);
+  const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), test_case.opset_version);
+  row[kVersion] = static_cast<std::uint8_t>(version - std::begin(kVersions));
+  row[kRank] = static_cast<std::uint8_t>(rank);
+  row[kLayout] = layout_class(test_case, block, axis);
+  row[kAxis] = axis_class(test_case, axis, rank);
+  row[kBlock] = block_class(block);
+  row[kElements] = elements_class(x.elements());
+  row[kZeroPoint] = zero_points_class(test_case.input(2));
+}
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5;
+}
+
+std::int64_t int_attribute(const Case& test_case, const char* name, std::int64_t absent) {
+  const Attribute* attribute = test_case.attribute(name);
+  return attribute == nullptr ? absent : std::get<std::int64_t>(attribute->value);
+}
+
+}  // namespace qconform::sweep::linear

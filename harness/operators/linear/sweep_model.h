@@ -1,0 +1,55 @@
+// What the models of QuantizeLinear and DequantizeLinear have in common: version, shape, placement of
+// the parameters, zero point.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "harness/suites/rng.h"
+#include "harness/suites/sweep/model.h"
+#include "reference/linear_quantization/layout.h"
+
+namespace qconform::sweep::linear {
+
+/// The first parameters of both models.
+enum Position : std::size_t { kVersion, kRank, kLayout, kAxis, kBlock, kElements, kZeroPoint, kCommonPositions };
+
+enum LayoutClass : std::uint8_t { kScalar, kPerAxis, kWholeBlocks, kPartialBlock };
+enum AxisClass : std::uint8_t { kDefaultAxis, kFirst, kMiddleAxis, kLast, kNegative };
+enum BlockClass : std::uint8_t { kNoBlock, kBlock1, kBlockSmall, kBlock16, kBlock32 };
+enum ElementsClass : std::uint8_t { kOneElement, kFew, kUnder16, kOf16, kOver16, kOdd, kEven };
+enum ZeroPointClass : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kDistinct };
+
+inline constexpr std::int64_t kVersions[] = {10, 13, 19, 21, 23, 24, 25};
+enum VersionClass : std::uint8_t { k10, k13, k19, k21, k23, k24, k25 };
+
+[[nodiscard]] std::vector<Parameter> common_parameters();
+[[nodiscard]] std::vector<Constraint> common_constraints();
+
+/// Shapes and placement.
+struct Frame {
+  std::vector<std::int64_t> shape;            ///< of x
+  std::vector<std::int64_t> parameter_shape;  ///< of scale and zero point
+  std::optional<std::int64_t> axis;           ///< as the attribute
+  std::int64_t block_size = 0;
+  reference::QuantizationLayout layout;
+};
+
+[[nodiscard]] Frame draw_frame(Rng& rng, const Row& row);
+
+/// The attributes axis and block_size.
+[[nodiscard]] std::vector<Attribute> frame_attributes(const Frame& frame);
+
+/// A zero point of an integer type for each parameter, or zeros of a float type; nothing if omitted.
+[[nodiscard]] std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& frame, ElementType type);
+
+/// Writes the common classes of a valid case into `row`.
+void classify_common(const Case& test_case, Row& row);
+
+/// Whether the value is a positive power of two.
+[[nodiscard]] bool is_power_of_two(double value);
+
+/// The attribute's value, or `absent`.
+[[nodiscard]] std::int64_t int_attribute(const Case& test_case, const char* name, std::int64_t absent);
+
+}  // namespace qconform::sweep::linear

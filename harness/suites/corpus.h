@@ -1,0 +1,44 @@
+// Cases from JSON case files and DirectML descriptions: the corpus, a folder of one's own, or one file.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/case_source.h"
+
+namespace qconform {
+
+/// The case files below a folder, in the order of their paths; or one case file. Files are read one
+/// at a time. Within a folder, dot files and what does not end in ".json" or ".schema.json" are left
+/// alone. What ends in ".dml.json" holds DirectML descriptions (harness/suites/directml.h).
+///
+/// Cases of operators that qconform does not know are left aside: skipped() counts them.
+///
+/// A case that states no provenance gets the file's path relative to the folder (of a single file:
+/// its name) and its position in the file.
+class CorpusSource final : public CaseSource {
+ public:
+  /// `name` is the suite's, as on the command line. Errors: no such path, a folder without case files.
+  [[nodiscard]] static Result<std::unique_ptr<CorpusSource>> open(std::string name, const std::filesystem::path& path);
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] Result<std::optional<Case>> next() override;
+
+ private:
+  Result<std::optional<Case>> next_of_any_operator();
+
+  CorpusSource(std::string name, std::filesystem::path root, std::vector<std::filesystem::path> files)
+      : name_(std::move(name)), root_(std::move(root)), files_(std::move(files)) {}
+
+  std::string name_;
+  std::filesystem::path root_;
+  std::vector<std::filesystem::path> files_;
+  std::size_t next_file_ = 0;
+  std::vector<Case> cases_;  // of the file before next_file_
+  std::size_t next_case_ = 0;
+};
+
+}  // namespace qconform

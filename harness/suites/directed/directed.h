@@ -1,0 +1,32 @@
+// Cases that go where random data does not: each aims for one hazard of one operator.
+//
+// A case is drawn like a random one, then retouched: an output scale solved for a tie, a bias of odd
+// bits, data of extremes. The hazards' own detectors tell whether it got there, and the judge whether
+// its output proves anything; if not, it is drawn again, a bounded number of times.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/suites/drawn.h"
+
+namespace qconform {
+
+/// Case `index` of `seed`: depends on nothing else, and is the same on every machine and compiler.
+/// Aims take turns, so that any long enough run of indices has all of them.
+[[nodiscard]] Case directed_case(std::uint64_t seed, std::uint64_t index);
+
+/// The first draw of that case, whether or not it got where it aims: many times cheaper.
+[[nodiscard]] Case directed_attempt(std::uint64_t seed, std::uint64_t index);
+
+/// How many pairs of operator and hazard there are: the length of one turn.
+[[nodiscard]] std::uint64_t directed_aims();
+
+/// The cases of a seed.
+class DirectedSource final : public DrawnSource {
+ public:
+  static constexpr std::uint64_t kDefaultCases = 4000;
+
+  DirectedSource(std::uint64_t seed, std::uint64_t count) : DrawnSource("directed", directed_case, seed, count) {}
+};
+
+}  // namespace qconform

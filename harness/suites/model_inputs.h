@@ -1,0 +1,30 @@
+// What goes into a whole model: from files, or drawn.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "harness/core/error.h"
+#include "harness/onnx/graph_scope.h"
+#include "harness/suites/model_runtime.h"
+
+namespace onnx {
+class GraphProto;
+}  // namespace onnx
+
+namespace qconform {
+
+/// A tensor for each input of the graph that has no initializer, from TensorProto files. A file whose tensor has
+/// the name of an input is for that one; the others are taken in order. Errors: too few or too many files, and
+/// tensors whose type, rank or sizes are not those that the model declares.
+[[nodiscard]] Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph,
+                                                     std::span<const std::filesystem::path> files);
+
+/// The same drawn from the seed: float, float16 and bfloat16 within [-2, 2], 8-bit integers from all values, wider ones
+/// from 0 to 9. An unknown first dimension is `first_dimension`. Errors: other types, other unknown dimensions, what
+/// exceeds limits.h.
+[[nodiscard]] Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
+                                                     std::int64_t first_dimension = kAssumedBatch);
+
+}  // namespace qconform

@@ -1,0 +1,59 @@
+#include "harness/suites/newer_opsets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+#include <vector>
+
+#include "harness/operators/operator.h"
+
+namespace qconform {
+namespace {
+
+class CountedSource final : public CaseSource {
+ public:
+  CountedSource(std::unique_ptr<CaseSource> source, NewerOpsets& newer) : source_(std::move(source)), newer_(newer) {}
+
+  [[nodiscard]] std::string name() const override { return source_->name(); }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    auto result = source_->next();
+    if (result && *result) newer_.add(**result);
+    return result;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return source_->size(); }
+  [[nodiscard]] const SkippedCounts& skipped() const override { return source_->skipped(); }
+  [[nodiscard]] std::vector<CombinationCoverage> coverage() const override { return source_->coverage(); }
+  [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override {
+    return source_->coverage_of(chosen);
+  }
+
+ private:
+  std::unique_ptr<CaseSource> source_;
+  NewerOpsets& newer_;
+};
+
+}  // namespace
+
+void NewerOpsets::add(const Case& test_case) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  if (known == nullptr || test_case.opset_version <= kNewestOpset) return;
+  ++cases_;
+  opsets_.insert(test_case.opset_version);
+  versions_[std::string(known->name)] = known->version_at(test_case.opset_version);
+}
+
+std::string NewerOpsets::text() const {
+  if (cases_ == 0) return {};
+  std::vector<std::string> versions;
+  for (const auto& [name, version] : versions_) versions.push_back(fmt::format("{} {}", name, version));
+  return fmt::format("{} case{} opset{} {}, newer than {}, the newest known: judged by {}", cases_,
+                     cases_ == 1 ? " has" : "s have", opsets_.size() == 1 ? "" : "s", fmt::join(opsets_, ", "),
+                     kNewestOpset, fmt::join(versions, ", "));
+}
+
+std::unique_ptr<CaseSource> counted(std::unique_ptr<CaseSource> source, NewerOpsets& newer) {
+  return std::make_unique<CountedSource>(std::move(source), newer);
+}
+
+}  // namespace qconform

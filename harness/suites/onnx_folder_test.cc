@@ -1,0 +1,124 @@
+#include "harness/suites/onnx_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "harness/base/file.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/operators/case_builder.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform {
+namespace {
+
+using ::qconform::testing::TemporaryFolder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+Case some_case(const std::string& id) {
+  return QLinearConvBuilder()
+      .id(id)
+      .x(make::uint8({1, 1, 2, 2}, {1, 2, 3, 4}))
+      .w(make::int8({1, 1, 1, 1}, {5}))
+      .recorded_output(make::uint8({1, 1, 2, 2}, {5, 10, 15, 20}))
+      .build();
+}
+
+void write(const Case& test_case, const std::filesystem::path& folder) {
+  const auto written = write_case_folder(test_case, folder);
+  ASSERT_TRUE(written.has_value()) << written.error().text();
+}
+
+std::vector<std::string> ids_of(OnnxFolderSource& source) {
+  std::vector<std::string> ids;
+  while (true) {
+    auto next = source.next();
+    if (!next) ADD_FAILURE() << next.error().text();
+    if (!next || !*next) return ids;
+    ids.push_back((*next)->id);
+  }
+}
+
+/// Renames every "qconform." key, so that the file looks like another producer's.
+void forget_producer(const std::filesystem::path& model_file) {
+  std::string bytes = *read_file(model_file, 1 << 20);
+  for (std::size_t at = bytes.find("qconform."); at != std::string::npos; at = bytes.find("qconform.", at)) {
+    bytes.replace(at, 9, "elsewhere");
+  }
+  ASSERT_TRUE(write_file(model_file, bytes).has_value());
+}
+
+TEST(OnnxFolderSource, FindsFoldersBelowInTheOrderOfTheirPaths) {
+  const TemporaryFolder folder;
+  write(some_case("first"), folder.path() / "a" / "z");
+  write(some_case("third"), folder.path() / "c");
+  write(some_case("second"), folder.path() / "b");
+  std::filesystem::create_directories(folder.path() / "empty");
+  auto source = OnnxFolderSource::open(folder.path());
+  ASSERT_TRUE(source.has_value()) << source.error().text();
+  EXPECT_THAT(ids_of(**source), ElementsAre("first", "second", "third"));
+  EXPECT_THAT((*source)->skipped(), IsEmpty());
+}
+
+TEST(OnnxFolderSource, NamesOthersCasesAfterTheirFolder) {
+  const TemporaryFolder folder;
+  write(some_case("ignored"), folder.path() / "a" / "test_conv");
+  std::filesystem::copy(folder.path() / "a" / "test_conv" / "test_data_set_0",
+                        folder.path() / "a" / "test_conv" / "test_data_set_1");
+  forget_producer(folder.path() / "a" / "test_conv" / "model.onnx");
+  auto below = OnnxFolderSource::open(folder.path());
+  EXPECT_THAT(ids_of(**below), ElementsAre("a/test_conv", "a/test_conv/1"));
+  auto itself = OnnxFolderSource::open(folder.path() / "a" / "test_conv");
+  const auto first = (*itself)->next();
+  ASSERT_TRUE(first.has_value() && first->has_value());
+  EXPECT_EQ((*first)->id, "test_conv");
+  EXPECT_EQ((*first)->expectation, Expectation::unstated);
+  EXPECT_EQ((*first)->recorded_output, some_case("").recorded_output);
+  EXPECT_EQ((*first)->provenance.source, (*itself)->name());
+}
+
+TEST(OnnxFolderSource, CountsWhatIsNoQuantizedNode) {
+  const TemporaryFolder folder;
+  Case other = some_case("other");
+  other.op_type = "Add";
+  write(other, folder.path() / "add1");
+  write(other, folder.path() / "add2");
+  Case theirs = some_case("theirs");
+  theirs.domain = "com.example";
+  write(theirs, folder.path() / "theirs");
+  write(some_case("bare"), folder.path() / "bare");
+  std::filesystem::remove_all(folder.path() / "bare" / "test_data_set_0");
+  write(some_case("kept"), folder.path() / "kept");
+  auto source = OnnxFolderSource::open(folder.path());
+  EXPECT_THAT(ids_of(**source), ElementsAre("kept"));
+  EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("no data set: QLinearConv", 1), Pair("not quantized: Add", 2),
+                                                Pair("not quantized: com.example::QLinearConv", 1)));
+}
+
+TEST(OnnxFolderSource, ADamagedModelEndsTheSource) {
+  const TemporaryFolder folder;
+  write(some_case("a"), folder.path() / "a");
+  write(some_case("b"), folder.path() / "b");
+  std::ofstream(folder.path() / "a" / "model.onnx") << "not a model";
+  auto source = OnnxFolderSource::open(folder.path());
+  const auto next = (*source)->next();
+  ASSERT_FALSE(next.has_value());
+  EXPECT_THAT(next.error().text(), HasSubstr((folder.path() / "a" / "model.onnx").string()));
+  EXPECT_THAT(ids_of(**source), IsEmpty());
+}
+
+TEST(OnnxFolderSource, RefusesFoldersWithoutTests) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(OnnxFolderSource::open(folder.path()).error().text(), HasSubstr("holds no backend tests"));
+  EXPECT_THAT(OnnxFolderSource::open(folder.path() / "missing").error().text(), HasSubstr("no such folder"));
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,181 @@
+#include "harness/suites/onnx_model.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "harness/onnx/constant_folding.h"
+#include "harness/onnx/graph_scope.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/shape_propagation.h"
+#include "harness/operators/operator.h"
+#include "harness/suites/model_activations.h"
+#include "harness/suites/model_node.h"
+#include "harness/suites/rng.h"
+
+namespace qconform {
+namespace {
+
+constexpr std::string_view kNotQuantized = "not quantized: ";
+constexpr std::string_view kInFunction = "in a function of the model: ";
+
+struct QuantizedNode {
+  const GraphScope* scope;
+  const onnx::NodeProto* node;
+  std::uint64_t position;  // in the walk over all graphs
+};
+
+std::string full_name(const onnx::NodeProto& node) {
+  return printable(operator_name(node.domain(), node.op_type()));
+}
+
+/// Nodes in their order, the bodies of a node's graph after the whole graph.
+void walk(const GraphScope& scope, std::uint64_t& position, std::vector<QuantizedNode>& quantized,
+          SkippedCounts& skipped) {
+  for (const onnx::NodeProto& node : scope.graph().node()) {
+    if (find_operator(node.domain(), node.op_type()) != nullptr) {
+      quantized.push_back({&scope, &node, position});
+    } else {
+      ++skipped[std::string(kNotQuantized) + full_name(node)];
+    }
+    ++position;
+  }
+  for (const auto& body : scope.bodies()) walk(*body, position, quantized, skipped);
+}
+
+/// The nodes of a model's own functions have no values of their own to look at.
+void count_functions(const onnx::ModelProto& model, SkippedCounts& skipped) {
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) {
+      const bool known = find_operator(node.domain(), node.op_type()) != nullptr;
+      ++skipped[std::string(known ? kInFunction : kNotQuantized) + full_name(node)];
+    }
+  }
+}
+
+/// What a model without quantized nodes has instead: "53 Conv, 35 Relu".
+std::string text_without_cases(const SkippedCounts& skipped) {
+  constexpr std::size_t kShown = 10;
+  std::vector<std::pair<std::uint64_t, std::string>> counts;
+  for (const auto& [reason, count] : skipped) {
+    const bool plain = reason.starts_with(kNotQuantized);
+    counts.emplace_back(count, plain ? reason.substr(kNotQuantized.size()) : reason);
+  }
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string names;
+  for (const Operator& op : operators()) names += (names.empty() ? "" : ", ") + std::string(op.name);
+  std::string text = "has no node of an operator that qconform tests (" + names + "); it has ";
+  if (counts.empty()) return text + "no nodes";
+  for (std::size_t i = 0; i < std::min(kShown, counts.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(counts[i].first) + " " + counts[i].second;
+  }
+  return text + (counts.size() > kShown ? ", and " + std::to_string(counts.size() - kShown) + " other operators" : "");
+}
+
+/// Summaries group what is skipped by what stands before the first colon.
+std::string without_colons(std::string text) {
+  std::replace(text.begin(), text.end(), ':', ',');
+  return text;
+}
+
+}  // namespace
+
+struct OnnxModelSource::State {
+  std::filesystem::path file;
+  std::uint64_t seed = 0;
+  onnx::ModelProto model;
+  std::unique_ptr<GraphScope> scope;
+  std::vector<QuantizedNode> nodes;
+  std::size_t next = 0;
+  ModelActivations activations;
+
+  // Sets the activations; an error where they must be computed and cannot be.
+  Result<void> choose_activations(const ModelOptions& options, SkippedCounts& skipped);
+};
+
+Result<void> OnnxModelSource::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
+  activations.origin = "activations drawn from seed " + std::to_string(seed);
+  if (options.activations == ModelOptions::Activations::drawn) return {};
+  auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed);
+  if (computed) {
+    activations = std::move(*computed);
+  } else if (options.activations == ModelOptions::Activations::computed) {
+    return tl::unexpected(computed.error().in(file.string()));
+  } else {
+    ++skipped["a run of the model, activations are drawn instead (" + without_colons(computed.error().text()) + ")"];
+  }
+  return {};
+}
+
+OnnxModelSource::OnnxModelSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OnnxModelSource::~OnnxModelSource() = default;
+
+Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesystem::path& file, std::uint64_t seed,
+                                                               const ModelOptions& options) {
+  auto state = std::make_unique<State>();
+  state->file = file;
+  state->seed = seed;
+  QCONFORM_TRY(read_message(file, state->model));
+  if (!state->model.has_graph()) return fail(file.string(), "has no graph");
+  state->scope = std::make_unique<GraphScope>(state->model.graph());
+  std::unique_ptr<OnnxModelSource> source(new OnnxModelSource(std::move(state)));
+  State& opened = *source->state_;
+  std::uint64_t position = 0;
+  walk(*opened.scope, position, opened.nodes, source->skipped_);
+  count_functions(opened.model, source->skipped_);
+  if (opened.nodes.empty()) return fail(file.string(), text_without_cases(source->skipped_));
+  QCONFORM_TRY(in_context(file.string(), fold_constants(*opened.scope, file.parent_path())));
+  propagate_shapes(opened.model, *opened.scope);
+  QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
+  return source;
+}
+
+std::string OnnxModelSource::name() const {
+  const std::string name = "model:" + state_->file.string();
+  return state_->activations.values.empty() ? name : name + ", " + origin();
+}
+
+const std::string& OnnxModelSource::origin() const {
+  return state_->activations.origin;
+}
+
+std::optional<std::uint64_t> OnnxModelSource::size() const {
+  return state_->nodes.size();
+}
+
+Result<std::optional<Case>> OnnxModelSource::next() {
+  while (state_->next < state_->nodes.size()) {
+    const auto& [scope, node, position] = state_->nodes[state_->next++];
+    const std::string label = node->name().empty() ? node->op_type() : printable(node->name());
+    Rng rng(state_->seed, position);
+    auto answer = case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(),
+                                       state_->activations.values, kGeneratedElements, rng);
+    if (!answer) {
+      state_->next = state_->nodes.size();
+      return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
+    }
+    if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
+      ++skipped_[node->op_type() + ": " + skipped->reason];
+      continue;
+    }
+    Case& result = std::get<Case>(*answer);
+    result.id = label + "#" + std::to_string(position);
+    result.tags = {"model"};
+    if (result.recorded_output) {
+      result.note = state_->activations.origin;
+    } else if (const auto first = state_->scope->assumed_first_dimension().value_or(kAssumedBatch);
+               first != kAssumedBatch) {
+      result.note += (result.note.empty() ? "" : "; ") +
+                     ("first dimension of the model's inputs assumed: " + std::to_string(first));
+    }
+    result.provenance = {name(), state_->seed, position};
+    return std::optional<Case>(std::move(result));
+  }
+  return std::optional<Case>();
+}
+
+}  // namespace qconform

@@ -1,0 +1,188 @@
+#include "harness/suites/random.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "harness/operators/operator.h"
+#include "harness/suites/fuzz.h"
+#include "harness/suites/random_values.h"
+#include "harness/suites/swarm.h"
+#include "harness/tests/source_cases.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform {
+namespace {
+
+// Written down once. A change here means that every seed in every report and every shared finding
+// stops reproducing: it belongs into the change log.
+constexpr std::uint64_t kDigestOfSeed1 = 5419547546092563257U;
+
+TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
+  EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return random_case(1, index); }, 2000), kDigestOfSeed1);
+}
+
+TEST(RandomSuite, CaseDependsOnSeedAndIndexAlone) {
+  RandomSource source(5, 40);
+  testing::expect_cases_of(
+      source, [](std::uint64_t index) { return random_case(5, index); }, 40);
+  EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(6, 0)));
+  EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(5, 1)));
+}
+
+TEST(RandomSuite, EveryCaseIsValid) {
+  const auto cases = static_cast<std::uint64_t>(testing::scaled(20000));
+  for (std::uint64_t index = 0; index < cases; ++index) {
+    const Case test_case = random_case(2, index);
+    const Classification result = classify(test_case);
+    const auto* remark = result.deciding_remark();
+    ASSERT_EQ(result.expectation(), Expectation::valid)
+        << test_case.id << " " << test_case.op_type << ": " << (remark == nullptr ? "" : remark->text());
+  }
+}
+
+TEST(FuzzSource, MixesRandomAndDirectedCasesAndHasNoEnd) {
+  FuzzSource source(3, std::nullopt);
+  std::uint64_t aimed = 0;
+  constexpr std::uint64_t kCases = 8 * kSwarmBlock;
+  for (std::uint64_t index = 0; index < kCases; ++index) {
+    const auto next = source.next();
+    ASSERT_TRUE(next.has_value() && next->has_value());
+    EXPECT_EQ(**next, fuzz_case(3, index));
+    EXPECT_EQ(classify(**next).expectation(), Expectation::valid) << (*next)->id;
+    aimed += (*next)->note.starts_with("aims for") ? 1 : 0;
+  }
+  EXPECT_EQ(aimed, kCases / 8);
+}
+
+// Shares of the bytes of all tensors in which most bytes are one of `common`, and how many such tensors there are.
+struct Shares {
+  double tensors = 0;
+  std::vector<double> each;
+  double rest = 0;
+};
+
+Shares shares_of(ElementType type, std::int64_t quiet, const std::vector<int>& common) {
+  constexpr int kTensors = 4000;
+  Rng rng(7);
+  std::vector<int> counts(common.size());
+  int tensors = 0;
+  int bytes = 0;
+  for (int i = 0; i < kTensors; ++i) {
+    const Tensor data = random_data8(rng, type, {5, 41}, quiet);
+    std::vector<int> here;
+    for (const int value : common) {
+      here.push_back(static_cast<int>(std::count(data.bytes.begin(), data.bytes.end(), std::byte(value))));
+    }
+    if (std::accumulate(here.begin(), here.end(), 0) * 2 < static_cast<int>(data.bytes.size())) continue;
+    ++tensors;
+    bytes += static_cast<int>(data.bytes.size());
+    std::transform(here.begin(), here.end(), counts.begin(), counts.begin(), std::plus<>());
+  }
+  Shares shares{static_cast<double>(tensors) / kTensors, {}, 1};
+  for (const int count : counts) {
+    shares.each.push_back(static_cast<double>(count) / bytes);
+    shares.rest -= shares.each.back();
+  }
+  return shares;
+}
+
+TEST(RandomData, IsAtBothEndsOrQuietAsOftenAsStated) {
+  for (const bool is_signed : {false, true}) {
+    const ElementType type = is_signed ? ElementType::int8 : ElementType::uint8;
+    const Shares ends = shares_of(type, 3, is_signed ? std::vector{0x80, 0x7F} : std::vector{0x00, 0xFF});
+    EXPECT_NEAR(ends.tensors, 1.0 / 4, 0.03);
+    for (const double share : ends.each) EXPECT_NEAR(share, 7.0 / 16, 0.01);
+    EXPECT_NEAR(ends.rest, 1.0 / 8, 0.01);
+    const Shares quiet = shares_of(type, is_signed ? -3 : 3, {is_signed ? 0xFD : 0x03});
+    EXPECT_NEAR(quiet.tensors, 3.0 / 4 / 6, 0.02);
+    EXPECT_NEAR(quiet.rest, 1.0 / 4, 0.01);
+  }
+}
+
+// The suite must vary what the kernels branch on; a generator that stopped doing so would go unseen.
+TEST(RandomSuite, ReachesWhatKernelsBranchOn) {
+  std::map<std::string, int> seen;
+  const auto mark = [&](const std::string& what) { ++seen[what]; };
+  for (std::uint64_t index = 0; index < 4000; ++index) {
+    const Case c = random_case(3, index);
+    mark(c.op_type);
+    for (const Attribute& attribute : c.attributes) mark(attribute.name);
+    if (c.op_type != "QLinearConv") continue;
+    mark("x " + name_of(c.input(0)->type) + " w " + name_of(c.input(3)->type) + " y " + name_of(c.input(7)->type));
+    mark("rank " + std::to_string(c.input(0)->shape.size()));
+    mark(c.input(4)->is_scalar() ? "per tensor" : "per channel");
+    mark(c.input(8) == nullptr ? "no bias" : "bias");
+    mark(c.input(0)->shape[0] > 1 ? "batch" : "single");
+  }
+  const std::set<std::string> wanted{
+      "QLinearConv", "ConvInteger",  "QuantizeLinear", "DequantizeLinear", "auto_pad",    "dilations",
+      "group",       "kernel_shape", "pads",           "strides",          "axis",        "rank 3",
+      "rank 4",      "rank 5",       "rank 6",         "per tensor",       "per channel", "bias",
+      "no bias",     "batch",        "single"};
+  for (const std::string& what : wanted) EXPECT_GT(seen[what], 4) << what;
+  int mixes = 0;
+  for (const auto& [what, count] : seen) mixes += what.starts_with("x ") && count > 100 ? 1 : 0;
+  EXPECT_EQ(mixes, 8) << "every mix of int8 and uint8 for x, w and y";
+}
+
+bool has_feature(const Case& c, Feature feature) {
+  const auto differs_from_one = [&](const char* name) {
+    const Attribute* attribute = c.attribute(name);
+    if (attribute == nullptr) return false;
+    for (const std::int64_t v : std::get<std::vector<std::int64_t>>(attribute->value)) {
+      if (v != 1) return true;
+    }
+    return false;
+  };
+  switch (feature) {
+    case Feature::batch: return c.input(0)->shape[0] > 1;
+    case Feature::groups: return c.input(0)->shape[1] != c.input(3)->shape[1];
+    case Feature::strides: return differs_from_one("strides");
+    case Feature::dilations: return differs_from_one("dilations");
+    case Feature::per_channel: return !c.input(4)->is_scalar();
+    case Feature::bias: return c.input(8) != nullptr;
+    default: ADD_FAILURE() << "not told from a case"; return false;
+  }
+}
+
+// In every block, what is left out is absent and what is common is more frequent than as usual.
+TEST(Swarm, BlocksHaveTheirOwnFeatures) {
+  constexpr std::uint64_t kBlocks = 60;
+  for (const Feature feature :
+       {Feature::batch, Feature::groups, Feature::strides, Feature::dilations, Feature::per_channel, Feature::bias}) {
+    std::array<std::array<int, 2>, 3> cases{};  // by weight: all, and with the feature
+    for (std::uint64_t index = 0; index < kBlocks * kSwarmBlock; ++index) {
+      const Case c = random_case(11, index);
+      if (c.op_type != "QLinearConv") continue;
+      const std::uint32_t weight = Swarm::of_case(11, index).scaled(feature, 1);
+      auto& [all, with] = cases[std::min<std::uint32_t>(weight, 2)];
+      ++all;
+      with += has_feature(c, feature) ? 1 : 0;
+    }
+    for (const auto& [all, with] : cases) ASSERT_GT(all, 200);
+    EXPECT_EQ(cases[0][1], 0);
+    EXPECT_GT(cases[1][1] * 20, cases[1][0]) << "usual, but rare";
+    EXPECT_GT(cases[2][1] * cases[1][0], cases[1][1] * cases[2][0]) << "common, but not more frequent than usual";
+  }
+}
+
+TEST(Swarm, ABlockSharesItsWeights) {
+  for (std::uint64_t index = 0; index < 4 * kSwarmBlock; ++index) {
+    const Swarm swarm = Swarm::of_case(7, index);
+    const Swarm first = Swarm::of_case(7, index / kSwarmBlock * kSwarmBlock);
+    for (std::size_t f = 0; f < kFeatures; ++f) {
+      EXPECT_EQ(swarm.scaled(static_cast<Feature>(f), 5), first.scaled(static_cast<Feature>(f), 5));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,76 @@
+// Relations: what two or more answers of one backend must have to do with each other, whoever is right.
+//
+// A relation makes further cases from a case, and says which elements of their outputs follow from
+// which elements of the first output. No reference answer enters: a relation checks the reference as
+// well as any kernel, and sees what a misunderstanding that both share would hide.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/suites/relations/subject.h"
+
+namespace qconform::relations {
+
+/// An element of the base case's output and one of a derived case's output that it decides.
+struct Link {
+  std::int64_t base;     ///< flat index
+  std::size_t derived;   ///< which derived case
+  std::int64_t element;  ///< flat index into that case's output
+};
+
+/// How two linked elements must agree. The tensors have the type and shape of their cases' outputs.
+class Agreement {
+ public:
+  Agreement() = default;
+  Agreement(const Agreement&) = delete;
+  Agreement& operator=(const Agreement&) = delete;
+  virtual ~Agreement() = default;
+
+  [[nodiscard]] virtual bool holds(const Tensor& base, const Tensor& derived, const Link& link) const = 0;
+  /// What the derived element must be, given the base's, for the reader: "17", "-0.5 to 0.5".
+  [[nodiscard]] virtual std::string required(const Tensor& base, const Link& link) const = 0;
+};
+
+/// A relation applied to one case.
+struct Application {
+  std::vector<Case> derived;
+  /// Empty: the outputs of the base and of the only derived case agree element by element.
+  std::vector<Link> links;
+  /// Null: linked elements are equal, bit for bit.
+  std::shared_ptr<const Agreement> agreement;
+};
+
+/// Why a relation says nothing about a case.
+struct NotApplicable {
+  std::string_view reason;
+};
+
+/// Makes the derived cases once the base's output is known. Most relations do not look at it; it has
+/// the type and shape of the base's output. Refers to the subject, which must outlive it.
+using Derivation = std::function<Application(const Tensor& base_output)>;
+
+struct Relation {
+  std::string_view id;         ///< "x-shift-128"
+  std::string_view operators;  ///< "QLinearConv, ConvInteger"
+  std::string_view statement;  ///< one sentence
+  std::string_view reason;     ///< why it is so, and under which arithmetics
+  std::variant<Derivation, NotApplicable> (*apply)(const Subject& subject);
+};
+
+using Applied = std::variant<Derivation, NotApplicable>;
+
+/// Every relation, in the order of docs/relations.md.
+[[nodiscard]] std::span<const Relation> relations();
+
+/// Null when there is none of that id.
+[[nodiscard]] const Relation* find_relation(std::string_view id);
+
+}  // namespace qconform::relations

@@ -1,0 +1,102 @@
+// Every relation on the scalar reference and on every kernel set of this CPU, over arbitrary valid
+// cases. No reference answer is asked for: what holds here holds of the reference as well.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "harness/backends/in_tree.h"
+#include "harness/engine/relation_check.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/operator.h"
+#include "harness/tests/arbitrary_case.h"
+#include "reference/kernels.h"
+
+namespace qconform {
+namespace {
+
+using relations::Subject;
+
+// What the input is like, for the distribution that RapidCheck prints.
+void classify_input(const Subject& subject) {
+  RC_TAG(subject.base->op_type);
+  if (!subject.convolution) {
+    RC_CLASSIFY(!subject.base->input(1)->is_scalar(), "per axis");
+    return;
+  }
+  const relations::Convolution& c = *subject.convolution;
+  const reference::ConvolutionGeometry& g = c.geometry;
+  RC_CLASSIFY(c.spatial_rank() == 1, "1-D");
+  RC_CLASSIFY(c.spatial_rank() == 2, "2-D");
+  RC_CLASSIFY(c.spatial_rank() > 2, "3-D and more");
+  RC_CLASSIFY(g.group > 1 && g.group_input_channels() == 1, "depthwise");
+  RC_CLASSIFY(g.group > 1 && g.group_input_channels() > 1, "grouped");
+  RC_CLASSIFY(c.has_auto_pad(), "auto_pad");
+  RC_CLASSIFY(std::any_of(c.pads.begin(), c.pads.end(), [](std::int64_t pad) { return pad > 0; }), "padded");
+  RC_CLASSIFY(!c.w_zero_point.is_scalar, "per channel");
+  RC_CLASSIFY(g.batch > 1, "batch");
+  RC_CLASSIFY(c.bias.has_value(), "bias");
+}
+
+const RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
+                                     RoundingProfile::onnx_reference};
+
+// Under a profile that pins an arithmetic every element has one answer: nothing passes as latitude.
+Policy pinned(RoundingProfile arithmetic) {
+  switch (arithmetic) {
+    case RoundingProfile::ort_f32: return {.profile = Profile::ort_f32};
+    case RoundingProfile::onnx_reference: return {.profile = Profile::onnx_reference};
+    case RoundingProfile::correctly_rounded: break;
+  }
+  return {.profile = Profile::correctly_rounded};
+}
+
+void check_all(const Subject& subject, RoundingProfile arithmetic) {
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    if (!set.available()) continue;
+    const auto backend = backend::in_tree(set, arithmetic, set.name);
+    GuardedOutput output;
+    const FormedOutput base = run_for_output(*backend, *subject.base, output);
+    if (!base.tensor) continue;  // a vector set without a kernel for these types
+    for (const relations::Relation& relation : relations::relations()) {
+      const RelationCheck check = check_relation(relation, subject, *base.tensor, *backend, output, pinned(arithmetic));
+      if (check.outcome == RelationOutcome::broken || check.outcome == RelationOutcome::failed) {
+        RC_FAIL(std::string(set.name) + " breaks " + std::string(relation.id) + ": " + check.verdict.detail);
+      }
+      const bool may_be_open = subject.linear.has_value() || arithmetic == RoundingProfile::onnx_reference;
+      RC_ASSERT(check.outcome != RelationOutcome::latitude || may_be_open);
+    }
+  }
+}
+
+RC_GTEST_PROP(Relations, HoldOnEveryKernelSet, ()) {
+  const Case base = *testing::arbitrary_case();
+  const auto subject = relations::subject_of(base);
+  RC_PRE(subject.has_value());
+  classify_input(*subject);
+  for (const RoundingProfile arithmetic : kProfiles) check_all(*subject, arithmetic);
+}
+
+// A derived case that left the contract would be refused, and its relation never checked.
+RC_GTEST_PROP(Relations, DeriveCasesWithinTheContract, ()) {
+  const Case base = *testing::arbitrary_case();
+  const auto subject = relations::subject_of(base);
+  RC_PRE(subject.has_value());
+  const Tensor y = classify(base).lowered->evaluate(RoundingProfile::correctly_rounded);
+  for (const relations::Relation& relation : relations::relations()) {
+    const relations::Applied applied = relation.apply(*subject);
+    const auto* derive = std::get_if<relations::Derivation>(&applied);
+    if (derive == nullptr) continue;
+    for (const Case& derived : (*derive)(y).derived) {
+      const Classification found = classify(derived);
+      if (found.expectation() != Expectation::valid) {
+        RC_FAIL(derived.id + ": " + found.deciding_remark()->text());
+      }
+      RC_ASSERT(derived.id != base.id);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "harness/operators/case_builder.h"
+#include "harness/suites/relations/families.h"
+#include "harness/suites/relations/rearrange.h"
+#include "reference/numerics/exact_scale.h"
+#include "reference/numerics/round.h"
+
+namespace qconform::relations {
+namespace {
+
+// y with the zero point one step further. What was not saturated moves with it; what was may move less.
+class MovedByOne final : public Agreement {
+ public:
+  MovedByOne(Range range, std::int64_t step) : range_(range), step_(step) {}
+
+  [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
+    const Range allowed = allowed_after(integer_at(base, link.base));
+    const std::int64_t got = integer_at(derived, link.element);
+    return got >= allowed.lo && got <= allowed.hi;
+  }
+  [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
+    const Range allowed = allowed_after(integer_at(base, link.base));
+    return allowed.lo == allowed.hi ? std::to_string(allowed.lo)
+                                    : std::to_string(allowed.lo) + " or " + std::to_string(allowed.hi);
+  }
+
+ private:
+  [[nodiscard]] Range allowed_after(std::int64_t value) const {
+    const std::int64_t moved = value + step_;
+    if (moved < range_.lo || moved > range_.hi) return {value, value};
+    const bool may_stay = value == (step_ > 0 ? range_.lo : range_.hi);
+    return may_stay ? Range{std::min(value, moved), std::max(value, moved)} : Range{moved, moved};
+  }
+
+  Range range_;
+  std::int64_t step_;
+};
+
+Applied moved(Case derived, Range range, std::int64_t step) {
+  return Derivation([derived = std::move(derived), range, step](const Tensor&) {
+    return Application{{derived}, {}, std::make_shared<MovedByOne>(range, step)};
+  });
+}
+
+Applied move_zero_point(const Subject& subject) {
+  if (subject.convolution) {
+    Convolution derived = *subject.convolution;
+    if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
+    const Range range = range_of(derived.y_type);
+    const std::int64_t step = derived.y_zero_point < range.hi ? 1 : -1;
+    derived.y_zero_point += step;
+    return moved(derived.build("/y-zero-point-moved"), range, step);
+  }
+  if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
+  const ElementType type = subject.linear->y_type;
+  if (!is_integer(type)) return NotApplicable{"y is not of an integer type"};
+  const Case& base = *subject.base;
+  Grid zero_point =
+      base.input(2) != nullptr ? grid_of(*base.input(2)) : grid_of(make::filled(type, base.input(1)->shape, 0));
+  const Range range = range_of(type);
+  const auto [least, most] = std::minmax_element(zero_point.values.begin(), zero_point.values.end());
+  if (*most == range.hi && *least == range.lo) return NotApplicable{"zero points at both ends of the range"};
+  const std::int64_t step = *most < range.hi ? 1 : -1;
+  for (std::int64_t& value : zero_point.values) value += step;
+  Case derived = base;
+  derived.inputs.resize(3);
+  derived.inputs[2] = zero_point.tensor();
+  derived.id += "/y-zero-point-moved";
+  return moved(std::move(derived), range, step);
+}
+
+// Input channels that hold one number each, which is `deviation` away from x's zero point; a weight of
+// at(m, channel) away from w's puts their product into every sum of output channel m.
+struct BiasChannels {
+  Values deviations;
+  std::vector<Values> weights;  ///< [output channel][channel], relative to w's zero point
+};
+
+// Greedy: as much as a channel can take, the large ones first. Empty when something of a bias is left.
+std::optional<BiasChannels> carry_bias(const Convolution& convolution) {
+  constexpr int kLargeChannels = 8;
+  const Range x = range_of(convolution.x.type);
+  const Range w = range_of(convolution.w.type);
+  BiasChannels result;
+  const auto add = [&](std::int64_t deviation, int count) {
+    const std::int64_t value = convolution.x_zero_point + deviation;
+    if (deviation == 0 || value < x.lo || value > x.hi) return;
+    for (int i = 0; i < count; ++i) result.deviations.push_back(deviation);
+  };
+  add(x.hi - convolution.x_zero_point, kLargeChannels);
+  add(x.lo - convolution.x_zero_point, kLargeChannels);
+  add(1, 2);
+  add(-1, 2);
+  for (std::size_t m = 0; m < convolution.bias->size(); ++m) {
+    const std::int64_t zero_point = convolution.w_zero_point.of(static_cast<std::int64_t>(m));
+    std::int64_t left = (*convolution.bias)[m];
+    Values& weights = result.weights.emplace_back();
+    for (const std::int64_t deviation : result.deviations) {
+      weights.push_back(std::clamp(left / deviation, w.lo - zero_point, w.hi - zero_point));
+      left -= weights.back() * deviation;
+    }
+    if (left != 0) return std::nullopt;
+  }
+  return result;
+}
+
+Applied bias_as_channels(const Subject& subject) {
+  if (!subject.convolution || !subject.convolution->bias) return NotApplicable{"no bias"};
+  const Convolution& base = *subject.convolution;
+  if (std::any_of(base.pads.begin(), base.pads.end(), [](std::int64_t pad) { return pad != 0; })) {
+    return NotApplicable{"a further channel is padded where the bias is not"};
+  }
+  const auto carried = carry_bias(base);
+  if (!carried) return NotApplicable{"a bias is too large for a few channels"};
+  const std::int64_t inputs = base.geometry.group_input_channels();
+  const auto more = static_cast<std::int64_t>(carried->deviations.size());
+  Convolution derived = base;
+  derived.bias.reset();
+  Values x_shape = base.x.shape;
+  x_shape[1] += base.group * more;
+  derived.x = grid_from(base.x.type, x_shape, [&](Values index) {
+    const std::int64_t channel = index[1] % (inputs + more);
+    if (channel >= inputs) return base.x_zero_point + carried->deviations[at(channel - inputs)];
+    index[1] = index[1] / (inputs + more) * inputs + channel;
+    return base.x.values[at(flat_index(base.x.shape, index))];
+  });
+  Values w_shape = base.w.shape;
+  w_shape[1] += more;
+  derived.w = grid_from(base.w.type, w_shape, [&](const Values& index) {
+    if (index[1] < inputs) return base.w.values[at(flat_index(base.w.shape, index))];
+    const bool first_tap = std::all_of(index.begin() + 2, index.end(), [](std::int64_t i) { return i == 0; });
+    const std::int64_t weight = first_tap ? carried->weights[at(index[0])][at(index[1] - inputs)] : 0;
+    return base.w_zero_point.of(index[0]) + weight;
+  });
+  return same_output(derived.build("/bias-as-channels"));
+}
+
+// A QLinearConv that shows part of an accumulator: clamp(rne((A + bias) / 2^exponent) + zero point).
+struct Window {
+  int exponent;
+  std::int64_t zero_point;
+  Values bias;  ///< one for each output channel
+};
+
+constexpr ElementType kWindowType = ElementType::uint8;
+
+class ThroughWindow final : public Agreement {
+ public:
+  ThroughWindow(std::vector<Window> windows, std::int64_t channels, std::int64_t positions)
+      : windows_(std::move(windows)), channels_(channels), positions_(positions) {}
+
+  [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
+    return integer_at(derived, link.element) == value(base, link);
+  }
+  [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
+    return std::to_string(value(base, link));
+  }
+  [[nodiscard]] std::int64_t sum(const Tensor& base, const Link& link) const {
+    return integer_at(base, link.base) + windows_[link.derived].bias[at(link.base / positions_ % channels_)];
+  }
+
+ private:
+  [[nodiscard]] std::int64_t value(const Tensor& base, const Link& link) const {
+    const Window& window = windows_[link.derived];
+    const double quotient = std::ldexp(static_cast<double>(sum(base, link)), -window.exponent);
+    const auto rounded = static_cast<std::int64_t>(reference::round_half_even(quotient));
+    const Range range = range_of(kWindowType);
+    return std::clamp(rounded + window.zero_point, range.lo, range.hi);
+  }
+
+  std::vector<Window> windows_;
+  std::int64_t channels_;
+  std::int64_t positions_;
+};
+
+// The whole range of the accumulators; their neighbourhood of the first one of each channel; and half
+// of that, where every odd difference is a tie.
+std::vector<Window> windows_on(const Tensor& sums, std::int64_t channels, std::int64_t positions) {
+  std::uint64_t largest = 0;
+  for (std::int64_t i = 0; i < sums.elements(); ++i) {
+    largest = std::max(largest, reference::magnitude_of(integer_at(sums, i)));
+  }
+  const int exponent = std::max(0, static_cast<int>(std::bit_width(largest)) - 7);
+  Values centred;
+  for (std::int64_t m = 0; m < channels; ++m) {
+    centred.push_back(std::clamp<std::int64_t>(-integer_at(sums, m * positions), INT32_MIN, INT32_MAX));
+  }
+  return {{exponent, 128, Values(at(channels), 0)}, {0, 128, centred}, {1, 127, centred}};
+}
+
+Case seen_through(const Convolution& convolution, const Window& window, std::size_t number) {
+  Convolution derived = convolution;
+  derived.frame.op_type = "QLinearConv";
+  derived.is_quantized = true;
+  derived.states_x_zero_point = true;
+  derived.states_w_zero_point = true;
+  derived.w_scale = {std::vector<float>(convolution.w_zero_point.values.size(), 1.0F),
+                     convolution.w_zero_point.is_scalar};
+  derived.y_scale = std::ldexp(1.0F, window.exponent);
+  derived.y_type = kWindowType;
+  derived.y_zero_point = window.zero_point;
+  derived.bias = window.bias;
+  return derived.build("/accumulators-" + std::to_string(number));
+}
+
+// Where the sum is exact in float32, so that scales that are powers of two leave one answer; and within
+// 32 bits.
+bool is_determined(std::int64_t sum) {
+  if (sum < INT32_MIN || sum > INT32_MAX) return false;
+  const std::uint64_t magnitude = reference::magnitude_of(sum);
+  return magnitude == 0 || magnitude >> std::countr_zero(magnitude) < (std::uint64_t{1} << 24);
+}
+
+Applied show_accumulators(const Subject& subject) {
+  if (!subject.is("ConvInteger")) return NotApplicable{"not ConvInteger"};
+  const Convolution& base = *subject.convolution;
+  return Derivation([&base](const Tensor& sums) {
+    const std::int64_t channels = base.geometry.output_channels;
+    const std::int64_t positions = base.geometry.output_positions();
+    const std::vector<Window> windows = windows_on(sums, channels, positions);
+    const auto agreement = std::make_shared<ThroughWindow>(windows, channels, positions);
+    Application result;
+    result.agreement = agreement;
+    for (std::size_t number = 0; number < windows.size(); ++number) {
+      result.derived.push_back(seen_through(base, windows[number], number));
+    }
+    for (const Link& link : links_to_all(windows.size(), sums.elements())) {
+      if (is_determined(agreement->sum(sums, link))) result.links.push_back(link);
+    }
+    return result;
+  });
+}
+
+constexpr Relation kRequantizationRelations[] = {
+    {"y-zero-point-moved", "QLinearConv, QuantizeLinear",
+     "With a zero point one step further, y lies one step further, or stays saturated.",
+     "The zero point is added after rounding (C19, Q2), whatever was rounded.", move_zero_point},
+    {"bias-as-channels", "QLinearConv",
+     "A bias gives what input channels of constant x give whose products add up to it.",
+     "The bias is one more term of an integer sum (C20).", bias_as_channels},
+    {"accumulators", "ConvInteger, QLinearConv",
+     "QLinearConv with scales that are powers of two shows the accumulators that ConvInteger returns: their whole "
+     "range, their last bits, and their ties.",
+     "The sums are the same; where one fits 24 bits, dividing it by a power of two is exact in float32 too, so that "
+     "rounding has one answer (C19).",
+     show_accumulators},
+};
+
+}  // namespace
+
+std::span<const Relation> requantization_relations() {
+  return kRequantizationRelations;
+}
+
+}  // namespace qconform::relations

@@ -1,0 +1,175 @@
+#include "harness/suites/select.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "harness/core/version.h"
+#include "harness/json/case_json.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/operators/operator.h"
+#include "harness/suites/corpus.h"
+#include "harness/suites/directed/directed.h"
+#include "harness/suites/directml.h"
+#include "harness/suites/fuzz.h"
+#include "harness/suites/onnx_folder.h"
+#include "harness/suites/onnx_model.h"
+#include "harness/suites/random.h"
+#include "harness/suites/sweep/source.h"
+
+namespace qconform {
+namespace {
+
+namespace fs = std::filesystem;
+using Sources = std::vector<std::unique_ptr<CaseSource>>;
+
+constexpr std::array kSuites{
+    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep and directed"},
+    SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
+    SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
+    SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
+    SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
+    SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
+    SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
+    SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
+    SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
+    SuiteInfo{"model:FILE",
+              "the quantized nodes of an ONNX model, activations of a run in ONNX Runtime, or drawn from --seed"},
+    SuiteInfo{"dml:FILE", "DirectML descriptions of quantized linear convolutions, as JSON"},
+    SuiteInfo{"PATH", "a case file (.json, or a one-node .onnx), a folder of case files, or one backend-test folder"},
+};
+
+// One case that has been read already.
+class SingleCaseSource final : public CaseSource {
+ public:
+  SingleCaseSource(std::string name, Case test_case) : name_(std::move(name)), case_(std::move(test_case)) {}
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] Result<std::optional<Case>> next() override { return std::exchange(case_, std::nullopt); }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return 1; }
+
+ private:
+  std::string name_;
+  std::optional<Case> case_;
+};
+
+template <typename Source>
+Result<Sources> one(Result<std::unique_ptr<Source>> opened) {
+  QCONFORM_ASSIGN(auto source, std::move(opened));
+  Sources sources;
+  sources.push_back(std::move(source));
+  return sources;
+}
+
+// Several suites by name, one after the other.
+Result<Sources> open_suites(std::initializer_list<std::string_view> names, const SuiteOptions& options) {
+  Sources sources;
+  for (const std::string_view name : names) {
+    QCONFORM_ASSIGN(auto opened, open_suite(name, options));
+    for (auto& source : opened) sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+bool is_backend_test_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / "model.onnx", ignored);
+}
+
+Result<Sources> open_path(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    std::vector<std::string_view> names;
+    for (const SuiteInfo& suite : kSuites) names.push_back(suite.name);
+    return fail("--suite",
+                fmt::format("no suite and no file \"{}\"; suites are {}", path.string(), fmt::join(names, ", ")));
+  }
+  if (is_backend_test_folder(path)) return one(OnnxFolderSource::open(path));
+  if (path.extension() == ".onnx") {
+    QCONFORM_ASSIGN(auto test_case, load_single_case(path));
+    Sources sources;
+    sources.push_back(std::make_unique<SingleCaseSource>(path.string(), std::move(test_case)));
+    return sources;
+  }
+  return one(CorpusSource::open(path.string(), path));
+}
+
+}  // namespace
+
+std::span<const SuiteInfo> suites() {
+  return kSuites;
+}
+
+fs::path corpus_folder() {
+  if (const char* chosen = std::getenv("QCONFORM_CORPUS"); chosen != nullptr && *chosen != '\0') return chosen;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path installed = program.parent_path().parent_path() / "share" / "qconform" / "corpus";
+    if (fs::is_directory(installed, error)) return installed;
+  }
+  return kSourceCorpus;
+}
+
+std::optional<std::string_view> relations_base(std::string_view suite) {
+  constexpr std::string_view kName = "relations";
+  if (suite == kName) return "random";
+  if (suite.starts_with(kName) && suite.substr(kName.size()).starts_with(":")) return suite.substr(kName.size() + 1);
+  return std::nullopt;
+}
+
+bool takes_number_of_cases(std::string_view suite) {
+  const std::string_view drawn = relations_base(suite).value_or(suite);
+  return drawn == "random" || drawn == "fuzz" || drawn == "directed";
+}
+
+Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
+  if (const auto base = relations_base(name)) name = *base;
+  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.seed = options.seed, .cases = {}});
+  if (name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
+  if (name == "sweep") return one<sweep::SweepSource>(std::make_unique<sweep::SweepSource>(options.seed));
+  if (name == "directed") {
+    return one<DirectedSource>(
+        std::make_unique<DirectedSource>(options.seed, options.cases.value_or(DirectedSource::kDefaultCases)));
+  }
+  if (name == "fuzz") {
+    return one<FuzzSource>(
+        std::make_unique<FuzzSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
+  }
+  if (name == "random") {
+    return one<RandomSource>(
+        std::make_unique<RandomSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
+  }
+  if (name.starts_with("onnx:")) return one(OnnxFolderSource::open(fs::path(name.substr(5))));
+  if (name.starts_with("model:")) {
+    return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed,
+                                     {.activations = ModelOptions::Activations::computed_if_possible}));
+  }
+  if (name.starts_with("dml:")) return one(DirectMlSource::open(fs::path(name.substr(4))));
+  return open_path(fs::path(name));
+}
+
+namespace {
+
+Result<Case> read_single_case(const fs::path& path) {
+  if (is_backend_test_folder(path)) {
+    QCONFORM_ASSIGN(auto cases, read_case_folder(path));
+    if (cases.size() != 1) {
+      return fail(path.string(), fmt::format("expected one data set, found {}; use --suite onnx:DIR", cases.size()));
+    }
+    return std::move(cases.front());
+  }
+  return path.extension() == ".onnx" ? read_case_model(path) : load_case(path);
+}
+
+}  // namespace
+
+Result<Case> load_single_case(const fs::path& path) {
+  QCONFORM_ASSIGN(auto test_case, read_single_case(path));
+  QCONFORM_TRY(in_context(path.string(), check_operator(test_case)));
+  return test_case;
+}
+
+}  // namespace qconform

@@ -1,0 +1,163 @@
+#include "harness/suites/sweep/constraint_solver.h"
+
+#include <bit>
+#include <cassert>
+
+namespace qconform::sweep {
+namespace {
+
+std::uint32_t all_classes(const Parameter& parameter) {
+  return static_cast<std::uint32_t>((std::uint64_t{1} << parameter.classes.size()) - 1);
+}
+
+// The next tuple of classes of the parameters in `scope`, the first one fastest; false after the last.
+bool advance(const Model& model, std::span<const std::size_t> scope, Row& row) {
+  for (const std::size_t parameter : scope) {
+    if (++row[parameter] < model.parameters[parameter].classes.size()) return true;
+    row[parameter] = 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+ConstraintSolver::ConstraintSolver(const Model& model)
+    : parameters_(model.parameters.size()), tables_of_(model.parameters.size()) {
+  assert(parameters_ <= kMaxParameters);
+  for (std::size_t p = 0, classes = 0; p < parameters_; ++p) {
+    offset_.push_back(classes);
+    classes += model.parameters[p].classes.size();
+    start_.possible[p] = all_classes(model.parameters[p]);
+  }
+  start_.row.assign(parameters_, 0);
+  for (std::size_t i = 0; i < model.classes(); ++i) {
+    for (const Parameter& parameter : model.parameters) together_.push_back(all_classes(parameter));
+  }
+  for (const Constraint& constraint : model.constraints) {
+    for (const std::size_t parameter : constraint.scope) tables_of_[parameter].push_back(tables_.size());
+    tables_.push_back(tabulate(model, constraint));
+    join_pairs(tables_.back());
+  }
+}
+
+ConstraintSolver::Table ConstraintSolver::tabulate(const Model& model, const Constraint& constraint) {
+  Table table;
+  table.scope = constraint.scope;
+  std::size_t tuples = 1;
+  for (const std::size_t parameter : constraint.scope) {
+    table.stride.push_back(tuples);
+    table.members |= 1U << parameter;
+    tuples *= model.parameters[parameter].classes.size();
+  }
+  table.allowed.reserve(tuples);
+  Row row(model.parameters.size(), 0);
+  do table.allowed.push_back(constraint.holds(row));
+  while (advance(model, constraint.scope, row));
+  return table;
+}
+
+// Keeps of every pair of classes what some allowed tuple has. A class beside itself stands for its own
+// being possible at all.
+void ConstraintSolver::join_pairs(const Table& table) {
+  const std::size_t arity = table.scope.size();
+  std::vector<std::uint8_t> digits(arity);
+  std::vector<std::uint32_t> seen(together_.size(), 0);
+  for (std::size_t tuple = 0; tuple < table.allowed.size(); ++tuple) {
+    if (!table.allowed[tuple]) continue;
+    for (std::size_t i = 0; i < arity; ++i) {
+      const std::size_t next = i + 1 < arity ? table.stride[i + 1] : table.allowed.size();
+      digits[i] = static_cast<std::uint8_t>(tuple % next / table.stride[i]);
+    }
+    for (std::size_t i = 0; i < arity; ++i) {
+      const std::size_t row = (offset_[table.scope[i]] + digits[i]) * parameters_;
+      for (std::size_t j = 0; j < arity; ++j) seen[row + table.scope[j]] |= 1U << digits[j];
+    }
+  }
+  for (const std::size_t p : table.scope) {
+    for (std::uint32_t classes = start_.possible[p]; classes != 0; classes &= classes - 1) {
+      const auto chosen = static_cast<std::uint8_t>(std::countr_zero(classes));
+      const std::size_t row = (offset_[p] + chosen) * parameters_;
+      for (const std::size_t q : table.scope) together_[row + q] &= seen[row + q];
+      if (seen[row + p] == 0) start_.possible[p] &= ~(1U << chosen);
+    }
+  }
+}
+
+// With one parameter of the scope undecided, keeps its classes that the table allows; with none, asks
+// the table.
+bool ConstraintSolver::check(const Table& table, PartialRow& partial) {
+  const std::uint32_t open = table.members & ~partial.decided;
+  if (std::popcount(open) > 1) return true;
+  std::size_t tuple = 0;
+  std::size_t stride = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < table.scope.size(); ++i) {
+    const std::size_t parameter = table.scope[i];
+    if (partial.is_decided(parameter)) {
+      tuple += partial.row[parameter] * table.stride[i];
+    } else {
+      last = parameter;
+      stride = table.stride[i];
+    }
+  }
+  if (open == 0) return table.allowed[tuple];
+  for (std::uint32_t classes = partial.possible[last]; classes != 0; classes &= classes - 1) {
+    const auto chosen = static_cast<std::size_t>(std::countr_zero(classes));
+    if (!table.allowed[tuple + chosen * stride]) partial.possible[last] &= ~(1U << chosen);
+  }
+  return partial.possible[last] != 0;
+}
+
+bool ConstraintSolver::decide(PartialRow& partial, std::size_t parameter, std::uint8_t chosen) const {
+  if ((partial.possible[parameter] >> chosen & 1U) == 0) return false;
+  partial.possible[parameter] = 1U << chosen;
+  partial.decided |= 1U << parameter;
+  partial.row[parameter] = chosen;
+  const std::uint32_t* const beside = &together_[(offset_[parameter] + chosen) * parameters_];
+  for (std::size_t p = 0; p < parameters_; ++p) {
+    partial.possible[p] &= beside[p];
+    if (partial.possible[p] == 0) return false;
+  }
+  for (const std::size_t table : tables_of_[parameter]) {
+    if (!check(tables_[table], partial)) return false;
+  }
+  return true;
+}
+
+std::optional<Row> ConstraintSolver::complete(const PartialRow& partial) const {
+  // The parameter with the fewest classes left.
+  std::size_t next = parameters_;
+  int fewest = 33;
+  for (std::size_t p = 0; p < parameters_; ++p) {
+    const int left = std::popcount(partial.possible[p]);
+    if (left == 0) return std::nullopt;
+    if (partial.is_decided(p) || left >= fewest) continue;
+    next = p;
+    fewest = left;
+  }
+  if (next == parameters_) return partial.row;
+  for (std::uint32_t classes = partial.possible[next]; classes != 0; classes &= classes - 1) {
+    PartialRow deeper = partial;
+    if (!decide(deeper, next, static_cast<std::uint8_t>(std::countr_zero(classes)))) continue;
+    if (auto row = complete(deeper)) return row;
+  }
+  return std::nullopt;
+}
+
+bool ConstraintSolver::excludes(std::size_t index,
+                                std::span<const std::pair<std::size_t, std::uint8_t>> classes) const {
+  const Table& table = tables_[index];
+  for (std::size_t tuple = 0; tuple < table.allowed.size(); ++tuple) {
+    bool agrees = table.allowed[tuple];
+    for (std::size_t i = 0; agrees && i < table.scope.size(); ++i) {
+      const std::size_t next = i + 1 < table.scope.size() ? table.stride[i + 1] : table.allowed.size();
+      for (const auto& [parameter, chosen] : classes) {
+        if (parameter == table.scope[i] && tuple % next / table.stride[i] != chosen) agrees = false;
+      }
+    }
+    if (agrees) return false;
+  }
+  return true;
+}
+
+}  // namespace qconform::sweep

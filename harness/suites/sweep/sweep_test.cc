@@ -1,0 +1,304 @@
+#include "harness/suites/sweep/source.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "harness/backends/select.h"
+#include "harness/core/digest.h"
+#include "harness/engine/execute.h"
+#include "harness/judge/judge.h"
+#include "harness/operators/operator.h"
+#include "harness/suites/rng.h"
+#include "harness/suites/sweep/constraint_solver.h"
+#include "harness/suites/sweep/covering_array.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::sweep {
+namespace {
+
+// A small model with tabulated constraints, any of which may be too strict.
+Model random_model(Rng& rng) {
+  Model model{"small", {}, {}};
+  const std::size_t count = 3 + rng.below(4);
+  for (std::size_t p = 0; p < count; ++p) {
+    model.parameters.push_back({"p" + std::to_string(p), std::vector<std::string>(1 + rng.below(4), "class")});
+  }
+  const std::size_t constraints = rng.below(5);
+  for (std::size_t c = 0; c < constraints; ++c) {
+    std::vector<std::size_t> scope;
+    for (std::size_t p = 0; p < count; ++p) {
+      if (rng.chance(2, 5)) scope.push_back(p);
+    }
+    if (scope.empty()) scope.push_back(0);
+    const std::uint64_t salt = rng.next();
+    model.constraints.push_back({"salted", scope, [scope, salt](const Row& row) {
+                                   std::uint64_t tuple = 0;
+                                   for (const std::size_t p : scope) tuple = tuple * 4 + row[p];
+                                   return Rng(salt, tuple).chance(2, 3);
+                                 }});
+  }
+  return model;
+}
+
+bool advance(const Model& model, Row& row) {
+  for (std::size_t p = 0; p < row.size(); ++p) {
+    if (++row[p] < model.parameters[p].classes.size()) return true;
+    row[p] = 0;
+  }
+  return false;
+}
+
+using Triples = std::set<std::vector<std::size_t>>;
+
+void add_triples(const Row& row, Triples& triples) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    for (std::size_t j = i + 1; j < row.size(); ++j) {
+      for (std::size_t k = j + 1; k < row.size(); ++k) triples.insert({i, j, k, row[i], row[j], row[k]});
+    }
+  }
+}
+
+// Of every row there is.
+Triples feasible_by_brute_force(const Model& model) {
+  Triples triples;
+  Row row(model.parameters.size(), 0);
+  do {
+    if (model.allows(row)) add_triples(row, triples);
+  } while (advance(model, row));
+  return triples;
+}
+
+TEST(CoveringArray, CoversWhatBruteForceFindsFeasible) {
+  const int models = testing::scaled(400);
+  for (int i = 0; i < models; ++i) {
+    Rng rng(11, static_cast<std::uint64_t>(i));
+    const Model model = random_model(rng);
+    const Triples feasible = feasible_by_brute_force(model);
+    const auto rows = covering_array(model);
+    Triples covered;
+    for (const Row& row : rows) {
+      ASSERT_TRUE(model.allows(row)) << "model " << i;
+      add_triples(row, covered);
+    }
+    ASSERT_EQ(covered, feasible) << "model " << i;
+    const CombinationCoverage proof = prove_coverage(model, rows).coverage;
+    EXPECT_EQ(proof.covered, feasible.size()) << "model " << i;
+    EXPECT_EQ(proof.feasible, feasible.size()) << "model " << i;
+  }
+}
+
+TEST(CoverageProof, NoticesWhatIsNotCovered) {
+  int noticed = 0;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    Rng rng(12, i);
+    const Model model = random_model(rng);
+    auto rows = covering_array(model);
+    if (rows.empty()) continue;
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(rng.below(static_cast<std::uint32_t>(rows.size()))));
+    Triples covered;
+    for (const Row& row : rows) add_triples(row, covered);
+    const CombinationCoverage proof = prove_coverage(model, rows).coverage;
+    EXPECT_EQ(proof.covered, covered.size());
+    EXPECT_EQ(proof.feasible, feasible_by_brute_force(model).size());
+    noticed += proof.covered < proof.feasible ? 1 : 0;
+  }
+  EXPECT_GT(noticed, 25);
+}
+
+TEST(CoverageProof, DoesNotCountRowsThatBreakAConstraint) {
+  const Model model{"one",
+                    {{"a", {"0", "1"}}, {"b", {"0", "1"}}, {"c", {"0"}}},
+                    {{"a is b", {0, 1}, [](const Row& r) { return r[0] == r[1]; }}}};
+  const std::vector<Row> rows{{0, 0, 0}, {0, 1, 0}};
+  const Proof proof = prove_coverage(model, rows);
+  EXPECT_EQ(proof.coverage.covered, 1U);
+  EXPECT_EQ(proof.coverage.feasible, 2U);
+  EXPECT_EQ(proof.coverage.infeasible, 2U);
+  EXPECT_EQ(proof.excluded_by, std::vector<std::uint64_t>{2});
+}
+
+TEST(ConstraintSolver, FindsARowExactlyWhereThereIsOne) {
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    Rng rng(13, i);
+    const Model model = random_model(rng);
+    const ConstraintSolver solver(model);
+    bool any = false;
+    Row row(model.parameters.size(), 0);
+    do any = any || model.allows(row);
+    while (advance(model, row));
+    const auto found = solver.complete(solver.start());
+    ASSERT_EQ(found.has_value(), any);
+    if (found) {
+      EXPECT_TRUE(model.allows(*found));
+    }
+  }
+}
+
+TEST(Sweep, CoversEveryFeasibleTriple) {
+  ASSERT_EQ(plans().size(), 3U);
+  for (const Plan& plan : plans()) {
+    const CombinationCoverage& coverage = plan.proof.coverage;
+    EXPECT_EQ(coverage.covered, coverage.feasible) << coverage.model;
+    EXPECT_GT(coverage.feasible, 30000U) << coverage.model;
+  }
+}
+
+// A parameter's class that is in no case is a mistake in the model.
+TEST(Sweep, HasEveryClass) {
+  for (const Plan& plan : plans()) {
+    const Model& model = plan.family.model();
+    for (std::size_t p = 0; p < model.parameters.size(); ++p) {
+      std::set<int> seen;
+      for (const Row& row : plan.rows) seen.insert(row[p]);
+      EXPECT_EQ(seen.size(), model.parameters[p].classes.size()) << model.name << ": " << model.parameters[p].name;
+    }
+  }
+}
+
+// A constraint reads what it says it reads.
+TEST(Sweep, ConstraintsReadTheirScopeAlone) {
+  for (const Plan& plan : plans()) {
+    const Model& model = plan.family.model();
+    Rng rng(14);
+    for (const Constraint& constraint : model.constraints) {
+      for (int i = 0; i < 300; ++i) {
+        Row row(model.parameters.size(), 0);
+        for (std::size_t p = 0; p < row.size(); ++p) {
+          row[p] = static_cast<std::uint8_t>(rng.below(static_cast<std::uint32_t>(model.parameters[p].classes.size())));
+        }
+        Row other(row.size(), 0);
+        for (const std::size_t p : constraint.scope) other[p] = row[p];
+        EXPECT_EQ(constraint.holds(row), constraint.holds(other)) << constraint.text;
+      }
+    }
+  }
+}
+
+std::string described(const Model& model, const Row& row) {
+  std::string text;
+  for (std::size_t p = 0; p < row.size(); ++p) {
+    const auto& classes = model.parameters[p].classes;
+    text += model.parameters[p].name + "=" + (row[p] < classes.size() ? classes[row[p]] : "?") + "; ";
+  }
+  return text;
+}
+
+TEST(Sweep, CasesAreValidAndHaveTheClassesTheyClaim) {
+  for (const Plan& plan : plans()) {
+    const auto step = static_cast<std::size_t>(std::max(1, 100 / testing::scaled(100)));
+    for (std::size_t i = 0; i < plan.rows.size(); i += step) {
+      const Case test_case = sweep_case(plan, i, 1);
+      const Classification result = classify(test_case);
+      const auto* remark = result.deciding_remark();
+      ASSERT_EQ(result.expectation(), Expectation::valid)
+          << test_case.id << ": " << (remark == nullptr ? "" : remark->text());
+      const Row found = plan.family.classify(test_case);
+      EXPECT_EQ(found, plan.rows[i]) << test_case.id << "\n  " << described(plan.family.model(), plan.rows[i]) << "\n  "
+                                     << described(plan.family.model(), found);
+    }
+  }
+}
+
+// Rows far from the array's own: whatever the model allows can be made.
+TEST(Sweep, AnyAllowedRowIsRealised) {
+  for (const Plan& plan : plans()) {
+    const Model& model = plan.family.model();
+    const ConstraintSolver solver(model);
+    const int rows = testing::scaled(300);
+    for (int i = 0; i < rows; ++i) {
+      Rng rng(15, static_cast<std::uint64_t>(i));
+      PartialRow partial = solver.start();
+      for (int decided = 0; decided < 6; ++decided) {
+        const auto p = static_cast<std::size_t>(rng.below(static_cast<std::uint32_t>(model.parameters.size())));
+        const auto classes = static_cast<std::uint32_t>(model.parameters[p].classes.size());
+        PartialRow next = partial;
+        if (partial.is_decided(p) || !solver.decide(next, p, static_cast<std::uint8_t>(rng.below(classes)))) continue;
+        if (solver.complete(next)) partial = next;
+      }
+      const auto row = solver.complete(partial);
+      ASSERT_TRUE(row.has_value());
+      const Case test_case = plan.family.realise(*row, 16, static_cast<std::uint64_t>(i));
+      ASSERT_EQ(classify(test_case).expectation(), Expectation::valid) << described(model, *row);
+      EXPECT_EQ(plan.family.classify(test_case), *row) << described(model, *row);
+    }
+  }
+}
+
+// Written down once. A change here means that sweep cases of old reports have changed: it belongs into
+// the change log.
+constexpr std::uint64_t kDigestOfRows = 9553992705828981854U;
+constexpr std::uint64_t kDigestOfSeed1 = 12083812729914722921U;
+
+TEST(Sweep, HasTheSameRowsOnEveryMachineAndCompiler) {
+  Digest digest;
+  for (const Plan& plan : plans()) {
+    for (const Row& row : plan.rows) digest.add(std::as_bytes(std::span(row)));
+  }
+  EXPECT_EQ(digest.value(), kDigestOfRows);
+}
+
+TEST(Sweep, HasTheSameCasesOnEveryMachineAndCompiler) {
+  std::uint64_t digest = 0;
+  for (const Plan& plan : plans()) {
+    for (std::size_t i = 0; i < plan.rows.size(); i += 10) digest += digest_of(sweep_case(plan, i, 1));
+  }
+  EXPECT_EQ(digest, kDigestOfSeed1);
+}
+
+// Every kernel set of this CPU on the suite; fewer cases under sanitizers and emulators.
+TEST(SweepSource, EveryKernelOfThisCpuPasses) {
+  const auto step = static_cast<std::size_t>(std::max(1, 100 / testing::scaled(100)));
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const std::string& name : backend::available_kernels()) {
+    auto opened = backend::select(name, reference::RoundingProfile::correctly_rounded);
+    ASSERT_TRUE(opened.has_value());
+    backends.push_back(std::move(*opened));
+  }
+  GuardedOutput output;
+  std::size_t cases = 0;
+  std::size_t mistrusted = 0;
+  for (const Plan& plan : plans()) {
+    for (std::size_t i = 0; i < plan.rows.size(); i += step) {
+      const Case test_case = sweep_case(plan, i, 2);
+      Expected expected = expect(test_case, Policy{});
+      assess(test_case, expected);
+      ++cases;
+      mistrusted += expected.doubt.empty() ? 0 : 1;
+      for (const auto& kernels : backends) {
+        const Verdict verdict = judge(expected, execute(*kernels, test_case, output));
+        EXPECT_FALSE(is_failure(verdict.kind)) << kernels->info().name << " " << test_case.id << ": " << verdict.detail;
+      }
+    }
+  }
+  EXPECT_LE(mistrusted * 100, cases) << "cases that prove nothing";
+}
+
+TEST(SweepSource, ReturnsEveryRowOnceAndSaysWhatItCovers) {
+  SweepSource source(3);
+  EXPECT_EQ(source.coverage().size(), plans().size());
+  const std::vector<bool> none;
+  std::vector<bool> all(*source.size(), true);
+  EXPECT_EQ(source.coverage_of(all), source.coverage());
+  std::vector<bool> one(all.size(), false);
+  one.front() = true;
+  const std::uint64_t parameters = plans().front().family.model().parameters.size();
+  EXPECT_EQ(source.coverage_of(none).front().covered, 0U);
+  EXPECT_EQ(source.coverage_of(one).front().covered, parameters * (parameters - 1) * (parameters - 2) / 6)
+      << "a row has one class of each parameter";
+  EXPECT_EQ(source.coverage_of(one).front().cases, 1U);
+  std::set<std::string> ids;
+  for (int i = 0; i < 20; ++i) {
+    const auto next = source.next();
+    ASSERT_TRUE(next.has_value() && next->has_value());
+    EXPECT_EQ(**next, sweep_case(plans()[0], static_cast<std::size_t>(i), 3));
+    EXPECT_NE(digest_of(**next), digest_of(sweep_case(plans()[0], static_cast<std::size_t>(i), 4)));
+    ids.insert((*next)->id);
+  }
+  EXPECT_EQ(ids.size(), 20U);
+}
+
+}  // namespace
+}  // namespace qconform::sweep

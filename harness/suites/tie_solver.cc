@@ -1,0 +1,39 @@
+#include "harness/suites/tie_solver.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+
+#include "reference/numerics/exact_scale.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform {
+
+float tie_scale(std::int64_t sum, float x_scale, float w_scale, std::int64_t half_steps) {
+  const reference::FloatParts sx = reference::parts_of(x_scale);
+  const reference::FloatParts sw = reference::parts_of(w_scale);
+  const std::uint64_t mantissas = std::uint64_t{sx.mantissa} * sw.mantissa;
+  const reference::Ratio ratio{
+      .negative = false,
+      .numerator = reference::uint128{reference::magnitude_of(sum)} * reference::uint128{mantissas},
+      .denominator = static_cast<std::uint64_t>(half_steps),
+      .exponent = sx.exponent + sw.exponent + 1};
+  const auto bits = encode(float_format(reference::Element::float32), ratio, reference::Overflow::saturate);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+
+float neighbour(float value, std::int64_t steps) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(steps));
+}
+
+bool is_near_tie(std::int64_t sum, float x_scale, float w_scale, float y_scale) {
+  if (sum == 0) return false;
+  // Two roundings to 53 bits tell which tie is meant: far finer than the 24 bits of a scale.
+  const double value = static_cast<double>(std::abs(sum)) * (double{x_scale} * double{w_scale}) / double{y_scale};
+  if (!(value < 1024)) return false;
+  const float solved = tie_scale(sum, x_scale, w_scale, 2 * static_cast<std::int64_t>(value) + 1);
+  const std::int64_t off = std::int64_t{std::bit_cast<std::int32_t>(y_scale)} - std::bit_cast<std::int32_t>(solved);
+  return off >= -2 && off <= 2;
+}
+
+}  // namespace qconform

@@ -1,0 +1,56 @@
+#include "harness/suites/tie_solver.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/suites/random_values.h"
+#include "harness/suites/rng.h"
+#include "harness/tests/test_scale.h"
+#include "reference/numerics/tie.h"
+#include "reference/oracle/exact.h"
+
+namespace qconform {
+namespace {
+
+using reference::oracle::exact;
+
+// The solved scale is the nearest float32 to the one that gives a tie, and so are its neighbours known.
+TEST(TieSolver, PutsSumsOnTies) {
+  Rng rng(11);
+  const int count = testing::scaled(2000);
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t sum = rng.between(1, 1 << 30) * (rng.chance(1, 2) ? 1 : -1);
+    const std::int64_t half_steps = 2 * rng.between(0, 250) + 1;
+    const float sx = random_scale(rng);
+    const float sw = random_scale(rng);
+    const float sy = tie_scale(sum, sx, sw, half_steps);
+    const mpq_class product = exact(static_cast<double>(std::abs(sum))) * exact(sx) * exact(sw);
+    const mpq_class wanted = product * 2 / exact(static_cast<double>(half_steps));
+    ASSERT_EQ(sy, reference::oracle::rn32(wanted));
+    ASSERT_NE(reference::tie_distance(sum, sx, sw, sy), reference::TieDistance::far);
+    for (int steps = -2; steps <= 2; ++steps) ASSERT_TRUE(is_near_tie(sum, sx, sw, neighbour(sy, steps))) << steps;
+    for (const int steps : {-3, 3, 100}) ASSERT_FALSE(is_near_tie(sum, sx, sw, neighbour(sy, steps))) << steps;
+  }
+}
+
+TEST(TieSolver, ExtremesStayFloats) {
+  EXPECT_EQ(tie_scale(5, 1.0F, 1.0F, 5), 2.0F);
+  EXPECT_EQ(tie_scale(-5, 1.0F, 1.0F, 5), 2.0F);
+  EXPECT_EQ(tie_scale(0, 1.0F, 1.0F, 5), 0.0F);
+  EXPECT_EQ(tie_scale(std::int64_t{1} << 40, 0x1p100F, 0x1p100F, 1), 0x1.FFFFFEp127F);
+  EXPECT_EQ(tie_scale(1, 0x1p-100F, 0x1p-100F, 1), 0.0F);
+  EXPECT_EQ(neighbour(2.0F, 1), std::nextafter(2.0F, 3.0F));
+  EXPECT_EQ(neighbour(2.0F, -1), std::nextafter(2.0F, 1.0F));
+}
+
+TEST(TieSolver, OtherValuesAreNoNearTies) {
+  EXPECT_TRUE(is_near_tie(1, 1.0F, 1.0F, 2.0F));
+  EXPECT_TRUE(is_near_tie(-3, 1.0F, 1.0F, 2.0F));
+  EXPECT_FALSE(is_near_tie(0, 1.0F, 1.0F, 2.0F));
+  EXPECT_FALSE(is_near_tie(2, 1.0F, 1.0F, 2.0F));
+  EXPECT_FALSE(is_near_tie(4097, 1.0F, 1.0F, 2.0F)) << "far outside any output";
+}
+
+}  // namespace
+}  // namespace qconform
