@@ -6,36 +6,14 @@
 #include <array>
 #include <cctype>
 
-#include "harness/bench/layer_case.h"
-#include "harness/bench/layer_sets.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/family.h"
 #include "harness/suites/select.h"
 
 namespace qconform::bench {
 namespace {
 
-constexpr std::string_view kLinearSet = "linear-64mb";
-constexpr std::string_view kLinearDescription =
-    "QuantizeLinear and DequantizeLinear on 64 MiB of float32, beside memcpy of as much";
-constexpr std::int64_t kLinearElements = (std::int64_t{64} << 20) / static_cast<std::int64_t>(sizeof(float));
-
 constexpr std::array kTypes{std::pair{LayerTypes::u8s8, "u8s8"}, std::pair{LayerTypes::s8s8, "s8s8"},
                             std::pair{LayerTypes::u8u8, "u8u8"}};
-
-struct WorkOf {
-  Layer& layer;
-
-  void operator()(const reference::QLinearConv* node) { convolution(node->operands.geometry); }
-  void operator()(const reference::ConvInteger* node) { convolution(node->operands.geometry); }
-  void operator()(const reference::QuantizeLinear*) { layer.kind = LayerKind::linear; }
-  void operator()(const reference::DequantizeLinear*) { layer.kind = LayerKind::linear; }
-
- private:
-  void convolution(const reference::ConvolutionGeometry& g) {
-    layer.macs = g.batch * g.output_channels * g.output_positions() * g.depth();
-    if (g.group > 1) layer.kind = g.group_input_channels() == 1 ? LayerKind::depthwise : LayerKind::grouped;
-  }
-};
 
 // False for a case that has no right answer to be timed for.
 bool measure_work(Layer& layer) {
@@ -44,35 +22,9 @@ bool measure_work(Layer& layer) {
   const Lowered& lowered = *classification.lowered;
   const auto y_bytes = bytes_for(lowered.output_type(), elements_of(lowered.output_shape()));
   layer.bytes = static_cast<std::int64_t>(layer.test_case.input(0)->bytes.size()) + y_bytes;
-  std::visit(WorkOf{layer}, lowered.description());
+  const Family& family = *family_of(layer.test_case.domain, layer.test_case.op_type);
+  if (family.measure_layer != nullptr) family.measure_layer(lowered, layer);
   return true;
-}
-
-Layer convolution_layer(std::string_view set, const CountedShape& counted, const LayerOptions& options) {
-  Layer layer;
-  layer.test_case = convolution_case(counted.shape, options);
-  layer.name = layer.test_case.id;
-  layer.set = set;
-  layer.count = counted.count;
-  return layer;
-}
-
-std::vector<Layer> linear_layers(const LayerOptions& options) {
-  std::vector<Layer> layers;
-  for (const bool quantize : {true, false}) {
-    for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
-      Layer layer;
-      layer.test_case = linear_case(quantize, type, kLinearElements, options);
-      const std::string float_name = qconform::name_of(ElementType::float32);
-      layer.name =
-          layer.test_case.op_type + " " +
-          (quantize ? float_name + " to " + qconform::name_of(type) : qconform::name_of(type) + " to " + float_name);
-      layer.test_case.id = layer.name;
-      layer.set = kLinearSet;
-      layers.push_back(std::move(layer));
-    }
-  }
-  return layers;
 }
 
 Result<LayerSource> from_suite(std::string_view name, const LayerOptions& options) {
@@ -94,20 +46,42 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
   return result;
 }
 
-Result<LayerSource> open_unmeasured(std::string_view name, const LayerOptions& options) {
-  for (const LayerSetInfo& info : convolution_sets()) {
-    if (info.name != name) continue;
-    LayerSource result{std::string(name), {}, info.is_network};
-    const auto shapes = convolution_set(name);
-    for (const CountedShape& counted : *shapes) result.layers.push_back(convolution_layer(name, counted, options));
-    return result;
+std::vector<LayerSet> all_sets() {
+  std::vector<LayerSet> all;
+  for (const Family* family : families()) {
+    if (family->layer_sets == nullptr) continue;
+    for (LayerSet& set : family->layer_sets()) all.push_back(std::move(set));
   }
-  if (name == kLinearSet) return LayerSource{std::string(name), linear_layers(options), false};
-  // The text of a layer starts with its kernel and has spaces, which names of suites do not.
-  if (!name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0 &&
-      name.find(' ') != std::string_view::npos) {
-    QCONFORM_ASSIGN(const auto shape, parse_layer(name));
-    return LayerSource{std::string(name), {convolution_layer("layer", {shape, 1}, options)}, false};
+  return all;
+}
+
+// A layer as text starts with its kernel and has spaces, which names of suites do not.
+bool is_layer_text(std::string_view name) {
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0 &&
+         name.find(' ') != std::string_view::npos;
+}
+
+// The first family's that can read it; else the first error.
+Result<Layer> read_layer(std::string_view text, const LayerOptions& options) {
+  Result<Layer> layer = fail("--layers", "no family of operators has layers as text");
+  bool is_first = true;
+  for (const Family* family : families()) {
+    if (family->layer == nullptr) continue;
+    Result<Layer> read = family->layer(text, options);
+    if (read || is_first) layer = std::move(read);
+    if (layer) break;
+    is_first = false;
+  }
+  return layer;
+}
+
+Result<LayerSource> open_unmeasured(std::string_view name, const LayerOptions& options) {
+  for (const LayerSet& set : all_sets()) {
+    if (set.name == name) return LayerSource{std::string(name), set.layers(options), set.is_network};
+  }
+  if (is_layer_text(name)) {
+    QCONFORM_ASSIGN(auto layer, read_layer(name, options));
+    return LayerSource{std::string(name), {std::move(layer)}, false};
   }
   std::vector<std::string_view> known;
   for (const LayerSetLine& line : layer_sets()) known.push_back(line.name);
@@ -141,8 +115,7 @@ std::optional<LayerTypes> layer_types_named(std::string_view name) {
 
 std::vector<LayerSetLine> layer_sets() {
   std::vector<LayerSetLine> lines;
-  for (const LayerSetInfo& info : convolution_sets()) lines.push_back({info.name, info.description});
-  lines.push_back({kLinearSet, kLinearDescription});
+  for (const LayerSet& set : all_sets()) lines.push_back({set.name, set.description});
   return lines;
 }
 

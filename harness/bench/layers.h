@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ enum class LayerKind : std::uint8_t {
   dense,      ///< a convolution of one group
   grouped,    ///< several groups of more than one input channel
   depthwise,  ///< a group for each input channel
-  linear,     ///< QuantizeLinear or DequantizeLinear
+  linear,     ///< element by element: no products are summed
 };
 [[nodiscard]] std::string_view name_of(LayerKind kind);
 
@@ -24,8 +25,8 @@ struct Layer {
   std::string name;
   std::string set;
   Case test_case;
-  LayerKind kind = LayerKind::dense;
-  std::int64_t macs = 0;   ///< products that the convolution sums, those with padding included
+  LayerKind kind = LayerKind::linear;
+  std::int64_t macs = 0;   ///< products that are summed, those with padding included
   std::int64_t bytes = 0;  ///< of x and y together
   std::int64_t count = 1;  ///< how often it occurs in its network
 };
@@ -51,8 +52,16 @@ struct LayerSource {
   bool is_network = false;  ///< the layers and their counts make up one network
 };
 
-/// A layer set by name, one layer as text (layer_shape.h), or any suite (`model:FILE.onnx`, a case file).
-/// Cases that are out of contract, or have no one right answer, are left out.
+/// Layers that have one name together; families of operators list theirs (harness/operators/family.h).
+struct LayerSet {
+  std::string_view name;
+  std::string_view description;
+  bool is_network = false;  ///< the layers and their counts make up one network
+  std::function<std::vector<Layer>(const LayerOptions&)> layers;
+};
+
+/// A layer set by name, one layer as text (harness/operators/convolution/layer_shape.h), or any suite
+/// (`model:FILE.onnx`, a case file). Cases that are out of contract, or have no one right answer, are left out.
 [[nodiscard]] Result<LayerSource> open_layers(std::string_view name, const LayerOptions& options);
 
 /// The names of all layer sets with a line each.

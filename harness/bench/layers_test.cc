@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/bench/layer_case.h"
-#include "harness/bench/layer_sets.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/convolution/layer_sets.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::bench {
@@ -90,7 +89,9 @@ TEST(LayerCase, ProvesSomething) {
   for (const LayerTypes types : {LayerTypes::u8s8, LayerTypes::s8s8, LayerTypes::u8u8}) {
     for (const char* text : {"3x3 8->16 @9", "3x3/2 12 @11 depthwise", "7x7/2 3->8 @20", "31 4 @60 depthwise"}) {
       for (const std::int64_t x_zero_point : {0, 77}) {
-        const Case test_case = convolution_case(*parse_layer(text), {types, x_zero_point, 3});
+        const auto source = open_layers(text, {types, x_zero_point, 3});
+        ASSERT_TRUE(source) << text;
+        const Case& test_case = source->layers.front().test_case;
         Expected expected = expect(test_case, Policy{});
         ASSERT_TRUE(expected.output) << text;
         assess(test_case, expected);
@@ -100,14 +101,17 @@ TEST(LayerCase, ProvesSomething) {
   }
 }
 
-TEST(LinearCase, HasTheTypesAskedFor) {
-  const LayerOptions options;
-  const Expected quantized = expect(linear_case(true, ElementType::int8, 1000, options), Policy{});
-  ASSERT_TRUE(quantized.output);
-  EXPECT_EQ(quantized.output->type, ElementType::int8);
-  const Expected dequantized = expect(linear_case(false, ElementType::uint8, 1000, options), Policy{});
-  ASSERT_TRUE(dequantized.output);
-  EXPECT_EQ(dequantized.output->type, ElementType::float32);
+TEST(LinearLayers, HaveEveryQuantizedType) {
+  const auto source = open_layers("linear-64mb", {});
+  ASSERT_TRUE(source);
+  std::vector<std::string> names;
+  for (const Layer& layer : source->layers) {
+    names.push_back(layer.name);
+    EXPECT_EQ(layer.kind, LayerKind::linear);
+    EXPECT_EQ(layer.macs, 0);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"QuantizeLinear float to uint8", "QuantizeLinear float to int8",
+                                             "DequantizeLinear uint8 to float", "DequantizeLinear int8 to float"}));
 }
 
 TEST(Layers, RefuseWhatIsNoLayer) {

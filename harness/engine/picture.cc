@@ -11,35 +11,6 @@
 namespace qconform {
 namespace {
 
-using reference::ConvolutionGeometry;
-
-const ConvolutionGeometry* geometry_in(const reference::QLinearConv* node) {
-  return &node->operands.geometry;
-}
-const ConvolutionGeometry* geometry_in(const reference::ConvInteger* node) {
-  return &node->operands.geometry;
-}
-const ConvolutionGeometry* geometry_in(const reference::QuantizeLinear* /*node*/) {
-  return nullptr;
-}
-const ConvolutionGeometry* geometry_in(const reference::DequantizeLinear* /*node*/) {
-  return nullptr;
-}
-
-const reference::QuantizationLayout* layout_in(const NodeDescription& node) {
-  if (const auto* quantize = std::get_if<const reference::QuantizeLinear*>(&node)) return &(*quantize)->layout;
-  if (const auto* dequantize = std::get_if<const reference::DequantizeLinear*>(&node)) return &(*dequantize)->layout;
-  return nullptr;
-}
-
-PictureGeometry shown(const ConvolutionGeometry& geometry) {
-  PictureGeometry result{geometry.group_input_channels(), geometry.group_output_channels(), {}};
-  for (const reference::SpatialAxis& axis : geometry.axes) {
-    result.axes.push_back({axis.input, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
-  }
-  return result;
-}
-
 // The widest of these boxes that fits, else as much of the last as does.
 Box first_that_fits(const std::vector<Box>& boxes, const std::vector<std::int64_t>& shape, std::int64_t most) {
   for (const Box& box : boxes) {
@@ -55,31 +26,34 @@ class Painter {
  public:
   Painter(const Case& test_case, const Expected& expected, const Tensor& got, const Verdict& verdict,
           const PictureLimits& limits)
-      : case_(test_case), expected_(expected), got_(got), verdict_(verdict), limits_(limits) {}
+      : case_(test_case),
+        expected_(expected),
+        lowered_(*expected.classification.lowered),
+        got_(got),
+        verdict_(verdict),
+        limits_(limits) {}
 
   Picture paint() {
-    const NodeDescription node = expected_.classification.lowered->description();
-    geometry_ = std::visit([](const auto* described) { return geometry_in(described); }, node);
     shown_ = box_around(got_.shape, verdict_.worst->index, limits_.output);
     worst_ = {verdict_.worst->index, std::vector<std::int64_t>(got_.shape.size(), 1)};
     picture_.got = cut("y", got_, shown_);
     picture_.wrong_elements = verdict_.wrong_elements;
     picture_.worst = verdict_.worst->index;
-    if (geometry_ != nullptr) picture_.geometry = shown(*geometry_);
-    paint_elements(layout_in(node));
+    picture_.geometry = lowered_.windows();
+    paint_elements();
     paint_inputs();
     return std::move(picture_);
   }
 
  private:
-  void paint_elements(const reference::QuantizationLayout* layout) {
+  void paint_elements() {
     for (const std::int64_t index : indices_in(got_.shape, shown_)) {
       ElementView element = view(expected_, got_, index);
       picture_.expected.push_back(std::move(element.expected));
       picture_.exact.push_back(std::move(element.exact));
       picture_.admissible.push_back(std::move(element.admissible));
       picture_.wrong.push_back(!element.right);
-      if (layout != nullptr) picture_.parameter.push_back(layout->parameter_of(index));
+      if (const auto parameter = lowered_.parameter_of(index)) picture_.parameter.push_back(*parameter);
     }
   }
 
@@ -95,25 +69,18 @@ class Painter {
 
   [[nodiscard]] Box part_of(const Tensor& tensor, InputRole role) const {
     std::vector<Box> candidates{whole(tensor.shape)};
-    const bool is_parameter = role == InputRole::parameter;
-    if (geometry_ == nullptr) {
-      if (!is_parameter) candidates.push_back(shown_);
-    } else if (is_parameter) {
-      candidates.push_back({{shown_.begin[1]}, {shown_.extent[1]}});  // one for each channel, if there are so many
-    } else if (role == InputRole::weight) {
-      for (const Box& output : {shown_, worst_}) candidates.push_back(filters_of(*geometry_, output));
-    } else {
-      for (const Box& output : {shown_, worst_}) candidates.push_back(windows_of(*geometry_, output));
+    for (const Box& output : {shown_, worst_}) {
+      if (auto part = lowered_.read_by(role, output)) candidates.push_back(std::move(*part));
     }
     return first_that_fits(candidates, tensor.shape, limits_.input);
   }
 
   const Case& case_;
   const Expected& expected_;
+  const Lowered& lowered_;
   const Tensor& got_;
   const Verdict& verdict_;
   const PictureLimits& limits_;
-  const ConvolutionGeometry* geometry_ = nullptr;
   Box shown_;  ///< of the output
   Box worst_;  ///< the worst element alone
   Picture picture_;

@@ -8,8 +8,6 @@
 namespace qconform {
 namespace {
 
-using reference::ConvolutionGeometry;
-
 // `extent` elements of [0, size) with `center` in the middle, as far as the borders let it be.
 std::int64_t begin_around(std::int64_t center, std::int64_t extent, std::int64_t size) {
   return std::clamp<std::int64_t>(center - extent / 2, 0, size - extent);
@@ -22,19 +20,6 @@ std::pair<std::int64_t, std::int64_t> plane_extent(std::int64_t rows, std::int64
   const std::int64_t fewest_columns = std::min(columns, side);
   const std::int64_t shown_rows = std::min(rows, most / fewest_columns);
   return {shown_rows, std::min(columns, most / shown_rows)};
-}
-
-struct Range {
-  std::int64_t begin;
-  std::int64_t extent;
-};
-
-// Where the windows of outputs [first, first + count) read the input.
-Range read_by(const reference::SpatialAxis& axis, Range outputs) {
-  const std::int64_t first = outputs.begin * axis.stride - axis.pad_begin;
-  const std::int64_t end = first + (outputs.extent - 1) * axis.stride + axis.kernel_extent();
-  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, axis.input);
-  return {begin, std::clamp<std::int64_t>(end, begin, axis.input) - begin};
 }
 
 }  // namespace
@@ -54,28 +39,6 @@ Box box_around(const std::vector<std::int64_t>& shape, const std::vector<std::in
   }
   for (std::size_t d = outer; d-- > 0;) box.extent[d] = std::min(shape[d], most / box.elements());
   for (std::size_t d = 0; d < rank; ++d) box.begin[d] = begin_around(center[d], box.extent[d], shape[d]);
-  return box;
-}
-
-Box windows_of(const ConvolutionGeometry& geometry, const Box& output) {
-  const std::int64_t first_group = output.begin[1] / geometry.group_output_channels();
-  const std::int64_t last_group = (output.begin[1] + output.extent[1] - 1) / geometry.group_output_channels();
-  Box box{{output.begin[0], first_group * geometry.group_input_channels()},
-          {output.extent[0], (last_group - first_group + 1) * geometry.group_input_channels()}};
-  for (std::size_t i = 0; i < geometry.axes.size(); ++i) {
-    const Range range = read_by(geometry.axes[i], {output.begin[i + 2], output.extent[i + 2]});
-    box.begin.push_back(range.begin);
-    box.extent.push_back(range.extent);
-  }
-  return box;
-}
-
-Box filters_of(const ConvolutionGeometry& geometry, const Box& output) {
-  Box box{{output.begin[1], 0}, {output.extent[1], geometry.group_input_channels()}};
-  for (const reference::SpatialAxis& axis : geometry.axes) {
-    box.begin.push_back(0);
-    box.extent.push_back(axis.kernel);
-  }
   return box;
 }
 

@@ -8,14 +8,8 @@
 namespace qconform {
 namespace {
 
-constexpr std::int64_t kSaturated = std::int64_t{1} << 62;
-
 bool is_convolution(const Case& test_case) {
   return test_case.op_type == "QLinearConv" || test_case.op_type == "ConvInteger";
-}
-
-std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
-  return b != 0 && a > kSaturated / b ? kSaturated : a * b;
 }
 
 bool change_input_values(Case& test_case, Rng& rng) {
@@ -89,16 +83,6 @@ bool cross_attributes(Case& result, const Case& other, Rng& rng) {
 
 }  // namespace
 
-std::int64_t work_of(const Case& test_case, const Lowered& lowered) {
-  std::int64_t work = 1;
-  for (const std::int64_t dimension : lowered.output_shape()) work = saturating_product(work, dimension);
-  if (!is_convolution(test_case)) return work;
-  const Tensor& w = *test_case.input(test_case.op_type == "QLinearConv" ? 3 : 1);
-  for (std::size_t i = 1; i < w.shape.size(); ++i)
-    work = saturating_product(work, std::max<std::int64_t>(w.shape[i], 1));
-  return work;
-}
-
 bool is_small(const Case& test_case, const Classification& classification) {
   const auto is_large = [](const std::optional<Tensor>& input) {
     return input && input->elements() > kLargestElements;
@@ -109,7 +93,7 @@ bool is_small(const Case& test_case, const Classification& classification) {
   for (const std::int64_t dimension : classification.lowered->output_shape()) {
     outputs = saturating_product(outputs, dimension);
   }
-  return outputs <= kLargestElements && work_of(test_case, *classification.lowered) <= kLargestWork;
+  return outputs <= kLargestElements && classification.lowered->work() <= kLargestWork;
 }
 
 Case mutate(const Case& original, Rng& rng) {

@@ -16,10 +16,6 @@ namespace qconform {
 inline constexpr std::int64_t kLargestElements = 4096;  ///< of any input and of the output
 inline constexpr std::int64_t kLargestWork = 1 << 16;   ///< products, or elements of an element-wise node
 
-/// Products that a convolution sums, or elements that another node computes; saturated at 2^62.
-/// `lowered` belongs to the case.
-[[nodiscard]] std::int64_t work_of(const Case& test_case, const Lowered& lowered);
-
 /// Whether a case is small enough to be judged at once.
 [[nodiscard]] bool is_small(const Case& test_case, const Classification& classification);
 

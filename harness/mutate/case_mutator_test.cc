@@ -55,7 +55,7 @@ TEST(Mutate, StaysSmall) {
     }
     const Classification classification = classify(mutant);
     if (mutant.op_type == original.op_type && classification.lowered && is_small(original, classify(original))) {
-      ASSERT_LE(work_of(mutant, *classification.lowered), 64 * kLargestWork);
+      ASSERT_LE(classification.lowered->work(), 64 * kLargestWork);
     }
   });
 }

@@ -1,5 +1,7 @@
 #include "harness/onnx/cross_check.h"
 
+// A macro of <sys/mman.h>, which a source may include that is compiled together with this one.
+#undef MAP_TYPE
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>

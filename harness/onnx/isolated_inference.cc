@@ -1,6 +1,8 @@
 #include "harness/onnx/isolated_inference.h"
 
 #include <onnx/onnx_pb.h>
+// A macro of <sys/mman.h>, which a source may include that is compiled together with this one.
+#undef MAP_TYPE
 #include <onnx/shape_inference/implementation.h>
 
 #include <string>

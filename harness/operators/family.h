@@ -8,7 +8,9 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "harness/core/error.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
 
@@ -35,6 +37,8 @@ struct Inquiry;
 }  // namespace diagnose
 
 namespace bench {
+struct Layer;
+struct LayerOptions;
 struct LayerSet;
 }  // namespace bench
 
@@ -58,6 +62,14 @@ struct Family {
 
   /// Metamorphic relations: what answers of one backend must have to do with each other.
   std::span<const relations::Relation> (*relations)() = nullptr;
+
+  // Benchmarks.
+
+  std::vector<bench::LayerSet> (*layer_sets)() = nullptr;
+  /// One layer as text; the error names --layers and what was not understood.
+  Result<bench::Layer> (*layer)(std::string_view text, const bench::LayerOptions& options) = nullptr;
+  /// Sets what kind of work a layer's case is, and how much. Null: elements, one by one.
+  void (*measure_layer)(const Lowered& lowered, bench::Layer& layer) = nullptr;
 };
 
 /// Every family, in the order of lists and reports.

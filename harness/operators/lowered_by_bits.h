@@ -12,6 +12,9 @@ class LoweredByBits : public Lowered {
  public:
   [[nodiscard]] ElementType output_type() const override { return y_type_; }
   [[nodiscard]] std::vector<std::int64_t> output_shape() const override { return x_.shape; }
+  [[nodiscard]] std::optional<Box> read_by(InputRole role, const Box& output) const override {
+    return role == InputRole::parameter ? std::nullopt : std::optional(output);
+  }
   [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override;
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override;
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override;

@@ -10,11 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "harness/core/case.h"
 #include "harness/core/error.h"
+#include "harness/core/picture.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
 #include "reference/contract/remark.h"
@@ -56,9 +56,13 @@ struct Survey {
   HazardCounts hazards;
 };
 
-/// The reference's description of a node: everything but the data of its tensors.
-using NodeDescription = std::variant<const reference::QLinearConv*, const reference::ConvInteger*,
-                                     const reference::QuantizeLinear*, const reference::DequantizeLinear*>;
+/// `extent[d]` elements from `begin[d]` on, in each dimension of a tensor.
+struct Box {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> extent;
+
+  [[nodiscard]] std::int64_t elements() const { return elements_of(extent); }
+};
 
 /// A case, parsed and checked. Refers to the case's tensors: the case must outlive it.
 class Lowered {
@@ -68,8 +72,6 @@ class Lowered {
   Lowered& operator=(const Lowered&) = delete;
   virtual ~Lowered() = default;
 
-  /// Valid as long as this object.
-  [[nodiscard]] virtual NodeDescription description() const = 0;
   [[nodiscard]] virtual ElementType output_type() const = 0;
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).
@@ -100,6 +102,14 @@ class Lowered {
       const reference::KernelSet& /*kernels*/, RoundingProfile /*profile*/) const {
     return nullptr;
   }
+  /// Products that are summed, or elements that are computed; saturated at 2^62.
+  [[nodiscard]] virtual std::int64_t work() const;
+  /// What of an input with that role the output elements of a box are computed from; nothing: nobody knows.
+  [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
+  /// For a picture of windows; nothing where outputs have none.
+  [[nodiscard]] virtual std::optional<PictureGeometry> windows() const;
+  /// Which scale and zero point belong to element `index`, where each element has its own.
+  [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
   [[nodiscard]] virtual std::string exact_value(std::int64_t index) const = 0;
 };
@@ -123,15 +133,21 @@ struct Operator {
   std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
   Classification (*classify)(const Case&);
 
+  /// Whether that is its name, in ONNX's default domain ("" or "ai.onnx").
+  [[nodiscard]] bool is_named(std::string_view domain, std::string_view op_type) const;
   /// The version that a model of this opset uses; 0 when the operator did not exist yet. Opsets newer than
   /// kNewestOpset use the newest version known: they seldom change an operator.
   [[nodiscard]] std::int64_t version_at(std::int64_t opset_version) const;
 };
 
+/// Those of all families, in the order of lists and reports.
 [[nodiscard]] std::span<const Operator> operators();
 
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
+
+/// Of numbers that are not negative; saturated at 2^62.
+[[nodiscard]] std::int64_t saturating_product(std::int64_t a, std::int64_t b);
 
 /// The operator's name with its domain, "com.microsoft::QLinearAdd"; ONNX's own domain is left out.
 [[nodiscard]] std::string operator_name(std::string_view domain, std::string_view op_type);

@@ -1,23 +1,29 @@
-#include <array>
-
-#include "harness/operators/convolution/conv_integer.h"
-#include "harness/operators/convolution/qlinear_conv.h"
-#include "harness/operators/linear/dequantize_linear.h"
-#include "harness/operators/linear/quantize_linear.h"
 #include "harness/operators/operator.h"
 
+#include <vector>
+
+#include "harness/operators/family.h"
+
 namespace qconform {
-namespace {
 
-// The operator list: one line for each.
-const std::array kOperators{
-    qlinear_conv_operator(),
-    conv_integer_operator(),
-    quantize_linear_operator(),
-    dequantize_linear_operator(),
-};
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kSaturated = std::int64_t{1} << 62;
+  return b != 0 && a > kSaturated / b ? kSaturated : a * b;
+}
 
-}  // namespace
+std::int64_t Lowered::work() const {
+  std::int64_t work = 1;
+  for (const std::int64_t dimension : output_shape()) work = saturating_product(work, dimension);
+  return work;
+}
+
+std::optional<Box> Lowered::read_by(InputRole /*role*/, const Box& /*output*/) const {
+  return std::nullopt;
+}
+
+std::optional<PictureGeometry> Lowered::windows() const {
+  return std::nullopt;
+}
 
 Expectation Classification::expectation() const {
   if (!contract.holds()) return Expectation::invalid;
@@ -29,6 +35,10 @@ const reference::Remark* Classification::deciding_remark() const {
   return contract.latitude.empty() ? nullptr : &contract.latitude.front();
 }
 
+bool Operator::is_named(std::string_view its_domain, std::string_view op_type) const {
+  return name == op_type && (its_domain.empty() || its_domain == "ai.onnx");
+}
+
 std::int64_t Operator::version_at(std::int64_t opset_version) const {
   std::int64_t current = 0;
   for (const std::int64_t version : versions) {
@@ -38,13 +48,26 @@ std::int64_t Operator::version_at(std::int64_t opset_version) const {
 }
 
 std::span<const Operator> operators() {
-  return kOperators;
+  static const std::vector<Operator> all = [] {
+    std::vector<Operator> list;
+    for (const Family* family : families()) list.insert(list.end(), family->operators.begin(), family->operators.end());
+    return list;
+  }();
+  return all;
 }
 
 const Operator* find_operator(std::string_view domain, std::string_view op_type) {
-  if (!domain.empty() && domain != "ai.onnx") return nullptr;
-  for (const Operator& candidate : kOperators) {
-    if (candidate.name == op_type) return &candidate;
+  for (const Operator& candidate : operators()) {
+    if (candidate.is_named(domain, op_type)) return &candidate;
+  }
+  return nullptr;
+}
+
+const Family* family_of(std::string_view domain, std::string_view op_type) {
+  for (const Family* family : families()) {
+    for (const Operator& known : family->operators) {
+      if (known.is_named(domain, op_type)) return family;
+    }
   }
   return nullptr;
 }
@@ -57,8 +80,8 @@ std::string operator_name(std::string_view domain, std::string_view op_type) {
 Result<void> check_operator(const Case& test_case) {
   if (find_operator(test_case.domain, test_case.op_type) != nullptr) return {};
   std::string known;
-  for (const Operator& candidate : kOperators) {
-    const bool is_last = &candidate == &kOperators.back();
+  for (const Operator& candidate : operators()) {
+    const bool is_last = &candidate == &operators().back();
     known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(candidate.name);
   }
   return fail("op_type", "expected " + known + ", got " + operator_name(test_case.domain, test_case.op_type),

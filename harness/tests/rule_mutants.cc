@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/convolution.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::testing {
@@ -139,7 +140,7 @@ RuleMutant saturating_sums(const char* rule) {
 RuleMutant one_sum_only(const char* rule) {
   return {rule, "set: QLinearConv wraps its sums, and nothing else", [](const Vector& v) {
             if (!v.modelled || v.modelled->op() != Op::qlinear_conv) return false;
-            const auto& node = *std::get<const reference::QLinearConv*>(v.modelled->lowered().description());
+            const auto& node = *qlinear_conv_of(v.modelled->lowered());
             const auto sums = exact_sums(node.operands, *v.test_case.input(0), *v.test_case.input(3));
             const auto channels = static_cast<std::size_t>(node.operands.geometry.output_channels);
             const auto positions = static_cast<std::size_t>(node.operands.geometry.output_positions());
@@ -166,16 +167,9 @@ RuleMutant narrowed(const char* rule) {
           }};
 }
 
-const reference::ConvolutionOperands* operands_of(const Vector& v) {
-  const NodeDescription node = v.expected.classification.lowered->description();
-  if (const auto* qlinear = std::get_if<const reference::QLinearConv*>(&node)) return &(*qlinear)->operands;
-  if (const auto* integer = std::get_if<const reference::ConvInteger*>(&node)) return &(*integer)->operands;
-  return nullptr;
-}
-
 template <bool (*applies)(const reference::ConvolutionOperands&, const Case&)>
 bool of_convolution(const Vector& v) {
-  const auto* operands = operands_of(v);
+  const auto* operands = operands_of(*v.expected.classification.lowered);
   return operands != nullptr && applies(*operands, v.test_case);
 }
 
@@ -209,7 +203,8 @@ bool omits_x_zero_point_alone(const Operands&, const Case& c) {
   return c.op_type == "ConvInteger" && c.input(2) == nullptr && c.input(3) != nullptr;
 }
 bool is_linear_scalar_or_empty(const Vector& v) {
-  return operands_of(v) == nullptr && (v.test_case.input(0)->is_scalar() || v.test_case.input(0)->elements() == 0);
+  return operands_of(*v.expected.classification.lowered) == nullptr &&
+         (v.test_case.input(0)->is_scalar() || v.test_case.input(0)->elements() == 0);
 }
 
 // The formula without the scales' signs.

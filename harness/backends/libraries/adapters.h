@@ -6,7 +6,8 @@
 
 #include "harness/backends/library.h"
 #include "harness/core/case.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/linear/linear.h"
 #include "harness/suites/model_runtime.h"
 
 namespace qconform::libraries {
@@ -37,7 +38,7 @@ template <typename Either>
 [[nodiscard]] Preparation prepare_on_own_tensors(Backend& backend, const Case& test_case);
 
 /// For a library whose interface states geometry and parameters, not ONNX's attributes: hands the
-/// parsed node to `prepare`, which takes every type of NodeDescription by reference. A case out of
+/// parsed node to `prepare`, which takes the reference's description of every operator. A case out of
 /// contract has no form there, nor one whose values are open (rules C21, Q5), and both are rejected.
 template <typename Either = Preparation, typename Prepare>
 [[nodiscard]] Either prepare_described(const Case& test_case, Prepare prepare) {
@@ -45,7 +46,12 @@ template <typename Either = Preparation, typename Prepare>
   if (!classification.lowered || classification.value_is_open) {
     return outcome::Rejected{classification.deciding_remark()->text()};
   }
-  return std::visit([&](const auto* node) -> Either { return prepare(*node); }, classification.lowered->description());
+  const Lowered& lowered = *classification.lowered;
+  if (const auto* node = qlinear_conv_of(lowered)) return prepare(*node);
+  if (const auto* node = conv_integer_of(lowered)) return prepare(*node);
+  if (const auto* node = quantize_linear_of(lowered)) return prepare(*node);
+  if (const auto* node = dequantize_linear_of(lowered)) return prepare(*node);
+  return outcome::Unsupported{"no adapter for " + test_case.op_type};
 }
 
 }  // namespace qconform::libraries

@@ -16,7 +16,7 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
 
 // Where products of scales over- or underflow, one arithmetic's answer can be far from another's.
 bool is_beyond_domain(const Observation& observation) {
-  const NodeDescription node = observation.modelled().lowered().description();
+  const NodeDescription node = description_of(observation.modelled().lowered());
   const auto* quantized = std::get_if<const QLinearConv*>(&node);
   if (quantized == nullptr) return false;
   const std::size_t channels = (*quantized)->w_scale.size();

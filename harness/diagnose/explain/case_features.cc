@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "harness/diagnose/models/node_description.h"
 #include "harness/operators/element_text.h"
 
 namespace qconform::diagnose {
@@ -34,7 +35,7 @@ struct View {
 
 View view_of(const Case& test_case, const Expected& expected) {
   View view{test_case, expected};
-  const NodeDescription node = expected.classification.lowered->description();
+  const NodeDescription node = description_of(*expected.classification.lowered);
   if (const auto* found = std::get_if<const reference::QLinearConv*>(&node)) {
     view.qlinear = *found;
     view.convolution = &(*found)->operands;

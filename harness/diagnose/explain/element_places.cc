@@ -135,7 +135,7 @@ bool is_at_an_end(const Tensor& right, std::int64_t index) {
 }
 
 std::vector<Element> elements_of(const Observation& observation) {
-  const NodeDescription node = observation.modelled().lowered().description();
+  const NodeDescription node = description_of(observation.modelled().lowered());
   const ConvolutionGeometry* geometry = geometry_of(node);
   const QuantizationLayout* layout = layout_of(node);
   const Tensor& right = observation.right();

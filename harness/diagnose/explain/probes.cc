@@ -69,8 +69,7 @@ Case Probes::next() {
     Rng rng(seed_ ^ kProbeStream, drawn_);
     Case drawn = draw(rng);
     const Classification classification = classify(drawn);
-    if (!classification.lowered || classification.value_is_open ||
-        work_of(drawn, *classification.lowered) > kMostWork) {
+    if (!classification.lowered || classification.value_is_open || classification.lowered->work() > kMostWork) {
       continue;
     }
     drawn.id = "probe-" + std::to_string(seed_) + "-" + std::to_string(drawn_++);

@@ -129,7 +129,7 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
                                 [&](const Pin& p) { return p.op_type == name_of(op) && speaks_of(p, types); });
   if (pin == profile.pins.end()) return std::nullopt;
   Stages stages = reference_stages(RoundingProfile::correctly_rounded);
-  const NodeDescription node = modelled->lowered().description();
+  const NodeDescription node = description_of(modelled->lowered());
   for (const Aspect& aspect : aspects()) {
     if (aspect.op != op || !aspect.concerns(node)) continue;
     const auto way = pin->ways.find(aspect.id);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/diagnose/models/defect.h"
+#include "harness/diagnose/models/node_description.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::diagnose {

@@ -17,7 +17,7 @@ namespace {
 Stages stages_with(const ModelledCase& modelled, const std::vector<const Way*>& ways) {
   Stages stages = reference_stages(reference::RoundingProfile::correctly_rounded);
   for (const Aspect& aspect : aspects()) {
-    if (aspect.op != modelled.op() || !aspect.concerns(modelled.lowered().description())) continue;
+    if (aspect.op != modelled.op() || !aspect.concerns(description_of(modelled.lowered()))) continue;
     const Way* chosen = &aspect.ways.front();
     for (const Way& way : aspect.ways) {
       if (std::find(ways.begin(), ways.end(), &way) != ways.end()) chosen = &way;

@@ -84,9 +84,9 @@ ModelledCase::ModelledCase(const Case& test_case, const Lowered& lowered, std::u
     : case_(test_case),
       owned_(std::move(owned)),
       lowered_(lowered),
-      node_(lowered.description()),
+      node_(description_of(lowered)),
       op_(op_of(node_)),
-      work_(work_of(test_case, lowered)),
+      work_(lowered.work()),
       expense_(expense_of(work_, lowered)) {}
 
 std::unique_ptr<ModelledCase> ModelledCase::prepare(const Case& test_case) {

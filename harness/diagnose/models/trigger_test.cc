@@ -22,7 +22,7 @@ struct Sample {
   const ModelledCase& modelled;
   const Tensor& right;
 
-  [[nodiscard]] NodeDescription node() const { return modelled.lowered().description(); }
+  [[nodiscard]] NodeDescription node() const { return description_of(modelled.lowered()); }
   [[nodiscard]] const QLinearConv* qlinear() const {
     const NodeDescription description = node();
     const auto* found = std::get_if<const QLinearConv*>(&description);

@@ -1,10 +1,11 @@
-#include "harness/operators/convolution/conv_integer.h"
+#include "harness/operators/convolution/convolution.h"
 
 #include <algorithm>
 #include <array>
 
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/hazards.h"
+#include "harness/operators/convolution/lowered_convolution.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform {
@@ -18,16 +19,14 @@ constexpr std::array kConvIntegerInputs{
 };
 constexpr std::array<std::int64_t, 1> kConvIntegerVersions{10};
 
-class LoweredConvInteger final : public Lowered {
+class LoweredConvInteger final : public LoweredConvolution {
  public:
   LoweredConvInteger(reference::ConvInteger node, const Tensor& x, const Tensor& w, bool same_padding)
       : node_(std::move(node)), x_(x), w_(w), same_padding_(same_padding) {}
 
-  [[nodiscard]] NodeDescription description() const override { return &node_; }
+  [[nodiscard]] const reference::ConvInteger& node() const { return node_; }
+  [[nodiscard]] const reference::ConvolutionOperands& operands() const override { return node_.operands; }
   [[nodiscard]] ElementType output_type() const override { return ElementType::int32; }
-  [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
-    return node_.operands.geometry.output_shape();
-  }
 
   [[nodiscard]] Tensor evaluate(RoundingProfile) const override {
     std::vector<std::int32_t> wrapped(sums().size());
@@ -104,6 +103,11 @@ constexpr Operator kConvInteger{"ConvInteger", kConvIntegerInputs, kConvIntegerV
 
 const Operator& conv_integer_operator() {
   return kConvInteger;
+}
+
+const reference::ConvInteger* conv_integer_of(const Lowered& lowered) {
+  const auto* found = dynamic_cast<const LoweredConvInteger*>(&lowered);
+  return found == nullptr ? nullptr : &found->node();
 }
 
 }  // namespace qconform

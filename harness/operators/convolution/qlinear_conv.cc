@@ -1,10 +1,11 @@
-#include "harness/operators/convolution/qlinear_conv.h"
+#include "harness/operators/convolution/convolution.h"
 
 #include <array>
 #include <cmath>
 
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/hazards.h"
+#include "harness/operators/convolution/lowered_convolution.h"
 #include "harness/operators/convolution/requantization_hazards.h"
 #include "harness/operators/exact_text.h"
 #include "reference/numerics/admissible_bulk.h"
@@ -28,17 +29,15 @@ constexpr std::array kQLinearConvInputs{
 };
 constexpr std::array<std::int64_t, 1> kQLinearConvVersions{10};
 
-class LoweredQLinearConv final : public Lowered {
+class LoweredQLinearConv final : public LoweredConvolution {
  public:
   LoweredQLinearConv(reference::QLinearConv node, const Tensor& x, const Tensor& w, ElementType y_type,
                      bool same_padding)
       : node_(std::move(node)), x_(x), w_(w), y_type_(y_type), same_padding_(same_padding) {}
 
-  [[nodiscard]] NodeDescription description() const override { return &node_; }
+  [[nodiscard]] const reference::QLinearConv& node() const { return node_; }
+  [[nodiscard]] const reference::ConvolutionOperands& operands() const override { return node_.operands; }
   [[nodiscard]] ElementType output_type() const override { return y_type_; }
-  [[nodiscard]] std::vector<std::int64_t> output_shape() const override {
-    return node_.operands.geometry.output_shape();
-  }
 
   [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override {
     Tensor y{y_type_, output_shape(), std::vector<std::byte>(sums().size())};
@@ -277,6 +276,11 @@ constexpr Operator kQLinearConv{"QLinearConv", kQLinearConvInputs, kQLinearConvV
 
 const Operator& qlinear_conv_operator() {
   return kQLinearConv;
+}
+
+const reference::QLinearConv* qlinear_conv_of(const Lowered& lowered) {
+  const auto* found = dynamic_cast<const LoweredQLinearConv*>(&lowered);
+  return found == nullptr ? nullptr : &found->node();
 }
 
 }  // namespace qconform

@@ -7,8 +7,7 @@
 #include "harness/engine/shrink/reductions.h"
 #include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/tensor_edit.h"
-#include "harness/operators/operator.h"
-#include "reference/convolution/accumulate.h"
+#include "harness/operators/convolution/convolution.h"
 
 namespace qconform::shrink {
 namespace {
@@ -97,19 +96,13 @@ std::int64_t greatest_distance(const Case& test_case, std::string_view name, std
   return is_signed_integer(tensor_named(test_case, name)->type) ? 127 : 255;
 }
 
-const reference::ConvolutionOperands* operands_of(const NodeDescription& description) {
-  if (const auto* held = std::get_if<const reference::QLinearConv*>(&description)) return &(*held)->operands;
-  if (const auto* held = std::get_if<const reference::ConvInteger*>(&description)) return &(*held)->operands;
-  return nullptr;
-}
-
 }  // namespace
 
 void fewer_larger_products(Subject& subject) {
   const Case current = subject.current();
   const Classification classification = classify(current);
   if (classification.lowered == nullptr) return;
-  const reference::ConvolutionOperands* const o = operands_of(classification.lowered->description());
+  const reference::ConvolutionOperands* const o = operands_of(*classification.lowered);
   if (o == nullptr || o->geometry.depth() <= kLongSum) return;
   const reference::ConvolutionGeometry& g = o->geometry;
   if (g.batch * g.output_channels * g.output_positions() != 1) return;
@@ -126,10 +119,9 @@ void sum_into_bias(Subject& subject) {
   const Case current = subject.current();
   const Classification classification = classify(current);
   if (classification.lowered == nullptr) return;
-  const NodeDescription description = classification.lowered->description();
-  const auto* held = std::get_if<const reference::QLinearConv*>(&description);
-  if (held == nullptr || (*held)->operands.geometry.depth() <= kShortSum) return;
-  const reference::QLinearConv& node = **held;
+  const reference::QLinearConv* const quantized = qlinear_conv_of(*classification.lowered);
+  if (quantized == nullptr || quantized->operands.geometry.depth() <= kShortSum) return;
+  const reference::QLinearConv& node = *quantized;
   const reference::ConvolutionGeometry& g = node.operands.geometry;
   const std::int64_t outputs = g.batch * g.output_channels * g.output_positions();
   if (outputs == 0) return;

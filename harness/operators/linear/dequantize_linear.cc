@@ -1,4 +1,4 @@
-#include "harness/operators/linear/dequantize_linear.h"
+#include "harness/operators/linear/linear.h"
 
 #include <fmt/format.h>
 
@@ -55,7 +55,10 @@ class LoweredDequantizeLinear final : public LoweredByBits {
     return survey;
   }
 
-  [[nodiscard]] NodeDescription description() const override { return &node_; }
+  [[nodiscard]] const reference::DequantizeLinear& node() const { return node_; }
+  [[nodiscard]] std::optional<std::size_t> parameter_of(std::int64_t index) const override {
+    return node_.layout.parameter_of(index);
+  }
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
@@ -147,6 +150,11 @@ constexpr Operator kDequantizeLinear{"DequantizeLinear", kDequantizeInputs, kDeq
 
 const Operator& dequantize_linear_operator() {
   return kDequantizeLinear;
+}
+
+const reference::DequantizeLinear* dequantize_linear_of(const Lowered& lowered) {
+  const auto* found = dynamic_cast<const LoweredDequantizeLinear*>(&lowered);
+  return found == nullptr ? nullptr : &found->node();
 }
 
 }  // namespace qconform

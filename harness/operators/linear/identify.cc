@@ -12,7 +12,7 @@ namespace qconform::diagnose {
 namespace {
 
 constexpr std::int64_t kElements = 64;
-constexpr int kAttempts = 400;  // draws for one element
+constexpr int kDrawsForAnElement = 400;  // draws for one element
 
 make::Shape shape_of(const Form& form) {
   make::Shape shape(static_cast<std::size_t>(form.rank), 1);
@@ -42,7 +42,7 @@ double stepped(ElementType type, double value, std::int64_t steps) {
   return std::isfinite(moved) ? moved : value;
 }
 
-std::int64_t middle_of(ElementType type) {
+std::int64_t middle_of_quantized(ElementType type) {
   return type == ElementType::uint8 ? 128 : type == ElementType::uint16 ? 32768 : 0;
 }
 
@@ -71,7 +71,7 @@ class QuantizeProbe {
  public:
   QuantizeProbe(Rng& rng, const Form& form, const Rivals& rivals)
       : rng_(rng), form_(form), rivals_(rivals), node_(quantize_node(form)) {
-    if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of(form.y) + rng.between(-9, 9));
+    if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of_quantized(form.y) + rng.between(-9, 9));
     const bool is_half = form.x == ElementType::float16;
     const std::int64_t bits = is_half ? 11 : 24;
     // An odd factor in scale and ties makes the latter exact, which a reciprocal misses.
@@ -102,7 +102,7 @@ class QuantizeProbe {
     const Rivals::Pair pair = rivals_.next(rng_);
     const reference::IntegerRange range = range_of(node_.y_type);
     double x = 0;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (int attempt = 0; attempt < kDrawsForAnElement; ++attempt) {
       const std::int64_t lowest = std::max(range.lo - zero_point_, -100);
       const std::int64_t whole = rng_.chance(1, 8) ? 0 : rng_.between(lowest, 99);
       const std::int64_t steps = rng_.chance(1, 3) ? 0 : rng_.between(-2, 2);
@@ -133,7 +133,7 @@ Case draw_large_quotients(Rng& rng, const Form& form, const Rivals&) {
     store_number(x, i, rng.chance(1, 2) ? value : -value);
   }
   const auto scale = random_float(rng, -15 - 23);
-  const std::int64_t zero_point = form.y_zero_point ? middle_of(form.y) + rng.between(-9, 9) : 0;
+  const std::int64_t zero_point = form.y_zero_point ? middle_of_quantized(form.y) + rng.between(-9, 9) : 0;
   return assemble(form, std::move(x), make::float32(scale), zero_point);
 }
 
@@ -150,7 +150,7 @@ Case draw_subnormal_quotients(Rng& rng, const Form& form, const Rivals&) {
     store_number(x, i, rng.chance(1, 2) ? value : -value);
   }
   const double scale = in_scale ? subnormal() : 0x1p-126;
-  const std::int64_t zero_point = form.y_zero_point ? middle_of(form.y) + rng.between(-9, 9) : 0;
+  const std::int64_t zero_point = form.y_zero_point ? middle_of_quantized(form.y) + rng.between(-9, 9) : 0;
   return assemble(form, std::move(x), make::float32(static_cast<float>(scale)), zero_point);
 }
 
@@ -182,7 +182,7 @@ Case draw_products(Rng& rng, const Form& form, const Rivals& rivals, double scal
   for (std::int64_t i = 0; i < kElements; ++i) {
     const Rivals::Pair pair = rivals.next(rng);
     double value = draw_integer(rng, form.x);
-    for (int attempt = 0; pair.first != nullptr && attempt < kAttempts; ++attempt) {
+    for (int attempt = 0; pair.first != nullptr && attempt < kDrawsForAnElement; ++attempt) {
       if (dequantized(*pair.first, node, value, zero_point, scale) !=
           dequantized(*pair.second, node, value, zero_point, scale)) {
         break;

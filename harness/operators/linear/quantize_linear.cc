@@ -1,4 +1,4 @@
-#include "harness/operators/linear/quantize_linear.h"
+#include "harness/operators/linear/linear.h"
 
 #include <fmt/format.h>
 
@@ -61,7 +61,10 @@ class LoweredQuantizeLinear final : public LoweredByBits {
     return survey;
   }
 
-  [[nodiscard]] NodeDescription description() const override { return &node_; }
+  [[nodiscard]] const reference::QuantizeLinear& node() const { return node_; }
+  [[nodiscard]] std::optional<std::size_t> parameter_of(std::int64_t index) const override {
+    return node_.layout.parameter_of(index);
+  }
 
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override {
@@ -190,6 +193,11 @@ constexpr Operator kQuantizeLinear{"QuantizeLinear", kQuantizeInputs, kQuantizeV
 
 const Operator& quantize_linear_operator() {
   return kQuantizeLinear;
+}
+
+const reference::QuantizeLinear* quantize_linear_of(const Lowered& lowered) {
+  const auto* found = dynamic_cast<const LoweredQuantizeLinear*>(&lowered);
+  return found == nullptr ? nullptr : &found->node();
 }
 
 }  // namespace qconform

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/bench/layer_shape.h"
+#include "harness/operators/convolution/layer_shape.h"
 
 namespace qconform::bench {
 

@@ -1,9 +1,10 @@
-#include "harness/bench/layer_case.h"
-
+// Layers of convolutions to time: the sets by name, and one layer as text.
 #include <cmath>
-#include <cstring>
 
+#include "harness/bench/layers.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/layer_sets.h"
 #include "harness/suites/rng.h"
 
 namespace qconform::bench {
@@ -71,8 +72,8 @@ std::vector<std::int64_t> with_channels(std::int64_t first, std::int64_t second,
   return shape;
 }
 
-}  // namespace
-
+// QLinearConv with a bias. Uniform data; the output's scale and the bias put most outputs well inside the
+// output's range, so that few saturate and a wrong sum shows.
 Case convolution_case(const LayerShape& shape, const LayerOptions& options) {
   Rng rng(options.seed);
   const bool x_signed = options.types == LayerTypes::s8s8;
@@ -110,21 +111,41 @@ Case convolution_case(const LayerShape& shape, const LayerOptions& options) {
   return builder.build();
 }
 
-Case linear_case(bool quantize, ElementType type, std::int64_t elements, const LayerOptions& options) {
-  Rng rng(options.seed);
-  constexpr float kScale = 0.0371F;
-  const Tensor zero_point = make::integer(type, type == ElementType::uint8 ? 117 : -11);
-  LinearBuilder builder = quantize ? LinearBuilder::quantize() : LinearBuilder::dequantize();
-  builder.version(13).scale(kScale).zero_point(zero_point);
-  if (!quantize) return builder.x(uniform(type, {elements}, rng)).build();
-  Tensor x{ElementType::float32, {elements}, {}};
-  x.bytes.resize(static_cast<std::size_t>(elements) * sizeof(float));
-  for (std::int64_t i = 0; i < elements; ++i) {
-    // Steps of a 64th of the scale: some ties, few saturated.
-    const float value = static_cast<float>(rng.between(-7000, 7000)) * (kScale / 64);
-    std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+Layer layer_of(std::string_view set, const CountedShape& counted, const LayerOptions& options) {
+  Layer layer;
+  layer.test_case = convolution_case(counted.shape, options);
+  layer.name = layer.test_case.id;
+  layer.set = set;
+  layer.count = counted.count;
+  return layer;
+}
+
+}  // namespace
+
+std::vector<LayerSet> convolution_layer_sets() {
+  std::vector<LayerSet> sets;
+  for (const LayerSetInfo& info : convolution_sets()) {
+    sets.push_back({info.name, info.description, info.is_network, [name = info.name](const LayerOptions& options) {
+                      std::vector<Layer> layers;
+                      const auto shapes = convolution_set(name);
+                      for (const CountedShape& counted : *shapes) layers.push_back(layer_of(name, counted, options));
+                      return layers;
+                    }});
   }
-  return builder.x(std::move(x)).build();
+  return sets;
+}
+
+Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options) {
+  QCONFORM_ASSIGN(const auto shape, parse_layer(text));
+  return layer_of("layer", {shape, 1}, options);
+}
+
+void measure_convolution(const Lowered& lowered, Layer& layer) {
+  const reference::ConvolutionGeometry& g = operands_of(lowered)->geometry;
+  layer.macs = g.batch * g.output_channels * g.output_positions() * g.depth();
+  layer.kind = g.group == 1                    ? LayerKind::dense
+               : g.group_input_channels() == 1 ? LayerKind::depthwise
+                                               : LayerKind::grouped;
 }
 
 }  // namespace qconform::bench

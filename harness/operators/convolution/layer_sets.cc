@@ -1,4 +1,4 @@
-#include "harness/bench/layer_sets.h"
+#include "harness/operators/convolution/layer_sets.h"
 
 #include <algorithm>
 #include <array>

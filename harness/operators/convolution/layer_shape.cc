@@ -1,4 +1,4 @@
-#include "harness/bench/layer_shape.h"
+#include "harness/operators/convolution/layer_shape.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,0 +1,67 @@
+// Layers of QuantizeLinear and DequantizeLinear to time.
+#include <cstring>
+
+#include "harness/bench/layers.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/linear/linear.h"
+#include "harness/suites/rng.h"
+
+namespace qconform::bench {
+namespace {
+
+constexpr std::string_view kLinearSet = "linear-64mb";
+constexpr std::string_view kLinearDescription =
+    "QuantizeLinear and DequantizeLinear on 64 MiB of float32, beside memcpy of as much";
+constexpr std::int64_t kLinearElements = (std::int64_t{64} << 20) / static_cast<std::int64_t>(sizeof(float));
+
+Tensor uniform_bytes(ElementType type, std::vector<std::int64_t> shape, Rng& rng) {
+  Tensor tensor{type, std::move(shape), {}};
+  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
+  rng.fill(tensor.bytes);
+  return tensor;
+}
+
+// QuantizeLinear from float32, or DequantizeLinear to float32, whose float32 tensor has `elements` elements.
+// `type` is the quantized one.
+Case linear_case(bool quantize, ElementType type, std::int64_t elements, const LayerOptions& options) {
+  Rng rng(options.seed);
+  constexpr float kScale = 0.0371F;
+  const Tensor zero_point = make::integer(type, type == ElementType::uint8 ? 117 : -11);
+  LinearBuilder builder = quantize ? LinearBuilder::quantize() : LinearBuilder::dequantize();
+  builder.version(13).scale(kScale).zero_point(zero_point);
+  if (!quantize) return builder.x(uniform_bytes(type, {elements}, rng)).build();
+  Tensor x{ElementType::float32, {elements}, {}};
+  x.bytes.resize(static_cast<std::size_t>(elements) * sizeof(float));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    // Steps of a 64th of the scale: some ties, few saturated.
+    const float value = static_cast<float>(rng.between(-7000, 7000)) * (kScale / 64);
+    std::memcpy(x.bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+  }
+  return builder.x(std::move(x)).build();
+}
+
+std::vector<Layer> linear_layers(const LayerOptions& options) {
+  std::vector<Layer> layers;
+  for (const bool quantize : {true, false}) {
+    for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
+      Layer layer;
+      layer.test_case = linear_case(quantize, type, kLinearElements, options);
+      const std::string float_name = qconform::name_of(ElementType::float32);
+      layer.name =
+          layer.test_case.op_type + " " +
+          (quantize ? float_name + " to " + qconform::name_of(type) : qconform::name_of(type) + " to " + float_name);
+      layer.test_case.id = layer.name;
+      layer.set = kLinearSet;
+      layers.push_back(std::move(layer));
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::vector<LayerSet> linear_layer_sets() {
+  return {{kLinearSet, kLinearDescription, false, linear_layers}};
+}
+
+}  // namespace qconform::bench

@@ -1,0 +1,21 @@
+#include "harness/operators/linear/linear.h"
+
+#include <array>
+
+#include "harness/bench/layers.h"
+
+namespace qconform {
+
+const Family& linear_family() {
+  static const std::array operators{quantize_linear_operator(), dequantize_linear_operator()};
+  static const Family family{.name = "linear", .operators = operators, .layer_sets = bench::linear_layer_sets};
+  return family;
+}
+
+const reference::QuantizationLayout* layout_of(const Lowered& lowered) {
+  if (const auto* quantize = quantize_linear_of(lowered)) return &quantize->layout;
+  const auto* dequantize = dequantize_linear_of(lowered);
+  return dequantize == nullptr ? nullptr : &dequantize->layout;
+}
+
+}  // namespace qconform

@@ -1,0 +1,28 @@
+// The family of QuantizeLinear and DequantizeLinear.
+#pragma once
+
+#include "harness/operators/family.h"
+#include "reference/linear_quantization/layout.h"
+
+namespace qconform {
+
+[[nodiscard]] const Family& linear_family();
+
+[[nodiscard]] const Operator& quantize_linear_operator();
+[[nodiscard]] const Operator& dequantize_linear_operator();
+
+/// The reference's description of a case that classify() has read: null for other operators. Valid as long as
+/// `lowered`.
+[[nodiscard]] const reference::QuantizeLinear* quantize_linear_of(const Lowered& lowered);
+[[nodiscard]] const reference::DequantizeLinear* dequantize_linear_of(const Lowered& lowered);
+/// What both have: null for other families.
+[[nodiscard]] const reference::QuantizationLayout* layout_of(const Lowered& lowered);
+
+namespace bench {
+
+// For the family alone: Family says what it does.
+[[nodiscard]] std::vector<LayerSet> linear_layer_sets();
+
+}  // namespace bench
+
+}  // namespace qconform
