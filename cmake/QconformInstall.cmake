@@ -8,7 +8,7 @@ set(data "${CMAKE_INSTALL_DATADIR}/qconform")
 install(TARGETS qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES harness/include/qconform/backend.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/qconform")
 install(DIRECTORY corpus/ DESTINATION "${data}/corpus"
-        FILES_MATCHING PATTERN "*.json" PATTERN "*.md" PATTERN author EXCLUDE PATTERN schema EXCLUDE)
+        FILES_MATCHING PATTERN "*.json" PATTERN "*.md" PATTERN schema EXCLUDE)
 install(DIRECTORY corpus/schema/ "${PROJECT_BINARY_DIR}/schema/" DESTINATION "${data}/schema")
 install(FILES waivers/waivers-1.schema.json DESTINATION "${data}/schema")
 install(FILES waivers/libraries.json DESTINATION "${data}/waivers")

@@ -1,4 +1,4 @@
-// The committed corpus: what its vectors say agrees with the semantics, and every rule has one.
+// The committed corpus: every rule has a vector. That vectors are what they say is the lint's (corpus/lint).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,35 +15,9 @@
 namespace qconform {
 namespace {
 
-TEST(Corpus, EveryVectorIsInItsLaneByOneOfItsRules) {
+// A window that meets no rule but the formula shows what no rule says.
+TEST(Corpus, EveryVectorCitesARule) {
   for (const Case& vector : committed_vectors()) {
-    const Classification classification = classify(vector);
-    EXPECT_EQ(name_of(classification.expectation()), name_of(vector.expectation)) << name_of_vector(vector);
-    const reference::Remark* remark = classification.deciding_remark();
-    EXPECT_TRUE(remark == nullptr || std::count(vector.rules.begin(), vector.rules.end(), remark->rule) == 1)
-        << name_of_vector(vector);
-  }
-}
-
-TEST(Corpus, EveryRecordedOutputIsTheReferences) {
-  std::size_t recorded = 0;
-  for (const Case& vector : committed_vectors()) {
-    if (!vector.recorded_output) continue;
-    ++recorded;
-    const Classification classification = classify(vector);
-    ASSERT_NE(classification.lowered, nullptr) << name_of_vector(vector);
-    EXPECT_EQ(classification.lowered->evaluate(RoundingProfile::correctly_rounded), *vector.recorded_output)
-        << name_of_vector(vector);
-  }
-  EXPECT_GT(recorded, 100U);
-}
-
-TEST(Corpus, EveryVectorTeaches) {
-  std::set<std::string> ids;
-  for (const Case& vector : committed_vectors()) {
-    EXPECT_GE(vector.note.size(), 10U) << name_of_vector(vector);
-    EXPECT_NE(vector.expectation, Expectation::unstated) << name_of_vector(vector);
-    EXPECT_TRUE(ids.insert(name_of_vector(vector)).second) << name_of_vector(vector);
     EXPECT_TRUE(!vector.rules.empty() || vector.provenance.source.ends_with("windows.json")) << name_of_vector(vector);
   }
 }

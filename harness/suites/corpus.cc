@@ -41,15 +41,19 @@ Result<std::vector<fs::path>> case_files_below(const fs::path& folder) {
 
 }  // namespace
 
-Result<std::unique_ptr<CorpusSource>> CorpusSource::open(std::string name, const fs::path& path) {
+Result<std::vector<fs::path>> case_files_at(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return fail(path.string(), "no such file or folder");
-  if (!fs::is_directory(status)) {
-    return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), path.parent_path(), {path}));
-  }
-  QCONFORM_ASSIGN(auto files, case_files_below(path));
-  return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), path, std::move(files)));
+  if (!fs::is_directory(status)) return std::vector{path};
+  return case_files_below(path);
+}
+
+Result<std::unique_ptr<CorpusSource>> CorpusSource::open(std::string name, const fs::path& path) {
+  QCONFORM_ASSIGN(auto files, case_files_at(path));
+  std::error_code error;
+  const fs::path root = fs::is_directory(path, error) ? path : path.parent_path();
+  return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), root, std::move(files)));
 }
 
 Result<std::optional<Case>> CorpusSource::next() {

@@ -11,9 +11,12 @@
 
 namespace qconform {
 
-/// The case files below a folder, in the order of their paths; or one case file. Files are read one
-/// at a time. Within a folder, dot files and what does not end in ".json" or ".schema.json" are left
-/// alone. What ends in ".dml.json" holds DirectML descriptions (harness/suites/directml.h).
+/// The case files below a folder, in the order of their paths; of a file, itself. Errors: no such path, a folder
+/// without case files. Dot files and what does not end in ".json" or ends in ".schema.json" are left alone.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> case_files_at(const std::filesystem::path& path);
+
+/// The cases of case_files_at(). Files are read one at a time. What ends in ".dml.json" holds DirectML descriptions
+/// (harness/suites/directml.h).
 ///
 /// Cases of operators that qconform does not know are left aside: skipped() counts them.
 ///

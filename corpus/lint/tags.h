@@ -1,0 +1,26 @@
+// What tags promise of the vectors that have them (docs/corpus.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/operators/operator.h"
+
+namespace qconform::lint {
+
+/// A tag with a meaning, of valid vectors. One with neither hazards nor `holds` is judged by reading alone.
+struct TagClaim {
+  std::string_view tag;
+  std::vector<Hazard> hazards = {};                                ///< the vector reaches one of them
+  std::string_view promise = {};                                   ///< what `holds` looks for, in words
+  bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< of a convolution
+};
+
+[[nodiscard]] const std::vector<TagClaim>& tag_claims();
+
+/// What `tag` promises and the vector lacks, for the reader; empty where the promise is kept or the word is free.
+[[nodiscard]] std::string broken_promise(const Case& vector, const Classification& classification,
+                                         const std::string& tag);
+
+}  // namespace qconform::lint
