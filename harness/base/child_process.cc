@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "harness/base/pipe.h"
 #include "harness/base/process_guard.h"
 #include "harness/base/process_tree.h"
 
@@ -22,36 +23,6 @@ constexpr std::size_t kBlock = std::size_t{1} << 16;
 constexpr int kPipeSize = 1 << 20;
 // What one visit takes from a pipe at most: who writes without end must not keep qconform from looking around.
 constexpr std::size_t kOneVisit = std::size_t{16} << 20;
-
-// A descriptor that is closed unless somebody takes it.
-class Descriptor {
- public:
-  Descriptor() = default;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) (void)close(value_);
-  }
-  [[nodiscard]] int get() const { return value_; }
-  [[nodiscard]] int take() { return std::exchange(value_, -1); }
-  void set(int value) { value_ = value; }
-
- private:
-  int value_ = -1;
-};
-
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-
-  [[nodiscard]] bool open() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read.set(ends[0]);
-    write.set(ends[1]);
-    return true;
-  }
-};
 
 // This side's end: larger than usual, and never waited for.
 int prepared(Descriptor& end) {

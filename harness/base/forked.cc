@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "harness/base/address_space.h"
+#include "harness/base/forked_process.h"
+#include "harness/base/pipe.h"
 
 namespace qconform {
 namespace {
@@ -21,17 +23,6 @@ constexpr char kError = 'e';
 void limit(int resource, std::uint64_t value) {
   const rlimit both{value, value};
   (void)::setrlimit(static_cast<__rlimit_resource>(resource), &both);
-}
-
-bool write_all(int descriptor, const std::string& bytes) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = ::write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
 }
 
 std::string read_all(int descriptor) {
@@ -63,33 +54,21 @@ std::string read_all(int descriptor) {
   ::_exit(written ? 0 : 1);
 }
 
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return status;
-}
-
 }  // namespace
 
 Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
                                const std::function<Result<std::string>()>& work) {
-  int ends[2];
-  if (::pipe(ends) != 0) return fail(field, std::generic_category().message(errno));
-  const pid_t child = ::fork();
-  if (child < 0) {
-    const int error = errno;
-    (void)::close(ends[0]);
-    (void)::close(ends[1]);
-    return fail(field, std::generic_category().message(error));
-  }
-  if (child == 0) {
-    (void)::close(ends[0]);
-    work_and_leave(limits, work, ends[1]);
-  }
-  (void)::close(ends[1]);
-  std::string bytes = read_all(ends[0]);
-  (void)::close(ends[0]);
-  const int status = wait_for(child);
+  const auto failed = [&] { return fail(field, std::generic_category().message(errno)); };
+  Pipe pipe;
+  if (!pipe.open()) return failed();
+  ForkedProcess child(ForkedProcess::Group::own, [&] {
+    pipe.read.close();
+    work_and_leave(limits, work, pipe.write.get());
+  });
+  if (!child.is_running()) return failed();
+  pipe.write.close();
+  std::string bytes = read_all(pipe.read.get());
+  const int status = child.wait();
   if (WIFSIGNALED(status)) return fail(field, "the library died of signal " + std::to_string(WTERMSIG(status)));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || bytes.empty()) return fail(field, "the library gave up");
   const bool worked = bytes.front() == kResult;

@@ -1,13 +1,8 @@
 #include "harness/bench/participant.h"
 
-#include <fmt/format.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 
 #include "harness/backends/sandbox/message.h"
@@ -38,25 +33,11 @@ Result<std::unique_ptr<Participant>> Participant::start(const OpenBackend& open,
                                                         const Place& place) {
   std::unique_ptr<Participant> self(new Participant);
   self->patience_ = place.patience;
-  (void)std::fflush(nullptr);
-  const pid_t parent = getpid();
-  self->process_ = fork();
-  if (self->process_ < 0) return fail("bench", "cannot start a process");
-  if (self->process_ == 0) {
-    (void)setpgid(0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);
-    run_participant(open, test_case, place, self->channel_);
-  }
+  self->process_ =
+      ForkedProcess(ForkedProcess::Group::own, [&] { run_participant(open, test_case, place, self->channel_); });
+  if (!self->process_.is_running()) return fail("bench", "cannot start a process");
   QCONFORM_TRY(self->hear_start());
   return self;
-}
-
-Participant::~Participant() {
-  if (process_ <= 0) return;
-  (void)kill(-process_, SIGKILL);
-  (void)kill(process_, SIGKILL);
-  (void)waitpid(process_, nullptr, 0);
 }
 
 Result<void> Participant::hear_start() {
@@ -74,30 +55,26 @@ Result<void> Participant::hear_start() {
 
 std::optional<Bytes> Participant::receive() {
   const auto deadline = Clock::now() + std::chrono::duration<double>(patience_);
-  while (process_ > 0) {
+  while (process_.is_running()) {
     if (wait_for_ring(channel_.bells->answers, answers_, std::chrono::milliseconds(50))) {
       ++answers_;
       return channel_.answer.view(channel_.bells->answer_bytes);
     }
-    int status = 0;
-    if (waitpid(process_, &status, WNOHANG) == process_) {
-      ending_ = ending_of(status);
+    if (const auto status = process_.poll()) {
+      ending_ = ending_of(*status);
     } else if (Clock::now() > deadline) {
-      (void)kill(-process_, SIGKILL);
-      (void)kill(process_, SIGKILL);
-      (void)waitpid(process_, &status, 0);
+      process_.end();
       ending_ = outcome::TimedOut{patience_};
     } else {
       continue;
     }
-    process_ = -1;
     ready_ = false;
   }
   return std::nullopt;
 }
 
 std::optional<Bytes> Participant::ask(double request) {
-  if (process_ <= 0) return std::nullopt;
+  if (!process_.is_running()) return std::nullopt;
   const auto memory = channel_.request.reserve(sizeof request);
   if (memory.size() == sizeof request) std::memcpy(memory.data(), &request, sizeof request);
   ring(channel_.bells->requests);

@@ -5,8 +5,6 @@
 // that process, around the run alone: no request, copy or switch of processes is part of a time.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "harness/backends/sandbox/worker_process.h"
+#include "harness/base/forked_process.h"
 #include "harness/bench/worker_channel.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
@@ -43,7 +42,6 @@ class Participant {
                                                                   const Place& place);
   Participant(const Participant&) = delete;
   Participant& operator=(const Participant&) = delete;
-  ~Participant();
 
   [[nodiscard]] const BackendInfo& info() const { return info_; }
   /// What was granted of the setting asked for.
@@ -64,7 +62,7 @@ class Participant {
   Result<void> hear_start();
 
   WorkerChannel channel_;
-  pid_t process_ = -1;
+  ForkedProcess process_;
   std::uint32_t answers_ = 0;
   double patience_ = 0;
   bool ready_ = false;

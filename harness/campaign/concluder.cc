@@ -1,13 +1,9 @@
 #include "harness/campaign/concluder.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace qconform::campaign {
@@ -24,56 +20,42 @@ Concluder::~Concluder() {
 }
 
 bool Concluder::is_ready() const {
-  return process_ < 0 && Clock::now() >= next_;
+  return !process_.is_running() && Clock::now() >= next_;
 }
 
 void Concluder::begin(const std::function<void()>& close_files, const std::function<std::string()>& work) {
-  int pipe[2];
-  if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
-  (void)std::fflush(nullptr);
-  const pid_t parent = getpid();
-  process_ = fork();
-  if (process_ == 0) {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
+  Pipe pipe;
+  if (!pipe.open(O_NONBLOCK)) return;
+  process_ = ForkedProcess(ForkedProcess::Group::shared, [&] {
     (void)nice(kNice);
     close_files();
-    const std::string said = work().substr(0, 4096);  // which a pipe holds
-    (void)!::write(pipe[1], said.data(), said.size());
-    _exit(0);
-  }
-  (void)::close(pipe[1]);
-  from_ = pipe[0];
+    write_all(pipe.write.get(), work().substr(0, 4096));  // which a pipe holds
+  });
+  from_ = std::move(pipe.read);
   receiving_.clear();
   begun_ = Clock::now();
-  if (process_ < 0) end();
+  if (!process_.is_running()) end();
+}
+
+void Concluder::receive() {
+  char bytes[4096];
+  for (ssize_t count = 0; (count = ::read(from_.get(), bytes, sizeof bytes)) > 0;) {
+    receiving_.append(bytes, static_cast<std::size_t>(count));
+  }
 }
 
 void Concluder::poll() {
-  if (process_ < 0) return;
-  char bytes[4096];
-  for (ssize_t count = 0; (count = ::read(from_, bytes, sizeof bytes)) > 0;) {
-    receiving_.append(bytes, static_cast<std::size_t>(count));
-  }
-  if (waitpid(process_, nullptr, WNOHANG) != process_) return;
-  for (ssize_t count = 0; (count = ::read(from_, bytes, sizeof bytes)) > 0;) {
-    receiving_.append(bytes, static_cast<std::size_t>(count));
-  }
-  process_ = -1;
+  if (!process_.is_running()) return;
+  receive();
+  if (!process_.poll()) return;
+  receive();
   end();
   if (!receiving_.empty()) said_ = std::move(receiving_);
 }
 
 void Concluder::end() {
-  if (process_ > 0) {
-    (void)kill(process_, SIGKILL);
-    (void)waitpid(process_, nullptr, 0);
-  }
-  process_ = -1;
-  if (from_ >= 0) (void)::close(from_);
-  from_ = -1;
+  process_.end();
+  from_.close();
   next_ = Clock::now() + std::max<Clock::duration>(kShortestPause, (Clock::now() - begun_) * kShare);
 }
 

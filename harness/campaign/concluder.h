@@ -1,11 +1,12 @@
 // Concludes in a process of its own, so that the campaign goes on meanwhile.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <functional>
 #include <string>
+
+#include "harness/base/forked_process.h"
+#include "harness/base/pipe.h"
 
 namespace qconform::campaign {
 
@@ -28,8 +29,11 @@ class Concluder {
 
  private:
   using Clock = std::chrono::steady_clock;
-  pid_t process_ = -1;
-  int from_ = -1;
+
+  void receive();
+
+  ForkedProcess process_;
+  Descriptor from_;
   std::string receiving_;
   std::string said_;
   Clock::time_point begun_;

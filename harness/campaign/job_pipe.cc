@@ -4,6 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+
+#include "harness/base/pipe.h"
 
 namespace qconform::campaign {
 namespace {
@@ -14,22 +17,14 @@ struct Head {
   Span span;
 };
 
-bool write_all(int file, const char* bytes, std::size_t size) {
-  while (size > 0) {
-    const ssize_t count = write(file, bytes, size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
-  }
-  return true;
+template <typename Plain>
+std::string_view bytes_of(const Plain& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 void send(int file, JobMessage::Kind kind, const Span& span, const std::string& payload) {
   const Head head{static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(payload.size()), span};
-  const bool sent = write_all(file, reinterpret_cast<const char*>(&head), sizeof head) &&
-                    write_all(file, payload.data(), payload.size());
-  if (!sent) _exit(0);
+  if (!write_all(file, bytes_of(head)) || !write_all(file, payload)) _exit(0);
 }
 
 // Texts, each behind its end.
@@ -47,7 +42,7 @@ std::vector<std::string> texts_in(const std::string& payload) {
 
 // A job that is gone is noticed where its messages end.
 void send_command(int file, const BlockCommand& command) {
-  static_cast<void>(write_all(file, reinterpret_cast<const char*>(&command), sizeof command));
+  write_all(file, bytes_of(command));
 }
 
 bool receive_command(int file, BlockCommand& command) {

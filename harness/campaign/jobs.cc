@@ -1,16 +1,12 @@
 #include "harness/campaign/jobs.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -23,11 +19,6 @@ namespace {
 
 // One block runs and one waits, so that a job need not wait for the process that writes the journal.
 constexpr std::size_t kSupplied = 2;
-
-void close_file(int& file) {
-  if (file >= 0) (void)::close(file);
-  file = -1;
-}
 
 void discard_rest(int file) {
   char bytes[1 << 16];
@@ -46,45 +37,29 @@ Jobs::Jobs(int count, const OpenBackends& open, const BlockOptions& options, con
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stop_ = static_cast<std::atomic<std::uint64_t>*>(memory);  // zeros are right for all of it
   cases_ = stop_ + 1;
-  (void)std::fflush(nullptr);
-  const pid_t parent = getpid();
   for (std::size_t i = 0; i < number; ++i) {
-    int commands[2];
-    int messages[2];
-    if (pipe2(commands, O_CLOEXEC) != 0 || pipe2(messages, O_CLOEXEC) != 0) {
+    Pipe commands;
+    Pipe messages;
+    if (!commands.open() || !messages.open()) {
       throw std::runtime_error("cannot make a pipe: " + std::string(std::strerror(errno)));
     }
-    const pid_t process = fork();
-    if (process < 0) throw std::runtime_error("cannot start a job: " + std::string(std::strerror(errno)));
-    if (process == 0) {
-      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent) _exit(0);
-      // A terminal or a job scheduler signals all processes; the first one decides what becomes of it.
-      (void)signal(SIGINT, SIG_IGN);
-      (void)signal(SIGTERM, SIG_IGN);
+    ForkedProcess process(ForkedProcess::Group::shared, [&] {
       close_files();
       for (Job& other : jobs_) {
-        close_file(other.to);
-        close_file(other.from);
+        other.to.close();
+        other.from.close();
       }
-      close_file(commands[1]);
-      close_file(messages[0]);
-      run(i, commands[0], messages[1], open, options);
-    }
-    close_file(commands[0]);
-    close_file(messages[1]);
-    jobs_.push_back({process, commands[1], messages[0], {}, {}});
+      commands.write.close();
+      messages.read.close();
+      run(i, commands.read.get(), messages.write.get(), open, options);
+    });
+    if (!process.is_running()) throw std::runtime_error("cannot start a job: " + std::string(std::strerror(errno)));
+    jobs_.push_back({std::move(process), std::move(commands.write), std::move(messages.read), {}, {}});
   }
 }
 
 Jobs::~Jobs() {
-  for (Job& job : jobs_) {
-    close_file(job.to);
-    close_file(job.from);
-    if (job.process <= 0) continue;
-    (void)kill(job.process, SIGKILL);
-    (void)waitpid(job.process, nullptr, 0);
-  }
+  jobs_.clear();
   (void)munmap(stop_, shared_size_);
 }
 
@@ -132,7 +107,7 @@ std::optional<std::size_t> Jobs::hungry() const {
 
 void Jobs::give(std::size_t job, std::uint64_t block, std::uint64_t cases) {
   jobs_[job].blocks.push_back(block);
-  send_command(jobs_[job].to, {block, cases});
+  send_command(jobs_[job].to.get(), {block, cases});
 }
 
 void Jobs::stop() {
@@ -147,7 +122,7 @@ std::uint64_t Jobs::cases_under_way() const {
 
 Result<std::vector<JobMessage>> Jobs::wait(double seconds) {
   std::vector<pollfd> files;
-  for (const Job& job : jobs_) files.push_back({job.from, POLLIN, 0});
+  for (const Job& job : jobs_) files.push_back({job.from.get(), POLLIN, 0});
   std::vector<JobMessage> messages;
   if (poll(files.data(), files.size(), static_cast<int>(seconds * 1000)) <= 0) return messages;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -160,7 +135,7 @@ Result<std::vector<JobMessage>> Jobs::wait(double seconds) {
 Result<void> Jobs::receive(std::size_t number, std::vector<JobMessage>& messages) {
   Job& job = jobs_[number];
   char bytes[1 << 16];
-  const ssize_t count = read(job.from, bytes, sizeof bytes);
+  const ssize_t count = read(job.from.get(), bytes, sizeof bytes);
   if (count < 0 && errno == EINTR) return {};
   if (count <= 0) return tl::unexpected(death_of(number));
   job.received.append(bytes, static_cast<std::size_t>(count));
@@ -173,9 +148,7 @@ Result<void> Jobs::receive(std::size_t number, std::vector<JobMessage>& messages
 
 Error Jobs::death_of(std::size_t number) {
   Job& job = jobs_[number];
-  int status = 0;
-  (void)waitpid(job.process, &status, 0);
-  job.process = -1;
+  const int status = job.process.wait();
   const std::string how = WIFSIGNALED(status)
                               ? fmt::format("by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
                               : fmt::format("with exit status {}", WEXITSTATUS(status));
@@ -194,12 +167,11 @@ Error Jobs::death_of(std::size_t number) {
 
 void Jobs::finish() {
   stop();
-  for (Job& job : jobs_) close_file(job.to);
+  for (Job& job : jobs_) job.to.close();
   for (Job& job : jobs_) {
     // Where the campaign ends before they are done, as on a full disk, they have more to say than a pipe holds.
-    discard_rest(job.from);
-    if (job.process > 0) (void)waitpid(job.process, nullptr, 0);
-    job.process = -1;
+    discard_rest(job.from.get());
+    job.process.wait();
   }
 }
 

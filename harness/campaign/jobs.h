@@ -2,8 +2,6 @@
 // stays there, and memory that it leaks goes with it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -12,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/forked_process.h"
+#include "harness/base/pipe.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/journal.h"
 
@@ -55,9 +55,9 @@ class Jobs {
 
  private:
   struct Job {
-    pid_t process = -1;
-    int to = -1;    ///< commands
-    int from = -1;  ///< messages
+    ForkedProcess process;
+    Descriptor to;    ///< commands
+    Descriptor from;  ///< messages
     std::string received;
     std::vector<std::uint64_t> blocks;  ///< handed out and not done, the oldest first
   };

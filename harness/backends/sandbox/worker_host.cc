@@ -1,11 +1,8 @@
 #include "harness/backends/sandbox/worker_host.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,23 +50,12 @@ WorkerHost::WorkerHost(const Isolation& isolation, std::size_t slot_bytes)
 
 WorkerHost::WorkerHost(const OpenBackend& open, const Isolation& isolation)
     : WorkerHost(isolation, isolation.slot_bytes) {
-  if (is_the_child()) run_worker(open, channel_, log_, isolation.memory);
+  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { run_worker(open, channel_, log_, isolation.memory); });
 }
 
 WorkerHost::WorkerHost(const std::vector<std::string>& command, const Isolation& isolation)
     : WorkerHost(isolation, CaseChannel::kEmulatedSlotBytes) {
-  if (is_the_child()) become(command);
-}
-
-bool WorkerHost::is_the_child() {
-  (void)std::fflush(nullptr);
-  const pid_t parent = getpid();
-  process_ = fork();
-  if (process_ != 0) return false;
-  (void)setpgid(0, 0);
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(0);
-  return true;
+  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
 }
 
 void WorkerHost::become(std::vector<std::string> command) {
@@ -85,7 +71,7 @@ void WorkerHost::become(std::vector<std::string> command) {
 }
 
 WorkerHost::~WorkerHost() {
-  if (process_ > 0) (void)end();
+  process_.end();  // it writes to the log
   (void)close(log_);
 }
 
@@ -105,10 +91,10 @@ std::optional<std::span<const std::byte>> WorkerHost::receive_hello(double secon
     if (has_ended(death)) return std::nullopt;
     death.timed_out = Clock::now() > deadline;
     if (!death.timed_out) continue;
-    death.status = end();
+    death.status = process_.end();
     return std::nullopt;
   }
-  at_rest_ = memory_of(process_);
+  at_rest_ = memory_of(process_.id());
   return channel_.answer(0);
 }
 
@@ -118,14 +104,14 @@ std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
     if (channel_.wait_for_answer(received_, sent_, slice)) return channel_.answer(received_++);
     if (!waiting_since) waiting_since = Clock::now();
     if (has_ended(death)) return std::nullopt;
-    const MemoryInUse memory = memory_of(process_);
+    const MemoryInUse memory = memory_of(process_.id());
     death.out_of_memory = isolation_.memory > 0 && memory.resident - at_rest_.resident > isolation_.memory;
     death.timed_out = !death.out_of_memory && is_overdue(*waiting_since);
     if (death.timed_out && memory.address_space - at_rest_.address_space > isolation_.memory / 8 * 7) {
       death.out_of_memory = kCanLimitAddressSpace && isolation_.memory > 0;
     }
     if (death.out_of_memory || death.timed_out) {
-      death.status = end();
+      death.status = process_.end();
       return std::nullopt;
     }
     bound_log(log_);
@@ -133,9 +119,9 @@ std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
 }
 
 bool WorkerHost::has_ended(Death& death) {
-  if (waitpid(process_, &death.status, WNOHANG) != process_) return false;
-  process_ = -1;
-  return true;
+  const auto status = process_.poll();
+  if (status) death.status = *status;
+  return status.has_value();
 }
 
 bool WorkerHost::is_overdue(Clock::time_point waiting_since) const {
@@ -143,16 +129,6 @@ bool WorkerHost::is_overdue(Clock::time_point waiting_since) const {
   const std::chrono::duration<double> limit(isolation_.timeout);
   if (channel_.is_under_way(received_, begun)) return Clock::now() - begun > limit;
   return Clock::now() - waiting_since > limit + std::chrono::duration<double>(kScheduledSeconds);
-}
-
-// Kills it with what it started, and gives its status.
-int WorkerHost::end() {
-  int status = 0;
-  (void)kill(-process_, SIGKILL);
-  (void)kill(process_, SIGKILL);
-  (void)waitpid(process_, &status, 0);
-  process_ = -1;
-  return status;
 }
 
 }  // namespace qconform

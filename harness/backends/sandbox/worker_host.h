@@ -1,8 +1,6 @@
 // A worker process, seen from qconform.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <span>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "harness/backends/sandbox/isolate.h"
+#include "harness/base/forked_process.h"
 #include "harness/core/case.h"
 
 namespace qconform {
@@ -38,7 +37,7 @@ class WorkerHost {
   WorkerHost& operator=(const WorkerHost&) = delete;
   ~WorkerHost();
 
-  [[nodiscard]] bool started() const { return process_ > 0; }
+  [[nodiscard]] bool started() const { return process_.is_running(); }
 
   /// The hello's bytes; nothing where the process ended first, with `death` telling how. What it takes then is
   /// not held against it later.
@@ -59,16 +58,14 @@ class WorkerHost {
   using Clock = std::chrono::steady_clock;
 
   WorkerHost(const Isolation& isolation, std::size_t slot_bytes);
-  bool is_the_child();
   [[noreturn]] void become(std::vector<std::string> command);
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
-  int end();
 
   Isolation isolation_;
   CaseChannel channel_;
   int log_ = -1;
-  pid_t process_ = -1;
+  ForkedProcess process_;
   std::uint32_t sent_ = 0;
   std::uint32_t received_ = 0;
   MemoryInUse at_rest_;

@@ -1,0 +1,36 @@
+// Pipes, and descriptors that are closed with their owner.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+namespace qconform {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : value_(other.take()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { close(); }
+
+  [[nodiscard]] int get() const { return value_; }  ///< -1: none
+  [[nodiscard]] int take() { return std::exchange(value_, -1); }
+  void close();
+
+ private:
+  int value_ = -1;
+};
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+
+  /// Both ends are closed where a program is executed. False where the system has no more; errno says why.
+  [[nodiscard]] bool open(int flags = 0);
+};
+
+/// Writes all of it, however often the call is interrupted or takes a part. False where nobody reads, or nothing fits.
+bool write_all(int descriptor, std::string_view bytes);
+
+}  // namespace qconform
