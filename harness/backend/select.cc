@@ -13,7 +13,7 @@
 #include "harness/backend/process.h"
 #include "harness/backend/threads_check.h"
 #include "harness/backend/valid_only.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::backend {
 namespace {

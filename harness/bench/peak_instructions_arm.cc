@@ -3,7 +3,7 @@
 #include <array>
 
 #include "harness/bench/peak_instructions.h"
-#include "reference/cpu/cpu.h"
+#include "reference/kernels/cpu.h"
 
 namespace qconform::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "harness/bench/peak_instructions.h"
-#include "reference/cpu/cpu.h"
+#include "reference/kernels/cpu.h"
 
 namespace qconform::bench {
 namespace {

@@ -16,7 +16,7 @@
 #include "harness/relations/relation.h"
 #include "harness/source/select.h"
 #include "harness/source/sweep/source.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::cli {
 namespace {

@@ -3,7 +3,7 @@
 // treat NaN otherwise than the reference.
 #include <arm_neon.h>
 
-#include "reference/numerics/requantize_fast.h"
+#include "reference/kernels/requantize_fast.h"
 
 namespace qconform::reference {
 namespace {

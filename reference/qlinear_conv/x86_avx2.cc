@@ -1,7 +1,7 @@
 // Tiles of sums in memory.
 #include <immintrin.h>
 
-#include "reference/numerics/requantize256.h"
+#include "reference/kernels/requantize256.h"
 
 namespace qconform::reference {
 namespace {

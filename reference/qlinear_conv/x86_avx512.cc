@@ -1,7 +1,7 @@
 // Tiles of sums, sixteen lanes at a time: numerics/requantize512.h over memory.
 #include <immintrin.h>
 
-#include "reference/numerics/requantize512.h"
+#include "reference/kernels/requantize512.h"
 
 namespace qconform::reference {
 namespace {

@@ -1,0 +1,81 @@
+#include "reference/kernels/drivers/tile_output.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "reference/kernels/drivers/transpose.h"
+#include "reference/kernels/micro_kernels.h"
+
+namespace qconform::reference {
+namespace {
+
+constexpr int kBlock = 16;
+
+// Channels become rows of y.
+void to_channels_first(const ChannelBlock& b) {
+  for (int p = 0; p < b.pixels; p += kBlock) {
+    ByteVector block[kBlock];
+    for (int i = 0; i < kBlock; ++i) block[i] = load_bytes(b.from + (p + i) * b.from_stride);
+    transpose_16x16(block);
+    for (int m = 0; m < b.channels; ++m) {
+      if (b.pixels - p >= kBlock) {
+        store_bytes(b.to + m * b.to_stride + p, block[m]);
+      } else {
+        std::memcpy(b.to + m * b.to_stride + p, &block[m], static_cast<std::size_t>(b.pixels - p));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void store_tile(const SumsTile& at, const std::uint8_t* tile, const OutputPlacement& y_place,
+                const ConvolutionLeaves& leaves, std::byte* y) {
+  y += y_place.index(at.image, at.first_channel, at.first_position);
+  if (y_place.layout == ImageLayout::channels_last) {
+    for (int p = 0; p < at.positions; ++p) {
+      std::memcpy(y + p * y_place.position_stride(), tile + p * kPanelChannels, static_cast<std::size_t>(at.channels));
+    }
+    return;
+  }
+  for (int m = 0; m < at.channels; m += kBlock) {
+    const ChannelBlock block{.from = reinterpret_cast<const std::byte*>(tile) + m,
+                             .from_stride = kPanelChannels,
+                             .to = y + m * y_place.channel_stride(),
+                             .to_stride = y_place.channel_stride(),
+                             .channels = std::min(kBlock, at.channels - m),
+                             .pixels = at.positions,
+                             .stored_channels = kBlock,
+                             .flip = 0};
+    leaves.to_channels_first != nullptr ? leaves.to_channels_first(&block) : to_channels_first(block);
+  }
+}
+
+void store_sums(const SumsTile& tile, const OutputPlacement& y_place, std::byte* y) {
+  constexpr std::size_t kSize = sizeof(std::int32_t);
+  y += static_cast<std::size_t>(y_place.index(tile.image, tile.first_channel, tile.first_position)) * kSize;
+  const std::int32_t* const sums = tile.sums;
+  if (y_place.layout == ImageLayout::channels_last) {
+    for (int p = 0; p < tile.positions; ++p) {
+      std::memcpy(y + static_cast<std::size_t>(p * y_place.position_stride()) * kSize, sums + p * tile.stride,
+                  static_cast<std::size_t>(tile.channels) * kSize);
+    }
+    return;
+  }
+  for (int m = 0; m < tile.channels; ++m) {
+    std::int32_t row[kTilePositions];
+    for (int p = 0; p < tile.positions; ++p) row[p] = sums[p * tile.stride + m];
+    std::memcpy(y + static_cast<std::size_t>(m * y_place.channel_stride()) * kSize, row,
+                static_cast<std::size_t>(tile.positions) * kSize);
+  }
+}
+
+void store_lines(const LinesTile& tile, std::byte* y) {
+  constexpr std::size_t kSize = sizeof(std::int32_t);
+  for (int line = 0; line < tile.lines; ++line) {
+    std::memcpy(y + static_cast<std::size_t>(tile.y_begin + line * tile.y_stride) * kSize,
+                tile.sums + line * kTilePositions, static_cast<std::size_t>(tile.positions) * kSize);
+  }
+}
+
+}  // namespace qconform::reference
