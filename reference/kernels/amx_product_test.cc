@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "reference/kernels/drivers/conv_integer.h"
+#include "reference/kernels/drivers/drivers.h"
 #include "reference/kernels/kernels_test_support.h"
 
 namespace qconform::reference {
@@ -59,20 +59,20 @@ void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positio
   }
 }
 
-constexpr ConvolutionLeaves kEmulated = {.x_bytes = 1,
-                                         .signed_x = false,
-                                         .group = 4,
-                                         .unit = 64,
-                                         .lanes = 16,
-                                         .max_vectors = 4,
-                                         .multiply = multiply_by_tiles<EmulatedTiles>,
-                                         .multiply_requantized = {},
-                                         .takes_places = false,
-                                         .widen = nullptr,
-                                         .subtract_products = subtract_products,
-                                         .depthwise = {},
-                                         .to_channels_last = nullptr,
-                                         .to_channels_first = nullptr};
+constexpr ConvolutionMicroKernels kEmulated = {.x_bytes = 1,
+                                               .signed_x = false,
+                                               .group = 4,
+                                               .unit = 64,
+                                               .lanes = 16,
+                                               .max_vectors = 4,
+                                               .multiply = multiply_by_tiles<EmulatedTiles>,
+                                               .multiply_requantized = {},
+                                               .takes_output_index = false,
+                                               .widen = nullptr,
+                                               .subtract_products = subtract_products,
+                                               .depthwise = {},
+                                               .to_channels_last = nullptr,
+                                               .to_channels_first = nullptr};
 
 TEST(AmxProduct, EqualsTheReferenceOnEmulatedTiles) {
   const int cases = testing::scaled(600);

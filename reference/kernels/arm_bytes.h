@@ -21,8 +21,9 @@ void subtract_products(std::int32_t* sums, std::int64_t sums_stride, int positio
   }
 }
 
-// Leaves of bytes, `group` of depth for each lane; no routines beside those for panels.
-constexpr ConvolutionLeaves byte_leaves(bool signed_x, int group, void (*multiply)(const PanelProduct* product)) {
+// Micro-kernels of bytes, `group` of depth for each lane; no routines beside those for panels.
+constexpr ConvolutionMicroKernels byte_micro_kernels(bool signed_x, int group,
+                                                     void (*multiply)(const PanelProduct* product)) {
   return {.x_bytes = 1,
           .signed_x = signed_x,
           .group = group,
@@ -31,7 +32,7 @@ constexpr ConvolutionLeaves byte_leaves(bool signed_x, int group, void (*multipl
           .max_vectors = 4,
           .multiply = multiply,
           .multiply_requantized = {},
-          .takes_places = true,
+          .takes_output_index = true,
           .widen = nullptr,
           .subtract_products = subtract_products,
           .depthwise = {},

@@ -4,6 +4,7 @@
 
 #include "reference/kernels/arm_bytes.h"
 #include "reference/kernels/panel_product.h"
+#include "reference/kernels/peak_loop.h"
 
 namespace qconform::reference {
 namespace {
@@ -37,9 +38,17 @@ void multiply(const PanelProduct* product) {
   multiply_panel<DotProd, 4>(product);
 }
 
+// By its code, which every assembler takes: sdot vN.4s, v30.16b, v31.16b.
+#define QCONFORM_SDOT(n) ".inst 0x4e9f97c0 + " n "\n"
+
+void run_peak(std::uint64_t rounds) {
+  QCONFORM_PEAK_LOOP(rounds, QCONFORM_SDOT);
+}
+
 }  // namespace
 
-extern const ConvolutionLeaves convolution_leaves_dotprod;
-constexpr ConvolutionLeaves convolution_leaves_dotprod = byte_leaves(true, 4, multiply);
+const ConvolutionMicroKernels QCONFORM_TABLE(convolution) = byte_micro_kernels(true, 4, multiply);
+
+const PeakLoop QCONFORM_TABLE(peak_loop) = {run_peak, kPeakChains * 16};
 
 }  // namespace qconform::reference

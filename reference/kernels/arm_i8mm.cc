@@ -8,6 +8,7 @@
 
 #include "reference/kernels/arm_bytes.h"
 #include "reference/kernels/panel_product.h"
+#include "reference/kernels/peak_loop.h"
 
 namespace qconform::reference {
 namespace {
@@ -94,8 +95,8 @@ void multiply_pairs(const PanelProduct* c, int first, int count) {
   }
 #pragma GCC unroll 6
   for (int p = 0; p < P; ++p) {
-    std::int32_t* const sums0 = c->sums + place_of(c, row(2 * p)) * c->sums_stride;
-    std::int32_t* const sums1 = c->sums + place_of(c, row(2 * p + 1)) * c->sums_stride;
+    std::int32_t* const sums0 = c->sums + output_index_of(c, row(2 * p)) * c->sums_stride;
+    std::int32_t* const sums1 = c->sums + output_index_of(c, row(2 * p + 1)) * c->sums_stride;
 #pragma GCC unroll 8
     for (int m = 0; m < kChannelPairs; ++m) {
       vst1_s32(sums0 + 2 * m, vget_low_s32(acc[p][m]));
@@ -134,9 +135,17 @@ void multiply(const PanelProduct* product) {
   multiply_by_pairs<4>(product);
 }
 
+// SMMLA, as fast as USMMLA, by its code, which every assembler takes: smmla vN.4s, v30.16b, v31.16b.
+#define QCONFORM_SMMLA(n) ".inst 0x4e9fa7c0 + " n "\n"
+
+void run_peak(std::uint64_t rounds) {
+  QCONFORM_PEAK_LOOP(rounds, QCONFORM_SMMLA);
+}
+
 }  // namespace
 
-extern const ConvolutionLeaves convolution_leaves_i8mm;
-constexpr ConvolutionLeaves convolution_leaves_i8mm = byte_leaves(false, 8, multiply);
+const ConvolutionMicroKernels QCONFORM_TABLE(convolution) = byte_micro_kernels(false, 8, multiply);
+
+const PeakLoop QCONFORM_TABLE(peak_loop) = {run_peak, kPeakChains * 32};
 
 }  // namespace qconform::reference

@@ -15,6 +15,8 @@
 
 namespace qconform::reference {
 
+struct MicroKernels;
+
 /// A node ready to run. Keeps what it needs of the description and the weights.
 class PreparedNode {
  public:
@@ -47,9 +49,11 @@ struct KernelSet {
   /// has none.
   std::unique_ptr<PreparedNode> (*qlinear_conv_channels_last)(const QLinearConv&, RoundingProfile,
                                                               std::span<const std::byte> w) = nullptr;
+  const MicroKernels* micro_kernels = nullptr;  ///< null: none, as the scalar reference
+  const char* peak = nullptr;                   ///< the instruction of micro_kernels->peak_loop: "vpdpbusd zmm"
 };
 
-/// Every set compiled into this build, the scalar reference first; from kernels.inc.
+/// Every set compiled into this build, the scalar reference first, then those of kernels.json.
 [[nodiscard]] std::span<const KernelSet> kernel_sets();
 
 }  // namespace qconform::reference

@@ -32,8 +32,8 @@ namespace {
 // Four bytes of x meet the same four bytes' worth of depth of every channel of the panel.
 constexpr std::int64_t kStepBytes = 4;
 
-inline std::int64_t place_of(const PanelProduct* c, int row) {
-  return c->places == nullptr ? row : c->places[row];
+inline std::int64_t output_index_of(const PanelProduct* c, int row) {
+  return c->output_index == nullptr ? row : c->output_index[row];
 }
 
 // One step of a wide load: the weights of a vector are in a register no longer than they are multiplied.
@@ -146,7 +146,7 @@ struct StoredSums {
                                                     typename Isa::Vector (&sums)[R][V]) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      std::int32_t* const to = c->sums + place_of(c, first + r) * c->sums_stride;
+      std::int32_t* const to = c->sums + output_index_of(c, first + r) * c->sums_stride;
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) Isa::store(to + v * Isa::kLanes, sums[r][v]);
     }
@@ -158,12 +158,12 @@ class Doubts {
  public:
   [[nodiscard]] bool any() const { return any_; }
 
-  void note(const RequantizedOutput* out, std::int64_t place, std::uint64_t bits) {
+  void note(const RequantizedOutput* out, std::int64_t output_index, std::uint64_t bits) {
     if (!any_) {
       for (int p = 0; p < kTilePositions; ++p) out->doubtful[p] = 0;
       any_ = true;
     }
-    out->doubtful[place] |= bits;
+    out->doubtful[output_index] |= bits;
   }
 
  private:

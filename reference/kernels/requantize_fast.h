@@ -59,11 +59,6 @@ inline constexpr double kRequantizationBound = 1024;
 
 [[nodiscard]] FastRequantization fast_requantization(const Requantization& parameters);
 
-/// Requantizes `count` sums of one output channel, a multiple of 8 and at most 64, into as many
-/// bytes of y. Bit i of the result is set when element i is in doubt; y[i] must then be replaced.
-using RequantizeRow = std::uint64_t (*)(const std::int32_t* sums, int count, const FastRequantization* channel,
-                                        std::uint8_t* y);
-
 inline constexpr std::int32_t kFixedOne = 1 << 16;
 inline constexpr std::int32_t kFixedOffset = 12;
 inline constexpr std::int32_t kFixedDoubt = 24;
@@ -81,19 +76,6 @@ struct RequantizeChannels {
   std::int32_t lo;
   std::int32_t hi;
   const float* fixed_multiplier = nullptr;  ///< correctly_rounded: c' * 2^16; null unless all channels take fixed point
-};
-
-/// Requantizes sums [positions][sums_stride] of `channels` channels, a multiple of the leaves' lanes
-/// and at most 64, into bytes [positions][y_stride]. Bit m of doubtful[p] is set when y[p][m] must
-/// be replaced. Returns whether any is.
-using RequantizeTile = bool (*)(const std::int32_t* sums, std::int64_t sums_stride, int positions, int channels,
-                                const RequantizeChannels* parameters, std::uint8_t* y, std::int64_t y_stride,
-                                std::uint64_t* doubtful);
-
-/// One instruction set's requantization, indexed by RoundingProfile: by tiles or by rows, the other null.
-struct RequantizeLeaves {
-  RequantizeRow row[3];
-  RequantizeTile tile[3];
 };
 
 }  // namespace qconform::reference

@@ -36,14 +36,15 @@ class RequantizedSums {
 #pragma GCC unroll 4
       for (int i = 0; i < kQuad; ++i) {
         uncertain_ |= std::uint64_t{1} << (first + offset(i));
-        Isa::store(c->sums + place_of(c, first + offset(i)) * c->sums_stride + i % V * kLanes, sums[offset(i)][i % V]);
+        Isa::store(c->sums + output_index_of(c, first + offset(i)) * c->sums_stride + i % V * kLanes,
+                   sums[offset(i)][i % V]);
       }
     }
   }
 
   // Once all positions are finished. Returns whether anything is in doubt.
   bool resolve_doubt(const PanelProduct* c) {
-    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve(c, place_of(c, __builtin_ctzll(uncertain_)));
+    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve(c, output_index_of(c, __builtin_ctzll(uncertain_)));
     return doubts_.any();
   }
 
@@ -52,14 +53,14 @@ class RequantizedSums {
   template <int R>
   inline __attribute__((always_inline)) void locate(const PanelProduct* c, int first, std::uint8_t** y) const {
     const std::int64_t stride = out_->y_stride;
-    if (c->places == nullptr) {
+    if (c->output_index == nullptr) {
       y[0] = out_->y + first * stride;
 #pragma GCC unroll 16
       for (int r = 1; r < R; ++r) y[r] = y[r - 1] + stride;
       return;
     }
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) y[r] = out_->y + c->places[first + r] * stride;
+    for (int r = 0; r < R; ++r) y[r] = out_->y + c->output_index[first + r] * stride;
   }
 
   static void store_position(std::uint8_t* y, __m128i bytes) {
@@ -77,18 +78,18 @@ class RequantizedSums {
     if (V == 1) store_position(y[offset(3)], _mm_unpackhi_epi64(high, high));
   }
 
-  __attribute__((noinline)) void resolve(const PanelProduct* c, std::int64_t place) {
+  __attribute__((noinline)) void resolve(const PanelProduct* c, std::int64_t output_index) {
     __m256i values[kQuad];
     std::uint64_t doubtful = 0;
     for (int i = 0; i < kQuad; ++i) {
       const int channel = i % V * kLanes;
       std::uint32_t bits = 0;
       values[i] =
-          round_exactly(Isa::load(c->sums + place * c->sums_stride + channel), out_->parameters, channel, &bits);
+          round_exactly(Isa::load(c->sums + output_index * c->sums_stride + channel), out_->parameters, channel, &bits);
       doubtful |= std::uint64_t{bits} << channel;
     }
-    store_position(out_->y + place * out_->y_stride, _mm256_castsi256_si128(narrow(values, columns_.range)));
-    if (doubtful != 0) doubts_.note(out_, place, doubtful);
+    store_position(out_->y + output_index * out_->y_stride, _mm256_castsi256_si128(narrow(values, columns_.range)));
+    if (doubtful != 0) doubts_.note(out_, output_index, doubtful);
   }
 
   const RequantizedOutput* out_;

@@ -44,7 +44,7 @@ class QuadOutput {
   [[nodiscard]] bool any_doubt() const { return doubts_.any(); }
   [[nodiscard]] bool half() const { return half_; }
   [[nodiscard]] const Range& range() const { return range_; }
-  [[nodiscard]] std::uint8_t* y(std::int64_t place) const { return out_->y + place * out_->y_stride; }
+  [[nodiscard]] std::uint8_t* y(std::int64_t output_index) const { return out_->y + output_index * out_->y_stride; }
   [[nodiscard]] std::int64_t y_stride() const { return out_->y_stride; }
 
   // Of the channels' parameters, or of the lines'.
@@ -56,11 +56,11 @@ class QuadOutput {
   }
 
   // The bytes of the quad of these vectors; one that is there twice is the same twice.
-  __attribute__((noinline)) void resolve(const std::int32_t* sums, std::int64_t sums_stride, const std::int64_t* place,
-                                         const int* channel) {
+  __attribute__((noinline)) void resolve(const std::int32_t* sums, std::int64_t sums_stride,
+                                         const std::int64_t* output_index, const int* channel) {
     Quad quad;
     for (int i = 0; i < kQuad; ++i) {
-      quad.sums[i] = sums + place[i] * sums_stride + channel[i];
+      quad.sums[i] = sums + output_index[i] * sums_stride + channel[i];
       quad.channel[i] = channel[i];
     }
     __m512i values[kQuad];
@@ -69,14 +69,16 @@ class QuadOutput {
     alignas(64) std::uint8_t bytes[kQuad][kLanes];
     _mm512_store_si512(bytes, narrow(values, range_));
     for (int i = 0; i < kQuad; ++i) {
-      store_channels(y(place[i]) + channel[i], _mm_load_si128(reinterpret_cast<const __m128i*>(bytes[i])),
+      store_channels(y(output_index[i]) + channel[i], _mm_load_si128(reinterpret_cast<const __m128i*>(bytes[i])),
                      channel[i] + kLanes > out_->channels);
-      if (bits[i] != 0) doubts_.note(out_, place[i], std::uint64_t{bits[i]} << channel[i]);
+      if (bits[i] != 0) doubts_.note(out_, output_index[i], std::uint64_t{bits[i]} << channel[i]);
     }
   }
 
-  // The bytes of the line `place`, whose sums [kTilePositions] are of the channel with parameters number `channel`.
-  __attribute__((noinline)) void resolve_line(const std::int32_t* sums, std::int64_t place, std::int64_t channel) {
+  // The bytes of the line `output_index`, whose sums [kTilePositions] are of the channel with parameters number
+  // `channel`.
+  __attribute__((noinline)) void resolve_line(const std::int32_t* sums, std::int64_t output_index,
+                                              std::int64_t channel) {
     double multiplier[kLanes];
     double doubt[kLanes];
     for (int i = 0; i < kLanes; ++i) {
@@ -91,9 +93,9 @@ class QuadOutput {
     __m512i values[kQuad];
     std::uint32_t bits[kQuad];
     round_quad_exactly(&quad, &one, values, bits);
-    store_front(reinterpret_cast<std::byte*>(y(place)), narrow(values, range_), out_->channels);
+    store_front(reinterpret_cast<std::byte*>(y(output_index)), narrow(values, range_), out_->channels);
     for (int i = 0; i < kQuad; ++i) {
-      if (bits[i] != 0) doubts_.note(out_, place, std::uint64_t{bits[i]} << (i * kLanes));
+      if (bits[i] != 0) doubts_.note(out_, output_index, std::uint64_t{bits[i]} << (i * kLanes));
     }
   }
 
@@ -160,7 +162,7 @@ class RequantizedSums {
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) {
       uncertain_ |= std::uint64_t{1} << (row + offset(i));
-      Isa::store(c->sums + place_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes, sums[i]);
+      Isa::store(c->sums + output_index_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes, sums[i]);
     }
   }
 
@@ -169,25 +171,25 @@ class RequantizedSums {
   void resolve(const PanelProduct* c) {
     std::int64_t rows[kPositions<V>];
     for (std::int64_t& row : rows) {
-      row = uncertain_ != 0 ? place_of(c, __builtin_ctzll(uncertain_)) : rows[0];
+      row = uncertain_ != 0 ? output_index_of(c, __builtin_ctzll(uncertain_)) : rows[0];
       uncertain_ &= uncertain_ - 1;
     }
-    std::int64_t place[kQuad];
+    std::int64_t output_index[kQuad];
     int channel[kQuad];
     for (int i = 0; i < kQuad; ++i) {
-      place[i] = rows[position_of<V>(i)];
+      output_index[i] = rows[position_of<V>(i)];
       channel[i] = vector_of<V>(i) * kLanes;
     }
-    out_.resolve(c->sums, c->sums_stride, place, channel);
+    out_.resolve(c->sums, c->sums_stride, output_index, channel);
   }
 
   template <int V, typename Offset>
   inline __attribute__((always_inline)) void store(const PanelProduct* c, int row, Offset offset, __m512i bytes) {
     if (V == 4 && !out_.half()) {
-      _mm512_storeu_si512(out_.y(place_of(c, row)), bytes);
+      _mm512_storeu_si512(out_.y(output_index_of(c, row)), bytes);
       return;
     }
-    if (V < 3 && is_dense_ && c->places == nullptr && offset(kQuad - 1) == kPositions<V> - 1) {
+    if (V < 3 && is_dense_ && c->output_index == nullptr && offset(kQuad - 1) == kPositions<V> - 1) {
       _mm512_storeu_si512(out_.y(row), bytes);
       return;
     }
@@ -199,7 +201,8 @@ class RequantizedSums {
 
   template <int V, int i>
   inline __attribute__((always_inline)) void store_piece(const PanelProduct* c, int row, __m128i bytes) {
-    store_channels(out_.y(place_of(c, row)) + vector_of<V>(i) * kLanes, bytes, out_.half() && vector_of<V>(i) == V - 1);
+    store_channels(out_.y(output_index_of(c, row)) + vector_of<V>(i) * kLanes, bytes,
+                   out_.half() && vector_of<V>(i) == V - 1);
   }
 
   QuadOutput<Profile> out_;
@@ -226,8 +229,8 @@ class RequantizedDepthwiseSums {
     constexpr int kChannel[kQuad] = {0, kLanes, 2 * kLanes, 3 * kLanes};
     for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) {
       const std::int64_t position = __builtin_ctzll(uncertain_);
-      const std::int64_t place[kQuad] = {position, position, position, position};
-      out_.resolve(c->sums, kPanelChannels, place, kChannel);
+      const std::int64_t output_index[kQuad] = {position, position, position, position};
+      out_.resolve(c->sums, kPanelChannels, output_index, kChannel);
     }
     return out_.any_doubt();
   }

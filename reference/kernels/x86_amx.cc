@@ -56,22 +56,45 @@ struct AmxTiles {
   }
 };
 
+// Six sums, two sources.
+constexpr std::int64_t kPeakTiles = 6;
+constexpr std::int64_t kTileMacs = std::int64_t{16} * 16 * 64;
+
+void run_peak(std::uint64_t rounds) {
+  AmxTiles::configure();
+  asm volatile(
+      "1:\n"
+      "tdpbusd %%tmm7, %%tmm6, %%tmm0\n"
+      "tdpbusd %%tmm7, %%tmm6, %%tmm1\n"
+      "tdpbusd %%tmm7, %%tmm6, %%tmm2\n"
+      "tdpbusd %%tmm7, %%tmm6, %%tmm3\n"
+      "tdpbusd %%tmm7, %%tmm6, %%tmm4\n"
+      "tdpbusd %%tmm7, %%tmm6, %%tmm5\n"
+      "dec %0\n"
+      "jnz 1b\n"
+      : "+r"(rounds)
+      :
+      : "cc");
+  AmxTiles::release();
+}
+
 }  // namespace
 
-extern const ConvolutionLeaves convolution_leaves_amx;
-const ConvolutionLeaves convolution_leaves_amx = {.x_bytes = 1,
-                                                  .signed_x = false,
-                                                  .group = 4,
-                                                  .unit = 64,
-                                                  .lanes = 16,
-                                                  .max_vectors = 4,
-                                                  .multiply = multiply_by_tiles<AmxTiles>,
-                                                  .multiply_requantized = {},
-                                                  .takes_places = false,
-                                                  .widen = nullptr,
-                                                  .subtract_products = subtract_products,
-                                                  .depthwise = {kDepthwise64, kDepthwise32},
-                                                  .to_channels_last = to_channels_last,
-                                                  .to_channels_first = to_channels_first};
+const ConvolutionMicroKernels QCONFORM_TABLE(convolution) = {.x_bytes = 1,
+                                                             .signed_x = false,
+                                                             .group = 4,
+                                                             .unit = 64,
+                                                             .lanes = 16,
+                                                             .max_vectors = 4,
+                                                             .multiply = multiply_by_tiles<AmxTiles>,
+                                                             .multiply_requantized = {},
+                                                             .takes_output_index = false,
+                                                             .widen = nullptr,
+                                                             .subtract_products = subtract_products,
+                                                             .depthwise = {kDepthwise64, kDepthwise32},
+                                                             .to_channels_last = to_channels_last,
+                                                             .to_channels_first = to_channels_first};
+
+const PeakLoop QCONFORM_TABLE(peak_loop) = {run_peak, kPeakTiles* kTileMacs};
 
 }  // namespace qconform::reference

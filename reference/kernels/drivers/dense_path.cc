@@ -2,29 +2,28 @@
 #include <vector>
 
 #include "reference/kernels/drivers/padding_split.h"
-#include "reference/kernels/drivers/strip_path.h"
 #include "reference/kernels/drivers/strip_tiles.h"
 
 namespace qconform::reference {
 namespace {
 
-// One band at a time, by one thread.
-class BandRun {
+// One strip at a time, by one thread.
+class DenseRun {
  public:
-  BandRun(const ConvolutionSetup& setup, const Lowering& lowering, const PackedWeights& weights)
-      : leaves_(setup.leaves),
+  DenseRun(const ConvolutionSetup& setup, const Lowering& lowering, const PackedWeights& weights)
+      : micro_kernels_(setup.micro_kernels),
         weights_(weights),
         groups_(setup.operands.geometry.group),
-        tap_bytes_(lowering.group_channels * setup.leaves.x_bytes),
-        tiles_(setup.operands, lowering, setup.leaves, setup.layout),
-        windows_(lowering, setup.leaves, padding_is_zero(setup, weights)) {}
+        tap_bytes_(lowering.group_channels * setup.micro_kernels.x_bytes),
+        tiles_(setup.operands, lowering, setup.micro_kernels, setup.layout),
+        split_(lowering, setup.micro_kernels, padding_is_zero(setup, weights)) {}
 
   // Part `part` of `parts` of the panels.
-  void run(std::span<const std::byte> x, std::int64_t image, const BandRange& range, std::int64_t part,
+  void run(std::span<const std::byte> x, std::int64_t image, const StripRange& range, std::int64_t part,
            std::int64_t parts, const TileWriter& writer) {
     tiles_.load(x, image, range);
-    if (windows_.divides()) {
-      windows_.divide(range, tiles_.rows(), [this](std::int64_t first) { return tiles_.tile_size(first); });
+    if (split_.divides()) {
+      split_.divide(range, tiles_.rows(), [this](std::int64_t first) { return tiles_.tile_size(first); });
     }
     for (std::int64_t group = 0; group < groups_; ++group) {
       const std::span<const WeightPanel> panels = weights_.panels(group);
@@ -42,7 +41,7 @@ class BandRun {
   // Then taps in the padding add nothing, and what zero points add to the sums does not count them either.
   [[nodiscard]] static bool padding_is_zero(const ConvolutionSetup& setup, const PackedWeights& weights) {
     return weights.packs_differences() ||
-           (packed_x_zero_point(setup.operands, setup.leaves) == 0 && !weights.needs_x_sums());
+           (packed_x_zero_point(setup.operands, setup.micro_kernels) == 0 && !weights.needs_x_sums());
   }
 
   // The product of the tile that begins at `first` with a panel of `vectors`.
@@ -50,12 +49,12 @@ class BandRun {
     return {.rows = tiles_.rows().data() + first,
             .run_offsets = run_offsets_.data(),
             .runs = weights_.runs(),
-            .run_bytes = weights_.run_elements() * leaves_.x_bytes,
+            .run_bytes = weights_.run_elements() * micro_kernels_.x_bytes,
             .w = w,
             .start = start,
             .start_stride = 0,
             .sums = sums_,
-            .sums_stride = std::int64_t{vectors} * leaves_.lanes,
+            .sums_stride = std::int64_t{vectors} * micro_kernels_.lanes,
             .positions = tiles_.tile_size(first),
             .vectors = vectors};
   }
@@ -66,7 +65,7 @@ class BandRun {
     x_sums_.clear();
     for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
       const PanelProduct p = product(first, weights_.ones(), kZeros, 1);
-      leaves_.multiply(&p);
+      micro_kernels_.multiply(&p);
       for (int i = 0; i < p.positions; ++i) x_sums_.push_back(sums_[i * p.sums_stride]);
     }
   }
@@ -74,16 +73,16 @@ class BandRun {
   // The products of a tile, whose number is `tile`: one, or those of its pieces.
   void list_products(const PanelProduct& whole, std::size_t tile) {
     products_.clear();
-    if (!windows_.divides()) {
+    if (!split_.divides()) {
       products_.push_back(whole);
       return;
     }
-    const std::int64_t w_bytes = std::int64_t{whole.vectors} * leaves_.lanes;  // for each byte of x
-    for (const TilePiece& piece : windows_.pieces(tile)) {
+    const std::int64_t w_bytes = std::int64_t{whole.vectors} * micro_kernels_.lanes;  // for each byte of x
+    for (const TilePiece& piece : split_.pieces(tile)) {
       const WindowPart& window = piece.window;
       PanelProduct part = whole;
-      part.rows = windows_.rows(piece);
-      part.places = windows_.places(piece);
+      part.rows = split_.rows(piece);
+      part.output_index = split_.output_index(piece);
       part.positions = piece.positions;
       part.run_offsets += window.row_begin;
       part.runs = window.row_end - window.row_begin;
@@ -108,22 +107,22 @@ class BandRun {
                           .image = tiles_.image()};
       if (!weights_.needs_x_sums()) {
         list_products(p, number++);
-        writer.write_products(leaves_, products_, tile);
+        writer.write_products(micro_kernels_, products_, tile);
         continue;
       }
-      leaves_.multiply(&p);
-      leaves_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
-                                weights_.zero_points(panel));
+      micro_kernels_.multiply(&p);
+      micro_kernels_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
+                                       weights_.zero_points(panel));
       writer.write(tile);
     }
   }
 
-  const ConvolutionLeaves& leaves_;
+  const ConvolutionMicroKernels& micro_kernels_;
   const PackedWeights& weights_;
   std::int64_t groups_;
   std::int64_t tap_bytes_;  // of x
-  BandTiles tiles_;
-  BandWindows windows_;
+  StripTiles tiles_;
+  PaddingSplit split_;
   std::vector<PanelProduct> products_;
   std::vector<std::int64_t> run_offsets_;
   std::vector<std::int32_t> x_sums_;
@@ -132,11 +131,11 @@ class BandRun {
 
 }  // namespace
 
-std::unique_ptr<ConvolutionPath> make_banded_path(const ConvolutionSetup& setup, const Lowering& lowering,
-                                                  std::span<const std::byte> w) {
-  auto weights = std::make_unique<PackedWeights>(setup.operands, w, setup.leaves, lowering.runs());
+std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
+                                                 std::span<const std::byte> w) {
+  auto weights = std::make_unique<PackedWeights>(setup.operands, w, setup.micro_kernels, lowering.runs());
   const std::size_t panels = weights->panels(0).size();
-  return std::make_unique<BandPath<BandRun, PackedWeights>>(setup, lowering, std::move(weights), panels);
+  return std::make_unique<StripPath<DenseRun, PackedWeights>>(setup, lowering, std::move(weights), panels);
 }
 
 }  // namespace qconform::reference

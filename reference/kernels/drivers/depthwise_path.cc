@@ -2,26 +2,27 @@
 #include <vector>
 
 #include "reference/kernels/drivers/depthwise_weights.h"
-#include "reference/kernels/drivers/strip_path.h"
 #include "reference/kernels/drivers/strip_tiles.h"
 
 namespace qconform::reference {
 namespace {
 
-// One band at a time, by one thread.
+// One strip at a time, by one thread.
 class DepthwiseRun {
  public:
   DepthwiseRun(const ConvolutionSetup& setup, const Lowering& lowering, const DepthwiseWeights& weights)
-      : leaves_(setup.leaves), weights_(weights), tiles_(setup.operands, lowering, setup.leaves, setup.layout) {}
+      : micro_kernels_(setup.micro_kernels),
+        weights_(weights),
+        tiles_(setup.operands, lowering, setup.micro_kernels, setup.layout) {}
 
   // Part `part` of `parts` of the panels.
-  void run(std::span<const std::byte> x, std::int64_t image, const BandRange& range, std::int64_t part,
+  void run(std::span<const std::byte> x, std::int64_t image, const StripRange& range, std::int64_t part,
            std::int64_t parts, const TileWriter& writer) {
     tiles_.load(x, image, range);
     std::vector<std::int64_t> taps;
     tiles_.locate_runs(0, taps);
     tap_offsets_.clear();
-    for (int i = 0; i < weights_.groups() * leaves_.group; ++i) {
+    for (int i = 0; i < weights_.groups() * micro_kernels_.group; ++i) {
       tap_offsets_.push_back(taps[static_cast<std::size_t>(weights_.tap(i))]);
     }
     const std::span<const WeightPanel> panels = weights_.panels();
@@ -36,7 +37,7 @@ class DepthwiseRun {
     const DepthwiseBlock& block = weights_.block(panel);
     for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
       const DepthwiseProduct product{.rows = tiles_.rows().data() + first,
-                                     .channel_offset = panel.first_channel * leaves_.x_bytes,
+                                     .channel_offset = panel.first_channel * micro_kernels_.x_bytes,
                                      .tap_offsets = tap_offsets_.data(),
                                      .groups = weights_.groups(),
                                      .w = weights_.data(panel),
@@ -55,9 +56,9 @@ class DepthwiseRun {
     }
   }
 
-  const ConvolutionLeaves& leaves_;
+  const ConvolutionMicroKernels& micro_kernels_;
   const DepthwiseWeights& weights_;
-  BandTiles tiles_;
+  StripTiles tiles_;
   std::vector<std::int64_t> tap_offsets_;
   alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
 };
@@ -66,9 +67,9 @@ class DepthwiseRun {
 
 std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup, const Lowering& lowering,
                                                      std::span<const std::byte> w) {
-  auto weights = std::make_unique<DepthwiseWeights>(setup.operands, w, setup.leaves);
+  auto weights = std::make_unique<DepthwiseWeights>(setup.operands, w, setup.micro_kernels);
   const std::size_t panels = weights->panels().size();
-  return std::make_unique<BandPath<DepthwiseRun, DepthwiseWeights>>(setup, lowering, std::move(weights), panels);
+  return std::make_unique<StripPath<DepthwiseRun, DepthwiseWeights>>(setup, lowering, std::move(weights), panels);
 }
 
 }  // namespace qconform::reference

@@ -32,20 +32,20 @@ std::int64_t parts_of_weights(const ConvolutionOperands& o, std::span<const std:
 }  // namespace
 
 DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
-                                   const ConvolutionLeaves& leaves)
-    : leaves_(leaves),
+                                   const ConvolutionMicroKernels& micro_kernels)
+    : micro_kernels_(micro_kernels),
       taps_(operands.geometry.kernel_taps()),
       columns_(operands.geometry.axes.back().kernel),
-      parts_(leaves.x_bytes == 1 ? parts_of_weights(operands, w) : 1),
-      groups_(static_cast<int>((taps_ * parts_ + leaves.group - 1) / leaves.group)) {
+      parts_(micro_kernels.x_bytes == 1 ? parts_of_weights(operands, w) : 1),
+      groups_(static_cast<int>((taps_ * parts_ + micro_kernels.group - 1) / micro_kernels.group)) {
   const std::int64_t channels = operands.geometry.output_channels;
-  const std::int64_t channel_bytes = std::int64_t{groups_} * leaves.group * leaves.x_bytes;
-  const std::int64_t step = leaves.depthwise[0].channels;
+  const std::int64_t channel_bytes = std::int64_t{groups_} * micro_kernels.group * micro_kernels.x_bytes;
+  const std::int64_t step = micro_kernels.depthwise[0].channels;
   for (std::int64_t first = 0; first < channels; first += step) {
     const auto count = static_cast<int>(std::min(step, channels - first));
     panels_.push_back({.first_channel = first,
                        .channels = count,
-                       .vectors = (count + leaves.lanes - 1) / leaves.lanes,
+                       .vectors = (count + micro_kernels.lanes - 1) / micro_kernels.lanes,
                        .first_lane = first,
                        .offset = first * channel_bytes});
   }
@@ -59,17 +59,17 @@ DepthwiseWeights::DepthwiseWeights(const ConvolutionOperands& operands, std::spa
 }
 
 bool DepthwiseWeights::by_columns() const {
-  return parts_ == 1 && columns_ == groups_ && taps_ / columns_ <= leaves_.group;
+  return parts_ == 1 && columns_ == groups_ && taps_ / columns_ <= micro_kernels_.group;
 }
 
 std::int64_t DepthwiseWeights::listed(std::int64_t tap, std::int64_t part) const {
-  return by_columns() ? tap % columns_ * leaves_.group + tap / columns_ : part * taps_ + tap;
+  return by_columns() ? tap % columns_ * micro_kernels_.group + tap / columns_ : part * taps_ + tap;
 }
 
 std::int64_t DepthwiseWeights::tap(std::int64_t listed) const {
   if (!by_columns()) return listed % taps_;
-  const std::int64_t row = listed % leaves_.group;
-  return (row < taps_ / columns_ ? row * columns_ : 0) + listed / leaves_.group;
+  const std::int64_t row = listed % micro_kernels_.group;
+  return (row < taps_ / columns_ ? row * columns_ : 0) + listed / micro_kernels_.group;
 }
 
 void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
@@ -85,8 +85,9 @@ void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const W
     sum += rest;
     for (std::int64_t part = 0; part < parts_; ++part) {
       const std::int64_t at = listed(tap, part);
-      const std::int64_t element = (at / leaves_.group * kind.channels + lane) * leaves_.group + at % leaves_.group;
-      if (leaves_.x_bytes == 1) {
+      const std::int64_t element =
+          (at / micro_kernels_.group * kind.channels + lane) * micro_kernels_.group + at % micro_kernels_.group;
+      if (micro_kernels_.x_bytes == 1) {
         const std::int32_t value = saturate(rest, kByte);
         rest -= value;
         to[element] = static_cast<std::byte>(static_cast<std::int8_t>(value));
@@ -97,7 +98,7 @@ void DepthwiseWeights::pack_channel(const ConvolutionOperands& operands, const W
     }
   }
   const std::int64_t bias = operands.bias.empty() ? 0 : operands.bias[static_cast<std::size_t>(channel)];
-  const std::int64_t x_zero_point = leaves_.x_bytes == 1 ? packed_x_zero_point(operands, leaves_) : 0;
+  const std::int64_t x_zero_point = micro_kernels_.x_bytes == 1 ? packed_x_zero_point(operands, micro_kernels_) : 0;
   start_[static_cast<std::size_t>(panel.first_lane + lane)] = wrap_to_int32(bias - x_zero_point * sum);
 }
 

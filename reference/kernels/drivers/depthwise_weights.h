@@ -1,4 +1,4 @@
-// The weights of a depthwise convolution as leaf routines take them: no weight is shared by channels, so
+// The weights of a depthwise convolution as micro-kernels take them: no weight is shared by channels, so
 // every channel is a lane of its own.
 #pragma once
 
@@ -19,12 +19,13 @@ namespace qconform::reference {
 /// of its parts, so that no sum of x is needed.
 class DepthwiseWeights {
  public:
-  DepthwiseWeights(const ConvolutionOperands& operands, std::span<const std::byte> w, const ConvolutionLeaves& leaves);
+  DepthwiseWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
+                   const ConvolutionMicroKernels& micro_kernels);
 
   [[nodiscard]] std::span<const WeightPanel> panels() const { return panels_; }
   [[nodiscard]] const DepthwiseBlock& block(const WeightPanel& panel) const {
-    const DepthwiseBlock& narrow = leaves_.depthwise[1];
-    return panel.channels <= narrow.channels ? narrow : leaves_.depthwise[0];
+    const DepthwiseBlock& narrow = micro_kernels_.depthwise[1];
+    return panel.channels <= narrow.channels ? narrow : micro_kernels_.depthwise[0];
   }
   [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
   [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
@@ -40,7 +41,7 @@ class DepthwiseWeights {
   // Where part `part` of tap `tap` is listed.
   [[nodiscard]] std::int64_t listed(std::int64_t tap, std::int64_t part) const;
 
-  const ConvolutionLeaves& leaves_;
+  const ConvolutionMicroKernels& micro_kernels_;
   std::int64_t taps_;
   std::int64_t columns_;  // of the kernel
   std::int64_t parts_;    // of a weight

@@ -5,7 +5,6 @@
 
 #include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/drivers/path.h"
-#include "reference/kernels/drivers/pool.h"
 #include "reference/kernels/drivers/tile_gather.h"
 #include "reference/kernels/drivers/transpose.h"
 
@@ -21,10 +20,10 @@ class GatherRun {
  public:
   GatherRun(const ConvolutionSetup& setup, const PackedWeights& weights)
       : operands_(setup.operands),
-        leaves_(setup.leaves),
+        micro_kernels_(setup.micro_kernels),
         weights_(weights),
         gather_(operands_.geometry, std::to_integer<std::uint8_t>(store8(operands_.x_zero_point))) {
-    for (int p = 0; p < kTilePositions; ++p) rows_[p] = packed_ + p * kPitch * leaves_.x_bytes;
+    for (int p = 0; p < kTilePositions; ++p) rows_[p] = packed_ + p * kPitch * micro_kernels_.x_bytes;
   }
 
   // Output positions [first, first + count) of all images and channels.
@@ -52,7 +51,7 @@ class GatherRun {
     std::int64_t begin = 0;
     do {  // once at least: the sums have to begin
       const std::int64_t rows = std::min(kDepth, depth - begin);
-      const std::int64_t padded = (rows + leaves_.unit - 1) / leaves_.unit * leaves_.unit;
+      const std::int64_t padded = (rows + micro_kernels_.unit - 1) / micro_kernels_.unit * micro_kernels_.unit;
       gather_.gather(x, begin, begin + rows, gathered_);
       pack(rows, count);
       for (std::size_t i = 0; i < panels.size(); ++i) {
@@ -66,8 +65,8 @@ class GatherRun {
 
   // From [depth][position] to rows of positions. What completes a unit meets weights of zero.
   void pack(std::int64_t depth, int count) {
-    const bool is_byte = leaves_.x_bytes == 1;
-    const std::uint8_t flip = x_flip(operands_, leaves_);
+    const bool is_byte = micro_kernels_.x_bytes == 1;
+    const std::uint8_t flip = x_flip(operands_, micro_kernels_);
     for (int p = 0; p < count; p += 16) {
       for (std::int64_t d = 0; d < depth; d += 16) {
         ByteVector block[16];
@@ -77,38 +76,38 @@ class GatherRun {
       }
     }
     if (is_byte) return;
-    const auto zero_point = static_cast<std::int16_t>(packed_x_zero_point(operands_, leaves_));
+    const auto zero_point = static_cast<std::int16_t>(packed_x_zero_point(operands_, micro_kernels_));
     for (int p = 0; p < count; ++p) {
-      leaves_.widen(reinterpret_cast<const std::uint8_t*>(bytes_ + p * kPitch), depth, 0, zero_point,
-                    reinterpret_cast<std::int16_t*>(packed_ + p * kPitch * 2));
+      micro_kernels_.widen(reinterpret_cast<const std::uint8_t*>(bytes_ + p * kPitch), depth, 0, zero_point,
+                           reinterpret_cast<std::int16_t*>(packed_ + p * kPitch * 2));
     }
   }
 
   void add_product(const std::byte* w, const std::int32_t* start, int vectors, std::int32_t* sums, std::int64_t begin,
                    std::int64_t depth, int count) {
     static constexpr std::int64_t kNoOffset = 0;
-    const std::int64_t lanes = std::int64_t{vectors} * leaves_.lanes;
+    const std::int64_t lanes = std::int64_t{vectors} * micro_kernels_.lanes;
     const PanelProduct p{.rows = rows_,
                          .run_offsets = &kNoOffset,
                          .runs = 1,
-                         .run_bytes = depth * leaves_.x_bytes,
-                         .w = w + begin * lanes * leaves_.x_bytes,
+                         .run_bytes = depth * micro_kernels_.x_bytes,
+                         .w = w + begin * lanes * micro_kernels_.x_bytes,
                          .start = begin == 0 ? start : sums,
                          .start_stride = begin == 0 ? 0 : lanes,
                          .sums = sums,
                          .sums_stride = lanes,
                          .positions = count,
                          .vectors = vectors};
-    leaves_.multiply(&p);
+    micro_kernels_.multiply(&p);
   }
 
   void finish(const WeightPanel& panel, int index, std::int64_t first, int count, std::int64_t image,
               const TileWriter& writer) {
-    const std::int64_t lanes = std::int64_t{panel.vectors} * leaves_.lanes;
+    const std::int64_t lanes = std::int64_t{panel.vectors} * micro_kernels_.lanes;
     if (weights_.needs_x_sums()) {
       std::int32_t x_sums[kTilePositions];
-      for (int p = 0; p < count; ++p) x_sums[p] = ones_sums_[p * leaves_.lanes];
-      leaves_.subtract_products(sums_[index], lanes, count, panel.vectors, x_sums, weights_.zero_points(panel));
+      for (int p = 0; p < count; ++p) x_sums[p] = ones_sums_[p * micro_kernels_.lanes];
+      micro_kernels_.subtract_products(sums_[index], lanes, count, panel.vectors, x_sums, weights_.zero_points(panel));
     }
     writer.write({.sums = sums_[index],
                   .stride = lanes,
@@ -123,7 +122,7 @@ class GatherRun {
   static constexpr std::int32_t kZeros[kPanelChannels] = {};
 
   const ConvolutionOperands& operands_;
-  const ConvolutionLeaves& leaves_;
+  const ConvolutionMicroKernels& micro_kernels_;
   const PackedWeights& weights_;
   TileGather gather_;
   const std::byte* rows_[kTilePositions];
@@ -152,7 +151,7 @@ std::vector<std::byte> channels_first(const ConvolutionGeometry& g, std::span<co
 class GatheredPath final : public ConvolutionPath {
  public:
   GatheredPath(const ConvolutionSetup& setup, std::span<const std::byte> w)
-      : setup_(setup), weights_(setup.operands, w, setup.leaves, 1) {}
+      : setup_(setup), weights_(setup.operands, w, setup.micro_kernels, 1) {}
 
   void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const override {
     const ConvolutionGeometry& g = setup_.operands.geometry;

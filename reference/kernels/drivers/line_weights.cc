@@ -12,13 +12,13 @@ constexpr std::int64_t kUnit = 4;
 }  // namespace
 
 LineWeights::LineWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
-                         const ConvolutionLeaves& leaves, std::int64_t run)
+                         const ConvolutionMicroKernels& micro_kernels, std::int64_t run)
     : row_bytes_(operands.geometry.depth() / run * ((run + kUnit - 1) / kUnit * kUnit)) {
   const std::int64_t channels = operands.geometry.output_channels;
   memory_ = AlignedMemory(static_cast<std::size_t>(channels * row_bytes_));
   std::memset(memory_.data(), 0, memory_.size());
   start_.assign(static_cast<std::size_t>(channels), 0);
-  const std::int64_t x_zero_point = packed_x_zero_point(operands, leaves);
+  const std::int64_t x_zero_point = packed_x_zero_point(operands, micro_kernels);
   for (std::int64_t m = 0; m < channels && fit_; ++m) fit_ = pack_row(operands, w, m, run, x_zero_point);
   divide_into_panels(channels);
 }

@@ -17,8 +17,8 @@ namespace qconform::reference {
 class LineWeights {
  public:
   /// `run` elements of depth, in the order of w.
-  LineWeights(const ConvolutionOperands& operands, std::span<const std::byte> w, const ConvolutionLeaves& leaves,
-              std::int64_t run);
+  LineWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
+              const ConvolutionMicroKernels& micro_kernels, std::int64_t run);
 
   /// Whether all differences are int8. Otherwise there is nothing here.
   [[nodiscard]] bool fit() const { return fit_; }

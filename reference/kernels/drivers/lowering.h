@@ -1,7 +1,7 @@
-// How a convolution with at most two spatial dimensions is laid out for the leaf routines.
+// How a convolution with at most two spatial dimensions is laid out for the micro-kernels.
 //
-// The input is copied band by band: channels last, with its padding, in the packed form of
-// leaves.h. The window of an output position then is a fixed set of runs of consecutive elements.
+// The input is copied strip by strip: channels last, with its padding, in the packed form of
+// micro_kernels.h. The window of an output position then is a fixed set of runs of consecutive elements.
 // Nothing is copied once per tap.
 #pragma once
 
@@ -13,6 +13,12 @@
 #include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {
+
+/// How the images of x and y lie in memory.
+enum class ImageLayout : std::uint8_t {
+  channels_first,  ///< [batch, channels, spatial...], as ONNX has it
+  channels_last,   ///< [batch, spatial..., channels]
+};
 
 struct Lowering {
   SpatialAxis rows;     ///< a single row for one-dimensional convolutions
@@ -37,7 +43,7 @@ struct Lowering {
 };
 
 /// Output positions [row_begin, row_end) x [column_begin, column_end).
-struct BandRange {
+struct StripRange {
   std::int64_t row_begin;
   std::int64_t row_end;
   std::int64_t column_begin;
@@ -47,17 +53,18 @@ struct BandRange {
 };
 
 /// `gapless`: channels lie together; otherwise each group's are rounded up to whole units.
-/// Empty for more than two spatial dimensions, empty kernels, and windows so wide spread that a band
-/// would not fit `max_band_bytes`.
-[[nodiscard]] std::optional<Lowering> lower(const ConvolutionGeometry& geometry, const ConvolutionLeaves& leaves,
-                                            bool gapless, std::int64_t max_band_bytes);
+/// Empty for more than two spatial dimensions, empty kernels, and windows so wide spread that a strip
+/// would not fit `max_strip_bytes`.
+[[nodiscard]] std::optional<Lowering> lower(const ConvolutionGeometry& geometry,
+                                            const ConvolutionMicroKernels& micro_kernels, bool gapless,
+                                            std::int64_t max_strip_bytes);
 
-/// Packed elements of a band.
-[[nodiscard]] std::int64_t band_elements(const Lowering& lowering, const BandRange& range);
+/// Packed elements of a strip.
+[[nodiscard]] std::int64_t strip_elements(const Lowering& lowering, const StripRange& range);
 
-/// Divides an image into bands of about `band_bytes`, at least `least` of them if that is possible.
+/// Divides an image into strips of about `strip_bytes`, at least `least` of them if that is possible.
 /// Whole rows each, or parts of the only row.
-[[nodiscard]] std::vector<BandRange> divide_into_bands(const Lowering& lowering, int x_bytes, std::int64_t band_bytes,
-                                                       std::int64_t least);
+[[nodiscard]] std::vector<StripRange> divide_into_strips(const Lowering& lowering, int x_bytes,
+                                                         std::int64_t strip_bytes, std::int64_t least);
 
 }  // namespace qconform::reference

@@ -1,4 +1,4 @@
-// The weights of a convolution as leaf routines take them, and what zero points add to the sums.
+// The weights of a convolution as micro-kernels take them, and what zero points add to the sums.
 //
 // With x' and w' the packed values and zx', zw' their zero points:
 //
@@ -21,13 +21,14 @@
 namespace qconform::reference {
 
 /// What is XORed to a byte of x to give it the sign that leaves take, and the zero point then.
-[[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands, const ConvolutionLeaves& leaves) {
-  return (operands.x_type == Integer8::int8) != leaves.signed_x ? 0x80 : 0;
+[[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands,
+                                            const ConvolutionMicroKernels& micro_kernels) {
+  return (operands.x_type == Integer8::int8) != micro_kernels.signed_x ? 0x80 : 0;
 }
 [[nodiscard]] constexpr std::int32_t packed_x_zero_point(const ConvolutionOperands& operands,
-                                                         const ConvolutionLeaves& leaves) {
-  const std::int32_t shift = x_flip(operands, leaves);
-  return operands.x_zero_point + (leaves.signed_x ? -shift : shift);
+                                                         const ConvolutionMicroKernels& micro_kernels) {
+  const std::int32_t shift = x_flip(operands, micro_kernels);
+  return operands.x_zero_point + (micro_kernels.signed_x ? -shift : shift);
 }
 
 /// Output channels of one group that are computed together.
@@ -42,8 +43,8 @@ struct WeightPanel {
 class PackedWeights {
  public:
   /// `runs` divides the depth, whose order is taps outside, channels inside.
-  PackedWeights(const ConvolutionOperands& operands, std::span<const std::byte> w, const ConvolutionLeaves& leaves,
-                std::int64_t runs);
+  PackedWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
+                const ConvolutionMicroKernels& micro_kernels, std::int64_t runs);
 
   [[nodiscard]] std::int64_t runs() const { return runs_; }
   /// Elements of one run, rounded up to whole units.
@@ -57,7 +58,7 @@ class PackedWeights {
   [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
 
   /// Whether x' and w' are packed less their zero points (x_bytes 2).
-  [[nodiscard]] bool packs_differences() const { return leaves_.x_bytes == 2; }
+  [[nodiscard]] bool packs_differences() const { return micro_kernels_.x_bytes == 2; }
 
   /// Whether sum x' is needed, and the panel of one vector that computes it in its first lane.
   [[nodiscard]] bool needs_x_sums() const { return !ones_.empty(); }
@@ -73,7 +74,7 @@ class PackedWeights {
   void pack_ones();
   void store(std::byte* panel, std::int64_t panel_lanes, std::int64_t lane, std::int64_t depth, std::int32_t value);
 
-  const ConvolutionLeaves& leaves_;
+  const ConvolutionMicroKernels& micro_kernels_;
   std::int64_t runs_;
   std::int64_t run_;
   std::int64_t padded_run_;

@@ -1,10 +1,14 @@
-// Divides independent work among threads.
+// Independent work divided among threads, and working memory that outlives a run, because fresh pages cost more time
+// than small layers take.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace qconform::reference {
@@ -26,5 +30,39 @@ void parallel(std::int64_t items, int threads, MakeState make_state, Work work) 
   for (std::int64_t i = 0; i < helpers; ++i) pool.emplace_back(run);
   run();
 }
+
+/// Objects that are lent out, one to each borrower at a time. Thread-safe.
+template <typename T>
+class Pool {
+ public:
+  struct GiveBack {
+    Pool* pool;
+    void operator()(T* object) const { pool->give_back(std::unique_ptr<T>(object)); }
+  };
+  using Lent = std::unique_ptr<T, GiveBack>;
+
+  /// One that is free, else what make() returns, a std::unique_ptr<T>. The pool must outlive it.
+  template <typename Make>
+  [[nodiscard]] Lent borrow(Make make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        Lent lent(free_.back().release(), GiveBack{this});
+        free_.pop_back();
+        return lent;
+      }
+    }
+    return Lent(make().release(), GiveBack{this});
+  }
+
+ private:
+  void give_back(std::unique_ptr<T> object) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(object));
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> free_;
+};
 
 }  // namespace qconform::reference

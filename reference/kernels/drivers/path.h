@@ -1,4 +1,4 @@
-// The ways in which the convolution driver (blocked.h) computes: one of them for each layer.
+// The ways in which the convolution driver (convolution_nodes.cc) computes: one of them for each layer.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,6 @@
 #include <span>
 
 #include "reference/convolution/accumulate.h"
-#include "reference/kernels/drivers/layout.h"
 #include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/drivers/packed_weights.h"
 #include "reference/kernels/drivers/tile_writer.h"
@@ -19,7 +18,7 @@ namespace qconform::reference {
 struct ConvolutionSetup {
   ConvolutionOperands operands;
   ImageLayout layout;
-  const ConvolutionLeaves& leaves;
+  const ConvolutionMicroKernels& micro_kernels;
   std::optional<RoundingProfile> profile;  ///< what sums are requantized with; none: they are the output
 };
 
@@ -41,22 +40,22 @@ class ConvolutionPath {
   [[nodiscard]] virtual std::span<const WeightPanel> panels() const = 0;
 };
 
-/// Panels of weights and bands of x (lowering.h): what most layers take.
-[[nodiscard]] std::unique_ptr<ConvolutionPath> make_banded_path(const ConvolutionSetup& setup, const Lowering& lowering,
-                                                                std::span<const std::byte> w);
+/// Panels of weights and strips of x (lowering.h): what most layers take.
+[[nodiscard]] std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
+                                                               std::span<const std::byte> w);
 
-/// One input and one output channel in each group (depthwise.cc).
+/// One input and one output channel in each group (depthwise_path.cc).
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_depthwise_path(const ConvolutionSetup& setup,
                                                                    const Lowering& lowering,
                                                                    std::span<const std::byte> w);
 
-/// Kernels of a single tap with channels first: lanes are positions (pointwise.cc). Null for layers that are none, or
-/// that are better off with another path.
+/// Kernels of a single tap with channels first: lanes are positions (pointwise_path.cc). Null for layers that are none,
+/// or that are better off with another path.
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_pointwise_path(const ConvolutionSetup& setup,
                                                                    const Lowering& lowering,
                                                                    std::span<const std::byte> w);
 
-/// One input channel in each group, with channels first: lanes are positions of a row (planes.cc). Null as above.
+/// One input channel in each group, with channels first: lanes are positions of a row (plane_path.cc). Null as above.
 [[nodiscard]] std::unique_ptr<ConvolutionPath> make_plane_path(const ConvolutionSetup& setup,
                                                                std::span<const std::byte> w);
 

@@ -59,7 +59,7 @@ class PlanePath final : public ConvolutionPath {
                          .kernel_rows = static_cast<int>(rows_.kernel),
                          .groups = static_cast<int>((columns_.kernel + kTaps - 1) / kTaps),
                          .padding = static_cast<std::uint8_t>(setup_.operands.x_zero_point),
-                         .flip = x_flip(setup_.operands, setup_.leaves),
+                         .flip = x_flip(setup_.operands, setup_.micro_kernels),
                          .w = weights_->row(channel),
                          .start = weights_->start()[channel],
                          .lines = 0,
@@ -79,7 +79,7 @@ class PlanePath final : public ConvolutionPath {
     product.first_column = column * columns_.stride - columns_.pad_begin;
     product.lines = static_cast<int>(std::min<std::int64_t>(kTilePositions, rows_.output - row));
     const std::int64_t size = rows_.output * columns_.output;
-    writer.write_lines(*setup_.leaves.lines, product,
+    writer.write_lines(*setup_.micro_kernels.lines, product,
                        {.sums = product.sums,
                         .lines = product.lines,
                         .positions = static_cast<int>(std::min<std::int64_t>(kTilePositions, columns_.output - column)),
@@ -112,7 +112,7 @@ bool takes_planes(const ConvolutionSetup& setup) {
 std::unique_ptr<ConvolutionPath> make_plane_path(const ConvolutionSetup& setup, std::span<const std::byte> w) {
   if (!takes_planes(setup)) return nullptr;
   const std::int64_t run = setup.operands.geometry.axes.back().kernel;
-  auto weights = std::make_unique<LineWeights>(setup.operands, w, setup.leaves, run);
+  auto weights = std::make_unique<LineWeights>(setup.operands, w, setup.micro_kernels, run);
   if (!weights->fit()) return nullptr;
   return std::make_unique<PlanePath>(setup, std::move(weights));
 }

@@ -5,7 +5,6 @@
 #include "reference/kernels/drivers/line_weights.h"
 #include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/drivers/path.h"
-#include "reference/kernels/drivers/pool.h"
 
 namespace qconform::reference {
 namespace {
@@ -41,8 +40,8 @@ class PointwiseRun {
                            .to = pixels_.data(),
                            .to_stride = tile_bytes_,
                            .tiles = work.tiles,
-                           .flip = x_flip(setup_.operands, setup_.leaves)};
-    setup_.leaves.lines->interleave(&panel);
+                           .flip = x_flip(setup_.operands, setup_.micro_kernels)};
+    setup_.micro_kernels.lines->interleave(&panel);
     for (const WeightPanel& weights : work.panels) {
       for (int i = 0; i < weights.channels; ++i) rows_[i] = weights_.row(weights.first_channel + i);
       const std::int64_t channel = work.image * g.output_channels + weights.first_channel;
@@ -66,9 +65,9 @@ class PointwiseRun {
                                .sums = sums_,
                                .sums_stride = kTilePositions,
                                .positions = weights.channels,
-                               .vectors = kTilePositions / setup_.leaves.lanes};
+                               .vectors = kTilePositions / setup_.micro_kernels.lanes};
     const std::int64_t positions = setup_.operands.geometry.output_positions();
-    writer.write_lines(*setup_.leaves.lines, product,
+    writer.write_lines(*setup_.micro_kernels.lines, product,
                        {.sums = sums_,
                         .lines = weights.channels,
                         .positions = kTilePositions,
@@ -150,13 +149,13 @@ std::unique_ptr<ConvolutionPath> make_pointwise_path(const ConvolutionSetup& set
   const std::int64_t positions = lowering.columns.output;
   const bool is_dense = setup.operands.geometry.group == 1;
   if (!takes_lines(setup) || !is_dense || !is_pointwise(lowering) || positions < kTilePositions) return nullptr;
-  auto weights = std::make_unique<LineWeights>(setup.operands, w, setup.leaves, setup.operands.geometry.depth());
+  auto weights = std::make_unique<LineWeights>(setup.operands, w, setup.micro_kernels, setup.operands.geometry.depth());
   if (!weights->fit()) return nullptr;
   std::unique_ptr<ConvolutionPath> rest;
   if (positions % kTilePositions != 0) {
     Lowering behind = lowering;
     behind.first_column = positions / kTilePositions * kTilePositions;
-    rest = make_banded_path(setup, behind, w);
+    rest = make_dense_path(setup, behind, w);
   }
   return std::make_unique<PointwisePath>(setup, std::move(weights), std::move(rest));
 }

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cstdlib>
 
-#include "reference/kernels/drivers/tile_output.h"
-
 namespace qconform::reference {
 
 namespace {
@@ -26,10 +24,11 @@ double largest_sum(const ConvolutionOperands& o, std::span<const std::byte> w, s
 }  // namespace
 
 PreparedRequantization::PreparedRequantization(const QLinearConv& node, RoundingProfile profile,
-                                               std::span<const std::byte> w, const RequantizeLeaves& leaves)
+                                               std::span<const std::byte> w,
+                                               const ElementwiseMicroKernels& micro_kernels)
     : profile_(profile),
-      row_(leaves.row[static_cast<std::size_t>(profile)]),
-      tile_(leaves.tile[static_cast<std::size_t>(profile)]) {
+      row_(micro_kernels.requantize_row[static_cast<std::size_t>(profile)]),
+      tile_(micro_kernels.requantize_tile[static_cast<std::size_t>(profile)]) {
   const auto channels = static_cast<std::size_t>(node.operands.geometry.output_channels);
   for (std::size_t m = 0; m < channels; ++m) {
     exact_.push_back(node.requantization(m));
@@ -40,7 +39,7 @@ PreparedRequantization::PreparedRequantization(const QLinearConv& node, Rounding
 
 void PreparedRequantization::assign_lane(std::int64_t lane, std::int64_t channel) {
   const auto at = static_cast<std::size_t>(lane);
-  // Leaves take whole vectors, so that the arrays reach beyond the last lane in use.
+  // Micro-kernels take whole vectors, so that the arrays reach beyond the last lane in use.
   const std::size_t size = at + kPanelChannels;
   if (multiplier_.size() < size) {
     multiplier_.resize(size);
@@ -127,20 +126,20 @@ void PreparedRequantization::row(std::int64_t channel, const std::int32_t* sums,
 }
 
 void RequantizingWriter::write(const SumsTile& tile) const {
-  const bool whole_vectors = tile.channels % leaves_.lanes == 0;
-  if (place_.layout == ImageLayout::channels_last && whole_vectors) {
-    std::byte* const y = y_ + place_.index(tile.image, tile.first_channel, tile.first_position);
-    requantization_.tile(tile, leaves_.lanes, reinterpret_cast<std::uint8_t*>(y), place_.position_stride());
+  const bool whole_vectors = tile.channels % micro_kernels_.lanes == 0;
+  if (placement_.layout == ImageLayout::channels_last && whole_vectors) {
+    std::byte* const y = y_ + placement_.index(tile.image, tile.first_channel, tile.first_position);
+    requantization_.tile(tile, micro_kernels_.lanes, reinterpret_cast<std::uint8_t*>(y), placement_.position_stride());
     return;
   }
   alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
-  requantization_.tile(tile, leaves_.lanes, bytes, kPanelChannels);
-  store_tile(tile, bytes, place_, leaves_, y_);
+  requantization_.tile(tile, micro_kernels_.lanes, bytes, kPanelChannels);
+  store_tile(tile, bytes, placement_, micro_kernels_, y_);
 }
 
 template <typename Multiply>
 void RequantizingWriter::write_requantized(const SumsTile& tile, Multiply multiply) const {
-  constexpr int kDirect = 8;  // leaves store channels by eight
+  constexpr int kDirect = 8;  // micro-kernels store channels by eight
   alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
   std::uint64_t doubtful[kTilePositions];
   const RequantizeChannels parameters = requantization_.channels(tile.first_lane);
@@ -149,22 +148,22 @@ void RequantizingWriter::write_requantized(const SumsTile& tile, Multiply multip
                         .y_stride = kPanelChannels,
                         .channels = static_cast<int>(tile.stride),
                         .doubtful = doubtful};
-  const bool is_direct = place_.layout == ImageLayout::channels_last && tile.channels % kDirect == 0 &&
+  const bool is_direct = placement_.layout == ImageLayout::channels_last && tile.channels % kDirect == 0 &&
                          tile.stride - tile.channels <= kDirect;
   if (is_direct) {
-    out.y = reinterpret_cast<std::uint8_t*>(y_ + place_.index(tile.image, tile.first_channel, tile.first_position));
-    out.y_stride = place_.position_stride();
+    out.y = reinterpret_cast<std::uint8_t*>(y_ + placement_.index(tile.image, tile.first_channel, tile.first_position));
+    out.y_stride = placement_.position_stride();
     out.channels = tile.channels;
   }
   if (multiply(&out)) requantization_.replace_doubtful(tile, doubtful, out.y, out.y_stride);
-  if (!is_direct) store_tile(tile, bytes, place_, leaves_, y_);
+  if (!is_direct) store_tile(tile, bytes, placement_, micro_kernels_, y_);
 }
 
-void RequantizingWriter::write_products(const ConvolutionLeaves& leaves, std::span<const PanelProduct> products,
-                                        const SumsTile& tile) const {
-  const auto multiply = leaves.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
+void RequantizingWriter::write_products(const ConvolutionMicroKernels& micro_kernels,
+                                        std::span<const PanelProduct> products, const SumsTile& tile) const {
+  const auto multiply = micro_kernels.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
   if (multiply == nullptr) {
-    TileWriter::write_products(leaves, products, tile);
+    TileWriter::write_products(micro_kernels, products, tile);
     return;
   }
   write_requantized(tile, [&](RequantizedOutput* out) {
@@ -205,15 +204,15 @@ void RequantizingWriter::write_requantized(const LinesTile& tile, Multiply multi
   if (multiply(&out)) requantization_.replace_doubtful(tile, doubtful, out.y);
 }
 
-void RequantizingWriter::write_lines(const LineLeaves& leaves, const PanelProduct& product,
+void RequantizingWriter::write_lines(const LineMicroKernels& micro_kernels, const PanelProduct& product,
                                      const LinesTile& tile) const {
-  const auto multiply = leaves.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
+  const auto multiply = micro_kernels.multiply_requantized[static_cast<std::size_t>(requantization_.profile())];
   write_requantized(tile, [&](const RequantizedOutput* out) { return multiply(&product, out); });
 }
 
-void RequantizingWriter::write_lines(const LineLeaves& leaves, const PlaneProduct& product,
+void RequantizingWriter::write_lines(const LineMicroKernels& micro_kernels, const PlaneProduct& product,
                                      const LinesTile& tile) const {
-  const auto multiply = leaves.multiply_plane_requantized[static_cast<std::size_t>(requantization_.profile())];
+  const auto multiply = micro_kernels.multiply_plane_requantized[static_cast<std::size_t>(requantization_.profile())];
   write_requantized(tile, [&](const RequantizedOutput* out) { return multiply(&product, out); });
 }
 

@@ -8,7 +8,6 @@
 
 #include "reference/kernels/drivers/tile_writer.h"
 #include "reference/kernels/micro_kernels.h"
-#include "reference/kernels/requantize_fast.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
 
 namespace qconform::reference {
@@ -16,9 +15,9 @@ namespace qconform::reference {
 /// The parameters of a node's output channels.
 class PreparedRequantization {
  public:
-  /// `leaves` must outlive this. w tells how large sums can be.
+  /// `micro_kernels` must outlive this. w tells how large sums can be.
   PreparedRequantization(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> w,
-                         const RequantizeLeaves& leaves);
+                         const ElementwiseMicroKernels& micro_kernels);
 
   /// Lets lane `lane` have the parameters of `channel`. Lanes without a channel get any.
   void assign_lane(std::int64_t lane, std::int64_t channel);
@@ -60,18 +59,20 @@ class PreparedRequantization {
 
 class RequantizingWriter final : public TileWriter {
  public:
-  /// The arguments must outlive this. `leaves` is what the sums come from.
-  RequantizingWriter(const PreparedRequantization& requantization, const ConvolutionLeaves& leaves,
-                     const OutputPlacement& place, std::byte* y)
-      : requantization_(requantization), leaves_(leaves), place_(place), y_(y) {}
+  /// The arguments must outlive this. `micro_kernels` is what the sums come from.
+  RequantizingWriter(const PreparedRequantization& requantization, const ConvolutionMicroKernels& micro_kernels,
+                     const OutputPlacement& placement, std::byte* y)
+      : requantization_(requantization), micro_kernels_(micro_kernels), placement_(placement), y_(y) {}
 
   void write(const SumsTile& tile) const override;
-  void write_products(const ConvolutionLeaves& leaves, std::span<const PanelProduct> products,
+  void write_products(const ConvolutionMicroKernels& micro_kernels, std::span<const PanelProduct> products,
                       const SumsTile& tile) const override;
   void write_products(const DepthwiseBlock& block, const DepthwiseProduct& product,
                       const SumsTile& tile) const override;
-  void write_lines(const LineLeaves& leaves, const PanelProduct& product, const LinesTile& tile) const override;
-  void write_lines(const LineLeaves& leaves, const PlaneProduct& product, const LinesTile& tile) const override;
+  void write_lines(const LineMicroKernels& micro_kernels, const PanelProduct& product,
+                   const LinesTile& tile) const override;
+  void write_lines(const LineMicroKernels& micro_kernels, const PlaneProduct& product,
+                   const LinesTile& tile) const override;
 
  private:
   // multiply(output) computes all bytes of the tile and says whether any is in doubt.
@@ -81,8 +82,8 @@ class RequantizingWriter final : public TileWriter {
   void write_requantized(const LinesTile& tile, Multiply multiply) const;
 
   const PreparedRequantization& requantization_;
-  const ConvolutionLeaves& leaves_;
-  OutputPlacement place_;
+  const ConvolutionMicroKernels& micro_kernels_;
+  OutputPlacement placement_;
   std::byte* y_;
 };
 

@@ -10,8 +10,6 @@
 namespace qconform::reference {
 namespace {
 
-constexpr int kBlock = 16;  // pixels and channels that are transposed at a time
-
 void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) {
   if (flip == 0) {
     std::memcpy(to, from, static_cast<std::size_t>(count));
@@ -19,29 +17,29 @@ void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, 
   }
   const ByteVector flips = ByteVector{} + flip;
   std::int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) store_bytes(to + i, load_bytes(from + i) ^ flips);
+  for (; i + kTransposed <= count; i += kTransposed) store_bytes(to + i, load_bytes(from + i) ^ flips);
   for (; i < count; ++i) to[i] = from[i] ^ static_cast<std::byte>(flip);
 }
 
 // `count` bytes that lie `step` apart; nothing outside x is read.
 ByteVector load_up_to_16(std::span<const std::byte> x, std::int64_t from, int count, std::int64_t step) {
-  if (step == 1 && from + kBlock <= static_cast<std::int64_t>(x.size())) return load_bytes(x.data() + from);
-  std::byte bytes[kBlock] = {};
+  if (step == 1 && from + kTransposed <= static_cast<std::int64_t>(x.size())) return load_bytes(x.data() + from);
+  std::byte bytes[kTransposed] = {};
   for (int i = 0; i < count; ++i) bytes[i] = x[static_cast<std::size_t>(from + i * step)];
   return load_bytes(bytes);
 }
 
 }  // namespace
 
-void Band::reserve(std::int64_t elements) {
-  const auto bytes = static_cast<std::size_t>(elements * leaves_.x_bytes + 2 * kRowSlack);
+void RowStrip::reserve(std::int64_t elements) {
+  const auto bytes = static_cast<std::size_t>(elements * micro_kernels_.x_bytes + 2 * kRowSlack);
   if (memory_.size() >= bytes) return;
   memory_ = AlignedMemory(bytes);
   std::memset(memory_.data(), 0, bytes);
-  if (leaves_.x_bytes > 1) line_ = AlignedMemory(static_cast<std::size_t>(elements + kRowSlack));
+  if (micro_kernels_.x_bytes > 1) line_ = AlignedMemory(static_cast<std::size_t>(elements + kRowSlack));
 }
 
-Band::Inside Band::inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored) {
+RowStrip::Inside RowStrip::inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored) {
   const std::int64_t step = axis.kernel == 1 ? axis.stride : 1;
   const std::int64_t first = first_output * Lowering::stored_stride(axis);
   const std::int64_t begin = std::clamp<std::int64_t>(ceil_div(axis.pad_begin, step) - first, 0, stored);
@@ -50,40 +48,41 @@ Band::Inside Band::inside(const SpatialAxis& axis, std::int64_t first_output, st
 }
 
 // Whether x itself has the packed form: bytes, channels last, no padding, whole units.
-bool Band::can_stay(const Inside& rows, const Inside& columns) const {
+bool RowStrip::can_stay(const Inside& rows, const Inside& columns) const {
   const Lowering& l = lowering_;
   const std::int64_t run = l.group_channels * (l.whole_rows ? l.columns.kernel : 1);
-  return layout_ == ImageLayout::channels_last && leaves_.x_bytes == 1 && x_flip(operands_, leaves_) == 0 &&
-         l.whole_rows && run % leaves_.unit == 0 && !has_padding(rows, columns);
+  return layout_ == ImageLayout::channels_last && micro_kernels_.x_bytes == 1 &&
+         x_flip(operands_, micro_kernels_) == 0 && l.whole_rows && run % micro_kernels_.unit == 0 &&
+         !has_padding(rows, columns);
 }
 
-bool Band::has_padding(const Inside& rows, const Inside& columns) {
+bool RowStrip::has_padding(const Inside& rows, const Inside& columns) {
   return rows.begin > 0 || rows.end < rows.stored || columns.begin > 0 || columns.end < columns.stored;
 }
 
-// Whether the band is consecutive bytes of x in their order.
-bool Band::is_one_piece(const Inside& rows, const Inside& columns) const {
+// Whether the strip is consecutive bytes of x in their order.
+bool RowStrip::is_one_piece(const Inside& rows, const Inside& columns) const {
   const Lowering& l = lowering_;
   return layout_ == ImageLayout::channels_last && l.group_pitch == l.group_channels && !has_padding(rows, columns) &&
          rows.step == 1 && columns.step == 1 && (rows.stored == 1 || columns.stored == l.columns.input);
 }
 
-void Band::widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const {
-  leaves_.widen(reinterpret_cast<const std::uint8_t*>(from), count, flip,
-                static_cast<std::int16_t>(packed_x_zero_point(operands_, leaves_)),
-                reinterpret_cast<std::int16_t*>(to));
+void RowStrip::widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const {
+  micro_kernels_.widen(reinterpret_cast<const std::uint8_t*>(from), count, flip,
+                       static_cast<std::int16_t>(packed_x_zero_point(operands_, micro_kernels_)),
+                       reinterpret_cast<std::int16_t*>(to));
 }
 
 // Whole blocks from where they are, the rest from where more may be read.
-void Band::widen_piece(const std::byte* from, std::int64_t count) {
-  const std::uint8_t flip = x_flip(operands_, leaves_);
-  const std::int64_t whole = count / kBlock * kBlock;
+void RowStrip::widen_piece(const std::byte* from, std::int64_t count) {
+  const std::uint8_t flip = x_flip(operands_, micro_kernels_);
+  const std::int64_t whole = count / kTransposed * kTransposed;
   widen(from, whole, flip, memory_.data());
   std::memcpy(line_.data(), from + whole, static_cast<std::size_t>(count - whole));
-  widen(line_.data(), count - whole, flip, memory_.data() + whole * leaves_.x_bytes);
+  widen(line_.data(), count - whole, flip, memory_.data() + whole * micro_kernels_.x_bytes);
 }
 
-void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
+void RowStrip::load(std::span<const std::byte> x, std::int64_t image, const StripRange& range) {
   const Lowering& l = lowering_;
   const Inside rows = inside(l.rows, range.row_begin, Lowering::stored(l.rows, range.row_end - range.row_begin));
   const Inside columns =
@@ -94,16 +93,16 @@ void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRang
     row_bytes_ = rows.step * l.columns.input * l.pixel_pitch;
     return;
   }
-  reserve(band_elements(l, range));
+  reserve(strip_elements(l, range));
   first_ = memory_.data();
-  pixel_bytes_ = l.pixel_pitch * leaves_.x_bytes;
+  pixel_bytes_ = l.pixel_pitch * micro_kernels_.x_bytes;
   row_bytes_ = columns.stored * pixel_bytes_;
-  if (leaves_.x_bytes == 2 && is_one_piece(rows, columns)) {
+  if (micro_kernels_.x_bytes == 2 && is_one_piece(rows, columns)) {
     widen_piece(x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch,
                 rows.stored * columns.stored * l.pixel_pitch);
     return;
   }
-  std::byte* const to = leaves_.x_bytes == 1 ? memory_.data() : line_.data();
+  std::byte* const to = micro_kernels_.x_bytes == 1 ? memory_.data() : line_.data();
   if (rows.begin < rows.end && columns.begin < columns.end) {
     if (layout_ == ImageLayout::channels_last) {
       copy_channels_last(x, image, rows, columns, to);
@@ -112,13 +111,13 @@ void Band::load(std::span<const std::byte> x, std::int64_t image, const BandRang
     }
   }
   fill_padding(rows, columns, to);
-  if (leaves_.x_bytes == 1) return;
+  if (micro_kernels_.x_bytes == 1) return;
   widen(to, rows.stored * columns.stored * l.pixel_pitch, 0, memory_.data());
 }
 
 // Comes last, because blocks of channels are written beyond their ends.
-void Band::fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const {
-  const int padding = packed_x_zero_point(operands_, leaves_);
+void RowStrip::fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const {
+  const int padding = packed_x_zero_point(operands_, micro_kernels_);
   const std::int64_t pitch = lowering_.pixel_pitch;
   for (std::int64_t row = 0; row < rows.stored; ++row, to += columns.stored * pitch) {
     if (row < rows.begin || row >= rows.end || columns.begin == columns.end) {
@@ -130,10 +129,10 @@ void Band::fill_padding(const Inside& rows, const Inside& columns, std::byte* to
   }
 }
 
-void Band::copy_channels_last(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
-                              const Inside& columns, std::byte* to) const {
+void RowStrip::copy_channels_last(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
+                                  const Inside& columns, std::byte* to) const {
   const Lowering& l = lowering_;
-  const std::uint8_t flip = x_flip(operands_, leaves_);
+  const std::uint8_t flip = x_flip(operands_, micro_kernels_);
   const std::int64_t channels = l.groups * l.group_channels;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
@@ -155,24 +154,24 @@ void Band::copy_channels_last(std::span<const std::byte> x, std::int64_t image, 
 
 // Sixteen channels at a time, from the last to the first, so that few planes are read at once. Where
 // channels lie without gaps, the surplus of every block is overwritten by its right neighbours.
-void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
-                               const Inside& columns, std::byte* to) const {
+void RowStrip::copy_channels_first(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
+                                   const Inside& columns, std::byte* to) const {
   const Lowering& l = lowering_;
   const bool has_gaps = l.group_pitch != l.group_channels;
   const std::int64_t ranges = has_gaps ? l.groups : 1;
   const std::int64_t channels = l.groups * l.group_channels / ranges;
   const std::int64_t plane = l.rows.input * l.columns.input;
   for (std::int64_t range = 0; range < ranges; ++range) {
-    for (std::int64_t c = (channels - 1) / kBlock * kBlock; c >= 0; c -= kBlock) {
-      const auto count = static_cast<int>(std::min<std::int64_t>(kBlock, channels - c));
+    for (std::int64_t c = (channels - 1) / kTransposed * kTransposed; c >= 0; c -= kTransposed) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(kTransposed, channels - c));
       const ChannelBlock block{.from = x.data() + image + (range * channels + c) * plane,
                                .from_stride = plane,
                                .to = to + range * l.group_pitch + c,
                                .to_stride = l.pixel_pitch,
                                .channels = count,
                                .pixels = 0,
-                               .stored_channels = has_gaps ? count : kBlock,
-                               .flip = x_flip(operands_, leaves_)};
+                               .stored_channels = has_gaps ? count : kTransposed,
+                               .flip = x_flip(operands_, micro_kernels_)};
       if (is_contiguous(rows, columns)) {
         copy_rows(block, rows, columns);
         continue;
@@ -182,48 +181,48 @@ void Band::copy_channels_first(std::span<const std::byte> x, std::int64_t image,
   }
 }
 
-// Whether the rows that lie in the input do so without gaps, and leaves can take them at once.
-bool Band::is_contiguous(const Inside& rows, const Inside& columns) const {
-  return leaves_.to_channels_last != nullptr && rows.step == 1 && columns.step == 1 &&
+// Whether the rows that lie in the input do so without gaps, and micro-kernels can take them at once.
+bool RowStrip::is_contiguous(const Inside& rows, const Inside& columns) const {
+  return micro_kernels_.to_channels_last != nullptr && rows.step == 1 && columns.step == 1 &&
          columns.end - columns.begin == lowering_.columns.input;
 }
 
-void Band::copy_rows(const ChannelBlock& image, const Inside& rows, const Inside& columns) const {
+void RowStrip::copy_rows(const ChannelBlock& image, const Inside& rows, const Inside& columns) const {
   ChannelBlock block = image;
   block.from += rows.from * lowering_.columns.input;
   block.to += (rows.begin * columns.stored + columns.begin) * lowering_.pixel_pitch;
   block.pixels = static_cast<int>((rows.end - rows.begin) * lowering_.columns.input);
   block.row_pixels = static_cast<int>(lowering_.columns.input);
   block.row_gap = (columns.stored - lowering_.columns.input) * lowering_.pixel_pitch;
-  leaves_.to_channels_last(&block);
+  micro_kernels_.to_channels_last(&block);
 }
 
-void Band::copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,
-                    const Inside& columns) const {
+void RowStrip::copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,
+                        const Inside& columns) const {
   const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
-  const bool vectorized = columns.step == 1 && leaves_.to_channels_last != nullptr;
-  const std::int64_t piece = vectorized ? columns.end - columns.begin : kBlock;
+  const bool vectorized = columns.step == 1 && micro_kernels_.to_channels_last != nullptr;
+  const std::int64_t piece = vectorized ? columns.end - columns.begin : kTransposed;
   for (std::int64_t j = columns.begin; j < columns.end; j += piece) {
     const std::int64_t column = columns.from + (j - columns.begin) * columns.step;
     ChannelBlock block = image;
     block.from += input_row * lowering_.columns.input + column;
     block.to += (row * columns.stored + j) * lowering_.pixel_pitch;
     block.pixels = static_cast<int>(std::min(piece, columns.end - j));
-    vectorized ? leaves_.to_channels_last(&block) : transpose_block(block, x, columns.step);
+    vectorized ? micro_kernels_.to_channels_last(&block) : transpose_block(block, x, columns.step);
   }
 }
 
 // At most 16 pixels, `step` bytes apart. Reads nothing outside x.
-void Band::transpose_block(const ChannelBlock& b, std::span<const std::byte> x, std::int64_t step) {
+void RowStrip::transpose_block(const ChannelBlock& b, std::span<const std::byte> x, std::int64_t step) {
   const ByteVector flip = ByteVector{} + b.flip;
   const std::int64_t from = b.from - x.data();
-  ByteVector block[kBlock];
-  for (int c = 0; c < kBlock; ++c) {
+  ByteVector block[kTransposed];
+  for (int c = 0; c < kTransposed; ++c) {
     block[c] = c < b.channels ? load_up_to_16(x, from + c * b.from_stride, b.pixels, step) ^ flip : ByteVector{};
   }
   transpose_16x16(block);
   for (int i = 0; i < b.pixels; ++i) {
-    if (b.stored_channels == kBlock) {
+    if (b.stored_channels == kTransposed) {
       store_bytes(b.to + i * b.to_stride, block[i]);
     } else {
       std::memcpy(b.to + i * b.to_stride, &block[i], static_cast<std::size_t>(b.stored_channels));

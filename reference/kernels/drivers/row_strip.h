@@ -1,4 +1,4 @@
-// A band of the input in the form that the leaf routines take: channels last, padding included.
+// A strip of the input in the form that the micro-kernels take: channels last, padding included.
 #pragma once
 
 #include <cstddef>
@@ -7,22 +7,21 @@
 
 #include "reference/convolution/accumulate.h"
 #include "reference/kernels/drivers/aligned_memory.h"
-#include "reference/kernels/drivers/layout.h"
 #include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {
 
-class Band {
+class RowStrip {
  public:
   /// The arguments must outlive this.
-  Band(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionLeaves& leaves,
-       ImageLayout layout)
-      : operands_(operands), lowering_(lowering), leaves_(leaves), layout_(layout) {}
+  RowStrip(const ConvolutionOperands& operands, const Lowering& lowering, const ConvolutionMicroKernels& micro_kernels,
+           ImageLayout layout)
+      : operands_(operands), lowering_(lowering), micro_kernels_(micro_kernels), layout_(layout) {}
 
   /// Packs the input under the windows of `range` from one image, or finds that it can be used where it
   /// is. Reads nothing outside x, in which the image begins at `image`.
-  void load(std::span<const std::byte> x, std::int64_t image, const BandRange& range);
+  void load(std::span<const std::byte> x, std::int64_t image, const StripRange& range);
 
   /// The first pixel of a stored row.
   [[nodiscard]] const std::byte* row(std::int64_t row) const { return first_ + row * row_bytes_; }
@@ -60,7 +59,7 @@ class Band {
 
   const ConvolutionOperands& operands_;
   const Lowering& lowering_;
-  const ConvolutionLeaves& leaves_;
+  const ConvolutionMicroKernels& micro_kernels_;
   ImageLayout layout_;
   // Of the range loaded last.
   const std::byte* first_ = nullptr;

@@ -3,18 +3,18 @@
 namespace qconform::reference {
 namespace {
 
-constexpr std::int64_t kBandBytes = std::int64_t{1} << 18;  // a part of a second-level cache
+constexpr std::int64_t kStripBytes = std::int64_t{1} << 18;  // a part of a second-level cache
 
 }  // namespace
 
-void BandTiles::load(std::span<const std::byte> x, std::int64_t image, const BandRange& range) {
+void StripTiles::load(std::span<const std::byte> x, std::int64_t image, const StripRange& range) {
   const ConvolutionGeometry& g = operands_.geometry;
   image_ = image;
   first_position_ = range.row_begin * lowering_.columns.output + range.column_begin;
-  band_.load(x, image * g.input_channels * g.input_positions(), range);
-  const Grid grid{.first = band_.row(0),
-                  .row_bytes = Lowering::stored_stride(lowering_.rows) * band_.row_bytes(),
-                  .column_bytes = Lowering::stored_stride(lowering_.columns) * band_.pixel_bytes(),
+  strip_.load(x, image * g.input_channels * g.input_positions(), range);
+  const Grid grid{.first = strip_.row(0),
+                  .row_bytes = Lowering::stored_stride(lowering_.rows) * strip_.row_bytes(),
+                  .column_bytes = Lowering::stored_stride(lowering_.columns) * strip_.pixel_bytes(),
                   .rows = range.row_end - range.row_begin,
                   .columns = range.column_end - range.column_begin};
   if (grid == grid_) return;
@@ -27,23 +27,23 @@ void BandTiles::load(std::span<const std::byte> x, std::int64_t image, const Ban
   }
 }
 
-void BandTiles::locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const {
+void StripTiles::locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const {
   offsets.clear();
   const std::int64_t taps = lowering_.whole_rows ? 1 : lowering_.columns.kernel;
-  const std::int64_t tap_bytes = lowering_.columns.dilation * lowering_.pixel_pitch * leaves_.x_bytes;
-  const std::int64_t group_bytes = group * lowering_.group_pitch * leaves_.x_bytes;
+  const std::int64_t tap_bytes = lowering_.columns.dilation * lowering_.pixel_pitch * micro_kernels_.x_bytes;
+  const std::int64_t group_bytes = group * lowering_.group_pitch * micro_kernels_.x_bytes;
   for (std::int64_t row = 0; row < lowering_.rows.kernel; ++row) {
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      offsets.push_back(row * lowering_.rows.dilation * band_.row_bytes() + tap * tap_bytes + group_bytes);
+      offsets.push_back(row * lowering_.rows.dilation * strip_.row_bytes() + tap * tap_bytes + group_bytes);
     }
   }
 }
 
-BandWork divide_work(const Lowering& lowering, const ConvolutionLeaves& leaves, std::int64_t images, int threads,
-                     std::int64_t divisible) {
+StripWork divide_work(const Lowering& lowering, const ConvolutionMicroKernels& micro_kernels, std::int64_t images,
+                      int threads, std::int64_t divisible) {
   const std::int64_t least = (threads + images - 1) / images;
-  BandWork work{.bands = divide_into_bands(lowering, leaves.x_bytes, kBandBytes, least)};
-  const auto count = static_cast<std::int64_t>(work.bands.size());
+  StripWork work{.strips = divide_into_strips(lowering, micro_kernels.x_bytes, kStripBytes, least)};
+  const auto count = static_cast<std::int64_t>(work.strips.size());
   work.parts = std::clamp<std::int64_t>((least + count - 1) / count, 1, std::max<std::int64_t>(1, divisible));
   return work;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "reference/kernels/drivers/layout.h"
+#include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {
@@ -45,9 +45,9 @@ class TileWriter {
   virtual void write(const SumsTile& tile) const = 0;
 
   /// Computes the tile's sums, each by one of `products`, and writes them. They need not pass through tile.sums.
-  virtual void write_products(const ConvolutionLeaves& leaves, std::span<const PanelProduct> products,
+  virtual void write_products(const ConvolutionMicroKernels& micro_kernels, std::span<const PanelProduct> products,
                               const SumsTile& tile) const {
-    for (const PanelProduct& product : products) leaves.multiply(&product);
+    for (const PanelProduct& product : products) micro_kernels.multiply(&product);
     write(tile);
   }
   virtual void write_products(const DepthwiseBlock& block, const DepthwiseProduct& product,
@@ -56,9 +56,11 @@ class TileWriter {
     write(tile);
   }
 
-  /// The same for lines. Only for leaves and outputs that have them (takes_lines() in path.h).
-  virtual void write_lines(const LineLeaves& leaves, const PanelProduct& product, const LinesTile& tile) const = 0;
-  virtual void write_lines(const LineLeaves& leaves, const PlaneProduct& product, const LinesTile& tile) const = 0;
+  /// The same for lines. Only for micro-kernels and outputs that have them (takes_lines() in path.h).
+  virtual void write_lines(const LineMicroKernels& micro_kernels, const PanelProduct& product,
+                           const LinesTile& tile) const = 0;
+  virtual void write_lines(const LineMicroKernels& micro_kernels, const PlaneProduct& product,
+                           const LinesTile& tile) const = 0;
 };
 
 /// Elements of y: where an image's channel and position lie.
@@ -73,5 +75,13 @@ struct OutputPlacement {
     return image * channels * positions + channel * channel_stride() + position * position_stride();
   }
 };
+
+/// Bytes from `tile` [kTilePositions][kPanelChannels] to y. All of the tile may be read.
+void store_tile(const SumsTile& at, const std::uint8_t* tile, const OutputPlacement& placement,
+                const ConvolutionMicroKernels& micro_kernels, std::byte* y);
+
+/// Sums as they are, 4 bytes each.
+void store_sums(const SumsTile& tile, const OutputPlacement& placement, std::byte* y);
+void store_lines(const LinesTile& tile, std::byte* y);
 
 }  // namespace qconform::reference

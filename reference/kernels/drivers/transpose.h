@@ -28,9 +28,12 @@ inline void store_bytes(void* to, ByteVector v) {
   return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
+/// Pixels and channels that are transposed at a time.
+inline constexpr int kTransposed = 16;
+
 /// rows[i][j] becomes rows[j][i]: four perfect shuffles of the 256 bytes.
 inline void transpose_16x16(ByteVector* rows) {
-  ByteVector other[16];
+  ByteVector other[kTransposed];
 #pragma GCC unroll 2
   for (int pass = 0; pass < 2; ++pass) {
 #pragma GCC unroll 8

@@ -1,15 +1,35 @@
-// VPDPBUSD on 256 bits, for the ISA files alone (see panel_product.h). Dot::apply is the instruction,
-// in the encoding of the file that includes this.
+// 256-bit registers of 8 sums, for the ISA files alone (see panel_product.h).
 #pragma once
 
 #include <immintrin.h>
 
 #include "reference/kernels/depthwise_product.h"
-#include "reference/kernels/words256.h"
 
 namespace qconform::reference {
 namespace {
 
+// What they share whatever the multiplication.
+struct Words256 {
+  using Vector = __m256i;
+  using Weights = Vector;
+  static constexpr int kLanes = 8;
+  // 12 sums; the weights, an x and, where there is one, a product take the other registers.
+  static constexpr int kRows[3] = {0, 12, 6};
+  static constexpr int kWideSteps = 1;
+
+  static Vector load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+  static Vector start(const std::int32_t* at, int v) { return load(at + v * kLanes); }
+  static void store(void* to, Vector value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
+  static void pin(Vector& value) { __asm__("" : "+x"(value)); }
+  static Weights weights(const std::byte* from) { return load(from); }
+  static Vector broadcast(const std::byte* from) {
+    std::int32_t bits;
+    __builtin_memcpy(&bits, from, sizeof bits);
+    return _mm256_set1_epi32(bits);
+  }
+};
+
+// VPDPBUSD. Dot::apply is the instruction, in the encoding of the file that includes this.
 template <typename Dot>
 struct Vnni256 : Words256 {
   static Vector multiply_add(Vector sums, Vector x, Vector w) { return Dot::apply(sums, x, w); }
