@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <iostream>
 
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/kernels_test_support.h"
@@ -12,6 +10,7 @@
 namespace qconform::reference {
 namespace {
 
+using testing::Expected;
 using testing::GuardedMemory;
 using testing::kCapacity;
 using testing::kProfiles;
@@ -36,49 +35,59 @@ struct RandomNode {
   RoundingProfile profile;
   std::vector<std::byte> x;
   std::vector<std::byte> w;
-  std::vector<std::byte> y;  // what the reference computes
+  Expected y;
 };
 
 RandomNode random_node(Random& random, const ConvolutionOperands& operands) {
   const ConvolutionGeometry& g = operands.geometry;
-  RandomNode r;
-  r.x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), operands.x_zero_point);
-  r.w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
+  const auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), operands.x_zero_point);
+  const auto w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
-  accumulate(operands, r.x, r.w, sums);
-  r.node = testing::random_requantization(random, operands, sums);
-  r.profile = kProfiles[random.between(0, 2)];
-  r.y.resize(sums.size());
-  qlinear_conv(r.node, r.profile, r.x, r.w, r.y);
-  return r;
+  accumulate(operands, x, w, sums);
+  const QLinearConv node = testing::random_requantization(random, operands, sums);
+  const RoundingProfile profile = kProfiles[random.between(0, 2)];
+  return {node, profile, x, w, testing::expected_bytes(node, profile, x, w)};
 }
 
-TEST(KernelSetLayouts, ChannelsLastEqualsTheReference) {
+std::vector<std::byte> x_channels_last(const RandomNode& r) {
+  const ConvolutionGeometry& g = r.node.operands.geometry;
+  return channels_last(r.x, g.input_channels, g.input_positions());
+}
+
+Expected y_channels_last(const RandomNode& r) {
+  const ConvolutionGeometry& g = r.node.operands.geometry;
+  Expected y{channels_last(r.y.bytes, g.output_channels, g.output_positions()), r.y.type, r.y.shape};
+  std::rotate(y.shape.begin() + 1, y.shape.begin() + 2, y.shape.end());
+  return y;
+}
+
+std::string describe(int index, const RandomNode& r) {
+  return "case " + std::to_string(index) + ": " + testing::describe(r.node.operands);
+}
+
+class KernelSetLayouts : public testing::KernelSetTest {};
+INSTANTIATE_FOR_KERNEL_SETS(KernelSetLayouts);
+
+TEST_P(KernelSetLayouts, ChannelsLastEqualsTheReference) {
+  const auto prepare = GetParam().qlinear_conv_channels_last;
+  if (prepare == nullptr) return;  // the set has none
   const GuardedMemory x_memory(kCapacity);
   const GuardedMemory y_memory(kCapacity);
-  std::size_t computed = 0;
-  const int cases = testing::scaled(1500);
+  const int cases = scaled_for_set(1500);
   for (int i = 0; i < cases; ++i) {
     Random random(static_cast<std::uint64_t>(i) + 7'000'000);
     const RandomNode r = random_node(random, testing::random_operands(random));
-    const ConvolutionGeometry& g = r.node.operands.geometry;
-    SCOPED_TRACE("case " + std::to_string(i) + ": " + testing::describe(r.node.operands));
-    const auto x_last = channels_last(r.x, g.input_channels, g.input_positions());
-    const auto expected = channels_last(r.y, g.output_channels, g.output_positions());
+    SCOPED_TRACE(describe(i, r));
+    const auto x_last = x_channels_last(r);
+    const Expected expected = y_channels_last(r);
     const bool at_front = random.one_in(2);
     const std::span<std::byte> x = x_memory.bytes(x_last.size(), at_front);
-    const std::span<std::byte> y = y_memory.bytes(expected.size(), at_front);
+    const std::span<std::byte> y = y_memory.bytes(expected.bytes.size(), at_front);
     std::copy(x_last.begin(), x_last.end(), x.begin());
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available() || set.qlinear_conv_channels_last == nullptr) continue;
-      std::fill(y.begin(), y.end(), std::byte{0xAA});
-      set.qlinear_conv_channels_last(r.node, r.profile, r.w)->run(x, y);
-      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), y.begin(), y.end())) << set.name;
-      computed += expected.size();
-    }
+    std::fill(y.begin(), y.end(), std::byte{0xAA});
+    prepare(r.node, r.profile, r.w)->run(x, y);
+    ASSERT_TRUE(testing::equal(y, expected));
   }
-  std::cout << computed << " bytes equal\n";
-  if (computed == 0) GTEST_SKIP() << "no kernel set of this CPU takes channels last";
 }
 
 // Layers whose windows reach into the padding, deep enough for kernels to leave those taps out.
@@ -110,29 +119,29 @@ ConvolutionOperands padded_operands(Random& random) {
   return o;
 }
 
-TEST(KernelSetPadding, EqualsTheReferenceInBothLayouts) {
-  const int cases = testing::scaled(300);
+class KernelSetPadding : public testing::KernelSetTest {};
+INSTANTIATE_FOR_KERNEL_SETS(KernelSetPadding);
+
+TEST_P(KernelSetPadding, EqualsTheReferenceInBothLayouts) {
+  const int cases = scaled_for_set(300);
   for (int i = 0; i < cases; ++i) {
     Random random(static_cast<std::uint64_t>(i) + 9'000'000);
     const RandomNode r = random_node(random, padded_operands(random));
-    const ConvolutionGeometry& g = r.node.operands.geometry;
-    SCOPED_TRACE("case " + std::to_string(i) + ": " + testing::describe(r.node.operands));
-    const auto x_last = channels_last(r.x, g.input_channels, g.input_positions());
-    const auto y_last = channels_last(r.y, g.output_channels, g.output_positions());
-    std::vector<std::byte> y(r.y.size());
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available()) continue;
-      set.qlinear_conv(r.node, r.profile, r.w)->run(r.x, y);
-      ASSERT_EQ(y, r.y) << set.name;
-      if (set.qlinear_conv_channels_last == nullptr) continue;
-      set.qlinear_conv_channels_last(r.node, r.profile, r.w)->run(x_last, y);
-      ASSERT_EQ(y, y_last) << set.name << " with channels last";
-    }
+    SCOPED_TRACE(describe(i, r));
+    std::vector<std::byte> y(r.y.bytes.size());
+    GetParam().qlinear_conv(r.node, r.profile, r.w)->run(r.x, y);
+    ASSERT_TRUE(testing::equal(y, r.y));
+    if (GetParam().qlinear_conv_channels_last == nullptr) continue;
+    GetParam().qlinear_conv_channels_last(r.node, r.profile, r.w)->run(x_channels_last(r), y);
+    ASSERT_TRUE(testing::equal(y, y_channels_last(r))) << "with channels last";
   }
 }
 
+class KernelSetStreams : public testing::KernelSetTest {};
+INSTANTIATE_FOR_KERNEL_SETS(KernelSetStreams);
+
 // So many elements that kernels store them past the caches.
-TEST(KernelSetStreams, LargeDequantizeLinearEqualsTheReference) {
+TEST_P(KernelSetStreams, LargeDequantizeLinearEqualsTheReference) {
   constexpr std::size_t kElements = (std::size_t{1} << 22) + 13;
   constexpr std::size_t kMargin = 64;
   Random random(10'000'000);
@@ -143,37 +152,33 @@ TEST(KernelSetStreams, LargeDequantizeLinearEqualsTheReference) {
     node.x_type = type;
     node.x_scale = {0.03125};
     node.x_zero_point = {7};
-    std::vector<std::byte> expected(4 * kElements);
-    dequantize_linear(node, x, expected);
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available()) continue;
-      for (const std::size_t offset : {std::size_t{4}, std::size_t{7}}) {
-        std::vector<std::byte> memory(expected.size() + 2 * kMargin, std::byte{0xAA});
-        const auto y = std::span(memory).subspan(offset, expected.size());
-        set.dequantize_linear(node)->run(x, y);
-        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), y.begin())) << set.name << " at offset " << offset;
-        ASSERT_EQ(memory[offset - 1], std::byte{0xAA});
-        ASSERT_EQ(memory[offset + expected.size()], std::byte{0xAA});
-      }
+    const Expected expected = testing::expected_of(node, x);
+    for (const std::size_t offset : {std::size_t{4}, std::size_t{7}}) {
+      std::vector<std::byte> memory(expected.bytes.size() + 2 * kMargin, std::byte{0xAA});
+      const auto y = std::span(memory).subspan(offset, expected.bytes.size());
+      GetParam().dequantize_linear(node)->run(x, y);
+      ASSERT_TRUE(testing::equal(y, expected)) << "at offset " << offset;
+      ASSERT_EQ(memory[offset - 1], std::byte{0xAA});
+      ASSERT_EQ(memory[offset + expected.bytes.size()], std::byte{0xAA});
     }
   }
 }
 
-TEST(KernelSetThreads, DoNotChangeTheResult) {
-  const int cases = testing::scaled(150);
+class KernelSetThreads : public testing::KernelSetTest {};
+INSTANTIATE_FOR_KERNEL_SETS(KernelSetThreads);
+
+TEST_P(KernelSetThreads, DoNotChangeTheResult) {
+  const int cases = scaled_for_set(150);
   for (int i = 0; i < cases; ++i) {
     Random random(static_cast<std::uint64_t>(i) + 8'000'000);
     const RandomNode r =
         random_node(random, i % 3 == 0 ? testing::random_long_rows(random) : testing::random_operands(random));
-    SCOPED_TRACE("case " + std::to_string(i) + ": " + testing::describe(r.node.operands));
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available()) continue;
-      const auto node = set.qlinear_conv(r.node, r.profile, r.w);
-      for (const int threads : {-1, 1, 2, 3, 7}) {
-        std::vector<std::byte> y(r.y.size(), std::byte{0xAA});
-        node->run_on(threads, r.x, y);
-        ASSERT_EQ(y, r.y) << set.name << " on " << threads << " threads";
-      }
+    SCOPED_TRACE(describe(i, r));
+    const auto node = GetParam().qlinear_conv(r.node, r.profile, r.w);
+    for (const int threads : {-1, 1, 2, 3, 7}) {
+      std::vector<std::byte> y(r.y.bytes.size(), std::byte{0xAA});
+      node->run_on(threads, r.x, y);
+      ASSERT_TRUE(testing::equal(y, r.y)) << "on " << threads << " threads";
     }
   }
 }

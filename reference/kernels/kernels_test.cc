@@ -1,5 +1,5 @@
-// Every kernel set that this CPU runs against the reference, bit for bit, on random and directed
-// nodes. The sets come from kernel_sets(): a new one is tested without a line here.
+// Every kernel set against the reference, bit for bit, on random and directed nodes. The sets come from kernel_sets():
+// a new one is tested without a line here.
 //
 // x, w and y lie against inaccessible pages, alternately at their front and at their back, so a
 // read or write outside them ends the program; the weights are overwritten after preparation.
@@ -11,7 +11,6 @@
 #include <bit>
 #include <cstring>
 #include <iostream>
-#include <map>
 #include <set>
 
 #include "reference/kernels/kernels_test_support.h"
@@ -20,96 +19,74 @@
 namespace qconform::reference {
 namespace {
 
+using testing::Expected;
 using testing::GuardedMemory;
 using testing::kCapacity;
 using testing::kProfiles;
 using testing::Random;
 
-std::vector<std::byte> bytes_of(const void* data, std::size_t size) {
-  const auto* const begin = static_cast<const std::byte*>(data);
-  return {begin, begin + size};
-}
-
-class KernelSets : public ::testing::Test {
+// Between inaccessible pages.
+class KernelSets : public testing::KernelSetTest {
  protected:
-  // Prepares a node from w with `prepare(set, w)`, runs it on x for every set and compares.
+  // Prepares a node from w with `prepare(w)`, runs it on x and compares.
   template <typename Prepare>
-  void check(const std::vector<std::byte>& x, const std::vector<std::byte>& w, const std::vector<std::byte>& expected,
-             bool at_front, Prepare prepare) {
+  void check(const std::vector<std::byte>& x, const std::vector<std::byte>& w, const Expected& expected, bool at_front,
+             Prepare prepare) {
     const std::span<std::byte> x_memory = x_.bytes(x.size(), at_front);
     const std::span<std::byte> w_memory = w_.bytes(w.size(), at_front);
-    const std::span<std::byte> y_memory = y_.bytes(expected.size(), at_front);
+    const std::span<std::byte> y_memory = y_.bytes(expected.bytes.size(), at_front);
     std::copy(x.begin(), x.end(), x_memory.begin());
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available()) continue;
-      std::copy(w.begin(), w.end(), w_memory.begin());
-      const std::unique_ptr<PreparedNode> node = prepare(set, std::span<const std::byte>(w_memory));
-      if (!node) {
-        ++declined_[set.name];
-        continue;
-      }
-      std::fill(w_memory.begin(), w_memory.end(), std::byte{0xAA});
-      // Twice: a prepared node keeps nothing from one run to the next.
-      for (const std::byte poison : {std::byte{0xAA}, std::byte{0x55}}) {
-        std::fill(y_memory.begin(), y_memory.end(), poison);
-        node->run(x_memory, y_memory);
-        ASSERT_EQ(first_difference(y_memory, expected), expected.size()) << "kernel set " << set.name;
-      }
-      elements_[set.name] += expected.size();
+    std::copy(w.begin(), w.end(), w_memory.begin());
+    const std::unique_ptr<PreparedNode> node = prepare(std::span<const std::byte>(w_memory));
+    if (!node) {
+      ++declined_;
+      return;
     }
+    std::fill(w_memory.begin(), w_memory.end(), std::byte{0xAA});
+    // Twice: a prepared node keeps nothing from one run to the next.
+    for (const std::byte poison : {std::byte{0xAA}, std::byte{0x55}}) {
+      std::fill(y_memory.begin(), y_memory.end(), poison);
+      node->run(x_memory, y_memory);
+      ASSERT_TRUE(testing::equal(y_memory, expected));
+    }
+    computed_ += expected.bytes.size();
   }
 
   // The same with x, w and y each beginning `offset` bytes, and a different number of them, behind a
   // 16-byte boundary.
   template <typename Prepare>
   void check_at(std::size_t offset, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
-                const std::vector<std::byte>& expected, Prepare prepare) {
-    const auto place = [](GuardedMemory& memory, std::size_t size, std::size_t at) {
+                const Expected& expected, Prepare prepare) {
+    const auto shifted = [](GuardedMemory& memory, std::size_t size, std::size_t at) {
       return memory.bytes(size + at, true).subspan(at);  // the front is the begin of a page
     };
-    const std::span<std::byte> x_memory = place(x_, x.size(), offset);
-    const std::span<std::byte> w_memory = place(w_, w.size(), offset * 7 % 16);
-    const std::span<std::byte> y_memory = place(y_, expected.size(), offset * 3 % 16);
+    const std::span<std::byte> x_memory = shifted(x_, x.size(), offset);
+    const std::span<std::byte> w_memory = shifted(w_, w.size(), offset * 7 % 16);
+    const std::span<std::byte> y_memory = shifted(y_, expected.bytes.size(), offset * 3 % 16);
     std::copy(x.begin(), x.end(), x_memory.begin());
     std::copy(w.begin(), w.end(), w_memory.begin());
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available()) continue;
-      const std::unique_ptr<PreparedNode> node = prepare(set, std::span<const std::byte>(w_memory));
-      if (!node) continue;
-      std::fill(y_memory.begin(), y_memory.end(), std::byte{0xAA});
-      node->run(x_memory, y_memory);
-      ASSERT_EQ(first_difference(y_memory, expected), expected.size()) << set.name << " at offset " << offset;
-      elements_[set.name] += expected.size();
-    }
-  }
-
-  static std::size_t first_difference(std::span<const std::byte> got, std::span<const std::byte> expected) {
-    std::size_t i = 0;
-    while (i < expected.size() && got[i] == expected[i]) ++i;
-    return i;
+    const std::unique_ptr<PreparedNode> node = prepare(std::span<const std::byte>(w_memory));
+    if (!node) return;
+    std::fill(y_memory.begin(), y_memory.end(), std::byte{0xAA});
+    node->run(x_memory, y_memory);
+    ASSERT_TRUE(testing::equal(y_memory, expected)) << "at offset " << offset;
+    computed_ += expected.bytes.size();
   }
 
   void check_qlinear_conv(const QLinearConv& node, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
                           bool at_front) {
-    const ConvolutionGeometry& g = node.operands.geometry;
-    std::vector<std::byte> y(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
     for (const RoundingProfile profile : kProfiles) {
       SCOPED_TRACE("profile " + std::to_string(static_cast<int>(profile)));
-      qlinear_conv(node, profile, x, w, y);
-      check(x, w, y, at_front, [&](const KernelSet& set, std::span<const std::byte> weights) {
-        return set.qlinear_conv(node, profile, weights);
-      });
+      check(x, w, testing::expected_bytes(node, profile, x, w), at_front,
+            [&](std::span<const std::byte> weights) { return GetParam().qlinear_conv(node, profile, weights); });
     }
   }
 
   void check_conv_integer(const ConvolutionOperands& operands, const std::vector<std::byte>& x,
                           const std::vector<std::byte>& w, bool at_front) {
     const ConvInteger node{operands};
-    const ConvolutionGeometry& g = operands.geometry;
-    std::vector<std::int32_t> y(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
-    conv_integer(node, x, w, y);
-    check(x, w, bytes_of(y.data(), y.size() * sizeof(std::int32_t)), at_front,
-          [&](const KernelSet& set, std::span<const std::byte> weights) { return set.conv_integer(node, weights); });
+    check(x, w, testing::expected_sums(node, x, w), at_front,
+          [&](std::span<const std::byte> weights) { return GetParam().conv_integer(node, weights); });
   }
 
   // Both convolutions on random data of one geometry.
@@ -127,32 +104,34 @@ class KernelSets : public ::testing::Test {
     ASSERT_NO_FATAL_FAILURE(check_qlinear_conv(testing::random_requantization(random, operands, sums), x, w, at_front));
   }
 
-  // A set that is available must have computed something; one that is not is reported, never passed.
-  void TearDown() override {
-    for (const KernelSet& set : kernel_sets()) {
-      if (!set.available()) {
-        std::cout << "kernel set " << set.name << ": not run, this CPU lacks it\n";
-        continue;
-      }
-      std::cout << "kernel set " << set.name << ": " << elements_[set.name] << " bytes equal\n";
-      EXPECT_GT(elements_[set.name], 0U) << "kernel set " << set.name << " is available but computed nothing";
-    }
+  // Case number i of QuantizeLinear or DequantizeLinear, in aligned memory and elsewhere.
+  template <typename Node, typename Prepare>
+  void check_linear(int i, const Node& node, const std::vector<std::byte>& x, bool at_front, Prepare prepare_node) {
+    SCOPED_TRACE(testing::describe(node.layout));
+    const Expected expected = testing::expected_of(node, x);
+    const auto prepare = [&](std::span<const std::byte>) { return prepare_node(node); };
+    ASSERT_NO_FATAL_FAILURE(check(x, {}, expected, at_front, prepare));
+    ASSERT_NO_FATAL_FAILURE(check_at(static_cast<std::size_t>(i % 15) + 1, x, {}, expected, prepare));
   }
+
+  void TearDown() override {
+    if (IsSkipped()) return;
+    std::cout << computed_ << " bytes equal\n";
+    EXPECT_GT(computed_, 0U) << "kernel set " << GetParam().name << " computed nothing";
+  }
+
+  [[nodiscard]] bool is_reference() const { return std::string_view(GetParam().name) == "scalar"; }
+
+  int declined_ = 0;  // nodes that the set has no kernel for
 
  private:
   testing::GuardedMemory x_{kCapacity};
   testing::GuardedMemory w_{kCapacity};
   testing::GuardedMemory y_{kCapacity};
-  std::map<std::string, std::size_t> elements_;
-
- protected:
-  std::map<std::string, int> declined_;  // nodes that a set has no kernel for
+  std::size_t computed_ = 0;
 };
 
-// 1 to 15 in turn.
-std::size_t offset_of(int index) {
-  return static_cast<std::size_t>(index % 15) + 1;
-}
+INSTANTIATE_FOR_KERNEL_SETS(KernelSets);
 
 // A one-dimensional convolution without padding.
 ConvolutionOperands plain_operands(std::int64_t channels, std::int64_t outputs, std::int64_t input,
@@ -181,8 +160,8 @@ TEST(KernelSetList, BeginsWithTheReferenceAndNamesNoSetTwice) {
   for (const KernelSet& set : kernel_sets()) EXPECT_TRUE(names.insert(set.name).second) << set.name;
 }
 
-TEST_F(KernelSets, EqualTheReferenceOnRandomConvolutions) {
-  const int cases = testing::scaled(3000);
+TEST_P(KernelSets, EqualTheReferenceOnRandomConvolutions) {
+  const int cases = scaled_for_set(3000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i));
@@ -191,8 +170,8 @@ TEST_F(KernelSets, EqualTheReferenceOnRandomConvolutions) {
 }
 
 // Rows and images longer than a vector of bytes has positions.
-TEST_F(KernelSets, EqualTheReferenceOnLongRows) {
-  const int cases = testing::scaled(300);
+TEST_P(KernelSets, EqualTheReferenceOnLongRows) {
+  const int cases = scaled_for_set(300);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 11'000'000);
@@ -201,8 +180,8 @@ TEST_F(KernelSets, EqualTheReferenceOnLongRows) {
 }
 
 // x, w and y at every distance from a 16-byte boundary: no kernel may rely on alignment.
-TEST_F(KernelSets, EqualTheReferenceInUnalignedMemory) {
-  const int cases = testing::scaled(20);
+TEST_P(KernelSets, EqualTheReferenceInUnalignedMemory) {
+  const int cases = scaled_for_set(20);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 6'000'000);
@@ -210,28 +189,26 @@ TEST_F(KernelSets, EqualTheReferenceInUnalignedMemory) {
     const ConvolutionGeometry& g = node.operands.geometry;
     const auto x = testing::random_bytes(random, g.batch * g.input_channels * g.input_positions(), 0);
     const auto w = testing::random_bytes(random, g.output_channels * g.depth(), 0);
-    std::vector<std::int32_t> y(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
-    conv_integer(node, x, w, y);
-    const std::vector<std::byte> expected = bytes_of(y.data(), y.size() * sizeof(std::int32_t));
+    const Expected sums = testing::expected_sums(node, x, w);
     for (std::size_t offset = 1; offset <= 15; ++offset) {
-      ASSERT_NO_FATAL_FAILURE(
-          check_at(offset, x, w, expected,
-                   [&](const KernelSet& set, std::span<const std::byte> at) { return set.conv_integer(node, at); }));
+      ASSERT_NO_FATAL_FAILURE(check_at(offset, x, w, sums, [&](std::span<const std::byte> weights) {
+        return GetParam().conv_integer(node, weights);
+      }));
     }
-    std::vector<std::int64_t> sums(y.begin(), y.end());
-    const QLinearConv quantized = testing::random_requantization(random, node.operands, sums);
-    std::vector<std::byte> bytes(y.size());
-    qlinear_conv(quantized, RoundingProfile::correctly_rounded, x, w, bytes);
+    std::vector<std::int64_t> wide(sums.bytes.size() / sizeof(std::int32_t));
+    accumulate(node.operands, x, w, wide);
+    const QLinearConv quantized = testing::random_requantization(random, node.operands, wide);
+    const Expected bytes = testing::expected_bytes(quantized, RoundingProfile::correctly_rounded, x, w);
     for (std::size_t offset = 1; offset <= 15; ++offset) {
-      ASSERT_NO_FATAL_FAILURE(check_at(offset, x, w, bytes, [&](const KernelSet& set, std::span<const std::byte> at) {
-        return set.qlinear_conv(quantized, RoundingProfile::correctly_rounded, at);
+      ASSERT_NO_FATAL_FAILURE(check_at(offset, x, w, bytes, [&](std::span<const std::byte> weights) {
+        return GetParam().qlinear_conv(quantized, RoundingProfile::correctly_rounded, weights);
       }));
     }
   }
 }
 
 // One case on either side of every tile border: channels, positions and depth.
-TEST_F(KernelSets, EqualTheReferenceAroundTileBorders) {
+TEST_P(KernelSets, EqualTheReferenceAroundTileBorders) {
   Random random(1);
   for (const std::int64_t channels : {1, 2, 7}) {
     for (std::int64_t outputs = 1; outputs <= 18; ++outputs) {
@@ -246,7 +223,7 @@ TEST_F(KernelSets, EqualTheReferenceAroundTileBorders) {
   }
 }
 
-TEST_F(KernelSets, EqualTheReferenceBeyondEveryBlockSize) {
+TEST_P(KernelSets, EqualTheReferenceBeyondEveryBlockSize) {
   Random random(2);
   struct Size {
     std::int64_t channels, outputs, input, kernel;
@@ -259,7 +236,7 @@ TEST_F(KernelSets, EqualTheReferenceBeyondEveryBlockSize) {
 }
 
 // The largest products, deep enough to leave 32 bits: sums wrap, they do not saturate (rule C17).
-TEST_F(KernelSets, WrapSumsAsTheReferenceDoes) {
+TEST_P(KernelSets, WrapSumsAsTheReferenceDoes) {
   struct Extreme {
     Integer8 x_type, w_type;
     std::int32_t x, x_zero_point, w, w_zero_point;
@@ -285,8 +262,8 @@ TEST_F(KernelSets, WrapSumsAsTheReferenceDoes) {
 }
 
 // Without input channels every output is its bias: any accumulator can be put to requantization.
-TEST_F(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
-  const int cases = testing::scaled(1500);
+TEST_P(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
+  const int cases = scaled_for_set(1500);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 1'000'000);
@@ -300,9 +277,9 @@ TEST_F(KernelSets, RequantizeAnyAccumulatorAsTheReferenceDoes) {
 
 // Exact ties whose multiplier is not a double: y_scale has an odd factor that divides the
 // accumulator. Only integer arithmetic sees that they are ties (rule C19).
-TEST_F(KernelSets, RoundExactTiesToEven) {
+TEST_P(KernelSets, RoundExactTiesToEven) {
   Random random(4);
-  const int cases = testing::scaled(400);
+  const int cases = scaled_for_set(400);
   for (int i = 0; i < cases; ++i) {
     const std::int64_t factor = 2 * random.between(1, 1 << 20) + 1;
     QLinearConv node;
@@ -321,7 +298,7 @@ TEST_F(KernelSets, RoundExactTiesToEven) {
 
 // Closer to a tie than a double can tell: accumulator * x_scale * w_scale is 2^57 + 1 or 2^60 - 1
 // (both have factors that fit), times a power of two.
-TEST_F(KernelSets, DecideNearTiesBeyondDoublePrecision) {
+TEST_P(KernelSets, DecideNearTiesBeyondDoublePrecision) {
   struct NearTie {
     std::int32_t accumulator;
     float x_scale, w_scale, y_scale;
@@ -398,18 +375,14 @@ std::vector<std::byte> random_x(Random& random, const QuantizeLinear& node) {
   return x;
 }
 
-TEST_F(KernelSets, EqualTheReferenceOnRandomQuantizeLinear) {
-  const int cases = testing::scaled(8000);
+TEST_P(KernelSets, EqualTheReferenceOnRandomQuantizeLinear) {
+  const int cases = scaled_for_set(8000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 2'000'000);
     const QuantizeLinear node = random_quantize_linear(random);
     const std::vector<std::byte> x = random_x(random, node);
-    std::vector<std::byte> y(static_cast<std::size_t>(node.layout.elements()));
-    quantize_linear(node, x, y);
-    const auto prepare = [&](const KernelSet& set, std::span<const std::byte>) { return set.quantize_linear(node); };
-    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), prepare));
-    ASSERT_NO_FATAL_FAILURE(check_at(offset_of(i), x, {}, y, prepare));
+    ASSERT_NO_FATAL_FAILURE(check_linear(i, node, x, random.one_in(2), GetParam().quantize_linear));
   }
 }
 
@@ -430,19 +403,15 @@ DequantizeLinear random_dequantize_linear(Random& random) {
   return node;
 }
 
-TEST_F(KernelSets, EqualTheReferenceOnRandomDequantizeLinear) {
-  const int cases = testing::scaled(8000);
+TEST_P(KernelSets, EqualTheReferenceOnRandomDequantizeLinear) {
+  const int cases = scaled_for_set(8000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 3'000'000);
     const DequantizeLinear node = random_dequantize_linear(random);
     const std::int64_t size = node.x_type == Element::int32 ? 4 : 1;
     const auto x = testing::random_bytes(random, size * node.layout.elements(), 0);
-    std::vector<std::byte> y(sizeof(float) * static_cast<std::size_t>(node.layout.elements()));
-    dequantize_linear(node, x, y);
-    const auto prepare = [&](const KernelSet& set, std::span<const std::byte>) { return set.dequantize_linear(node); };
-    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), prepare));
-    ASSERT_NO_FATAL_FAILURE(check_at(offset_of(i), x, {}, y, prepare));
+    ASSERT_NO_FATAL_FAILURE(check_linear(i, node, x, random.one_in(2), GetParam().dequantize_linear));
   }
 }
 
@@ -464,8 +433,8 @@ std::vector<std::byte> random_elements(Random& random, const QuantizationLayout&
 
 // Every type and layout of every version: a set computes what the reference computes, or declines. What
 // it computed before these types existed it must not decline.
-TEST_F(KernelSets, QuantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
-  const int cases = testing::scaled(4000);
+TEST_P(KernelSets, QuantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
+  const int cases = scaled_for_set(4000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 4'000'000);
@@ -481,17 +450,13 @@ TEST_F(KernelSets, QuantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
       node.y_zero_point.push_back(is_integer(node.y_type) && random.one_in(2) ? range_of(node.y_type).hi : 0);
     }
     const auto x = random_elements(random, node.layout, node.x_type);
-    std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(node.layout.elements(), bits_of(node.y_type))));
-    quantize_linear(node, x, y);
-    const auto prepare = [&](const KernelSet& set, std::span<const std::byte>) { return set.quantize_linear(node); };
-    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), prepare));
-    ASSERT_NO_FATAL_FAILURE(check_at(offset_of(i), x, {}, y, prepare));
+    ASSERT_NO_FATAL_FAILURE(check_linear(i, node, x, random.one_in(2), GetParam().quantize_linear));
   }
-  EXPECT_EQ(declined_["scalar"], 0);
+  EXPECT_TRUE(!is_reference() || declined_ == 0);
 }
 
-TEST_F(KernelSets, DequantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
-  const int cases = testing::scaled(4000);
+TEST_P(KernelSets, DequantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
+  const int cases = scaled_for_set(4000);
   for (int i = 0; i < cases; ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     Random random(static_cast<std::uint64_t>(i) + 5'000'000);
@@ -507,34 +472,31 @@ TEST_F(KernelSets, DequantizeLinearOfAnyTypeEqualsTheReferenceOrIsDeclined) {
       node.x_zero_point.push_back(has_zero_point ? range_of(node.x_type).lo : 0);
     }
     const auto x = random_elements(random, node.layout, node.x_type);
-    std::vector<std::byte> y(static_cast<std::size_t>(bytes_for(node.layout.elements(), bits_of(node.y_type))));
-    dequantize_linear(node, x, y);
-    const auto prepare = [&](const KernelSet& set, std::span<const std::byte>) { return set.dequantize_linear(node); };
-    ASSERT_NO_FATAL_FAILURE(check(x, {}, y, random.one_in(2), prepare));
-    ASSERT_NO_FATAL_FAILURE(check_at(offset_of(i), x, {}, y, prepare));
+    ASSERT_NO_FATAL_FAILURE(check_linear(i, node, x, random.one_in(2), GetParam().dequantize_linear));
   }
-  EXPECT_EQ(declined_["scalar"], 0);
+  EXPECT_TRUE(!is_reference() || declined_ == 0);
 }
 
-TEST(KernelSetCoverage, ThePlainTypesAreNotDeclined) {
-  for (const KernelSet& set : kernel_sets()) {
-    QuantizeLinear quantize;
-    quantize.y_scale = {1};
-    quantize.y_zero_point = {0};
-    for (const Element x : {Element::float32, Element::int32}) {
-      for (const Element y : {Element::uint8, Element::int8}) {
-        quantize.x_type = x;
-        quantize.y_type = y;
-        EXPECT_NE(set.quantize_linear(quantize), nullptr) << set.name;
-      }
+class KernelSetCoverage : public testing::KernelSetTest {};
+INSTANTIATE_FOR_KERNEL_SETS(KernelSetCoverage);
+
+TEST_P(KernelSetCoverage, ThePlainTypesAreNotDeclined) {
+  QuantizeLinear quantize;
+  quantize.y_scale = {1};
+  quantize.y_zero_point = {0};
+  for (const Element x : {Element::float32, Element::int32}) {
+    for (const Element y : {Element::uint8, Element::int8}) {
+      quantize.x_type = x;
+      quantize.y_type = y;
+      EXPECT_NE(GetParam().quantize_linear(quantize), nullptr);
     }
-    DequantizeLinear dequantize;
-    dequantize.x_scale = {1};
-    dequantize.x_zero_point = {0};
-    for (const Element x : {Element::uint8, Element::int8, Element::int32}) {
-      dequantize.x_type = x;
-      EXPECT_NE(set.dequantize_linear(dequantize), nullptr) << set.name;
-    }
+  }
+  DequantizeLinear dequantize;
+  dequantize.x_scale = {1};
+  dequantize.x_zero_point = {0};
+  for (const Element x : {Element::uint8, Element::int8, Element::int32}) {
+    dequantize.x_type = x;
+    EXPECT_NE(GetParam().dequantize_linear(dequantize), nullptr);
   }
 }
 

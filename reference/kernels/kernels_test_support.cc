@@ -6,13 +6,21 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/saturate.h"
 
-namespace qconform::reference::testing {
+namespace qconform::reference {
+
+void PrintTo(const KernelSet& set, std::ostream* out) {
+  *out << set.name;
+}
+
+namespace testing {
 namespace {
 
 constexpr std::int64_t kMaxProducts = 200'000;
@@ -112,7 +120,97 @@ float tie_scale(Random& random, std::int64_t sum, float x_scale, float w_scale) 
   return is_finite(nudged) && nudged > 0 ? nudged : scale;
 }
 
+std::vector<std::int64_t> output_shape(const ConvolutionGeometry& g) {
+  std::vector<std::int64_t> outputs;
+  for (const SpatialAxis& axis : g.axes) outputs.push_back(axis.output);
+  return shape_with(g.batch, g.output_channels, outputs);
+}
+
+template <typename T>
+T loaded(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// The element of which `at` is a byte, and those that share it; y has whole elements from `y` on.
+std::string text_of(Element type, const std::byte* y, std::size_t at) {
+  switch (type) {
+    case Element::uint8: return std::to_string(loaded<std::uint8_t>(y + at));
+    case Element::int8: return std::to_string(loaded<std::int8_t>(y + at));
+    case Element::int32: return std::to_string(loaded<std::int32_t>(y + at / 4 * 4));
+    case Element::float32: {
+      std::ostringstream text;
+      text << std::hexfloat << loaded<float>(y + at / 4 * 4) << " (bits " << std::hex
+           << loaded<std::uint32_t>(y + at / 4 * 4) << ')';
+      return text.str();
+    }
+    default: return "byte " + std::to_string(std::to_integer<int>(y[at]));
+  }
+}
+
+std::string coordinate(std::int64_t element, const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (std::size_t axis = shape.size(); axis-- > 0; element /= shape[axis]) {
+    text = std::to_string(element % shape[axis]) + (text.empty() ? "" : ", ") + text;
+  }
+  return '[' + text + ']';
+}
+
 }  // namespace
+
+int KernelSetTest::scaled_for_set(int cases) {
+  return scaled(GetParam().micro_kernels == nullptr ? cases / 4 : cases);
+}
+
+std::string kernel_set_name(const ::testing::TestParamInfo<KernelSet>& set) {
+  return set.param.name;
+}
+
+Expected expected_sums(const ConvInteger& node, std::span<const std::byte> x, std::span<const std::byte> w) {
+  const ConvolutionGeometry& g = node.operands.geometry;
+  std::vector<std::int32_t> sums(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
+  conv_integer(node, x, w, sums);
+  const auto bytes = std::as_bytes(std::span(sums));
+  return {{bytes.begin(), bytes.end()}, Element::int32, output_shape(g)};
+}
+
+Expected expected_bytes(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
+                        std::span<const std::byte> w) {
+  const ConvolutionGeometry& g = node.operands.geometry;
+  Expected y{{}, node.y_type == Integer8::int8 ? Element::int8 : Element::uint8, output_shape(g)};
+  y.bytes.resize(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
+  qlinear_conv(node, profile, x, w, y.bytes);
+  return y;
+}
+
+Expected expected_of(const QuantizeLinear& node, std::span<const std::byte> x) {
+  const QuantizationLayout& layout = node.layout;
+  Expected y{{}, node.y_type, {layout.outer, layout.channels, layout.inner}};
+  y.bytes.resize(static_cast<std::size_t>(bytes_for(layout.elements(), bits_of(node.y_type))));
+  quantize_linear(node, x, y.bytes);
+  return y;
+}
+
+Expected expected_of(const DequantizeLinear& node, std::span<const std::byte> x) {
+  const QuantizationLayout& layout = node.layout;
+  Expected y{{}, node.y_type, {layout.outer, layout.channels, layout.inner}};
+  y.bytes.resize(static_cast<std::size_t>(bytes_for(layout.elements(), bits_of(node.y_type))));
+  dequantize_linear(node, x, y.bytes);
+  return y;
+}
+
+::testing::AssertionResult equal(std::span<const std::byte> got, const Expected& expected) {
+  const std::vector<std::byte>& bytes = expected.bytes;
+  if (got.size() != bytes.size()) return ::testing::AssertionFailure() << got.size() << " bytes, not " << bytes.size();
+  if (got.empty() || std::memcmp(got.data(), bytes.data(), got.size()) == 0) return ::testing::AssertionSuccess();
+  std::size_t first = 0;
+  while (got[first] == bytes[first]) ++first;
+  const std::int64_t element = static_cast<std::int64_t>(first) * 8 / bits_of(expected.type);
+  return ::testing::AssertionFailure() << "y" << coordinate(element, expected.shape) << ": got "
+                                       << text_of(expected.type, got.data(), first) << ", expected "
+                                       << text_of(expected.type, bytes.data(), first);
+}
 
 std::uint64_t Random::bits() {
   std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
@@ -278,4 +376,11 @@ std::string describe(const ConvolutionOperands& o) {
          (o.w_type == Integer8::int8 ? "int8" : "uint8");
 }
 
-}  // namespace qconform::reference::testing
+std::string describe(const QuantizationLayout& layout) {
+  return "layout [" + std::to_string(layout.outer) + ", " + std::to_string(layout.channels) + ", " +
+         std::to_string(layout.inner) + "]" +
+         (layout.is_blocked() ? ", blocks of " + std::to_string(layout.block) : "");
+}
+
+}  // namespace testing
+}  // namespace qconform::reference

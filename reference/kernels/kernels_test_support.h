@@ -2,6 +2,8 @@
 // ends where it says.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,13 +12,53 @@
 
 #include "reference/kernels/kernels.h"
 
-namespace qconform::reference::testing {
+namespace qconform::reference {
+
+/// The set's name, for GoogleTest.
+void PrintTo(const KernelSet& set, std::ostream* out);
+
+namespace testing {
+
+/// A test of every kernel set; skipped for those that this CPU lacks. INSTANTIATE_FOR_KERNEL_SETS(suite) names its
+/// tests after them: `--gtest_filter='*/avx2'`.
+class KernelSetTest : public ::testing::TestWithParam<KernelSet> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().available()) GTEST_SKIP() << "kernel set " << GetParam().name << ": this CPU lacks it";
+  }
+
+  /// scaled(cases); fewer for the reference, which is compared with itself: only its memory and its preparing are
+  /// tested.
+  [[nodiscard]] static int scaled_for_set(int cases);
+};
+
+[[nodiscard]] std::string kernel_set_name(const ::testing::TestParamInfo<KernelSet>& set);
+
+#define INSTANTIATE_FOR_KERNEL_SETS(suite) \
+  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::ValuesIn(kernel_sets()), testing::kernel_set_name)
 
 /// Bytes of the largest tensor of a random node.
 inline constexpr std::size_t kCapacity = std::size_t{1} << 20;
 
 inline constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
                                                 RoundingProfile::onnx_reference};
+
+/// The output that a node must have.
+struct Expected {
+  std::vector<std::byte> bytes;
+  Element type;
+  std::vector<std::int64_t> shape;
+};
+
+[[nodiscard]] Expected expected_sums(const ConvInteger& node, std::span<const std::byte> x,
+                                     std::span<const std::byte> w);
+[[nodiscard]] Expected expected_bytes(const QLinearConv& node, RoundingProfile profile, std::span<const std::byte> x,
+                                      std::span<const std::byte> w);
+[[nodiscard]] Expected expected_of(const QuantizeLinear& node, std::span<const std::byte> x);
+[[nodiscard]] Expected expected_of(const DequantizeLinear& node, std::span<const std::byte> x);
+
+/// Bit for bit; a failure tells the first element that differs by its coordinate.
+[[nodiscard]] ::testing::AssertionResult equal(std::span<const std::byte> got, const Expected& expected);
 
 /// Reproducible on every machine (SplitMix64); std:: distributions are not.
 class Random {
@@ -78,5 +120,7 @@ class GuardedMemory {
 [[nodiscard]] float random_scale(Random& random);
 
 [[nodiscard]] std::string describe(const ConvolutionOperands& operands);
+[[nodiscard]] std::string describe(const QuantizationLayout& layout);
 
-}  // namespace qconform::reference::testing
+}  // namespace testing
+}  // namespace qconform::reference
