@@ -115,7 +115,7 @@ class KernelSets : public testing::KernelSetTest {
   }
 
   void TearDown() override {
-    if (IsSkipped()) return;
+    if (IsSkipped() || HasFailure()) return;
     std::cout << computed_ << " bytes equal\n";
     EXPECT_GT(computed_, 0U) << "kernel set " << GetParam().name << " computed nothing";
   }

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "reference/numerics/bits.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/saturate.h"
 
