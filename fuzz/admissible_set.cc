@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "reference/kernels/requantize_fast.h"
 #include "reference/numerics/admissible.h"
 #include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/float_expressions.h"
-#include "reference/numerics/requantize_fast.h"
 #include "reference/numerics/tie.h"
 
 namespace {

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdlib>
 
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
+#include "reference/kernels/scalar.h"
 #include "reference/numerics/saturate.h"
 #include "reference/numerics/tie.h"
-#include "reference/scalar_kernels.h"
 
 namespace qconform::reference {
 namespace {

@@ -23,7 +23,7 @@
 #include "harness/mutate/case_mutator.h"
 #include "harness/onnx/case_model.h"
 #include "harness/suites/random.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 // libFuzzer's own mutator of bytes; null in a plain reproducer.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,

@@ -6,7 +6,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::backend {
 

@@ -13,7 +13,7 @@
 #include "harness/backends/process.h"
 #include "harness/backends/threads_check.h"
 #include "harness/backends/valid_only.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::backend {
 namespace {

@@ -13,6 +13,7 @@
 #include "harness/bench/pinning.h"
 #include "harness/core/layout.h"
 #include "harness/operators/operator.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::bench {
 namespace {
@@ -206,9 +207,11 @@ TEST(Peaks, AreThoseOfThisProcessor) {
 TEST(Peaks, ABackendIsHeldAgainstItsInstructionSet) {
   const std::vector<Peak> peaks{
       {"vpmaddwd ymm", 80}, {"vpdpbusd ymm (VEX)", 230}, {"vpdpbusd zmm", 400}, {"tdpbusd", 3000}};
-  EXPECT_EQ(peak_for("avx2", peaks), "vpmaddwd ymm");
-  EXPECT_EQ(peak_for("avx2@ort-f32", peaks), "vpmaddwd ymm");
-  EXPECT_EQ(peak_for("avxvnni", peaks), "vpdpbusd ymm (VEX)");
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    if (set.peak == nullptr) continue;
+    EXPECT_EQ(peak_for(set.name, {{set.peak, 80}, {"faster", 3000}}), set.peak);
+    EXPECT_EQ(peak_for(std::string(set.name) + "@ort-f32", {{set.peak, 80}, {"faster", 3000}}), set.peak);
+  }
   EXPECT_EQ(peak_for("onednn@avx2_vnni", peaks), "vpdpbusd ymm (VEX)");
   EXPECT_EQ(peak_for("onednn@avx512_core_vnni", peaks), "vpdpbusd zmm");
   EXPECT_EQ(peak_for("onednn@avx512_core_amx", peaks), "tdpbusd");

@@ -5,9 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string_view>
 
-#include "harness/bench/peak_instructions.h"
 #include "harness/bench/pinning.h"
+#include "reference/kernels/kernels.h"
+#include "reference/kernels/micro_kernels.h"
+#if defined(__x86_64__)
+#include "reference/kernels/cpu.h"
+#include "reference/kernels/peak_loop.h"
+#endif
 
 namespace qconform::bench {
 namespace {
@@ -15,39 +21,58 @@ namespace {
 constexpr double kLoopSeconds = 1e-3;
 constexpr int kLoops = 20;
 
-double seconds_of(const PeakInstruction& instruction, std::uint64_t rounds) {
+double seconds_of(const reference::PeakLoop& loop, std::uint64_t rounds) {
   const auto start = std::chrono::steady_clock::now();
-  instruction.loop(rounds);
+  loop.run(rounds);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Peak measure(const PeakInstruction& instruction) {
+Peak measure(const char* instruction, const reference::PeakLoop& loop) {
   std::uint64_t rounds = 1000;
-  while (seconds_of(instruction, rounds) < kLoopSeconds) rounds *= 2;
-  double fastest = seconds_of(instruction, rounds);
-  for (int i = 1; i < kLoops; ++i) fastest = std::min(fastest, seconds_of(instruction, rounds));
-  return {instruction.name,
-          static_cast<double>(rounds) * static_cast<double>(instruction.macs_a_round) / fastest * 1e-9};
+  while (seconds_of(loop, rounds) < kLoopSeconds) rounds *= 2;
+  double fastest = seconds_of(loop, rounds);
+  for (int i = 1; i < kLoops; ++i) fastest = std::min(fastest, seconds_of(loop, rounds));
+  return {instruction, static_cast<double>(rounds) * static_cast<double>(loop.macs_a_round) / fastest * 1e-9};
 }
 
-// What stands in the names of backends and their variants; longer names before those that they contain.
+// What stands in the names of oneDNN's variants; the kernel sets know theirs.
 struct InstructionSet {
   std::string_view name;
   std::string_view instruction;
 };
 constexpr std::array kInstructionSets{
-    InstructionSet{"amx", "tdpbusd"},
-    InstructionSet{"avx512vnni", "vpdpbusd zmm"},
+    InstructionSet{"avx512_core_amx", "tdpbusd"},
     InstructionSet{"avx512_core_vnni", "vpdpbusd zmm"},
-    InstructionSet{"avxvnni", "vpdpbusd ymm (VEX)"},
+    InstructionSet{"avx512_core", "vpmaddwd zmm"},
     InstructionSet{"avx2_vnni", "vpdpbusd ymm (VEX)"},
-    InstructionSet{"avx512vl", "vpdpbusd ymm"},
-    InstructionSet{"avx512", "vpmaddwd zmm"},
-    InstructionSet{"avx2", "vpmaddwd ymm"},
-    InstructionSet{"i8mm", "smmla"},
-    InstructionSet{"dotprod", "sdot"},
-    InstructionSet{"neon", "smlal"},
 };
+
+// Empty: the name says none.
+std::string_view instruction_of(std::string_view backend) {
+  for (const InstructionSet& set : kInstructionSets) {
+    if (backend.find(set.name) != std::string_view::npos) return set.instruction;
+  }
+  // The longest name, of those that stand in one another.
+  std::string_view name;
+  std::string_view instruction;
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    const std::string_view candidate = set.name;
+    if (set.peak == nullptr || candidate.size() <= name.size()) continue;
+    if (backend.find(candidate) == std::string_view::npos) continue;
+    name = candidate;
+    instruction = set.peak;
+  }
+  return instruction;
+}
+
+#if defined(__x86_64__)
+// That of AVX-512 without VNNI, which no kernel set here uses.
+#define QCONFORM_MADD(n) "vpmaddwd %%zmm14, %%zmm15, %%zmm13\nvpaddd %%zmm13, %%zmm" n ", %%zmm" n "\n"
+void run_vpmaddwd_zmm(std::uint64_t rounds) {
+  QCONFORM_PEAK_LOOP(rounds, QCONFORM_ZMM_SOURCES, QCONFORM_MADD);
+}
+constexpr reference::PeakLoop kVpmaddwdZmm{run_vpmaddwd_zmm, reference::kPeakChains * 32};
+#endif
 
 }  // namespace
 
@@ -57,8 +82,13 @@ std::vector<Peak> measure_peaks(const std::vector<int>& cpus) {
   (void)sched_getaffinity(0, sizeof before, &before);
   pin(cpus);
   std::vector<Peak> peaks;
-  for (const PeakInstruction& instruction : peak_instructions()) {
-    if (instruction.available()) peaks.push_back(measure(instruction));
+#if defined(__x86_64__)
+  if (reference::cpu::has_avx512vnni()) peaks.push_back(measure("vpmaddwd zmm", kVpmaddwdZmm));
+#endif
+  for (const reference::KernelSet& set : reference::kernel_sets()) {
+    const auto is_its = [&set](const Peak& peak) { return peak.instruction == set.peak; };
+    if (set.peak == nullptr || !set.available() || std::any_of(peaks.begin(), peaks.end(), is_its)) continue;
+    peaks.push_back(measure(set.peak, set.micro_kernels->peak_loop));
   }
   (void)sched_setaffinity(0, sizeof before, &before);
   return peaks;
@@ -66,11 +96,9 @@ std::vector<Peak> measure_peaks(const std::vector<int>& cpus) {
 
 std::string peak_for(const std::string& backend, const std::vector<Peak>& peaks) {
   if (peaks.empty()) return "";
-  for (const InstructionSet& set : kInstructionSets) {
-    if (backend.find(set.name) == std::string::npos) continue;
-    for (const Peak& peak : peaks) {
-      if (peak.instruction == set.instruction) return peak.instruction;
-    }
+  const std::string_view instruction = instruction_of(backend);
+  for (const Peak& peak : peaks) {
+    if (peak.instruction == instruction) return peak.instruction;
   }
   // Of equally fast ones the widest, whatever the noise of the measurement.
   constexpr double kClearly = 1.02;

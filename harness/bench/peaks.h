@@ -8,8 +8,8 @@
 
 namespace qconform::bench {
 
-/// The peak of every instruction of peak_instructions.h that this CPU has, on one of `cpus`: the fastest of
-/// several short loops. Takes some tens of milliseconds for each.
+/// The peak of every kernel set's instruction that this CPU has, on one of `cpus`: the fastest of several short loops.
+/// Takes some tens of milliseconds for each.
 [[nodiscard]] std::vector<Peak> measure_peaks(const std::vector<int>& cpus);
 
 /// The instruction among `peaks` that a backend's speed is held against: that of its instruction set where its

@@ -16,7 +16,7 @@
 #include "harness/suites/relations/relation.h"
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/source.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::cli {
 namespace {

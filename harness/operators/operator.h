@@ -18,7 +18,7 @@
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
 #include "reference/contract/remark.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 #include "reference/linear_quantization/admissible_bits.h"
 #include "reference/numerics/admissible.h"
 

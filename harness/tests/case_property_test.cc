@@ -14,7 +14,7 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/tests/arbitrary_case.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 #include "reference/oracle/convolution.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/quantization.h"

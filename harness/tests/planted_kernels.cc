@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "reference/kernels/scalar.h"
 #include "reference/numerics/saturate.h"
-#include "reference/scalar_kernels.h"
 
 namespace qconform::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::testing {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform::reference::oracle {
 

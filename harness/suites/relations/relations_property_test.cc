@@ -11,7 +11,7 @@
 #include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
 #include "harness/tests/arbitrary_case.h"
-#include "reference/kernels.h"
+#include "reference/kernels/kernels.h"
 
 namespace qconform {
 namespace {

@@ -1,0 +1,141 @@
+#include <memory>
+#include <vector>
+
+#include "reference/kernels/drivers/padding_split.h"
+#include "reference/kernels/drivers/strip_tiles.h"
+
+namespace qconform::reference {
+namespace {
+
+// One strip at a time, by one thread.
+class DenseRun {
+ public:
+  DenseRun(const ConvolutionSetup& setup, const Lowering& lowering, const PackedWeights& weights)
+      : micro_kernels_(setup.micro_kernels),
+        weights_(weights),
+        groups_(setup.operands.geometry.group),
+        tap_bytes_(lowering.group_channels * setup.micro_kernels.x_bytes),
+        tiles_(setup.operands, lowering, setup.micro_kernels, setup.layout),
+        split_(lowering, setup.micro_kernels, padding_is_zero(setup, weights)) {}
+
+  // Part `part` of `parts` of the panels.
+  void run(std::span<const std::byte> x, std::int64_t image, const StripRange& range, std::int64_t part,
+           std::int64_t parts, const TileWriter& writer) {
+    tiles_.load(x, image, range);
+    if (split_.divides()) {
+      split_.divide(range, tiles_.rows(), [this](std::int64_t first) { return tiles_.tile_size(first); });
+    }
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      const std::span<const WeightPanel> panels = weights_.panels(group);
+      const auto count = static_cast<std::int64_t>(panels.size());
+      const std::int64_t begin = count * part / parts;
+      const std::int64_t end = count * (part + 1) / parts;
+      if (begin == end) continue;
+      tiles_.locate_runs(group, run_offsets_);
+      if (weights_.needs_x_sums()) sum_rows();
+      for (std::int64_t i = begin; i < end; ++i) run_panel(panels[static_cast<std::size_t>(i)], writer);
+    }
+  }
+
+ private:
+  // Then taps in the padding add nothing, and what zero points add to the sums does not count them either.
+  [[nodiscard]] static bool padding_is_zero(const ConvolutionSetup& setup, const PackedWeights& weights) {
+    return weights.packs_differences() ||
+           (packed_x_zero_point(setup.operands, setup.micro_kernels) == 0 && !weights.needs_x_sums());
+  }
+
+  // The product of the tile that begins at `first` with a panel of `vectors`.
+  [[nodiscard]] PanelProduct product(std::int64_t first, const std::byte* w, const std::int32_t* start, int vectors) {
+    return {.rows = tiles_.rows().data() + first,
+            .run_offsets = run_offsets_.data(),
+            .runs = weights_.runs(),
+            .run_bytes = weights_.run_elements() * micro_kernels_.x_bytes,
+            .w = w,
+            .start = start,
+            .start_stride = 0,
+            .sums = sums_,
+            .sums_stride = std::int64_t{vectors} * micro_kernels_.lanes,
+            .positions = tiles_.tile_size(first),
+            .vectors = vectors};
+  }
+
+  // sum x' of all positions, for zero points of w.
+  void sum_rows() {
+    static constexpr std::int32_t kZeros[kPanelChannels] = {};
+    x_sums_.clear();
+    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
+      const PanelProduct p = product(first, weights_.ones(), kZeros, 1);
+      micro_kernels_.multiply(&p);
+      for (int i = 0; i < p.positions; ++i) x_sums_.push_back(sums_[i * p.sums_stride]);
+    }
+  }
+
+  // The products of a tile, whose number is `tile`: one, or those of its pieces.
+  void list_products(const PanelProduct& whole, std::size_t tile) {
+    products_.clear();
+    if (!split_.divides()) {
+      products_.push_back(whole);
+      return;
+    }
+    const std::int64_t w_bytes = std::int64_t{whole.vectors} * micro_kernels_.lanes;  // for each byte of x
+    for (const TilePiece& piece : split_.pieces(tile)) {
+      const WindowPart& window = piece.window;
+      PanelProduct part = whole;
+      part.rows = split_.rows(piece);
+      part.output_index = split_.output_index(piece);
+      part.positions = piece.positions;
+      part.run_offsets += window.row_begin;
+      part.runs = window.row_end - window.row_begin;
+      part.run_bytes = (window.column_end - window.column_begin) * tap_bytes_;
+      part.w += (window.row_begin * whole.run_bytes + window.column_begin * tap_bytes_) * w_bytes;
+      part.w_skip = (whole.run_bytes - part.run_bytes) * w_bytes;
+      products_.push_back(part);
+    }
+  }
+
+  void run_panel(const WeightPanel& panel, const TileWriter& writer) {
+    std::size_t number = 0;
+    for (std::int64_t first = 0; first < tiles_.positions(); first += tiles_.tile_size(first)) {
+      const PanelProduct p = product(first, weights_.data(panel), weights_.start(panel), panel.vectors);
+      const SumsTile tile{.sums = sums_,
+                          .stride = p.sums_stride,
+                          .positions = p.positions,
+                          .channels = panel.channels,
+                          .first_channel = panel.first_channel,
+                          .first_lane = panel.first_lane,
+                          .first_position = tiles_.first_position() + first,
+                          .image = tiles_.image()};
+      if (!weights_.needs_x_sums()) {
+        list_products(p, number++);
+        writer.write_products(micro_kernels_, products_, tile);
+        continue;
+      }
+      micro_kernels_.multiply(&p);
+      micro_kernels_.subtract_products(sums_, p.sums_stride, p.positions, p.vectors, x_sums_.data() + first,
+                                       weights_.zero_points(panel));
+      writer.write(tile);
+    }
+  }
+
+  const ConvolutionMicroKernels& micro_kernels_;
+  const PackedWeights& weights_;
+  std::int64_t groups_;
+  std::int64_t tap_bytes_;  // of x
+  StripTiles tiles_;
+  PaddingSplit split_;
+  std::vector<PanelProduct> products_;
+  std::vector<std::int64_t> run_offsets_;
+  std::vector<std::int32_t> x_sums_;
+  alignas(64) std::int32_t sums_[kTilePositions * kPanelChannels];
+};
+
+}  // namespace
+
+std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, const Lowering& lowering,
+                                                 std::span<const std::byte> w) {
+  auto weights = std::make_unique<PackedWeights>(setup.operands, w, setup.micro_kernels, lowering.runs());
+  const std::size_t panels = weights->panels(0).size();
+  return std::make_unique<StripPath<DenseRun, PackedWeights>>(setup, lowering, std::move(weights), panels);
+}
+
+}  // namespace qconform::reference

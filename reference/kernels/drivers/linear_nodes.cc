@@ -1,0 +1,106 @@
+// QuantizeLinear and DequantizeLinear: pieces of x whose elements have the same parameters.
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "reference/kernels/drivers/drivers.h"
+#include "reference/linear_quantization/layout.h"
+#include "reference/quantize_linear/output.h"
+
+namespace qconform::reference {
+namespace {
+
+// `Elements` is the type of the micro-kernel, `Channel` that of its parameters.
+template <typename Elements, typename Channel>
+class VectorizedNode final : public PreparedNode {
+ public:
+  VectorizedNode(const QuantizationLayout& layout, Elements compute, std::size_t x_size, std::size_t y_size,
+                 std::vector<Channel> channels)
+      : layout_(layout), compute_(compute), x_size_(x_size), y_size_(y_size), channels_(std::move(channels)) {}
+
+  // Pieces that are not whole segments go through buffers: no byte outside x and y is touched, and every element
+  // takes the vector path.
+  void run(std::span<const std::byte> x_bytes, std::span<std::byte> y_bytes) const override {
+    if (layout_.inner == 0) return;
+    const std::byte* x = x_bytes.data();
+    std::byte* y = y_bytes.data();
+    const std::int64_t whole = layout_.inner / kSegment * kSegment;
+    const auto rest = static_cast<std::size_t>(layout_.inner - whole);
+    for (std::int64_t row = 0; row < layout_.outer * layout_.channels; ++row) {
+      const Channel& channel = channels_[static_cast<std::size_t>(row % layout_.channels)];
+      if (whole > 0) compute_(x, whole, &channel, y);
+      x += static_cast<std::size_t>(whole) * x_size_;
+      y += static_cast<std::size_t>(whole) * y_size_;
+      if (rest > 0) {
+        std::byte x_segment[kSegment * sizeof(float)] = {};
+        std::byte y_segment[kSegment * sizeof(float)];
+        std::memcpy(x_segment, x, rest * x_size_);
+        compute_(x_segment, kSegment, &channel, y_segment);
+        std::memcpy(y, y_segment, rest * y_size_);
+        x += rest * x_size_;
+        y += rest * y_size_;
+      }
+    }
+  }
+
+ private:
+  QuantizationLayout layout_;
+  Elements compute_;
+  std::size_t x_size_;
+  std::size_t y_size_;
+  std::vector<Channel> channels_;
+};
+
+// The micro-kernels divide in float32 and give 8 bits.
+std::optional<QuantizeInput> input_of(const QuantizeLinear& node) {
+  const bool is_8_bit = node.y_type == Element::uint8 || node.y_type == Element::int8;
+  if (!is_8_bit || node.layout.is_blocked() || !divides_in_float32(node)) return std::nullopt;
+  return node.x_type == Element::int32 ? QuantizeInput::int32 : QuantizeInput::float32;
+}
+
+std::optional<DequantizeInput> input_of(const DequantizeLinear& node) {
+  if (node.y_type != Element::float32 || node.layout.is_blocked()) return std::nullopt;
+  switch (node.x_type) {
+    case Element::uint8: return DequantizeInput::uint8;
+    case Element::int8: return DequantizeInput::int8;
+    case Element::int32: return DequantizeInput::int32;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<PreparedNode> prepare_vectorized_quantize_linear(const QuantizeLinear& node,
+                                                                 const ElementwiseMicroKernels& micro_kernels) {
+  const std::optional<QuantizeInput> input = input_of(node);
+  if (!input) return nullptr;
+  const IntegerRange range = range_of(node.y_type);
+  std::vector<QuantizeChannel> channels;
+  for (std::size_t c = 0; c < node.y_scale.size(); ++c) {
+    const std::int32_t zero_point = node.y_zero_point[c];
+    channels.push_back({.scale = static_cast<float>(node.y_scale[c]),
+                        .zero_point = zero_point,
+                        .lo = static_cast<float>(range.lo - zero_point),
+                        .hi = static_cast<float>(range.hi - zero_point)});
+  }
+  return std::make_unique<VectorizedNode<QuantizeElements, QuantizeChannel>>(
+      node.layout, micro_kernels.quantize[static_cast<std::size_t>(*input)], sizeof(float), 1, std::move(channels));
+}
+
+std::unique_ptr<PreparedNode> prepare_vectorized_dequantize_linear(const DequantizeLinear& node,
+                                                                   const ElementwiseMicroKernels& micro_kernels) {
+  const std::optional<DequantizeInput> input = input_of(node);
+  if (!input) return nullptr;
+  // float32 holds the scales of every type.
+  std::vector<DequantizeChannel> channels;
+  for (std::size_t c = 0; c < node.x_scale.size(); ++c) {
+    channels.push_back(
+        {.scale = static_cast<float>(node.x_scale[c]), .zero_point = static_cast<std::int32_t>(node.x_zero_point[c])});
+  }
+  const std::size_t x_size = *input == DequantizeInput::int32 ? sizeof(std::int32_t) : 1;
+  return std::make_unique<VectorizedNode<DequantizeElements, DequantizeChannel>>(
+      node.layout, micro_kernels.dequantize[static_cast<std::size_t>(*input)], x_size, sizeof(float),
+      std::move(channels));
+}
+
+}  // namespace qconform::reference

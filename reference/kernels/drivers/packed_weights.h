@@ -1,0 +1,89 @@
+// The weights of a convolution as micro-kernels take them, and what zero points add to the sums.
+//
+// With x' and w' the packed values and zx', zw' their zero points:
+//
+//   sum (x' - zx')(w' - zw')  =  sum x'w'  +  [K zx' zw' - zx' sum w']  -  zw' sum x'
+//
+// The bracket depends on the channel alone and is part of what the sums start with. The last term
+// is zero for most models; where it is not, sum x' comes from one more panel whose weights are 1.
+// Padding is packed as zx' and so contributes nothing (rule C1). All of it holds modulo 2^32.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reference/convolution/accumulate.h"
+#include "reference/kernels/drivers/aligned_memory.h"
+#include "reference/kernels/micro_kernels.h"
+
+namespace qconform::reference {
+
+/// What is XORed to a byte of x to give it the sign that leaves take, and the zero point then.
+[[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands,
+                                            const ConvolutionMicroKernels& micro_kernels) {
+  return (operands.x_type == Integer8::int8) != micro_kernels.signed_x ? 0x80 : 0;
+}
+[[nodiscard]] constexpr std::int32_t packed_x_zero_point(const ConvolutionOperands& operands,
+                                                         const ConvolutionMicroKernels& micro_kernels) {
+  const std::int32_t shift = x_flip(operands, micro_kernels);
+  return operands.x_zero_point + (micro_kernels.signed_x ? -shift : shift);
+}
+
+/// Output channels of one group that are computed together.
+struct WeightPanel {
+  std::int64_t first_channel;  ///< of the output
+  int channels;
+  int vectors;              ///< channels rounded up
+  std::int64_t first_lane;  ///< index into arrays with one entry for each lane of all panels
+  std::int64_t offset;      ///< bytes from the begin of all weights
+};
+
+class PackedWeights {
+ public:
+  /// `runs` divides the depth, whose order is taps outside, channels inside.
+  PackedWeights(const ConvolutionOperands& operands, std::span<const std::byte> w,
+                const ConvolutionMicroKernels& micro_kernels, std::int64_t runs);
+
+  [[nodiscard]] std::int64_t runs() const { return runs_; }
+  /// Elements of one run, rounded up to whole units.
+  [[nodiscard]] std::int64_t run_elements() const { return padded_run_; }
+  [[nodiscard]] std::span<const WeightPanel> panels() const { return panels_; }
+  [[nodiscard]] std::span<const WeightPanel> panels(std::int64_t group) const;
+  [[nodiscard]] std::int64_t lanes() const { return static_cast<std::int64_t>(start_.size()); }
+
+  [[nodiscard]] const std::byte* data(const WeightPanel& panel) const { return memory_.data() + panel.offset; }
+  /// What the sums of each lane start with, bias included.
+  [[nodiscard]] const std::int32_t* start(const WeightPanel& panel) const { return start_.data() + panel.first_lane; }
+
+  /// Whether x' and w' are packed less their zero points (x_bytes 2).
+  [[nodiscard]] bool packs_differences() const { return micro_kernels_.x_bytes == 2; }
+
+  /// Whether sum x' is needed, and the panel of one vector that computes it in its first lane.
+  [[nodiscard]] bool needs_x_sums() const { return !ones_.empty(); }
+  [[nodiscard]] const std::byte* ones() const { return ones_.data(); }
+  [[nodiscard]] const std::int32_t* zero_points(const WeightPanel& panel) const {
+    return zero_points_.data() + panel.first_lane;
+  }
+
+ private:
+  void divide_into_panels(const ConvolutionGeometry& geometry);
+  void pack_channel(const ConvolutionOperands& operands, const WeightPanel& panel, int index,
+                    std::span<const std::byte> w);
+  void pack_ones();
+  void store(std::byte* panel, std::int64_t panel_lanes, std::int64_t lane, std::int64_t depth, std::int32_t value);
+
+  const ConvolutionMicroKernels& micro_kernels_;
+  std::int64_t runs_;
+  std::int64_t run_;
+  std::int64_t padded_run_;
+  std::int64_t group_panels_ = 0;
+  std::vector<WeightPanel> panels_;  // group by group
+  AlignedMemory memory_;
+  AlignedMemory ones_;
+  std::vector<std::int32_t> start_;
+  std::vector<std::int32_t> zero_points_;
+};
+
+}  // namespace qconform::reference

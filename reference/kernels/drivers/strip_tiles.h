@@ -1,0 +1,122 @@
+// A loaded strip, seen as the packed rows of its output positions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reference/kernels/drivers/parallel.h"
+#include "reference/kernels/drivers/path.h"
+#include "reference/kernels/drivers/row_strip.h"
+
+namespace qconform::reference {
+
+class StripTiles {
+ public:
+  /// The arguments must outlive this.
+  StripTiles(const ConvolutionOperands& operands, const Lowering& lowering,
+             const ConvolutionMicroKernels& micro_kernels, ImageLayout layout)
+      : operands_(operands),
+        lowering_(lowering),
+        micro_kernels_(micro_kernels),
+        layout_(layout),
+        strip_(operands, lowering, micro_kernels, layout) {}
+
+  /// Packs the strip of image number `image`.
+  void load(std::span<const std::byte> x, std::int64_t image, const StripRange& range);
+
+  /// Where the window of each position begins, in the order of y.
+  [[nodiscard]] std::span<const std::byte* const> rows() const { return rows_; }
+  [[nodiscard]] std::int64_t positions() const { return static_cast<std::int64_t>(rows_.size()); }
+  [[nodiscard]] std::int64_t image() const { return image_; }
+  /// Of the strip, within the image.
+  [[nodiscard]] std::int64_t first_position() const { return first_position_; }
+  /// Positions of the tile that begins at position `first` of the strip.
+  [[nodiscard]] int tile_size(std::int64_t first) const {
+    const std::int64_t rest = positions() - first;
+    if (rest <= kTilePositions) return static_cast<int>(rest);
+    return layout_ == ImageLayout::channels_first && rest >= 2 * kTilePositions ? kTilePositions : kFullTile;
+  }
+  /// Bytes from the begin of a window to each of its runs, for the channels of one group.
+  void locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const;
+
+ private:
+  // Whole blocks of every row count that leaves prefer, and of 16. With channels first y is written in lines of
+  // as many positions as there are, for which a whole cache line counts more.
+  static constexpr int kFullTile = 48;
+
+  // Where the windows begin. Strips of the same size mostly have the same.
+  struct Grid {
+    const std::byte* first = nullptr;
+    std::int64_t row_bytes = 0;
+    std::int64_t column_bytes = 0;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+
+    [[nodiscard]] bool operator==(const Grid&) const = default;
+  };
+
+  const ConvolutionOperands& operands_;
+  const Lowering& lowering_;
+  const ConvolutionMicroKernels& micro_kernels_;
+  ImageLayout layout_;
+  RowStrip strip_;
+  std::int64_t image_ = 0;
+  std::int64_t first_position_ = 0;
+  Grid grid_;
+  std::vector<const std::byte*> rows_;
+};
+
+/// What one convolution runs over: strips of all images, and the parts in which each strip is computed.
+struct StripWork {
+  std::vector<StripRange> strips;
+  std::int64_t parts = 1;  ///< more than one where strips and images are fewer than threads
+};
+
+/// `divisible` is the most parts that a strip can have.
+[[nodiscard]] StripWork divide_work(const Lowering& lowering, const ConvolutionMicroKernels& micro_kernels,
+                                    std::int64_t images, int threads, std::int64_t divisible);
+
+/// make()->run(x, image, strip, part, parts, writer) for all of the work, each thread on what it made.
+template <typename Make>
+void for_each_strip(const StripWork& work, std::int64_t images, int threads, Make make, std::span<const std::byte> x,
+                    const TileWriter& writer) {
+  const auto strips = static_cast<std::int64_t>(work.strips.size());
+  parallel(images * strips * work.parts, threads, make, [&](auto& run, std::int64_t item) {
+    const std::int64_t strip = item / work.parts;
+    run->run(x, strip / strips, work.strips[static_cast<std::size_t>(strip % strips)], item % work.parts, work.parts,
+             writer);
+  });
+}
+
+/// `Weights` are packed weights with panels(), all of them or those of a group; `Run` computes one strip
+/// at a time by one thread and is made of (setup, lowering, weights).
+template <typename Run, typename Weights>
+class StripPath final : public ConvolutionPath {
+ public:
+  /// `parts`: into how many parts the panels of a strip can be divided.
+  StripPath(const ConvolutionSetup& setup, const Lowering& lowering, std::unique_ptr<Weights> weights,
+            std::size_t parts)
+      : setup_(setup), lowering_(lowering), weights_(std::move(weights)), parts_(static_cast<std::int64_t>(parts)) {}
+
+  void run(std::span<const std::byte> x, const TileWriter& writer, int threads) const override {
+    const std::int64_t images = setup_.operands.geometry.batch;
+    const StripWork work = divide_work(lowering_, setup_.micro_kernels, images, threads, parts_);
+    for_each_strip(
+        work, images, threads, [this] { return runs_.borrow([this] { return make_run(); }); }, x, writer);
+  }
+
+  [[nodiscard]] std::span<const WeightPanel> panels() const override { return weights_->panels(); }
+
+ private:
+  [[nodiscard]] std::unique_ptr<Run> make_run() const { return std::make_unique<Run>(setup_, lowering_, *weights_); }
+
+  const ConvolutionSetup& setup_;
+  Lowering lowering_;
+  std::unique_ptr<Weights> weights_;
+  std::int64_t parts_;
+  mutable Pool<Run> runs_;
+};
+
+}  // namespace qconform::reference
