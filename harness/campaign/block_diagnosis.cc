@@ -47,7 +47,8 @@ void BlockDiagnosis::passed(std::size_t backend, const Case& test_case, const Ex
   const std::uint64_t hash = hash_of(test_case);
   if (block_ >= kEarlyBlocks && hash % kPassingTurn != 0) return;
   const std::pair key(backend, test_case.op_type);
-  passing_.try_emplace(key, Tally::kSampled).first->second.add(hash, diagnose::features_of(test_case, expected));
+  passing_.try_emplace(key, CampaignAggregate::kSampled)
+      .first->second.add(hash, diagnose::features_of(test_case, expected));
 }
 
 std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
@@ -65,8 +66,9 @@ std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, c
   return symptom;
 }
 
-void BlockDiagnosis::add_to(Tally& tally) const {
-  for (const auto& [key, sample] : passing_) tally.passing.try_emplace(key, Tally::kSampled).first->second.add(sample);
+void BlockDiagnosis::add_to(CampaignAggregate& tally) const {
+  for (const auto& [key, sample] : passing_)
+    tally.passing.try_emplace(key, CampaignAggregate::kSampled).first->second.add(sample);
   for (const auto& [key, examined] : examined_) {
     Failures& found = tally.failures[key];
     found.examined += examined.cases;

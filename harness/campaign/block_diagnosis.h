@@ -1,5 +1,5 @@
 // What failing cases of a block look like, each by itself: no other case has a say, so that it is the same
-// whichever cases were run before. Explanations come later (conclude.h).
+// whichever cases were run before. Explanations come later (build_report.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/campaign/tally.h"
+#include "harness/campaign/campaign_aggregate.h"
 #include "harness/core/backend.h"
 #include "harness/diagnose/explain/observation.h"
 #include "harness/engine/diagnoser.h"
@@ -42,7 +42,7 @@ class BlockDiagnosis final : public Diagnoser {
   }
 
   /// Adds the samples; the failures that they are of are there.
-  void add_to(Tally& tally) const;
+  void add_to(CampaignAggregate& tally) const;
 
  private:
   struct Examined {

@@ -32,7 +32,7 @@ std::size_t position_of(const Report& report, const std::string& backend) {
   return position;
 }
 
-void take_findings(Report& report, std::uint64_t block, Tally& tally) {
+void take_findings(Report& report, std::uint64_t block, CampaignAggregate& tally) {
   for (Finding& finding : report.findings) {
     const FailureKey key{position_of(report, finding.backend), finding.op_type, finding.signature,
                          finding.waiver ? finding.waiver->id : ""};
@@ -73,9 +73,9 @@ void name_symptoms(const Report& report, Rows& rows) {
   }
 }
 
-Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis, Rows rows,
-               const FirstCases& reached) {
-  Tally tally;
+CampaignAggregate tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis, Rows rows,
+                           const FirstCases& reached) {
+  CampaignAggregate tally;
   name_symptoms(report, rows);
   tally.rows.add(std::move(rows));
   take_findings(report, block, tally);
@@ -88,7 +88,7 @@ Tally tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagno
   tally.hazards = report.hazards;
   tally.times = report.times;
   tally.suite = std::move(report.suites.front());
-  Tally bounded;  // as adding up bounds lists
+  CampaignAggregate bounded;  // as adding up bounds lists
   bounded.add(tally);
   return bounded;
 }
@@ -105,8 +105,8 @@ std::uint64_t input_bytes(const Case& test_case) {
   return bytes;
 }
 
-Result<Tally> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
-                        std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options) {
+Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+                                    std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options) {
   std::vector<std::unique_ptr<CaseSource>> sources;
   sources.push_back(std::move(source));
   BlockDiagnosis diagnosis(number);

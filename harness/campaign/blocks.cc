@@ -17,7 +17,7 @@ bool Span::holds(const Span& other) const {
 }
 
 // Joins the new span with its neighbour, that one with its own, and so on.
-bool Blocks::insert(const Span& span, Tally tally) {
+bool Blocks::insert(const Span& span, CampaignAggregate tally) {
   if (!spans_.insert(span, std::move(tally))) return false;
   if (!span.is_whole()) return true;
   auto& whole = spans_.whole();
@@ -36,8 +36,8 @@ bool Blocks::insert(const Span& span, Tally tally) {
   }
 }
 
-Tally Blocks::total() const {
-  Tally sum;
+CampaignAggregate Blocks::total() const {
+  CampaignAggregate sum;
   for (const auto& [first, entry] : spans_.whole()) sum.add(entry.second);
   for (const auto& [block, entry] : spans_.parts()) sum.add(entry.second);
   return sum;

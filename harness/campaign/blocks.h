@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/campaign/tally.h"
+#include "harness/campaign/campaign_aggregate.h"
 
 namespace qconform::campaign {
 
@@ -76,15 +76,15 @@ class Spans {
 class Blocks {
  public:
   /// False where those cases are counted already.
-  bool insert(const Span& span, Tally tally);
+  bool insert(const Span& span, CampaignAggregate tally);
 
   [[nodiscard]] bool holds(const Span& span) const { return spans_.holds(span); }
-  [[nodiscard]] const Spans<Tally>& spans() const { return spans_; }
+  [[nodiscard]] const Spans<CampaignAggregate>& spans() const { return spans_; }
   /// Of everything.
-  [[nodiscard]] Tally total() const;
+  [[nodiscard]] CampaignAggregate total() const;
 
  private:
-  Spans<Tally> spans_;
+  Spans<CampaignAggregate> spans_;
 };
 
 /// For the report: ranges that touch are one.

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "harness/campaign/concluder.h"
+#include "harness/campaign/background_reporter.h"
 #include "harness/campaign/run_log.h"
 
 namespace qconform::campaign {
@@ -21,7 +21,7 @@ class Driver {
   explicit Driver(const DriverOptions& options)
       : options_(options), range_(blocks_of(options.identity.shard, options.cases)), next_block_(range_.first) {}
 
-  Result<Known> run() {
+  Result<CampaignSnapshot> run() {
     (void)signal(SIGPIPE, SIG_IGN);  // a job that is gone is noticed otherwise
     std::vector<std::string> remarks;
     QCONFORM_TRY(ledger_.open(options_.folder, options_.take, remarks));
@@ -31,7 +31,7 @@ class Driver {
   }
 
  private:
-  [[nodiscard]] Known known(Tally tally) const {
+  [[nodiscard]] CampaignSnapshot known(CampaignAggregate tally) const {
     return {identity_, std::move(tally), ledger_.state(), cases_of(identity_.seed)};
   }
 
@@ -49,7 +49,7 @@ class Driver {
     QCONFORM_TRY(begin(remarks));
     for (const std::string& remark : remarks) options_.remark(remark);
     auto done = loop();
-    concluder_.end();
+    reporter_.end();
     if (!done) run_.end("fault");
     if (done) {
       run_.note(progress());
@@ -108,7 +108,7 @@ class Driver {
   }
 
   void hand_out() {
-    while (const auto job = jobs_->hungry()) {
+    while (const auto job = jobs_->next_idle()) {
       std::uint64_t cases = kBlockCases;
       for (; next_block_ < range_.end; ++next_block_) {
         if (options_.cases) cases = std::min(kBlockCases, *options_.cases - next_block_ * kBlockCases);
@@ -134,13 +134,13 @@ class Driver {
   }
 
   // The total of all blocks takes a moment: it is made when it is asked for.
-  const Tally& total() {
+  const CampaignAggregate& total() {
     if (std::exchange(changed_, false)) totals_ = ledger_.blocks().total();
     return totals_;
   }
 
   CampaignProgress progress() {
-    const Tally& sum = total();
+    const CampaignAggregate& sum = total();
     return {.cases = sum.suite.cases, .failures = sum.unwaived(), .findings = kinds_of(sum)};
   }
 
@@ -151,7 +151,7 @@ class Driver {
     standing.cases += jobs_->cases_under_way();
     if (options_.cases) standing.of = cases_of_shard();
     standing.rate = static_cast<double>(standing.cases - cases_before_) / std::max(run_.seconds(), 0.001);
-    standing.findings = concluder_.said();
+    standing.findings = reporter_.said();
     if (options_.seconds) standing.seconds_left = std::max(0.0, *options_.seconds - run_.seconds());
     if (standing.of && standing.rate > 0) {
       const double by_cases =
@@ -166,23 +166,23 @@ class Driver {
   }
 
   Result<void> conclude_if_new() {
-    concluder_.poll();
-    if (!options_.conclude || !run_.is_running() || !concluder_.is_ready()) return {};
+    reporter_.poll();
+    if (!options_.build_report || !run_.is_running() || !reporter_.is_ready()) return {};
     if (!note_failures(total(), seen_)) return {};
-    concluder_.begin([this] { ledger_.close(); }, [this] { return options_.conclude(known(total())); });
+    reporter_.begin([this] { ledger_.close(); }, [this] { return options_.build_report(known(total())); });
     return {};
   }
 
   const DriverOptions& options_;
   BlockRange range_;
   std::uint64_t next_block_;
-  Ledger ledger_;
+  JournalStore ledger_;
   Jobs* jobs_ = nullptr;
-  Concluder concluder_;
+  BackgroundReporter reporter_;
   Identity identity_;
   std::vector<BackendInfo> infos_;
   RunLog run_{ledger_};
-  Tally totals_;
+  CampaignAggregate totals_;
   bool changed_ = false;
   std::set<FailureKey> seen_;
   std::uint64_t cases_before_ = 0;
@@ -204,7 +204,7 @@ BlockRange blocks_of(const Shard& shard, std::optional<std::uint64_t> cases) {
   return {start(shard.number - 1), start(shard.number)};
 }
 
-Result<Known> drive(const DriverOptions& options) {
+Result<CampaignSnapshot> drive(const DriverOptions& options) {
   return Driver(options).run();
 }
 

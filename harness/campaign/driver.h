@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "harness/campaign/block_run.h"
+#include "harness/campaign/campaign_snapshot.h"
 #include "harness/campaign/identity.h"
 #include "harness/campaign/jobs.h"
-#include "harness/campaign/known.h"
-#include "harness/campaign/ledger.h"
+#include "harness/campaign/journal_store.h"
 #include "harness/campaign/standing.h"
 
 namespace qconform::campaign {
 
 struct DriverOptions {
   std::filesystem::path folder;
-  Ledger::Take take = Ledger::Take::anew;
+  JournalStore::Take take = JournalStore::Take::anew;
   int jobs = 1;
   Identity identity;                   ///< without infos
   std::optional<std::uint64_t> cases;  ///< of the whole campaign; absent: no end
@@ -31,7 +31,7 @@ struct DriverOptions {
   std::function<void(const std::string&)> remark;  ///< a line for the user
   /// Called in a process of its own while the campaign goes on, when there are new failures: writes what is known,
   /// and returns it in a few words for progress lines.
-  std::function<std::string(const Known&)> conclude;
+  std::function<std::string(const CampaignSnapshot&)> build_report;
 };
 
 /// The blocks of a shard: [first, end). Without a number of cases shards are so far apart that they do not meet.
@@ -42,6 +42,6 @@ struct BlockRange {
 [[nodiscard]] BlockRange blocks_of(const Shard& shard, std::optional<std::uint64_t> cases);
 
 /// After an error the journal holds what was done before it.
-[[nodiscard]] Result<Known> drive(const DriverOptions& options);
+[[nodiscard]] Result<CampaignSnapshot> drive(const DriverOptions& options);
 
 }  // namespace qconform::campaign

@@ -11,8 +11,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/job_pipe.h"
-#include "harness/campaign/tally_archive.h"
 
 namespace qconform::campaign {
 namespace {
@@ -84,7 +84,7 @@ void Jobs::run(std::size_t number, int commands, int messages, const OpenBackend
       break;
     }
     done->span.first = command.block;
-    send_block(messages, done->span, encode_tally(done->tally));
+    send_block(messages, done->span, encode_aggregate(done->tally));
   }
   backends->clear();
   _exit(0);
@@ -96,7 +96,7 @@ std::size_t Jobs::under_way() const {
   return sum;
 }
 
-std::optional<std::size_t> Jobs::hungry() const {
+std::optional<std::size_t> Jobs::next_idle() const {
   std::optional<std::size_t> hungriest;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[i].blocks.size() >= kSupplied) continue;
@@ -105,7 +105,7 @@ std::optional<std::size_t> Jobs::hungry() const {
   return hungriest;
 }
 
-void Jobs::give(std::size_t job, std::uint64_t block, std::uint64_t cases) {
+void Jobs::submit(std::size_t job, std::uint64_t block, std::uint64_t cases) {
   jobs_[job].blocks.push_back(block);
   send_command(jobs_[job].to.get(), {block, cases});
 }

@@ -41,8 +41,8 @@ class Jobs {
   /// Blocks that were handed out and are not done.
   [[nodiscard]] std::size_t under_way() const;
   /// A job that takes another block now: one runs, the next one waits. nullopt where all are supplied.
-  [[nodiscard]] std::optional<std::size_t> hungry() const;
-  void give(std::size_t job, std::uint64_t block, std::uint64_t cases);
+  [[nodiscard]] std::optional<std::size_t> next_idle() const;
+  void submit(std::size_t job, std::uint64_t block, std::uint64_t cases);
   /// Asks for the blocks under way to end after the case that runs: they come back as parts, and those that were
   /// not begun with no cases.
   void stop();

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/block_run.h"
-#include "harness/campaign/tally_archive.h"
 
 namespace qconform::campaign {
 namespace {
@@ -117,7 +117,7 @@ class Merge {
       open_number_ = place.journal;
     }
     QCONFORM_ASSIGN(auto record, open_->at(place.position));
-    QCONFORM_ASSIGN(auto tally, in_context(journals_[place.journal].string(), decode_tally(record.payload)));
+    QCONFORM_ASSIGN(auto tally, in_context(journals_[place.journal].string(), decode_aggregate(record.payload)));
     static_cast<void>(joined.insert(entry.first, std::move(tally)));
     return {};
   }
@@ -125,7 +125,7 @@ class Merge {
   Result<void> flush(Blocks& joined, const JournalWriter::Put& put) {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
-        QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_tally(entry.second)}));
+        QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_aggregate(entry.second)}));
         merged_.known.tally.add(entry.second);
       }
     }

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/campaign/known.h"
-#include "harness/campaign/ledger.h"
+#include "harness/campaign/campaign_snapshot.h"
+#include "harness/campaign/journal_store.h"
 
 namespace qconform::campaign {
 
 struct Merged {
-  Known known;                       ///< of the whole campaign
+  CampaignSnapshot known;            ///< of the whole campaign
   std::vector<std::string> remarks;  ///< for the user: tails that were cut short
 };
 

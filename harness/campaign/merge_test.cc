@@ -6,9 +6,9 @@
 #include <set>
 
 #include "harness/backends/in_tree.h"
+#include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/merge.h"
-#include "harness/campaign/tally_archive.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/temporary_folder.h"
 
@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 using qconform::testing::TemporaryFolder;
 
 // What is added up but times, as bytes.
-std::string bytes_of(Tally tally) {
+std::string bytes_of(CampaignAggregate tally) {
   tally.times = {};
   for (BackendResult& backend : tally.backends) backend.seconds = 0;
   for (CampaignCourse::Group& group : tally.course.groups) group.seconds = 0;
-  return encode_tally(tally);
+  return encode_aggregate(tally);
 }
 
 // Some that pass and some that fail, on one backend.
@@ -40,8 +40,8 @@ std::map<std::uint64_t, CaseRow> rows_of(std::uint64_t block) {
 }
 
 // A block's tally, made up from its number: small, and with something of everything that is added up.
-Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
-  Tally tally;
+CampaignAggregate tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
+  CampaignAggregate tally;
   tally.suite.cases = cases;
   tally.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
   tally.suite.expectations["valid"] = cases;
@@ -61,7 +61,8 @@ Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
   found.first_block = block;
   found.smallest = {100 - block % 5, block * kBlockCases, {}};
   found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
-  tally.passing.try_emplace({0, "QLinearConv"}, Tally::kSampled).first->second.add(block, diagnose::FeatureSet(block));
+  tally.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
+      .first->second.add(block, diagnose::FeatureSet(block));
   tally.course = course_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
                                  {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
   tally.rows.add(rows_of(block));
@@ -69,8 +70,8 @@ Tally tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
   return tally;
 }
 
-Tally sum_of(const std::set<std::uint64_t>& blocks) {
-  Tally sum;
+CampaignAggregate sum_of(const std::set<std::uint64_t>& blocks) {
+  CampaignAggregate sum;
   for (const std::uint64_t block : blocks) sum.add(tally_of(block));
   return sum;
 }
@@ -84,8 +85,8 @@ rc::Gen<std::vector<Span>> arbitrary_spans() {
       }));
 }
 
-Tally tally_of(const Span& span) {
-  Tally sum;
+CampaignAggregate tally_of(const Span& span) {
+  CampaignAggregate sum;
   for (std::uint64_t i = 0; i < span.blocks; ++i) sum.add(tally_of(span.first + i, span.cases));
   return sum;
 }
@@ -143,7 +144,7 @@ void write_journal(const fs::path& path, const std::vector<Span>& spans) {
   JournalWriter writer;
   ASSERT_TRUE(writer.open(path).has_value());
   std::vector<Record> records{{RecordKind::identity, {}, encode_identity(identity())}};
-  for (const Span& span : spans) records.push_back({RecordKind::blocks, span, encode_tally(tally_of(span))});
+  for (const Span& span : spans) records.push_back({RecordKind::blocks, span, encode_aggregate(tally_of(span))});
   ASSERT_TRUE(writer.append(records).has_value());
 }
 
@@ -233,9 +234,9 @@ TEST(RunBlock, DependsOnNothingThatRanBefore) {
   EXPECT_EQ(bytes_of(after->tally), bytes_of(alone->tally));
   EXPECT_EQ(alone->span, (Span{9, 1, 200}));
   EXPECT_FALSE(alone->tally.failures.empty());
-  const auto again = decode_tally(encode_tally(alone->tally));
+  const auto again = decode_aggregate(encode_aggregate(alone->tally));
   ASSERT_TRUE(again.has_value()) << again.error().text();
-  EXPECT_EQ(encode_tally(*again), encode_tally(alone->tally));
+  EXPECT_EQ(encode_aggregate(*again), encode_aggregate(alone->tally));
 }
 
 }  // namespace

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "harness/campaign/ledger.h"
+#include "harness/campaign/journal_store.h"
 
 namespace qconform::campaign {
 
 class RunLog {
  public:
   /// The ledger, which is open, outlives it.
-  explicit RunLog(Ledger& ledger) : ledger_(ledger) {}
+  explicit RunLog(JournalStore& ledger) : ledger_(ledger) {}
 
   /// Goes on with the campaign in the ledger, if that is the same one, or begins it there. True where it goes on.
   [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
@@ -30,13 +30,13 @@ class RunLog {
 
   /// Whether progress is to be noted again: early on more often, so that short campaigns have a curve too.
   [[nodiscard]] bool is_due() const { return seconds() >= next_note_; }
-  /// Where the campaign stands; its seconds are filled in. Made durable by Ledger::commit().
+  /// Where the campaign stands; its seconds are filled in. Made durable by JournalStore::commit().
   void note(CampaignProgress progress);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  Ledger& ledger_;
+  JournalStore& ledger_;
   CampaignRun run_;
   std::string id_;
   double seconds_before_ = 0;

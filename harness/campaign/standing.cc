@@ -13,7 +13,7 @@ bool is_finding(const FailureKey& key) {
 
 }  // namespace
 
-Standing standing_of(const Tally& sum) {
+Standing standing_of(const CampaignAggregate& sum) {
   Standing standing;
   standing.cases = sum.suite.cases;
   standing.elements = sum.suite.elements;
@@ -25,12 +25,12 @@ Standing standing_of(const Tally& sum) {
   return standing;
 }
 
-std::uint64_t kinds_of(const Tally& sum) {
+std::uint64_t kinds_of(const CampaignAggregate& sum) {
   return static_cast<std::uint64_t>(std::count_if(sum.failures.begin(), sum.failures.end(),
                                                   [](const auto& entry) { return is_finding(entry.first); }));
 }
 
-bool note_failures(const Tally& sum, std::set<FailureKey>& seen) {
+bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen) {
   const std::size_t before = seen.size();
   for (const auto& [key, found] : sum.failures) {
     if (is_finding(key)) seen.insert(key);

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "harness/campaign/tally.h"
+#include "harness/campaign/campaign_aggregate.h"
 
 namespace qconform::campaign {
 
@@ -25,11 +25,11 @@ struct Standing {
 };
 
 /// What the tally says of it.
-[[nodiscard]] Standing standing_of(const Tally& sum);
+[[nodiscard]] Standing standing_of(const CampaignAggregate& sum);
 
 /// Kinds of failures that no waiver covers and whose symptom is known.
-[[nodiscard]] std::uint64_t kinds_of(const Tally& sum);
+[[nodiscard]] std::uint64_t kinds_of(const CampaignAggregate& sum);
 /// Adds them to `seen`; whether there were new ones.
-[[nodiscard]] bool note_failures(const Tally& sum, std::set<FailureKey>& seen);
+[[nodiscard]] bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen);
 
 }  // namespace qconform::campaign

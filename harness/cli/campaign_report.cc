@@ -38,10 +38,10 @@ Report new_campaign_report(const campaign::Identity& identity) {
   return new_report(policy, identity.seed, identity.command);
 }
 
-Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr<Backend>>& backends,
-                       const campaign::ConclusionOptions& options) {
+Report campaign_report(const campaign::CampaignSnapshot& known, std::vector<std::unique_ptr<Backend>>& backends,
+                       const campaign::ReportOptions& options) {
   Report report = new_campaign_report(known.identity);
-  campaign::conclude(known.tally, backends, options, report);
+  campaign::build_report(known.tally, backends, options, report);
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
   PicturesLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();

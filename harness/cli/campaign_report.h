@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/campaign/conclude.h"
-#include "harness/campaign/known.h"
+#include "harness/campaign/build_report.h"
+#include "harness/campaign/campaign_snapshot.h"
 #include "harness/cli/report_forms.h"
 #include "harness/core/error.h"
 #include "harness/core/report.h"
@@ -17,8 +17,9 @@ namespace qconform::cli {
 [[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
 
 /// The same with what the blocks found, findings explained and shrunk.
-[[nodiscard]] Report campaign_report(const campaign::Known& known, std::vector<std::unique_ptr<Backend>>& backends,
-                                     const campaign::ConclusionOptions& options);
+[[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& known,
+                                     std::vector<std::unique_ptr<Backend>>& backends,
+                                     const campaign::ReportOptions& options);
 
 /// Writes findings and report.json, and removes what an earlier report of the folder had beyond these.
 [[nodiscard]] Result<void> write_campaign_report(const std::string& out, const Policy& policy, Report& report);

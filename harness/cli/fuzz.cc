@@ -34,7 +34,7 @@ std::string text_of(const campaign::Standing& standing) {
 }
 
 // Findings that are known so far, written in a process of its own; in a few words what they are.
-std::string conclude_meanwhile(const FuzzPlan& plan, const campaign::Known& known) {
+std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::CampaignSnapshot& known) {
   auto backends = plan.driver.open();
   if (!backends) return "";
   Report report = campaign_report(known, *backends, plan.conclusion(known.case_at));
@@ -54,7 +54,7 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
     line.clear();
     fmt::print(stderr, "qconform: {}\n", text);
   };
-  driver.conclude = [&](const campaign::Known& known) { return conclude_meanwhile(plan, known); };
+  driver.build_report = [&](const campaign::CampaignSnapshot& known) { return build_report_meanwhile(plan, known); };
   if (!plan.target) {
     QCONFORM_ASSIGN(auto known, campaign::drive(driver));
     return guided::GuidedResult{std::move(known), {}};
@@ -70,7 +70,7 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
 Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_ASSIGN(auto backends, plan.driver.open());
   WaiverDraft draft;
-  campaign::ConclusionOptions conclusion = plan.conclusion(done.known.case_at);
+  campaign::ReportOptions conclusion = plan.conclusion(done.known.case_at);
   if (!plan.options.waivers.draft.empty()) conclusion.draft = &draft;
   Report report = campaign_report(done.known, backends, conclusion);
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));

@@ -126,9 +126,9 @@ Result<void> choose_driver(FuzzPlan& plan) {
     driver.seconds = parsed.count();
   }
   driver.folder = options.out;
-  driver.take = options.repair   ? campaign::Ledger::Take::repair
-                : options.resume ? campaign::Ledger::Take::resume
-                                 : campaign::Ledger::Take::anew;
+  driver.take = options.repair   ? campaign::JournalStore::Take::repair
+                : options.resume ? campaign::JournalStore::Take::resume
+                                 : campaign::JournalStore::Take::anew;
   driver.jobs = options.jobs;
   driver.cases = options.cases;
   driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judging.policy.profile), isolation] {
@@ -143,7 +143,7 @@ Result<void> choose_driver(FuzzPlan& plan) {
 
 }  // namespace
 
-campaign::ConclusionOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) const {
+campaign::ReportOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) const {
   return {.judging = judging,
           .case_at = case_at,
           .draft = nullptr,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/campaign/conclude.h"
+#include "harness/campaign/build_report.h"
 #include "harness/campaign/driver.h"
 #include "harness/campaign/guided/target.h"
 #include "harness/cli/isolation.h"
@@ -41,12 +41,12 @@ struct FuzzOptions {
 
 struct FuzzPlan {
   FuzzOptions options;
-  campaign::Judging judging;
+  campaign::JudgeOptions judging;
   std::optional<Waivers> waivers;        ///< what judging.waivers points to
   std::optional<guided::Target> target;  ///< of a campaign that coverage guides
   campaign::DriverOptions driver;        ///< without what it tells while it runs
 
-  [[nodiscard]] campaign::ConclusionOptions conclusion(const campaign::CaseAt& case_at) const;
+  [[nodiscard]] campaign::ReportOptions conclusion(const campaign::CaseAt& case_at) const;
 };
 
 /// Fills the plan from its options. What is not given and the journal has is taken from there.

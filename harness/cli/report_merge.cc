@@ -48,7 +48,7 @@ Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
   return std::vector<fs::path>(journals.begin(), journals.end());
 }
 
-Result<int> conclude(const MergeOptions& options, const campaign::Known& merged) {
+Result<int> build_report(const MergeOptions& options, const campaign::CampaignSnapshot& merged) {
   const campaign::Identity& identity = merged.identity;
   QCONFORM_ASSIGN(const auto policy, chosen_policy({identity.profile, identity.overflow}));
   IsolationOptions workers = isolation_from(identity.isolation);
@@ -62,7 +62,7 @@ Result<int> conclude(const MergeOptions& options, const campaign::Known& merged)
         "; findings are explained and shrunk with the backends that the campaign had: merge where they are";
     return tl::unexpected(error);
   }
-  const campaign::ConclusionOptions conclusion{
+  const campaign::ReportOptions conclusion{
       .judging = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
       .draft = nullptr,
@@ -80,7 +80,7 @@ Result<int> merge(const MergeOptions& options) {
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
   QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
   for (const std::string& remark : merged.remarks) fmt::print(stderr, "qconform: {}\n", remark);
-  return conclude(options, merged.known);
+  return build_report(options, merged.known);
 }
 
 }  // namespace

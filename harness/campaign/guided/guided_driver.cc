@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/base/file.h"
-#include "harness/campaign/concluder.h"
+#include "harness/campaign/background_reporter.h"
 #include "harness/campaign/guided/guided_judge.h"
 #include "harness/campaign/guided/input.h"
 #include "harness/campaign/run_log.h"
@@ -18,7 +18,7 @@ namespace qconform::guided {
 namespace {
 
 namespace fs = std::filesystem;
-using campaign::Known;
+using campaign::CampaignSnapshot;
 
 constexpr int kPatience = 200;  // ms
 constexpr double kJudgeEvery = 1;
@@ -55,14 +55,14 @@ class GuidedDriver {
     QCONFORM_TRY(begin());
     auto done = loop();
     engine_->stop();
-    concluder_.end();
+    reporter_.end();
     if (done) done = end();
     QCONFORM_TRY(done);
     return GuidedResult{known(), judge_->own_faults()};
   }
 
  private:
-  [[nodiscard]] Known known() const {
+  [[nodiscard]] CampaignSnapshot known() const {
     CampaignState state = ledger_.state();
     state.engine = engine_state();
     return {identity_, judge_->tally(), std::move(state), judge_->case_at()};
@@ -133,7 +133,7 @@ class GuidedDriver {
   Result<void> note() {
     count();
     run_.set_cases(counters_.executions);
-    const campaign::Tally& sum = judge_->tally();
+    const campaign::CampaignAggregate& sum = judge_->tally();
     run_.note({.cases = executions_before_ + counters_.executions,
                .failures = sum.unwaived(),
                .findings = campaign::kinds_of(sum),
@@ -167,15 +167,15 @@ class GuidedDriver {
     standing.engine = engine_state();
     standing.cases = standing.engine->executions;
     standing.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
-    standing.findings = concluder_.said();
+    standing.findings = reporter_.said();
     if (campaign_.seconds) standing.seconds_left = std::max(0.0, *campaign_.seconds - run_.seconds());
     campaign_.progress(standing);
   }
 
   void conclude_if_new() {
-    concluder_.poll();
-    if (!campaign_.conclude || !concluder_.is_ready() || !campaign::note_failures(judge_->tally(), seen_)) return;
-    concluder_.begin([this] { ledger_.close(); }, [this] { return campaign_.conclude(known()); });
+    reporter_.poll();
+    if (!campaign_.build_report || !reporter_.is_ready() || !campaign::note_failures(judge_->tally(), seen_)) return;
+    reporter_.begin([this] { ledger_.close(); }, [this] { return campaign_.build_report(known()); });
   }
 
   // What the processes had found and not yet handed over is judged as well.
@@ -194,12 +194,12 @@ class GuidedDriver {
   const campaign::DriverOptions& campaign_;
   EngineFolders folders_;
   std::vector<std::string> remarks_;
-  campaign::Ledger ledger_;
+  campaign::JournalStore ledger_;
   campaign::RunLog run_{ledger_};
   campaign::Identity identity_;
   std::optional<GuidedJudge> judge_;
   std::unique_ptr<LibFuzzer> engine_;
-  campaign::Concluder concluder_;
+  campaign::BackgroundReporter reporter_;
   LibFuzzer::Counters counters_;
   std::uint64_t executions_before_ = 0;
   std::set<campaign::FailureKey> seen_;

@@ -15,7 +15,7 @@ struct GuidedOptions {
 };
 
 struct GuidedResult {
-  campaign::Known known;
+  campaign::CampaignSnapshot known;
   /// Inputs over which the fuzz target ended by its own fault: what it said, and how to see it again.
   std::vector<std::string> own_faults;
 };

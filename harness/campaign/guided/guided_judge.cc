@@ -7,7 +7,7 @@ namespace qconform::guided {
 namespace {
 
 namespace fs = std::filesystem;
-using campaign::Tally;
+using campaign::CampaignAggregate;
 
 // Slow units are told of by libFuzzer as well, and are none of its failures.
 bool is_artifact(const fs::path& file) {
@@ -16,7 +16,7 @@ bool is_artifact(const fs::path& file) {
 }
 
 // Of a tally of one case: its operator.
-std::string operator_of(const Tally& tally) {
+std::string operator_of(const CampaignAggregate& tally) {
   for (const auto& [op_type, result] : tally.backends.front().operators) {
     if (result.cases() > 0) return op_type;
   }
@@ -47,7 +47,7 @@ Result<bool> GuidedJudge::judge_new() {
   return !files.empty() || !artifacts.empty();
 }
 
-Result<Tally> GuidedJudge::judge(std::vector<fs::path> files) {
+Result<CampaignAggregate> GuidedJudge::judge(std::vector<fs::path> files) {
   return campaign::run_cases(inputs_->source(std::move(files)), batches_++, backends_, block_);
 }
 
@@ -69,7 +69,7 @@ Result<void> GuidedJudge::judge_artifact(const fs::path& file) {
   return {};
 }
 
-void GuidedJudge::take_endings(const std::vector<Ending>& endings, Tally& tally) const {
+void GuidedJudge::take_endings(const std::vector<Ending>& endings, CampaignAggregate& tally) const {
   const std::string op_type = operator_of(tally);
   const std::uint64_t index = inputs_->last_index();
   for (const Ending& ending : endings) {
@@ -86,7 +86,7 @@ void GuidedJudge::take_endings(const std::vector<Ending>& endings, Tally& tally)
 }
 
 // Cases that neither a failure nor the report's list needs are forgotten: what is kept stands in files.
-void GuidedJudge::add(const Tally& tally) {
+void GuidedJudge::add(const CampaignAggregate& tally) {
   total_.add(tally);
   std::set<std::uint64_t> needed;
   for (const auto& [key, failures] : total_.failures) needed.insert(failures.smallest.index);

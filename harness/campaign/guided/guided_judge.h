@@ -27,7 +27,7 @@ class GuidedJudge {
   /// Judges what is new in the engine's folders. True where there was something.
   [[nodiscard]] Result<bool> judge_new();
 
-  [[nodiscard]] const campaign::Tally& tally() const { return total_; }
+  [[nodiscard]] const campaign::CampaignAggregate& tally() const { return total_; }
   [[nodiscard]] campaign::CaseAt case_at() const;
   [[nodiscard]] const std::vector<std::string>& own_faults() const { return own_faults_; }
   /// Inputs over which a process ended.
@@ -36,17 +36,17 @@ class GuidedJudge {
   [[nodiscard]] std::uint64_t not_repeated() const { return not_repeated_; }
 
  private:
-  [[nodiscard]] Result<campaign::Tally> judge(std::vector<std::filesystem::path> files);
+  [[nodiscard]] Result<campaign::CampaignAggregate> judge(std::vector<std::filesystem::path> files);
   [[nodiscard]] Result<void> judge_artifact(const std::filesystem::path& file);
-  void take_endings(const std::vector<Ending>& endings, campaign::Tally& tally) const;
-  void add(const campaign::Tally& tally);
+  void take_endings(const std::vector<Ending>& endings, campaign::CampaignAggregate& tally) const;
+  void add(const campaign::CampaignAggregate& tally);
 
   const campaign::BlockOptions& block_;
   LibFuzzerOptions engine_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<Backend>> backends_;
   std::shared_ptr<KeptInputs> inputs_ = std::make_shared<KeptInputs>(block_.seed);
-  campaign::Tally total_;
+  campaign::CampaignAggregate total_;
   std::uint64_t batches_ = 0;
   std::size_t examined_ = 0;
   std::uint64_t artifacts_ = 0;

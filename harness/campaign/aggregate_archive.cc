@@ -1,10 +1,10 @@
-#include "harness/campaign/tally_archive.h"
+#include "harness/campaign/aggregate_archive.h"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "harness/campaign/course.h"
+#include "harness/campaign/timeline.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 
@@ -75,7 +75,7 @@ struct PassingEntry {
   std::pair<std::size_t, std::string> key{};
   QC_PART("backend", key.first);
   QC_PART("operator", key.second);
-  QC_FIELD(Sample, value, {Tally::kSampled}, "sample");
+  QC_FIELD(Sample, value, {CampaignAggregate::kSampled}, "sample");
 };
 
 struct RowEntry {
@@ -94,11 +94,11 @@ struct FirstEntry {
 
 }  // namespace
 
-void describe(Archive& archive, Tally::ByKey& failures, const FieldRule& /*rule*/) {
+void describe(Archive& archive, CampaignAggregate::ByKey& failures, const FieldRule& /*rule*/) {
   describe_entries<FailuresEntry>(archive, failures);
 }
 
-void describe(Archive& archive, Tally::ByOperator& passing, const FieldRule& /*rule*/) {
+void describe(Archive& archive, CampaignAggregate::ByOperator& passing, const FieldRule& /*rule*/) {
   describe_entries<PassingEntry>(archive, passing);
 }
 
@@ -151,12 +151,12 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
   }
 }
 
-std::string encode_tally(const Tally& tally) {
+std::string encode_aggregate(const CampaignAggregate& tally) {
   return to_cbor(tally);
 }
 
-Result<Tally> decode_tally(std::string_view bytes) {
-  return from_cbor<Tally>(bytes, "tally");
+Result<CampaignAggregate> decode_aggregate(std::string_view bytes) {
+  return from_cbor<CampaignAggregate>(bytes, "tally");
 }
 
 std::string encode_rows(const CaseRows& rows) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/campaign/tally.h"
+#include "harness/campaign/campaign_aggregate.h"
 #include "harness/core/error.h"
 #include "harness/describe/archive.h"
 
@@ -12,14 +12,14 @@ namespace qconform::campaign {
 
 // Of what a tally holds; a report's parts are described by harness/describe/report_archive.h.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule);
-void describe(Archive& archive, Tally::ByKey& failures, const FieldRule& rule);
-void describe(Archive& archive, Tally::ByOperator& passing, const FieldRule& rule);
+void describe(Archive& archive, CampaignAggregate::ByKey& failures, const FieldRule& rule);
+void describe(Archive& archive, CampaignAggregate::ByOperator& passing, const FieldRule& rule);
 void describe(Archive& archive, CaseRows& rows, const FieldRule& rule);
 
-[[nodiscard]] std::string encode_tally(const Tally& tally);
+[[nodiscard]] std::string encode_aggregate(const CampaignAggregate& tally);
 
 /// The field of an error is "tally".
-[[nodiscard]] Result<Tally> decode_tally(std::string_view bytes);
+[[nodiscard]] Result<CampaignAggregate> decode_aggregate(std::string_view bytes);
 
 [[nodiscard]] std::string encode_rows(const CaseRows& rows);
 [[nodiscard]] Result<CaseRows> decode_rows(std::string_view bytes);

@@ -1,10 +1,10 @@
-#include "harness/campaign/ledger.h"
+#include "harness/campaign/journal_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "harness/campaign/tally_archive.h"
+#include "harness/campaign/aggregate_archive.h"
 #include "harness/describe/json_archives.h"
 
 namespace qconform::campaign {
@@ -51,7 +51,7 @@ Result<CampaignProgress> decode_progress(const Record& record) {
   return from_cbor<CampaignProgress>(record.payload, "progress");
 }
 
-Result<void> Ledger::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
+Result<void> JournalStore::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
   path_ = folder / kJournalName;
   std::error_code error;
   fs::create_directories(folder, error);
@@ -62,7 +62,7 @@ Result<void> Ledger::open(const fs::path& folder, Take take, std::vector<std::st
   return read(remarks, take == Take::repair);
 }
 
-Result<void> Ledger::read(std::vector<std::string>& remarks, bool repair) {
+Result<void> JournalStore::read(std::vector<std::string>& remarks, bool repair) {
   QCONFORM_ASSIGN(auto reader, JournalReader::open(path_));
   for (;;) {
     QCONFORM_ASSIGN(auto record, reader.next());
@@ -85,14 +85,14 @@ Result<void> Ledger::read(std::vector<std::string>& remarks, bool repair) {
   return compact();
 }
 
-Result<void> Ledger::take(Record record) {
+Result<void> JournalStore::take(Record record) {
   switch (record.kind) {
     case RecordKind::identity: {
       QCONFORM_ASSIGN(identity_, decode_identity(record.payload));
       return {};
     }
     case RecordKind::blocks: {
-      QCONFORM_ASSIGN(auto tally, decode_tally(record.payload));
+      QCONFORM_ASSIGN(auto tally, decode_aggregate(record.payload));
       static_cast<void>(blocks_.insert(record.span, std::move(tally)));
       return {};
     }
@@ -110,7 +110,7 @@ Result<void> Ledger::take(Record record) {
   return fail("kind", fmt::format("no record has the number {}", static_cast<std::uint32_t>(record.kind)));
 }
 
-Result<void> Ledger::begin(const Identity& identity, std::vector<std::string>& remarks) {
+Result<void> JournalStore::begin(const Identity& identity, std::vector<std::string>& remarks) {
   if (journal_.size() > 0) {
     fs::path previous = path_;
     previous += ".previous";
@@ -125,31 +125,31 @@ Result<void> Ledger::begin(const Identity& identity, std::vector<std::string>& r
   return compact();
 }
 
-Result<void> Ledger::add(Record record) {
-  QCONFORM_ASSIGN(auto tally, decode_tally(record.payload));
+Result<void> JournalStore::add(Record record) {
+  QCONFORM_ASSIGN(auto tally, decode_aggregate(record.payload));
   if (blocks_.insert(record.span, std::move(tally))) pending_.push_back(std::move(record));
   return {};
 }
 
-void Ledger::note_run(const std::string& id, const CampaignRun& run) {
+void JournalStore::note_run(const std::string& id, const CampaignRun& run) {
   runs_[id] = run;
   pending_.push_back(run_record(id, run));
 }
 
 // Those that go come back with the journal until it is written anew, and go again then.
-void Ledger::note_progress(const CampaignProgress& progress) {
+void JournalStore::note_progress(const CampaignProgress& progress) {
   progress_.push_back(progress);
   pending_.push_back(progress_record(progress));
 }
 
-Result<void> Ledger::commit() {
+Result<void> JournalStore::commit() {
   QCONFORM_TRY(journal_.append(pending_));
   pending_.clear();
   if (journal_.size() < 2 * size_compact_ + kGrowth) return {};
   return compact();
 }
 
-Result<void> Ledger::compact() {
+Result<void> JournalStore::compact() {
   while (progress_.size() > kMostProgress) {
     std::vector<CampaignProgress> fewer;
     for (std::size_t i = 1; i < progress_.size(); i += 2) fewer.push_back(progress_[i]);
@@ -159,7 +159,7 @@ Result<void> Ledger::compact() {
     QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(*identity_)}));
     for (const auto* map : {&blocks_.spans().whole(), &blocks_.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
-        QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_tally(entry.second)}));
+        QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_aggregate(entry.second)}));
       }
     }
     for (const auto& [id, run] : runs_) QCONFORM_TRY(put(run_record(id, run)));
@@ -171,13 +171,13 @@ Result<void> Ledger::compact() {
   return done;
 }
 
-double Ledger::seconds_before(const std::string& id) const {
+double JournalStore::seconds_before(const std::string& id) const {
   double sum = 0;
   for (const auto& [other, run] : runs_) sum += other == id ? 0 : run.seconds;
   return sum;
 }
 
-CampaignState Ledger::state() const {
+CampaignState JournalStore::state() const {
   CampaignState state;
   describe(blocks_.spans(), state);
   for (const auto& [id, run] : runs_) state.runs.push_back(run);

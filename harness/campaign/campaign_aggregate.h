@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "harness/campaign/case_rows.h"
-#include "harness/campaign/course.h"
 #include "harness/campaign/failure_key.h"
 #include "harness/campaign/sample.h"
+#include "harness/campaign/timeline.h"
 #include "harness/core/report.h"
 
 namespace qconform {
@@ -44,7 +44,7 @@ struct Failures {
   void add(const Failures& other);
 };
 
-struct Tally {
+struct CampaignAggregate {
   static constexpr std::size_t kSampled = 512;  ///< passing cases of each backend and operator
 
   using ByKey = std::map<FailureKey, Failures>;
@@ -62,7 +62,7 @@ struct Tally {
   QC_FIELD(StageTimes, times, {}, "times");
 
   /// Both have the same backends, or one of them none at all.
-  void add(const Tally& other);
+  void add(const CampaignAggregate& other);
   /// Failing verdicts that no waiver covers.
   [[nodiscard]] std::uint64_t unwaived() const;
 };

@@ -1,4 +1,4 @@
-#include "harness/campaign/conclude.h"
+#include "harness/campaign/build_report.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,7 +31,8 @@ struct Group {
 
 class Conclusion {
  public:
-  Conclusion(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options)
+  Conclusion(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+             const ReportOptions& options)
       : tally_(tally),
         backends_(backends),
         options_(options),
@@ -187,16 +188,17 @@ class Conclusion {
     return {group.waiver, "", ""};
   }
 
-  const Tally& tally_;
+  const CampaignAggregate& tally_;
   std::vector<std::unique_ptr<Backend>>& backends_;
-  const ConclusionOptions& options_;
+  const ReportOptions& options_;
   diagnose::CampaignDiagnosis diagnosis_;
   GuardedOutput output_;
   std::vector<Group> groups_;
   std::map<FailureKey, std::string> signatures_;  ///< of the group that counts them
 };
 
-void describe_backends(const Tally& tally, const std::vector<std::unique_ptr<Backend>>& backends, Report& report) {
+void describe_backends(const CampaignAggregate& tally, const std::vector<std::unique_ptr<Backend>>& backends,
+                       Report& report) {
   report.backends = tally.backends;
   report.backends.resize(backends.size());
   for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].info = backends[i]->info();
@@ -204,8 +206,8 @@ void describe_backends(const Tally& tally, const std::vector<std::unique_ptr<Bac
 
 }  // namespace
 
-void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options,
-              Report& report) {
+void build_report(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+                  const ReportOptions& options, Report& report) {
   report.suites = {tally.suite};
   report.suites.front().name = options.suite;
   report.hazards = tally.hazards;

@@ -1,4 +1,4 @@
-#include "harness/campaign/course.h"
+#include "harness/campaign/timeline.h"
 
 #include <algorithm>
 

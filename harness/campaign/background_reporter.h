@@ -10,12 +10,12 @@
 
 namespace qconform::campaign {
 
-class Concluder {
+class BackgroundReporter {
  public:
-  Concluder() = default;
-  ~Concluder();
-  Concluder(const Concluder&) = delete;
-  Concluder& operator=(const Concluder&) = delete;
+  BackgroundReporter() = default;
+  ~BackgroundReporter();
+  BackgroundReporter(const BackgroundReporter&) = delete;
+  BackgroundReporter& operator=(const BackgroundReporter&) = delete;
 
   /// Whether another conclusion may begin: none runs, and those so far took no more than a tenth of the time.
   [[nodiscard]] bool is_ready() const;

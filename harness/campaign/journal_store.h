@@ -19,7 +19,7 @@ namespace qconform::campaign {
 [[nodiscard]] Record progress_record(const CampaignProgress& progress);
 [[nodiscard]] Result<CampaignProgress> decode_progress(const Record& record);
 
-class Ledger {
+class JournalStore {
  public:
   /// Progress is noted at most so often; beyond that every other note goes.
   static constexpr std::size_t kMostProgress = 480;

@@ -7,14 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "harness/campaign/judging.h"
-#include "harness/campaign/tally.h"
+#include "harness/campaign/campaign_aggregate.h"
+#include "harness/campaign/judge_options.h"
 #include "harness/core/backend.h"
 
 namespace qconform::campaign {
 
-struct ConclusionOptions {
-  Judging judging;
+struct ReportOptions {
+  JudgeOptions judging;
   CaseAt case_at;
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;
@@ -23,7 +23,7 @@ struct ConclusionOptions {
 
 /// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the
 /// campaign, in its order.
-void conclude(const Tally& tally, std::vector<std::unique_ptr<Backend>>& backends, const ConclusionOptions& options,
-              Report& report);
+void build_report(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+                  const ReportOptions& options, Report& report);
 
 }  // namespace qconform::campaign

@@ -1,4 +1,4 @@
-#include "harness/campaign/tally.h"
+#include "harness/campaign/campaign_aggregate.h"
 
 #include <algorithm>
 #include <tuple>
@@ -109,7 +109,7 @@ void Failures::add(const Failures& other) {
   sample.add(other.sample);
 }
 
-void Tally::add(const Tally& other) {
+void CampaignAggregate::add(const CampaignAggregate& other) {
   add_suite(other.suite, suite);
   hazards.add(other.hazards);
   if (backends.empty()) backends.resize(other.backends.size());
@@ -121,7 +121,7 @@ void Tally::add(const Tally& other) {
   add_times(other.times, times);
 }
 
-std::uint64_t Tally::unwaived() const {
+std::uint64_t CampaignAggregate::unwaived() const {
   std::uint64_t sum = 0;
   for (const auto& [key, found] : failures) sum += key.waiver.empty() ? found.cases : 0;
   return sum;

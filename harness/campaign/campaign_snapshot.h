@@ -1,15 +1,15 @@
 // What is known of a campaign at some time: what its report is made of.
 #pragma once
 
+#include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/identity.h"
-#include "harness/campaign/judging.h"
-#include "harness/campaign/tally.h"
+#include "harness/campaign/judge_options.h"
 
 namespace qconform::campaign {
 
-struct Known {
+struct CampaignSnapshot {
   Identity identity;
-  Tally tally;
+  CampaignAggregate tally;
   CampaignState state;
   CaseAt case_at;  ///< for the tally's failures and rows
 };

@@ -1,5 +1,5 @@
 // How a campaign went, and the cases that it lists: functions of its blocks, whatever order and parts they come in.
-#include "harness/campaign/course.h"
+#include "harness/campaign/timeline.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/case_rows.h"
-#include "harness/campaign/tally_archive.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 

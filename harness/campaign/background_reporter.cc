@@ -1,4 +1,4 @@
-#include "harness/campaign/concluder.h"
+#include "harness/campaign/background_reporter.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,15 +15,15 @@ constexpr int kNice = 5;
 
 }  // namespace
 
-Concluder::~Concluder() {
+BackgroundReporter::~BackgroundReporter() {
   end();
 }
 
-bool Concluder::is_ready() const {
+bool BackgroundReporter::is_ready() const {
   return !process_.is_running() && Clock::now() >= next_;
 }
 
-void Concluder::begin(const std::function<void()>& close_files, const std::function<std::string()>& work) {
+void BackgroundReporter::begin(const std::function<void()>& close_files, const std::function<std::string()>& work) {
   Pipe pipe;
   if (!pipe.open(O_NONBLOCK)) return;
   process_ = ForkedProcess(ForkedProcess::Group::shared, [&] {
@@ -37,14 +37,14 @@ void Concluder::begin(const std::function<void()>& close_files, const std::funct
   if (!process_.is_running()) end();
 }
 
-void Concluder::receive() {
+void BackgroundReporter::receive() {
   char bytes[4096];
   for (ssize_t count = 0; (count = ::read(from_.get(), bytes, sizeof bytes)) > 0;) {
     receiving_.append(bytes, static_cast<std::size_t>(count));
   }
 }
 
-void Concluder::poll() {
+void BackgroundReporter::poll() {
   if (!process_.is_running()) return;
   receive();
   if (!process_.poll()) return;
@@ -53,7 +53,7 @@ void Concluder::poll() {
   if (!receiving_.empty()) said_ = std::move(receiving_);
 }
 
-void Concluder::end() {
+void BackgroundReporter::end() {
   process_.end();
   from_.close();
   next_ = Clock::now() + std::max<Clock::duration>(kShortestPause, (Clock::now() - begun_) * kShare);

@@ -10,7 +10,7 @@
 
 namespace qconform::campaign {
 
-struct Judging {
+struct JudgeOptions {
   Policy policy;
   const Waivers* waivers = nullptr;  ///< null: nothing may fail
   bool explain = true;               ///< determine symptoms, sample cases, and look for the defects behind failures
