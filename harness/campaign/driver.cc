@@ -115,7 +115,7 @@ class Driver {
         if (!ledger_.blocks().holds({next_block_, 1, cases})) break;
       }
       if (next_block_ >= range_.end) return;
-      jobs_->give(*job, next_block_++, cases);
+      jobs_->submit(*job, next_block_++, cases);
     }
   }
 
