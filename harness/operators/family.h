@@ -16,8 +16,6 @@
 
 namespace qconform {
 
-class Rng;
-
 namespace sweep {
 struct SweptModel;
 }  // namespace sweep
@@ -49,6 +47,8 @@ struct Family {
 
   // Generation.
 
+  /// What its random cases may have more or less of, besides the operators.
+  std::span<const Feature> features = {};
   /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw.
   Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
@@ -56,6 +56,8 @@ struct Family {
 
   // Mutation: each changes the case in place and reports whether it found something to change.
 
+  /// The names of its operators' attributes: some mutants give them wrong values.
+  std::span<const std::string_view> attributes = {};
   bool (*change)(Case& test_case, Rng& rng) = nullptr;
   /// Solves a parameter so that one output lies on a tie of rounding, or one float beside it.
   bool (*solve_tie)(Case& test_case, Rng& rng) = nullptr;

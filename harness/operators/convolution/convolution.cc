@@ -3,14 +3,39 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/convolution/directed.h"
+#include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/sweep.h"
 
 namespace qconform {
+
+namespace {
+
+Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard) {
+  return directed::draw_convolution(rng, known.name, hazard);
+}
+
+std::span<const sweep::SweptModel> swept_convolution_models() {
+  static const std::array models{sweep::swept_convolutions()};
+  return models;
+}
+
+constexpr std::array<std::string_view, 6> kConvolutionAttributes{"pads",  "strides",  "dilations",
+                                                                 "group", "auto_pad", "kernel_shape"};
+
+}  // namespace
 
 const Family& convolution_family() {
   static const std::array operators{qlinear_conv_operator(), conv_integer_operator()};
   static const Family family{.name = "convolution",
                              .operators = operators,
+                             .features = feature::kConvolution,
+                             .draw_for = draw_convolution_for,
+                             .swept_models = swept_convolution_models,
+                             .attributes = kConvolutionAttributes,
+                             .change = mutation::change_convolution,
+                             .solve_tie = mutation::solve_convolution_tie,
                              .layer_sets = bench::convolution_layer_sets,
                              .layer = bench::convolution_layer,
                              .measure_layer = bench::measure_convolution};

@@ -3,12 +3,32 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/linear/sweep_dequantize.h"
+#include "harness/operators/linear/sweep_quantize.h"
 
 namespace qconform {
 
+namespace {
+
+std::span<const sweep::SweptModel> swept_linear_models() {
+  static const std::array models{sweep::swept_quantize_linear(), sweep::swept_dequantize_linear()};
+  return models;
+}
+
+constexpr std::array<std::string_view, 5> kLinearAttributes{"block_size", "axis", "output_dtype", "precision",
+                                                            "saturate"};
+
+}  // namespace
+
 const Family& linear_family() {
   static const std::array operators{quantize_linear_operator(), dequantize_linear_operator()};
-  static const Family family{.name = "linear", .operators = operators, .layer_sets = bench::linear_layer_sets};
+  static const Family family{.name = "linear",
+                             .operators = operators,
+                             .swept_models = swept_linear_models,
+                             .attributes = kLinearAttributes,
+                             .change = mutation::change_linear,
+                             .solve_tie = mutation::solve_linear_tie,
+                             .layer_sets = bench::linear_layer_sets};
   return family;
 }
 
