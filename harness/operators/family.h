@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,7 +22,8 @@ struct SweptModel;
 }  // namespace sweep
 
 namespace relations {
-struct Relation;
+class Parts;
+struct FamilyRelation;
 }  // namespace relations
 
 namespace shrink {
@@ -62,8 +64,13 @@ struct Family {
   /// Solves a parameter so that one output lies on a tie of rounding, or one float beside it.
   bool (*solve_tie)(Case& test_case, Rng& rng) = nullptr;
 
-  /// Metamorphic relations: what answers of one backend must have to do with each other.
-  std::span<const relations::Relation> (*relations)() = nullptr;
+  // Metamorphic relations: what answers of one backend must have to do with each other.
+
+  /// A claim that another family makes too has the same id.
+  std::span<const relations::FamilyRelation> (*relations)() = nullptr;
+  /// A case within the contract, for these relations; it and `lowered` outlive the parts. Null: they need no more than
+  /// the case.
+  std::unique_ptr<const relations::Parts> (*take_apart)(const Case& test_case, const Lowered& lowered) = nullptr;
 
   // Benchmarks.
 

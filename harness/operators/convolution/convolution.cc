@@ -6,6 +6,8 @@
 #include "harness/operators/convolution/directed.h"
 #include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
 #include "harness/operators/convolution/sweep.h"
 
 namespace qconform {
@@ -19,6 +21,19 @@ Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard) {
 std::span<const sweep::SweptModel> swept_convolution_models() {
   static const std::array models{sweep::swept_convolutions()};
   return models;
+}
+
+std::span<const relations::FamilyRelation> convolution_relations() {
+  static const std::vector<relations::FamilyRelation> all = [] {
+    std::vector<relations::FamilyRelation> list;
+    for (const auto& part : {relations::signedness_relations(), relations::padding_relations(),
+                             relations::kernel_relations(), relations::axis_relations(), relations::channel_relations(),
+                             relations::batch_relations(), relations::requantization_relations()}) {
+      list.insert(list.end(), part.begin(), part.end());
+    }
+    return list;
+  }();
+  return all;
 }
 
 constexpr std::array<std::string_view, 6> kConvolutionAttributes{"pads",  "strides",  "dilations",
@@ -36,6 +51,8 @@ const Family& convolution_family() {
                              .attributes = kConvolutionAttributes,
                              .change = mutation::change_convolution,
                              .solve_tie = mutation::solve_convolution_tie,
+                             .relations = convolution_relations,
+                             .take_apart = relations::take_convolution_apart,
                              .layer_sets = bench::convolution_layer_sets,
                              .layer = bench::convolution_layer,
                              .measure_layer = bench::measure_convolution};

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/linear/relation_parts.h"
+#include "harness/operators/linear/relations.h"
 #include "harness/operators/linear/sweep_dequantize.h"
 #include "harness/operators/linear/sweep_quantize.h"
 
@@ -13,6 +15,18 @@ namespace {
 std::span<const sweep::SweptModel> swept_linear_models() {
   static const std::array models{sweep::swept_quantize_linear(), sweep::swept_dequantize_linear()};
   return models;
+}
+
+std::span<const relations::FamilyRelation> linear_relations() {
+  static const std::vector<relations::FamilyRelation> all = [] {
+    std::vector<relations::FamilyRelation> list;
+    for (const auto& part :
+         {relations::parameter_relations(), relations::element_relations(), relations::round_trip_relations()}) {
+      list.insert(list.end(), part.begin(), part.end());
+    }
+    return list;
+  }();
+  return all;
 }
 
 constexpr std::array<std::string_view, 5> kLinearAttributes{"block_size", "axis", "output_dtype", "precision",
@@ -28,6 +42,8 @@ const Family& linear_family() {
                              .attributes = kLinearAttributes,
                              .change = mutation::change_linear,
                              .solve_tie = mutation::solve_linear_tie,
+                             .relations = linear_relations,
+                             .take_apart = relations::take_linear_apart,
                              .layer_sets = bench::linear_layer_sets};
   return family;
 }
