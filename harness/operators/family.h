@@ -17,6 +17,9 @@
 
 namespace qconform {
 
+struct InputShape;
+struct NodeInputs;
+
 namespace sweep {
 struct SweptModel;
 }  // namespace sweep
@@ -27,6 +30,7 @@ struct FamilyRelation;
 }  // namespace relations
 
 namespace shrink {
+struct Extent;
 struct Reduction;
 }  // namespace shrink
 
@@ -56,6 +60,13 @@ struct Family {
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
 
+  // Nodes of whole models, where the model does not tell the shape of an input: harness/suites/node_inputs.h.
+
+  /// Of the data input. Null: what is known of it, with assumed sizes in place of the others.
+  Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
+  /// Of the parameter or weight `name`. Null: such nodes are skipped.
+  Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
+
   // Mutation: each changes the case in place and reports whether it found something to change.
 
   /// The names of its operators' attributes: some mutants give them wrong values.
@@ -72,6 +83,23 @@ struct Family {
   /// the case.
   std::unique_ptr<const relations::Parts> (*take_apart)(const Case& test_case, const Lowered& lowered) = nullptr;
 
+  // Shrinking.
+
+  /// Of its own; the engine has some for cases of any operator.
+  std::span<const shrink::Reduction> reductions = {};
+  /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
+  /// empty. Null: each axis of each input by itself, of cases that fit no operator.
+  std::vector<shrink::Extent> (*extents)(const Case& test_case,
+                                         const std::vector<std::int64_t>& wrong_element) = nullptr;
+  /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
+  std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;
+  /// Which element of `parameter`, a scale or zero point that is no scalar, the wrong element uses; 0 where that is not
+  /// known. Null: the first.
+  std::int64_t (*parameter_index)(const Case& test_case, const Tensor& parameter,
+                                  const std::vector<std::int64_t>& wrong_element) = nullptr;
+  /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first.
+  std::vector<Case> (*with_gathered_scales)(const Case& test_case) = nullptr;
+
   // Benchmarks.
 
   std::vector<bench::LayerSet> (*layer_sets)() = nullptr;
@@ -86,5 +114,9 @@ struct Family {
 
 /// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
+/// Of the case's operator.
+[[nodiscard]] inline const Family* family_of(const Case& test_case) {
+  return family_of(test_case.domain, test_case.op_type);
+}
 
 }  // namespace qconform

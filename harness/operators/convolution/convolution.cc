@@ -6,8 +6,10 @@
 #include "harness/operators/convolution/directed.h"
 #include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/model_inputs.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/convolution/relations.h"
+#include "harness/operators/convolution/shrink.h"
 #include "harness/operators/convolution/sweep.h"
 
 namespace qconform {
@@ -36,6 +38,14 @@ std::span<const relations::FamilyRelation> convolution_relations() {
   return all;
 }
 
+constexpr std::array kConvolutionReductions{
+    shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
+    shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
+    shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
+    shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
+    shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
+};
+
 constexpr std::array<std::string_view, 6> kConvolutionAttributes{"pads",  "strides",  "dilations",
                                                                  "group", "auto_pad", "kernel_shape"};
 
@@ -48,11 +58,18 @@ const Family& convolution_family() {
                              .features = feature::kConvolution,
                              .draw_for = draw_convolution_for,
                              .swept_models = swept_convolution_models,
+                             .data_shape = convolution_data_shape,
+                             .parameter_shape = convolution_parameter_shape,
                              .attributes = kConvolutionAttributes,
                              .change = mutation::change_convolution,
                              .solve_tie = mutation::solve_convolution_tie,
                              .relations = convolution_relations,
                              .take_apart = relations::take_convolution_apart,
+                             .reductions = kConvolutionReductions,
+                             .extents = shrink::convolution_extents,
+                             .without_dimension = shrink::without_spatial_axis,
+                             .parameter_index = shrink::channel_of_wrong_element,
+                             .with_gathered_scales = shrink::with_gathered_multiplier,
                              .layer_sets = bench::convolution_layer_sets,
                              .layer = bench::convolution_layer,
                              .measure_layer = bench::measure_convolution};

@@ -3,8 +3,10 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/linear/model_inputs.h"
 #include "harness/operators/linear/relation_parts.h"
 #include "harness/operators/linear/relations.h"
+#include "harness/operators/linear/shrink.h"
 #include "harness/operators/linear/sweep_dequantize.h"
 #include "harness/operators/linear/sweep_quantize.h"
 
@@ -29,6 +31,10 @@ std::span<const relations::FamilyRelation> linear_relations() {
   return all;
 }
 
+constexpr std::array kLinearReductions{
+    shrink::Reduction{shrink::Stage::element, "one element", shrink::jump_to_element},
+};
+
 constexpr std::array<std::string_view, 5> kLinearAttributes{"block_size", "axis", "output_dtype", "precision",
                                                             "saturate"};
 
@@ -39,11 +45,17 @@ const Family& linear_family() {
   static const Family family{.name = "linear",
                              .operators = operators,
                              .swept_models = swept_linear_models,
+                             .data_shape = linear_data_shape,
+                             .parameter_shape = linear_parameter_shape,
                              .attributes = kLinearAttributes,
                              .change = mutation::change_linear,
                              .solve_tie = mutation::solve_linear_tie,
                              .relations = linear_relations,
                              .take_apart = relations::take_linear_apart,
+                             .reductions = kLinearReductions,
+                             .extents = shrink::linear_extents,
+                             .without_dimension = shrink::without_dimension,
+                             .parameter_index = shrink::parameter_of_wrong_element,
                              .layer_sets = bench::linear_layer_sets};
   return family;
 }

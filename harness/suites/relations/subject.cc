@@ -10,7 +10,7 @@ Result<Subject> subject_of(const Case& test_case) {
     return fail("case", "no relation speaks of a case out of contract or with latitude: " + remark->text());
   }
   if (elements_of(classification.lowered->output_shape()) == 0) return fail("case", "its output is empty");
-  Subject subject{&test_case, family_of(test_case.domain, test_case.op_type), nullptr};
+  Subject subject{&test_case, family_of(test_case), nullptr};
   if (subject.family->take_apart != nullptr) {
     subject.parts = subject.family->take_apart(test_case, *classification.lowered);
   }
