@@ -55,7 +55,7 @@ struct Family {
 
   /// What its random cases may have more or less of, besides the operators.
   std::span<const Feature> features = {};
-  /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw.
+  /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw, and chance.
   Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
@@ -86,9 +86,9 @@ struct Family {
   // Shrinking.
 
   /// Of its own; the engine has some for cases of any operator.
-  std::span<const shrink::Reduction> reductions = {};
+  std::span<const shrink::Reduction> (*reductions)() = nullptr;
   /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
-  /// empty. Null: each axis of each input by itself, of cases that fit no operator.
+  /// empty. Null: none; only cases that fit no operator lose indices then, of one input at a time.
   std::vector<shrink::Extent> (*extents)(const Case& test_case,
                                          const std::vector<std::int64_t>& wrong_element) = nullptr;
   /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.

@@ -236,8 +236,10 @@ Runner in_process(Backend& backend) {
 std::span<const Reduction> reductions() {
   static const std::vector<Reduction> all = [] {
     std::vector<Reduction> list;
-    for (const Family* family : families())
-      list.insert(list.end(), family->reductions.begin(), family->reductions.end());
+    for (const Family* family : families()) {
+      if (family->reductions == nullptr) continue;
+      list.insert(list.end(), family->reductions().begin(), family->reductions().end());
+    }
     list.insert(list.end(), kOfAnyCase.begin(), kOfAnyCase.end());
     std::stable_sort(list.begin(), list.end(),
                      [](const Reduction& a, const Reduction& b) { return a.stage < b.stage; });

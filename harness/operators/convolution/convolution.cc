@@ -38,13 +38,16 @@ std::span<const relations::FamilyRelation> convolution_relations() {
   return all;
 }
 
-constexpr std::array kConvolutionReductions{
-    shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
-    shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
-    shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
-    shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
-    shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
-};
+std::span<const shrink::Reduction> convolution_reductions() {
+  static constexpr std::array all{
+      shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
+      shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
+      shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
+      shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
+      shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
+  };
+  return all;
+}
 
 constexpr std::array<std::string_view, 6> kConvolutionAttributes{"pads",  "strides",  "dilations",
                                                                  "group", "auto_pad", "kernel_shape"};
@@ -65,7 +68,7 @@ const Family& convolution_family() {
                              .solve_tie = mutation::solve_convolution_tie,
                              .relations = convolution_relations,
                              .take_apart = relations::take_convolution_apart,
-                             .reductions = kConvolutionReductions,
+                             .reductions = convolution_reductions,
                              .extents = shrink::convolution_extents,
                              .without_dimension = shrink::without_spatial_axis,
                              .parameter_index = shrink::channel_of_wrong_element,

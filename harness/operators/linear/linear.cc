@@ -31,9 +31,12 @@ std::span<const relations::FamilyRelation> linear_relations() {
   return all;
 }
 
-constexpr std::array kLinearReductions{
-    shrink::Reduction{shrink::Stage::element, "one element", shrink::jump_to_element},
-};
+std::span<const shrink::Reduction> linear_reductions() {
+  static constexpr std::array all{
+      shrink::Reduction{shrink::Stage::element, "one element", shrink::jump_to_element},
+  };
+  return all;
+}
 
 constexpr std::array<std::string_view, 5> kLinearAttributes{"block_size", "axis", "output_dtype", "precision",
                                                             "saturate"};
@@ -52,7 +55,7 @@ const Family& linear_family() {
                              .solve_tie = mutation::solve_linear_tie,
                              .relations = linear_relations,
                              .take_apart = relations::take_linear_apart,
-                             .reductions = kLinearReductions,
+                             .reductions = linear_reductions,
                              .extents = shrink::linear_extents,
                              .without_dimension = shrink::without_dimension,
                              .parameter_index = shrink::parameter_of_wrong_element,
