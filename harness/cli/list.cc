@@ -13,6 +13,7 @@
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
+#include "harness/operators/operator_names.h"
 #include "harness/suites/relations/relation.h"
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/source.h"
@@ -90,7 +91,7 @@ std::vector<Row> operator_rows() {
 
 std::vector<std::string_view> operators_of(const HazardInfo& hazard) {
   std::vector<std::string_view> names;
-  for (const std::string_view name : kHazardOperators) {
+  for (const std::string_view name : operator_names()) {
     if (hazard.concerns(name)) names.push_back(name);
   }
   return names;
@@ -162,7 +163,7 @@ std::vector<Row> relation_rows() {
 // The sweep's models: what is varied, what is left out and why, what that covers.
 void print_sweep() {
   for (const sweep::Plan& plan : sweep::plans()) {
-    const sweep::Model& model = plan.family.model();
+    const sweep::Model& model = plan.swept.model();
     const CombinationCoverage& coverage = plan.proof.coverage;
     fmt::print("{}: {} cases cover {} of {} feasible triples\n", model.name, coverage.cases, coverage.covered,
                coverage.feasible);
@@ -178,7 +179,7 @@ void print_sweep() {
 }
 
 nlohmann::ordered_json sweep_json(const sweep::Plan& plan) {
-  const sweep::Model& model = plan.family.model();
+  const sweep::Model& model = plan.swept.model();
   const CombinationCoverage& coverage = plan.proof.coverage;
   auto parameters = nlohmann::ordered_json::array();
   for (const auto& [name, classes] : model.parameters) parameters.push_back({{"name", name}, {"classes", classes}});

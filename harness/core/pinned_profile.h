@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/describe/fields.h"
-#include "harness/hazards/hazard.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform {
 
@@ -33,7 +33,7 @@ struct Pin {
   QC_DESCRIBED(.name = "pin",
                .doc =
                    "The arithmetic of one operator. The first pin that speaks of a case's operator and types counts.");
-  QC_FIELD(std::string, op_type, {}, "operator", .names = kHazardOperators);
+  QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(TextsByKey, types, {}, "types", .doc = "Element types that it holds for; absent ones do not matter.",
            .presence = Presence::omitted, .names = Pin::kTyped);
   QC_FIELD(TextsByKey, ways, {}, "ways",

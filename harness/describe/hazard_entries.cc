@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/describe/report_archive.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform {
 namespace {
@@ -75,7 +76,7 @@ void take_entries(Archive& archive, const std::vector<HazardEntry>& entries, Haz
     }
   }
   // An operator whose cases reached nothing shows by its hazards being listed.
-  for (const std::string_view op_type : kHazardOperators) {
+  for (const std::string_view op_type : operator_names()) {
     const auto is_listed = [&](const HazardInfo& info) { return !info.concerns(op_type) || listed[info.hazard] > 0; };
     if (std::all_of(hazards().begin(), hazards().end(), is_listed)) coverage.note(std::string(op_type));
   }

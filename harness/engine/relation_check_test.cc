@@ -13,9 +13,10 @@
 
 #include "harness/engine/relation_campaign.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/linear/relation_parts.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/random.h"
-#include "harness/suites/relations/rearrange.h"
 #include "harness/tests/refusing_backend.h"
 
 namespace qconform {
@@ -54,11 +55,12 @@ class Defective final : public Backend {
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     Case computed = test_case;
     if (const auto subject = relations::subject_of(test_case)) {
-      if (subject->convolution && defect_.misread) {
-        Convolution convolution = *subject->convolution;
+      const Convolution* const read = relations::convolution_of(*subject);
+      if (read != nullptr && defect_.misread) {
+        Convolution convolution = *read;
         defect_.misread(convolution);
         computed = convolution.build("");
-      } else if (subject->linear && defect_.misread_linear) {
+      } else if (relations::linear_of(*subject) != nullptr && defect_.misread_linear) {
         defect_.misread_linear(computed);
       }
     }
@@ -87,13 +89,14 @@ void use_first(relations::PerChannel<std::int64_t>& parameter) {
 Defect rounding_defect(std::string name, double (*round)(double)) {
   return {.name = std::move(name), .spoil = [round](const Case& test_case, Tensor& y) {
             const auto subject = relations::subject_of(test_case);
-            if (!subject || !subject->convolution || !subject->convolution->is_quantized) return;
-            Convolution sums_only = *subject->convolution;
+            const Convolution* const read = subject ? relations::convolution_of(*subject) : nullptr;
+            if (read == nullptr || !read->is_quantized) return;
+            Convolution sums_only = *read;
             sums_only.is_quantized = false;
             sums_only.frame.op_type = "ConvInteger";
             const Case sums_case = sums_only.build("");
             const Tensor sums = classify(sums_case).lowered->evaluate(RoundingProfile::correctly_rounded);
-            const Convolution& c = *subject->convolution;
+            const Convolution& c = *read;
             const relations::Range range = relations::range_of(c.y_type);
             for (std::int64_t i = 0; i < y.elements(); ++i) {
               const std::int64_t m = i / c.geometry.output_positions() % c.geometry.output_channels;

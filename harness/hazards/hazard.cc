@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
+#include "harness/operators/operator.h"
+
 namespace qconform {
 namespace {
 
-constexpr std::uint8_t C = 1;
-constexpr std::uint8_t I = 2;
-constexpr std::uint8_t Q = 4;
-constexpr std::uint8_t D = 8;
-
 constexpr HazardInfo kInfos[] = {
-#define QCONFORM_HAZARD(name, id, label, operators, rules, explanation) \
-  {Hazard::name, id, label, operators, rules, explanation},
+#define QCONFORM_HAZARD(name, id, label, topic, rules, explanation) \
+  {Hazard::name, id, label, HazardTopic::topic, rules, explanation},
 #include "harness/hazards/hazards.inc"
 #undef QCONFORM_HAZARD
 };
@@ -20,10 +17,8 @@ constexpr HazardInfo kInfos[] = {
 }  // namespace
 
 bool HazardInfo::concerns(std::string_view op_type) const {
-  for (std::size_t i = 0; i < kHazardOperators.size(); ++i) {
-    if (kHazardOperators[i] == op_type) return (operators >> i & 1U) != 0;
-  }
-  return false;
+  const Operator* known = find_operator("", op_type);
+  return known != nullptr && known->hazards.contains(*this);
 }
 
 std::span<const HazardInfo> hazards() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -22,20 +23,47 @@ inline constexpr std::size_t kHazards =
 #undef QCONFORM_HAZARD
     0;
 
+/// Hazards that come together: an operator that has one of a topic has the others too, as a rule.
+enum class HazardTopic : std::uint8_t {
+  rounding,        ///< of a value to an integer output, which saturates
+  requantization,  ///< of an integer sum with a bias, by several scales
+  scales,
+  sums,         ///< of integer products
+  differences,  ///< between an input and its zero point
+  windows,      ///< with padding, strides and dilations
+  channels,     ///< with groups, batches and the tails of vectors
+  elements,     ///< of any type, with a scale of their own or of their axis or block
+  dequantization,
+};
+
 struct HazardInfo {
   Hazard hazard;
-  std::string_view id;           ///< "tie-positive"
-  std::string_view label;        ///< what is counted, in the plural: "positive ties"
-  std::uint8_t operators;        ///< bits of kHazardOperators
+  std::string_view id;     ///< "tie-positive"
+  std::string_view label;  ///< what is counted, in the plural: "positive ties"
+  HazardTopic topic;
   std::string_view rules;        ///< ids, separated by spaces
   std::string_view explanation;  ///< two or three sentences
 
+  /// Whether cases of the operator with that name, in ONNX's default domain, can reach it: what Operator::hazards says.
   [[nodiscard]] bool concerns(std::string_view op_type) const;
 };
 
-/// Bit i of HazardInfo::operators stands for the operator at i.
-inline constexpr std::array<std::string_view, 4> kHazardOperators{"QLinearConv", "ConvInteger", "QuantizeLinear",
-                                                                  "DequantizeLinear"};
+/// The hazards that concern an operator: those of some topics, and further ones.
+class HazardSet {
+ public:
+  constexpr HazardSet(std::initializer_list<HazardTopic> topics = {}, std::initializer_list<Hazard> further = {}) {
+    for (const HazardTopic topic : topics) topics_ |= std::uint64_t{1} << static_cast<int>(topic);
+    for (const Hazard hazard : further) further_ |= std::uint64_t{1} << static_cast<int>(hazard);
+  }
+  [[nodiscard]] constexpr bool contains(const HazardInfo& info) const {
+    return (topics_ >> static_cast<int>(info.topic) & 1U) != 0 || (further_ >> static_cast<int>(info.hazard) & 1U) != 0;
+  }
+
+ private:
+  std::uint64_t topics_ = 0;
+  std::uint64_t further_ = 0;
+};
+static_assert(kHazards <= 64);
 
 /// All of them, in the order of the enumeration.
 [[nodiscard]] std::span<const HazardInfo> hazards();

@@ -8,10 +8,6 @@
 namespace qconform {
 namespace {
 
-bool is_convolution(const Case& test_case) {
-  return test_case.op_type == "QLinearConv" || test_case.op_type == "ConvInteger";
-}
-
 bool change_input_values(Case& test_case, Rng& rng) {
   if (test_case.inputs.empty()) return false;
   auto& input = test_case.inputs[rng.below(static_cast<std::uint32_t>(test_case.inputs.size()))];
@@ -24,8 +20,7 @@ bool step(Case& test_case, Rng& rng) {
   const std::uint64_t choice = rng.below(8);
   if (choice < 3) return change_input_values(test_case, rng);
   if (choice < 4) return mutation::solve_tie(test_case, rng);
-  return is_convolution(test_case) ? mutation::change_convolution(test_case, rng)
-                                   : mutation::change_linear(test_case, rng);
+  return mutation::change(test_case, rng);
 }
 
 // Whether a mutant may take the place of its original.

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "harness/mutate/tensor_values.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/family.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform::mutation {
 namespace {
@@ -33,12 +34,17 @@ Attribute::Value draw_wrong_value(Rng& rng) {
 }
 
 void spoil_attribute(Case& test_case, Rng& rng) {
-  static constexpr const char* kNames[] = {"pads",         "strides",      "dilations",  "group",
-                                           "auto_pad",     "kernel_shape", "block_size", "axis",
-                                           "output_dtype", "precision",    "saturate",   "colour"};
-  const char* const name = rng.pick(kNames);
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (const Family* family : families()) {
+      names.insert(names.end(), family->attributes.begin(), family->attributes.end());
+    }
+    names.emplace_back("colour");
+    return names;
+  }();
+  const std::string_view name = kNames[rng.below(static_cast<std::uint32_t>(kNames.size()))];
   if (rng.chance(1, 8)) {
-    test_case.attributes.push_back({name, draw_wrong_value(rng)});  // perhaps a second time
+    test_case.attributes.push_back({std::string(name), draw_wrong_value(rng)});  // perhaps a second time
   } else {
     set_attribute(test_case, name, draw_wrong_value(rng));
   }
@@ -63,7 +69,28 @@ ElementType draw_known_type(Rng& rng) {
   }
 }
 
+// A known operator, or one that is not.
+std::string draw_operator_name(Rng& rng) {
+  const std::span<const std::string_view> known = operator_names();
+  const std::size_t choice = rng.below(static_cast<std::uint32_t>(known.size() + 1));
+  return choice < known.size() ? std::string(known[choice]) : "Conv";
+}
+
 }  // namespace
+
+bool change(Case& test_case, Rng& rng) {
+  const Family* family = family_of("", test_case.op_type);
+  return family != nullptr && family->change != nullptr && family->change(test_case, rng);
+}
+
+bool solve_tie(Case& test_case, Rng& rng) {
+  const Family* family = family_of("", test_case.op_type);
+  return family != nullptr && family->solve_tie != nullptr && family->solve_tie(test_case, rng);
+}
+
+std::int64_t draw_index(Rng& rng, const Tensor& tensor) {
+  return static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(tensor.elements())));
+}
 
 Tensor* input_named(Case& test_case, std::string_view name) {
   const std::size_t position = position_of(test_case, name);
@@ -93,12 +120,10 @@ void remove_attribute(Case& test_case, std::string_view name) {
 
 void spoil(Case& test_case, Rng& rng) {
   static constexpr std::int64_t kVersions[] = {-1, 0, 1, 9, 11, 12, 18, 20, 22, 26, 27, 99};
-  static constexpr const char* kOperators[] = {"QLinearConv", "ConvInteger", "QuantizeLinear", "DequantizeLinear",
-                                               "Conv"};
   std::optional<Tensor>* const input = draw_input(test_case, rng);
   switch (rng.below(8)) {
     case 0: test_case.opset_version = rng.pick(kVersions); return;
-    case 1: test_case.op_type = rng.pick(kOperators); return;
+    case 1: test_case.op_type = draw_operator_name(rng); return;
     case 2: test_case.domain = rng.chance(1, 2) ? "ai.onnx" : "com.example"; return;
     case 3:
       if (input != nullptr) input->reset();

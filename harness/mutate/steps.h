@@ -7,14 +7,10 @@
 
 namespace qconform::mutation {
 
-/// QLinearConv and ConvInteger: shapes with all that depends on them, geometry, groups, types, per-tensor or
-/// per-channel parameters, bias, saturating data.
-bool change_convolution(Case& test_case, Rng& rng);
+// What the operator's family does: Family::change, Family::solve_tie. The operator's name decides, whatever its domain
+// has become. False where the family has no such step.
 
-/// QuantizeLinear and DequantizeLinear: shape and placement of parameters, types, version, attributes.
-bool change_linear(Case& test_case, Rng& rng);
-
-/// Solves a parameter so that one output lies on a tie of rounding or one float beside it.
+bool change(Case& test_case, Rng& rng);
 bool solve_tie(Case& test_case, Rng& rng);
 
 /// Breaks a rule, mostly: wrong types, shapes, attributes, inputs, versions.
@@ -25,6 +21,8 @@ void change_remarks(Case& test_case, Rng& rng);
 
 // Shared by the steps.
 
+/// The position of an element; there is one.
+[[nodiscard]] std::int64_t draw_index(Rng& rng, const Tensor& tensor);
 /// The input of that name by the operator's signature, or null when it is omitted.
 [[nodiscard]] Tensor* input_named(Case& test_case, std::string_view name);
 /// Puts a tensor there, or omits the input. The operator has an input of that name.

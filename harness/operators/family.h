@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,17 +17,20 @@
 
 namespace qconform {
 
-class Rng;
+struct InputShape;
+struct NodeInputs;
 
 namespace sweep {
 struct SweptModel;
 }  // namespace sweep
 
 namespace relations {
-struct Relation;
+class Parts;
+struct FamilyRelation;
 }  // namespace relations
 
 namespace shrink {
+struct Extent;
 struct Reduction;
 }  // namespace shrink
 
@@ -49,19 +53,52 @@ struct Family {
 
   // Generation.
 
-  /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw.
+  /// What its random cases may have more or less of, besides the operators.
+  std::span<const Feature> features = {};
+  /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw, and chance.
   Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
 
+  // Nodes of whole models, where the model does not tell the shape of an input: harness/suites/node_inputs.h.
+
+  /// Of the data input. Null: what is known of it, with assumed sizes in place of the others.
+  Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
+  /// Of the parameter or weight `name`. Null: such nodes are skipped.
+  Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
+
   // Mutation: each changes the case in place and reports whether it found something to change.
 
+  /// The names of its operators' attributes: some mutants give them wrong values.
+  std::span<const std::string_view> attributes = {};
   bool (*change)(Case& test_case, Rng& rng) = nullptr;
   /// Solves a parameter so that one output lies on a tie of rounding, or one float beside it.
   bool (*solve_tie)(Case& test_case, Rng& rng) = nullptr;
 
-  /// Metamorphic relations: what answers of one backend must have to do with each other.
-  std::span<const relations::Relation> (*relations)() = nullptr;
+  // Metamorphic relations: what answers of one backend must have to do with each other.
+
+  /// A claim that another family makes too has the same id.
+  std::span<const relations::FamilyRelation> (*relations)() = nullptr;
+  /// A case within the contract, for these relations; it and `lowered` outlive the parts. Null: they need no more than
+  /// the case.
+  std::unique_ptr<const relations::Parts> (*take_apart)(const Case& test_case, const Lowered& lowered) = nullptr;
+
+  // Shrinking.
+
+  /// Of its own; the engine has some for cases of any operator.
+  std::span<const shrink::Reduction> (*reductions)() = nullptr;
+  /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
+  /// empty. Null: none; only cases that fit no operator lose indices then, of one input at a time.
+  std::vector<shrink::Extent> (*extents)(const Case& test_case,
+                                         const std::vector<std::int64_t>& wrong_element) = nullptr;
+  /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
+  std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;
+  /// Which element of `parameter`, a scale or zero point that is no scalar, the wrong element uses; 0 where that is not
+  /// known. Null: the first.
+  std::int64_t (*parameter_index)(const Case& test_case, const Tensor& parameter,
+                                  const std::vector<std::int64_t>& wrong_element) = nullptr;
+  /// Cases in which fewer scales differ from 1 that together do what the case's scales do; the plainest first.
+  std::vector<Case> (*with_gathered_scales)(const Case& test_case) = nullptr;
 
   // Benchmarks.
 
@@ -77,5 +114,9 @@ struct Family {
 
 /// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
+/// Of the case's operator.
+[[nodiscard]] inline const Family* family_of(const Case& test_case) {
+  return family_of(test_case.domain, test_case.op_type);
+}
 
 }  // namespace qconform

@@ -17,6 +17,7 @@
 #include "harness/core/picture.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
+#include "harness/suites/swarm.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels/kernels.h"
 #include "reference/linear_quantization/admissible_bits.h"
@@ -34,6 +35,10 @@ struct InputSignature {
   std::string_view name;  ///< ONNX's
   bool required;
   InputRole role;
+  /// The type that it is taken for where a model does not tell.
+  ElementType usual = ElementType::undefined;
+  /// The input that has the same type, or "y", the output; empty: none. Of a scale: unless that is of integers.
+  std::string_view like = {};
 };
 
 /// What is said about one output element.
@@ -132,6 +137,14 @@ struct Operator {
   std::span<const InputSignature> inputs;
   std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
   Classification (*classify)(const Case&);
+  /// The hazards that its cases can reach: what suites aim for, and what reports count.
+  HazardSet hazards = {};
+  /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.
+  Case (*draw)(Rng& rng, const Swarm& swarm) = nullptr;
+  /// How often it is drawn where a block has everything as usual, relative to the other operators.
+  std::uint32_t usual_weight = 0;
+  /// Its own place among the weights of a block.
+  Feature feature = {};
 
   /// Whether that is its name, in ONNX's default domain ("" or "ai.onnx").
   [[nodiscard]] bool is_named(std::string_view domain, std::string_view op_type) const;

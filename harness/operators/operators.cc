@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/operators/family.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform {
 
@@ -56,6 +57,15 @@ std::span<const Operator> operators() {
   return all;
 }
 
+std::span<const std::string_view> operator_names() {
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> list;
+    for (const Operator& known : operators()) list.push_back(known.name);
+    return list;
+  }();
+  return all;
+}
+
 const Operator* find_operator(std::string_view domain, std::string_view op_type) {
   for (const Operator& candidate : operators()) {
     if (candidate.is_named(domain, op_type)) return &candidate;
@@ -80,9 +90,9 @@ std::string operator_name(std::string_view domain, std::string_view op_type) {
 Result<void> check_operator(const Case& test_case) {
   if (find_operator(test_case.domain, test_case.op_type) != nullptr) return {};
   std::string known;
-  for (const Operator& candidate : operators()) {
-    const bool is_last = &candidate == &operators().back();
-    known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(candidate.name);
+  for (const std::string_view& name : operator_names()) {
+    const bool is_last = &name == &operator_names().back();
+    known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(name);
   }
   return fail("op_type", "expected " + known + ", got " + operator_name(test_case.domain, test_case.op_type),
               "operator");

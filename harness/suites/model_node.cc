@@ -53,8 +53,8 @@ class InputDrawer {
   [[nodiscard]] std::int64_t zero_point_beside(std::string_view tensor) const;
   [[nodiscard]] double scale_beside_data() const;
 
-  Result<Tensor> values(std::string_view name, ElementType type, Shape shape);
-  Tensor floats(std::string_view name, ElementType type, Shape shape);
+  Result<Tensor> values(const InputSignature& input, ElementType type, Shape shape);
+  Tensor floats(const InputSignature& input, ElementType type, Shape shape);
   void say(const std::string& text) { note_ += (note_.empty() ? "" : "; ") + text; }
 
   NodeInputs inputs_;
@@ -74,7 +74,7 @@ std::int64_t InputDrawer::zero_point_beside(std::string_view tensor) const {
 }
 
 double InputDrawer::scale_beside_data() const {
-  const onnx::TensorProto* proto = inputs_.constant(std::string(inputs_.quantized()) + "_scale");
+  const onnx::TensorProto* proto = inputs_.constant(inputs_.scale());
   if (proto == nullptr) return kUsualScale;
   const auto scale = tensor_from_proto(*proto, external_);
   const bool real = scale && (scale->type == ElementType::float32 || is_float16(scale->type));
@@ -83,9 +83,9 @@ double InputDrawer::scale_beside_data() const {
   return std::isfinite(value) ? value : kUsualScale;
 }
 
-/// Data of QuantizeLinear: sixteenths of a step around and beyond what the output can hold. Scales as models have them.
-Tensor InputDrawer::floats(std::string_view name, ElementType type, Shape shape) {
-  const bool data = name == "x";
+/// Data to quantize: sixteenths of a step around and beyond what the output can hold. Scales as models have them.
+Tensor InputDrawer::floats(const InputSignature& input, ElementType type, Shape shape) {
+  const bool data = input.role == InputRole::data;
   const double scale = data ? scale_beside_data() : 0;
   const std::int64_t zero_point = zero_point_beside("y");
   const auto& format = reference::float_format(element_of(type));
@@ -100,7 +100,8 @@ Tensor InputDrawer::floats(std::string_view name, ElementType type, Shape shape)
   return drawn;
 }
 
-Result<Tensor> InputDrawer::values(std::string_view name, ElementType type, Shape shape) {
+Result<Tensor> InputDrawer::values(const InputSignature& input, ElementType type, Shape shape) {
+  const std::string_view name = input.name;
   const auto bytes = checked_bytes(std::string(name), type, shape);
   if (!bytes) return skip("input " + std::string(name) + " cannot be drawn: " + bytes.error().message);
   if (elements_of(shape) > max_elements_) {
@@ -109,7 +110,7 @@ Result<Tensor> InputDrawer::values(std::string_view name, ElementType type, Shap
   }
   const bool scale = name.ends_with("_scale");
   if (type == ElementType::float32 || is_float16(type) || (scale && type == ElementType::float8e8m0)) {
-    return floats(name, type, std::move(shape));
+    return floats(input, type, std::move(shape));
   }
   if (is_8bit_integer(type)) return random_data8(rng_, type, std::move(shape), zero_point_beside(name));
   Tensor tensor{type, std::move(shape), std::vector<std::byte>(static_cast<std::size_t>(*bytes))};
@@ -123,15 +124,15 @@ Result<Tensor> InputDrawer::values(std::string_view name, ElementType type, Shap
 Result<Tensor> InputDrawer::draw(std::size_t index) {
   if (index >= inputs_.op.inputs.size()) return skip("more inputs than the operator has");
   const InputSignature& input = inputs_.op.inputs[index];
-  const ElementType type = type_of_input(inputs_, input.name);
+  const ElementType type = type_of_input(inputs_, input);
   if (input.role == InputRole::data) {
-    QCONFORM_ASSIGN(auto data, shape_of_data(inputs_));
+    QCONFORM_ASSIGN(auto data, shape_of_data(inputs_, input));
     if (!data.assumption.empty()) say(data.assumption);
-    return values(input.name, type, std::move(data.shape));
+    return values(input, type, std::move(data.shape));
   }
   say(std::string(input.name) + " is computed at run time: drawn");
   QCONFORM_ASSIGN(auto shape, shape_of_parameter(inputs_, input.name));
-  return values(input.name, type, std::move(shape));
+  return values(input, type, std::move(shape));
 }
 
 }  // namespace

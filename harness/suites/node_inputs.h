@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,27 +31,39 @@ struct NodeInputs {
   [[nodiscard]] ValueFacts output() const;
   /// The constant, or null.
   [[nodiscard]] const onnx::TensorProto* constant(std::string_view name) const;
-  [[nodiscard]] bool is_convolution() const;
-  /// What the parameters of an element-wise operator are named after: "y" for QuantizeLinear, else "x".
-  [[nodiscard]] std::string_view quantized() const;
+  /// The name of the operator's first scale, which is that of its data or of its only quantized tensor; may be empty.
+  [[nodiscard]] std::string_view scale() const;
 };
 
-/// The type of input `name`: the stated one, else one that fits its neighbours, else the usual one.
-[[nodiscard]] ElementType type_of_input(const NodeInputs& inputs, std::string_view name);
+/// The type of an input: the stated one, else one that fits its neighbours, else the usual one.
+[[nodiscard]] ElementType type_of_input(const NodeInputs& inputs, const InputSignature& input);
 
 struct InputShape {
   std::vector<std::int64_t> shape;
   std::string assumption;  ///< what the model does not tell, for the reader; may be empty
 };
 
-/// The shape of the data input. Dimensions that the model does not tell fit the weights or the parameters, and are
-/// small: a batch of 1, 8 channels, 14 along each further axis, less where the tensor would have more than
-/// kAssumedElements elements. Error: why no such shape can be found.
-[[nodiscard]] Result<InputShape> shape_of_data(const NodeInputs& inputs);
-inline constexpr std::int64_t kAssumedElements = std::int64_t{1} << 17;
+/// The shape of the data input `data`. Dimensions that the model does not tell fit the weights or the parameters, and
+/// are small: see assumed_shape(). Error: why no such shape can be found.
+[[nodiscard]] Result<InputShape> shape_of_data(const NodeInputs& inputs, const InputSignature& data);
 
 /// The shape of a weight, bias, scale or zero point. A scale and the zero point beside it have one shape; a bias has as
 /// many elements as there are output channels. What nothing tells is a scalar. Error as above.
 [[nodiscard]] Result<std::vector<std::int64_t>> shape_of_parameter(const NodeInputs& inputs, std::string_view name);
+
+// What families find the shapes with.
+
+inline constexpr std::int64_t kAssumedElements = std::int64_t{1} << 17;
+
+/// Fills what is unknown of a shape: a batch of 1, 8 channels, 14 along each further axis, less where the tensor would
+/// have more than kAssumedElements elements. Sizes are at least `least`, where it says one.
+[[nodiscard]] std::vector<std::int64_t> assumed_shape(const PartialShape& known,
+                                                      const std::vector<std::int64_t>& least);
+
+/// How many elements a tensor has; the largest int64 where they are more.
+[[nodiscard]] std::int64_t saturated_elements(const std::vector<std::int64_t>& shape);
+
+/// What is known of a scale and its zero point together; `parameter` names either.
+[[nodiscard]] std::optional<PartialShape> parameter_facts(const NodeInputs& inputs, std::string_view parameter);
 
 }  // namespace qconform

@@ -11,7 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "harness/operators/operator.h"
+#include "harness/operators/convolution/features.h"
+#include "harness/operators/family.h"
 #include "harness/suites/fuzz.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/swarm.h"
@@ -133,31 +134,33 @@ TEST(RandomSuite, ReachesWhatKernelsBranchOn) {
   EXPECT_EQ(mixes, 8) << "every mix of int8 and uint8 for x, w and y";
 }
 
-bool has_feature(const Case& c, Feature feature) {
-  const auto differs_from_one = [&](const char* name) {
-    const Attribute* attribute = c.attribute(name);
-    if (attribute == nullptr) return false;
-    for (const std::int64_t v : std::get<std::vector<std::int64_t>>(attribute->value)) {
-      if (v != 1) return true;
-    }
-    return false;
-  };
-  switch (feature) {
-    case Feature::batch: return c.input(0)->shape[0] > 1;
-    case Feature::groups: return c.input(0)->shape[1] != c.input(3)->shape[1];
-    case Feature::strides: return differs_from_one("strides");
-    case Feature::dilations: return differs_from_one("dilations");
-    case Feature::per_channel: return !c.input(4)->is_scalar();
-    case Feature::bias: return c.input(8) != nullptr;
-    default: ADD_FAILURE() << "not told from a case"; return false;
+bool differs_from_one(const Case& c, const char* name) {
+  const Attribute* attribute = c.attribute(name);
+  if (attribute == nullptr) return false;
+  for (const std::int64_t v : std::get<std::vector<std::int64_t>>(attribute->value)) {
+    if (v != 1) return true;
   }
+  return false;
 }
+
+struct ShownFeature {
+  Feature feature;
+  bool (*is_in)(const Case& c);
+};
+
+constexpr ShownFeature kShown[] = {
+    {feature::batch, [](const Case& c) { return c.input(0)->shape[0] > 1; }},
+    {feature::groups, [](const Case& c) { return c.input(0)->shape[1] != c.input(3)->shape[1]; }},
+    {feature::strides, [](const Case& c) { return differs_from_one(c, "strides"); }},
+    {feature::dilations, [](const Case& c) { return differs_from_one(c, "dilations"); }},
+    {feature::per_channel, [](const Case& c) { return !c.input(4)->is_scalar(); }},
+    {feature::bias, [](const Case& c) { return c.input(8) != nullptr; }},
+};
 
 // In every block, what is left out is absent and what is common is more frequent than as usual.
 TEST(Swarm, BlocksHaveTheirOwnFeatures) {
   constexpr std::uint64_t kBlocks = 60;
-  for (const Feature feature :
-       {Feature::batch, Feature::groups, Feature::strides, Feature::dilations, Feature::per_channel, Feature::bias}) {
+  for (const auto& [feature, is_in] : kShown) {
     std::array<std::array<int, 2>, 3> cases{};  // by weight: all, and with the feature
     for (std::uint64_t index = 0; index < kBlocks * kSwarmBlock; ++index) {
       const Case c = random_case(11, index);
@@ -165,7 +168,7 @@ TEST(Swarm, BlocksHaveTheirOwnFeatures) {
       const std::uint32_t weight = Swarm::of_case(11, index).scaled(feature, 1);
       auto& [all, with] = cases[std::min<std::uint32_t>(weight, 2)];
       ++all;
-      with += has_feature(c, feature) ? 1 : 0;
+      with += is_in(c) ? 1 : 0;
     }
     for (const auto& [all, with] : cases) ASSERT_GT(all, 200);
     EXPECT_EQ(cases[0][1], 0);
@@ -174,13 +177,27 @@ TEST(Swarm, BlocksHaveTheirOwnFeatures) {
   }
 }
 
+// Two features of one position would come and go together.
+TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
+  std::set<int> positions;
+  const auto take = [&](Feature feature) {
+    EXPECT_LT(feature.position, kFeatures);
+    EXPECT_TRUE(positions.insert(feature.position).second) << int{feature.position};
+  };
+  for (const Feature feature : feature::kShared) take(feature);
+  for (const Family* family : families()) {
+    for (const Feature feature : family->features) take(feature);
+    for (const Operator& known : family->operators) {
+      if (known.draw != nullptr) take(known.feature);
+    }
+  }
+}
+
 TEST(Swarm, ABlockSharesItsWeights) {
   for (std::uint64_t index = 0; index < 4 * kSwarmBlock; ++index) {
     const Swarm swarm = Swarm::of_case(7, index);
     const Swarm first = Swarm::of_case(7, index / kSwarmBlock * kSwarmBlock);
-    for (std::size_t f = 0; f < kFeatures; ++f) {
-      EXPECT_EQ(swarm.scaled(static_cast<Feature>(f), 5), first.scaled(static_cast<Feature>(f), 5));
-    }
+    for (std::uint8_t f = 0; f < kFeatures; ++f) EXPECT_EQ(swarm.scaled({f}, 5), first.scaled({f}, 5));
   }
 }
 

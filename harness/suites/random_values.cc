@@ -61,12 +61,12 @@ float random_float(Rng& rng, int exponent) {
 float random_scale(Rng& rng, const Swarm& swarm) {
   const auto exponent = static_cast<int>(rng.between(-12, 2));
   const auto power_of_two = std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
-  return swarm.draw(rng, Feature::power_of_two_scales, 1, 8) ? power_of_two : random_float(rng, exponent - 23);
+  return swarm.draw(rng, feature::power_of_two_scales, 1, 8) ? power_of_two : random_float(rng, exponent - 23);
 }
 
 std::int64_t random_zero_point(Rng& rng, ElementType type, const Swarm& swarm) {
   const auto [lo, hi] = ends_of(type);
-  if (swarm.draw(rng, Feature::extreme_zero_points, 1, 3)) return rng.chance(1, 2) ? lo : hi;
+  if (swarm.draw(rng, feature::extreme_zero_points, 1, 3)) return rng.chance(1, 2) ? lo : hi;
   switch (rng.below(4)) {
     case 0: return 0;
     case 1: return type == ElementType::int8 ? 0 : 128;
@@ -78,9 +78,9 @@ Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape,
                     const Swarm& swarm) {
   Tensor tensor{type, std::move(shape), {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()));
-  if (swarm.draw(rng, Feature::extreme_values, 1, 4)) {
+  if (swarm.draw(rng, feature::extreme_values, 1, 4)) {
     fill_with_ends(rng, tensor.bytes, ends_of(type));
-  } else if (swarm.draw(rng, Feature::quiet_values, 1, 6)) {
+  } else if (swarm.draw(rng, feature::quiet_values, 1, 6)) {
     fill_quietly(rng, tensor.bytes, byte_of(quiet));
   } else {
     rng.fill(tensor.bytes);

@@ -10,29 +10,24 @@
 
 namespace qconform {
 
-/// What a block of cases may have more or less of than usual.
-enum class Feature : std::uint8_t {
-  qlinear_conv,  ///< the operators: at least one is always left
-  conv_integer,
-  quantize_linear,
-  dequantize_linear,
-  batch,            ///< more than one image
-  register_widths,  ///< channel counts around the widths of vector registers
-  groups,           ///< grouped and depthwise convolutions
-  strides,
-  dilations,
-  pads,
-  auto_pad,
-  large_images,
-  per_channel,  ///< scales and zero points
-  bias,
-  extreme_values,       ///< data at both ends of its type
-  quiet_values,         ///< data that is mostly the zero point
-  extreme_zero_points,  ///< at the ends of their type
-  power_of_two_scales,
+/// What a block of cases may have more or less of than usual: an operator, or what a generator draws.
+struct Feature {
+  /// Its place among the weights of a block, below kFeatures and nobody else's (families() have a test for that). It
+  /// decides on which random number the feature's weight depends: changed, all cases of all seeds change.
+  std::uint8_t position;
 };
 
-inline constexpr std::size_t kFeatures = 18;
+inline constexpr std::size_t kFeatures = 32;
+
+/// Of values and parameters, whatever the operator. Those of families are in their folders.
+namespace feature {
+inline constexpr Feature extreme_values{14};       ///< data at both ends of its type
+inline constexpr Feature quiet_values{15};         ///< data that is mostly the zero point
+inline constexpr Feature extreme_zero_points{16};  ///< at the ends of their type
+inline constexpr Feature power_of_two_scales{17};
+
+inline constexpr std::array kShared{extreme_values, quiet_values, extreme_zero_points, power_of_two_scales};
+}  // namespace feature
 
 /// Consecutive cases of a seed that share their weights.
 inline constexpr std::uint64_t kSwarmBlock = 64;
@@ -55,7 +50,7 @@ class Swarm {
 
  private:
   enum class Weight : std::uint8_t { none, usual, common };
-  [[nodiscard]] Weight weight(Feature feature) const { return weights_[static_cast<std::size_t>(feature)]; }
+  [[nodiscard]] Weight weight(Feature feature) const { return weights_[feature.position]; }
 
   std::array<Weight, kFeatures> weights_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/operators/operator_names.h"
 #include "reports/gate/parts.h"
 #include "reports/render/terminal.h"
 
@@ -96,7 +97,7 @@ void Parts::compare_hazards() {
     for (const auto& [types, tallies] : found->second) cases += tallies[static_cast<std::size_t>(hazard)].cases;
     return cases;
   };
-  for (const std::string_view name : kHazardOperators) {
+  for (const std::string_view name : operator_names()) {
     const std::string op_type(name);
     for (const HazardInfo& info : hazards()) {
       const std::uint64_t before = reached(before_.hazards, op_type, info.hazard);

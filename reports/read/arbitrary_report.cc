@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/describe/report_archive.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform::testing {
 namespace {
@@ -95,7 +96,7 @@ void make_consistent(BackendResult& backend) {
 
 HazardCoverage arbitrary_coverage() {
   HazardCoverage result;
-  for (const std::string_view op_type : kHazardOperators) {
+  for (const std::string_view op_type : operator_names()) {
     if (!coin()) continue;
     result.note(std::string(op_type));
     for (const HazardInfo& info : hazards()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/diagnose/audit/audit.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform::diagnose {
 
@@ -16,7 +17,7 @@ namespace qconform::diagnose {
 struct MutantEntry {
   QC_DESCRIBED(.name = "mutant", .doc = "One defect model in one operator.");
   QC_FIELD(std::string, defect, {}, "defect");
-  QC_FIELD(std::string, op_type, {}, "operator", .names = kHazardOperators);
+  QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(Fate, fate, {Fate::undetected}, "fate");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Of its operator.", .presence = Presence::late);
   QC_FIELD(std::uint64_t, differed, {}, "differed", .doc = "On which it was not the reference.",

@@ -9,6 +9,7 @@
 #include "harness/describe/json_archives.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/json/json_fields.h"
+#include "harness/operators/operator_names.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -102,7 +103,7 @@ Result<void> check_way(Op op, const std::string& id, const std::string& name, co
 
 Result<void> check(const Pin& pin, const std::string& where) {
   const std::optional<Op> op = op_named(pin.op_type);
-  if (!op) return unknown(json_path(where, "operator"), "operator", pin.op_type, kHazardOperators);
+  if (!op) return unknown(json_path(where, "operator"), "operator", pin.op_type, operator_names());
   const std::string types = json_path(where, "types");
   for (const auto& [input, type] : pin.types) {
     if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));

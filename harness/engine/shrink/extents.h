@@ -19,10 +19,15 @@ struct Extent {
   std::function<Case(const Case&, const std::vector<std::int64_t>& keep)> cut;
 };
 
-/// Those of more than one index. `wrong_element` indexes the output, or is empty.
-[[nodiscard]] std::vector<Extent> extents_of(const Case& test_case, const std::vector<std::int64_t>& wrong_element);
-
 /// Every axis of every input by itself.
 [[nodiscard]] std::vector<Extent> single_axes_of(const Case& test_case);
+
+/// The indices, below `length`, of the blocks that `keep` names, each of `size` neighbouring ones.
+[[nodiscard]] std::vector<std::int64_t> expand_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
+                                                      std::int64_t length);
+
+/// The indices that `keep` names within a block, in each of `blocks` blocks of `size`.
+[[nodiscard]] std::vector<std::int64_t> repeat_in_blocks(const std::vector<std::int64_t>& keep, std::int64_t size,
+                                                         std::int64_t blocks);
 
 }  // namespace qconform::shrink

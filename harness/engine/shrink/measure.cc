@@ -45,7 +45,6 @@ void add_values(const Case& test_case, const Role& role, Measure& result) {
         add(result.magnitude, cost);
         break;
       case Part::data:
-      case Part::bias:
         ++result.contributing;
         add(result.magnitude, cost);
         break;

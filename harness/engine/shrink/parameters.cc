@@ -1,6 +1,5 @@
 // Reductions of scales and zero points.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "harness/engine/shrink/attribute_edit.h"
@@ -8,7 +7,7 @@
 #include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/tensor_edit.h"
 #include "harness/operators/element_text.h"
-#include "reference/linear_quantization/layout.h"
+#include "harness/operators/family.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::shrink {
@@ -22,38 +21,9 @@ std::vector<Role> roles_with(const Case& test_case, Part part) {
 
 // Which element of a parameter that has many the wrong output element uses; 0 when not known.
 std::int64_t parameter_of_wrong_element(const Subject& subject, const Tensor& parameter) {
-  const Case& test_case = subject.current();
-  const std::vector<std::int64_t>& wrong = subject.wrong_element();
-  if (tensor_named(test_case, "w") != nullptr) {
-    return wrong.size() > 1 && wrong[1] < parameter.elements() ? wrong[1] : 0;
-  }
-  const Tensor& x = *test_case.input(0);
-  if (wrong.size() != x.shape.size()) return 0;
-  reference::Contract contract;
-  const auto layout = resolve_layout(x.shape, parameter.shape, "scale",
-                                     {.has_axis = true,
-                                      .axis = integer_of(test_case, "axis", 1),
-                                      .has_block_size = true,
-                                      .block_size = integer_of(test_case, "block_size", 0)},
-                                     contract);
-  if (!layout) return 0;
-  std::int64_t flat = 0;
-  for (std::size_t i = 0; i < wrong.size(); ++i) flat = flat * x.shape[i] + wrong[i];
-  return static_cast<std::int64_t>(layout->parameter_of(flat));
-}
-
-// Every parameter of more than one element, or of shape [1], as the scalar that the wrong element uses.
-Case with_scalar_parameters(const Subject& subject) {
-  Case result = subject.current();
-  for (const Role& role : roles_of(subject.current())) {
-    if (role.part != Part::scale && role.part != Part::zero_point) continue;
-    const Tensor& parameter = *subject.current().input(role.position);
-    if (parameter.shape.empty() || parameter.elements() == 0) continue;
-    result.inputs[role.position] = element_as_scalar(parameter, parameter_of_wrong_element(subject, parameter));
-  }
-  erase_attribute(result, "axis");
-  erase_attribute(result, "block_size");
-  return result;
+  const Family* family = family_of(subject.current());
+  if (family == nullptr || family->parameter_index == nullptr) return 0;
+  return family->parameter_index(subject.current(), parameter, subject.wrong_element());
 }
 
 // The tensor that a zero point belongs to: "x" for "x_zero_point"; null where it is the output.
@@ -134,35 +104,29 @@ void reduce_scale(Subject& subject, std::size_t position, std::int64_t index) {
   }
 }
 
-// The three scales of a requantization act by x_scale * w_scale / y_scale: the whole of it in one of them.
-void gather_multiplier(Subject& subject) {
-  const auto x = position_of(subject.current(), "x_scale");
-  const auto w = position_of(subject.current(), "w_scale");
-  const auto y = position_of(subject.current(), "y_scale");
-  if (!x || !w || !y) return;
-  for (const std::size_t position : {*x, *w, *y}) {
-    const Tensor* scale = subject.current().input(position);
-    if (scale == nullptr || scale->type != ElementType::float32 || scale->elements() != 1) return;
+// The first of those cases that is taken, if any.
+void offer_gathered_scales(Subject& subject) {
+  const Family* family = family_of(subject.current());
+  if (family == nullptr || family->with_gathered_scales == nullptr) return;
+  for (Case& candidate : family->with_gathered_scales(subject.current())) {
+    if (subject.offer(std::move(candidate))) return;
   }
-  const auto value = [&](std::size_t position) { return double{float_at(*subject.current().input(position), 0)}; };
-  const double multiplier = value(*x) * value(*w) / value(*y);
-  const auto offer = [&](double x_scale, double w_scale, double y_scale) {
-    Case candidate = subject.current();
-    const auto put = [&](std::size_t position, double scale) {
-      Tensor& tensor = *candidate.inputs[position];
-      tensor = Tensor::of<float>(ElementType::float32, tensor.shape, std::vector<float>{static_cast<float>(scale)});
-    };
-    put(*x, x_scale);
-    put(*w, w_scale);
-    put(*y, y_scale);
-    return subject.offer(std::move(candidate));
-  };
-  if (!std::isfinite(multiplier) || multiplier <= 0 || multiplier > 1e30 || multiplier < 1e-30) return;
-  if (offer(1, 1, 1 / multiplier) || offer(1, multiplier, 1) || offer(multiplier, 1, 1)) return;
-  if (offer(value(*x) * value(*w), 1, value(*y)) || offer(1, value(*x) * value(*w), value(*y))) return;
 }
 
 }  // namespace
+
+Case with_scalar_parameters(const Subject& subject) {
+  Case result = subject.current();
+  for (const Role& role : roles_of(subject.current())) {
+    if (role.part != Part::scale && role.part != Part::zero_point) continue;
+    const Tensor& parameter = *subject.current().input(role.position);
+    if (parameter.shape.empty() || parameter.elements() == 0) continue;
+    result.inputs[role.position] = element_as_scalar(parameter, parameter_of_wrong_element(subject, parameter));
+  }
+  erase_attribute(result, "axis");
+  erase_attribute(result, "block_size");
+  return result;
+}
 
 void scalar_parameters(Subject& subject) {
   const Case& current = subject.current();
@@ -177,20 +141,6 @@ void scalar_parameters(Subject& subject) {
     candidate.inputs[role.position] = element_as_scalar(parameter, parameter_of_wrong_element(subject, parameter));
     if (subject.offer(std::move(candidate))) return;  // roles refer to the case that was
   }
-}
-
-void jump_to_element(Subject& subject) {
-  const Case& current = subject.current();
-  const Tensor* x = current.input(0);
-  const std::vector<std::int64_t> wrong = subject.wrong_element();
-  if (x == nullptr || tensor_named(current, "w") != nullptr || wrong.size() != x->shape.size() || wrong.empty()) return;
-  Case candidate = with_scalar_parameters(subject);
-  Tensor& values = *candidate.inputs[0];
-  for (std::size_t axis = 0; axis < wrong.size(); ++axis) {
-    values = with_positions(values, axis, std::vector<std::int64_t>{wrong[axis]});
-  }
-  values.shape = {1};
-  subject.offer(std::move(candidate));
 }
 
 void zero_zero_points(Subject& subject) {
@@ -218,7 +168,7 @@ void plain_scales(Subject& subject) {
     for (std::int64_t i = 0; i < scale.elements(); ++i) set_bits_at(scale, i, one_bits(scale.type));
   }
   if (!(ones == subject.current()) && subject.offer(std::move(ones))) return;
-  gather_multiplier(subject);
+  offer_gathered_scales(subject);
   std::vector<std::size_t> scale_positions;
   for (const Role& role : roles_with(subject.current(), Part::scale)) scale_positions.push_back(role.position);
   for (const std::size_t position : scale_positions) {

@@ -28,12 +28,25 @@ class Subject {
   [[nodiscard]] virtual bool exhausted() const = 0;
 };
 
+/// When a reduction is tried: what removes most comes first.
+enum class Stage : std::uint8_t {
+  element,     ///< from the whole output to the element that is wrong, with what it is computed from
+  indices,     ///< what attributes say, and indices of the inputs
+  sums,        ///< fewer terms of a sum
+  dimensions,  ///< dimensions, optional inputs, one parameter in place of many
+  attributes,  ///< plainer ones
+  values,      ///< of parameters and data
+};
+
+/// Families have reductions of their own, which see the cases of all operators and leave alone what they do not
+/// understand.
 struct Reduction {
+  Stage stage;
   std::string_view name;  ///< for the reader: "strides to 1"
   void (*apply)(Subject&);
 };
 
-/// In the order in which they are best tried: what removes most comes first.
+/// By stages; those of families, in their order, before those of any case.
 [[nodiscard]] std::span<const Reduction> reductions();
 
 /// Every case that one step makes of this one: of the same expectation, and smaller by measure().
@@ -46,24 +59,25 @@ struct Reduction {
   return length <= 2048 ? 512 : length <= 131072 ? (std::int64_t{1} << 20) / length : 8;
 }
 
-// The reductions, by what they change.
+/// One integer of a list attribute towards `plain`, until nothing plainer is taken.
+void reduce_entry(Subject& subject, const char* name, std::size_t entry, std::int64_t plain);
 
-void jump_to_window(Subject& subject);         ///< one output element of a convolution with what it reads
-void jump_to_element(Subject& subject);        ///< one element of an element-wise operator, its parameters scalar
-void cut_extents(Subject& subject);            ///< images, groups, channels, positions, taps, blocks: fewer
-void cut_single_axes(Subject& subject);        ///< any axis of one input alone: for cases that fit no operator
-void fewer_larger_products(Subject& subject);  ///< a long sum by the largest products that there are
-void sum_into_bias(Subject& subject);          ///< a long sum to one tap, the rest of it as the bias
-void drop_dimensions(Subject& subject);        ///< dimensions of length 1
-void drop_inputs(Subject& subject);            ///< optional inputs
-void drop_attributes(Subject& subject);        ///< attributes, all and one by one
-void plain_strides(Subject& subject);          ///< strides and dilations to 1, the output as large as before
-void smaller_pads(Subject& subject);           ///< auto_pad to pads, pads to fewer
-void smaller_integers(Subject& subject);       ///< any other attribute's integers towards 0
-void scalar_parameters(Subject& subject);      ///< per-channel, per-axis and blocked parameters to scalars
-void zero_zero_points(Subject& subject);       ///< zero points to 0, with the values shifted or not
-void plain_scales(Subject& subject);           ///< scales to 1, to powers of two, to short mantissas
-void zero_values(Subject& subject);            ///< values to those that contribute nothing, by halves
-void small_values(Subject& subject);           ///< values towards those, by binary search
+/// Every scale and zero point that is no scalar as the one that the wrong element uses, or the first; without axis and
+/// block_size.
+[[nodiscard]] Case with_scalar_parameters(const Subject& subject);
+
+// The reductions of any case, by what they change.
+
+void cut_extents(Subject& subject);        ///< images, groups, channels, positions, taps, blocks: fewer
+void cut_single_axes(Subject& subject);    ///< any axis of one input alone: for cases that fit no operator
+void drop_dimensions(Subject& subject);    ///< dimensions of length 1
+void drop_inputs(Subject& subject);        ///< optional inputs
+void drop_attributes(Subject& subject);    ///< attributes, all and one by one
+void smaller_integers(Subject& subject);   ///< attributes' integers towards 0
+void scalar_parameters(Subject& subject);  ///< per-channel, per-axis and blocked parameters to scalars
+void zero_zero_points(Subject& subject);   ///< zero points to 0, with the values shifted or not
+void plain_scales(Subject& subject);       ///< scales to 1, to powers of two, to short mantissas
+void zero_values(Subject& subject);        ///< values to those that contribute nothing, by halves
+void small_values(Subject& subject);       ///< values towards those, by binary search
 
 }  // namespace qconform::shrink

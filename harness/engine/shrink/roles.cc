@@ -9,8 +9,7 @@ namespace {
 
 Part part_of(std::string_view name) {
   if (name.ends_with("_scale")) return Part::scale;
-  if (name.ends_with("_zero_point")) return Part::zero_point;
-  return name == "B" ? Part::bias : Part::data;
+  return name.ends_with("_zero_point") ? Part::zero_point : Part::data;
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ std::int64_t neutral_value(const Case& test_case, const Role& role, std::int64_t
   if (zero_point == nullptr || !is_integer(zero_point->type)) return 0;
   if (zero_point->elements() == 1) return integer_at(*zero_point, 0);
   const Tensor& data = *test_case.input(role.position);
-  // Parameters along the first axis: the weights' output channels.
+  // Parameters along the first axis: of weights, their output channels.
   if (zero_point->shape.size() != 1 || data.shape.empty() || zero_point->shape[0] != data.shape[0]) return 0;
   const std::int64_t row = data.elements() / data.shape[0];
   return row == 0 ? 0 : integer_at(*zero_point, index / row);

@@ -10,14 +10,14 @@
 
 namespace qconform::shrink {
 
-enum class Part : std::uint8_t { data, bias, scale, zero_point };
+enum class Part : std::uint8_t { data, scale, zero_point };
 
 struct Role {
   std::size_t position;  ///< among the case's inputs, where it is present
   Part part;
   std::string_view name;  ///< ONNX's
   bool required;
-  const Tensor* zero_point;  ///< of a data input: the zero point of its own, or null
+  const Tensor* zero_point;  ///< of data: the zero point of its own, or null
 };
 
 /// One for each input that is there, in the order of the inputs. Inputs that the operator does not

@@ -13,28 +13,23 @@
 #include "harness/engine/shrink/measure.h"
 #include "harness/engine/shrink/reductions.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/family.h"
 
 namespace qconform::shrink {
 namespace {
 
-constexpr std::array kReductions{
-    Reduction{"one window", jump_to_window},
-    Reduction{"one element", jump_to_element},
-    Reduction{"no attributes", drop_attributes},
-    Reduction{"fewer indices", cut_extents},
-    Reduction{"smaller inputs", cut_single_axes},
-    Reduction{"fewer, larger products", fewer_larger_products},
-    Reduction{"sum into bias", sum_into_bias},
-    Reduction{"fewer dimensions", drop_dimensions},
-    Reduction{"no optional inputs", drop_inputs},
-    Reduction{"scalar parameters", scalar_parameters},
-    Reduction{"plain strides and dilations", plain_strides},
-    Reduction{"smaller pads", smaller_pads},
-    Reduction{"smaller attributes", smaller_integers},
-    Reduction{"zero points to 0", zero_zero_points},
-    Reduction{"values to zero", zero_values},
-    Reduction{"plain scales", plain_scales},
-    Reduction{"smaller values", small_values},
+constexpr std::array kOfAnyCase{
+    Reduction{Stage::indices, "no attributes", drop_attributes},
+    Reduction{Stage::indices, "fewer indices", cut_extents},
+    Reduction{Stage::indices, "smaller inputs", cut_single_axes},
+    Reduction{Stage::dimensions, "fewer dimensions", drop_dimensions},
+    Reduction{Stage::dimensions, "no optional inputs", drop_inputs},
+    Reduction{Stage::dimensions, "scalar parameters", scalar_parameters},
+    Reduction{Stage::attributes, "smaller attributes", smaller_integers},
+    Reduction{Stage::values, "zero points to 0", zero_zero_points},
+    Reduction{Stage::values, "values to zero", zero_values},
+    Reduction{Stage::values, "plain scales", plain_scales},
+    Reduction{Stage::values, "smaller values", small_values},
 };
 
 constexpr int kFirstTries = 3;
@@ -107,9 +102,9 @@ class Search final : public Subject {
   void exhaust() {
     for (std::uint64_t before = steps_ + 1; before != steps_ && !exhausted();) {
       before = steps_;
-      for (std::size_t i = 0; i < kReductions.size() && !exhausted(); ++i) {
+      for (std::size_t i = 0; i < reductions().size() && !exhausted(); ++i) {
         const std::uint64_t begun = steps_;
-        kReductions[i].apply(*this);
+        reductions()[i].apply(*this);
         taken_[i] += steps_ - begun;
       }
     }
@@ -119,8 +114,8 @@ class Search final : public Subject {
 
   [[nodiscard]] Result result(Ending ending) const {
     Result result{current_, verdict_, ending, runs_, steps_, now() - start_, {}};
-    for (std::size_t i = 0; i < kReductions.size(); ++i) {
-      if (taken_[i] > 0) result.reduced.emplace_back(kReductions[i].name, taken_[i]);
+    for (std::size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i] > 0) result.reduced.emplace_back(reductions()[i].name, taken_[i]);
     }
     return result;
   }
@@ -159,7 +154,7 @@ class Search final : public Subject {
   Verdict verdict_;
   std::vector<std::int64_t> wrong_element_;
   std::set<std::uint64_t> refused_;  // digests of everything offered
-  std::array<std::uint64_t, kReductions.size()> taken_{};
+  std::vector<std::uint64_t> taken_ = std::vector<std::uint64_t>(reductions().size());
   std::uint64_t runs_ = 0;
   std::uint64_t spent_ = 0;  // runs by their expense
   std::uint64_t steps_ = 0;
@@ -239,12 +234,23 @@ Runner in_process(Backend& backend) {
 }
 
 std::span<const Reduction> reductions() {
-  return kReductions;
+  static const std::vector<Reduction> all = [] {
+    std::vector<Reduction> list;
+    for (const Family* family : families()) {
+      if (family->reductions == nullptr) continue;
+      list.insert(list.end(), family->reductions().begin(), family->reductions().end());
+    }
+    list.insert(list.end(), kOfAnyCase.begin(), kOfAnyCase.end());
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Reduction& a, const Reduction& b) { return a.stage < b.stage; });
+    return list;
+  }();
+  return all;
 }
 
 std::vector<Case> simpler(const Case& test_case, std::size_t limit) {
   Collector collector(test_case, limit);
-  for (const Reduction& reduction : kReductions) reduction.apply(collector);
+  for (const Reduction& reduction : reductions()) reduction.apply(collector);
   return collector.take();
 }
 

@@ -1,13 +1,10 @@
 // Reductions of shapes: indices of the extents, dimensions, optional inputs.
 #include <algorithm>
 
-#include "harness/engine/shrink/attribute_edit.h"
 #include "harness/engine/shrink/extents.h"
 #include "harness/engine/shrink/reductions.h"
-#include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/tensor_edit.h"
-#include "harness/operators/convolution/contract.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/family.h"
 
 namespace qconform::shrink {
 namespace {
@@ -16,7 +13,9 @@ using Indices = std::vector<std::int64_t>;
 using List = std::vector<Extent> (*)(const Subject&);
 
 std::vector<Extent> own_extents(const Subject& subject) {
-  return extents_of(subject.current(), subject.wrong_element());
+  const Family* family = family_of(subject.current());
+  if (family == nullptr || family->extents == nullptr) return {};
+  return family->extents(subject.current(), subject.wrong_element());
 }
 
 std::vector<Extent> single_axes(const Subject& subject) {
@@ -86,55 +85,6 @@ void cut_all(Subject& subject, List list) {
   for (const std::string& name : names) cut_extent(subject, list, name);
 }
 
-// A convolution of one dimension more than it needs: one of two positions of input and kernel is 1.
-std::optional<Case> without_spatial_axis(const Case& test_case, std::size_t axis) {
-  const auto geometry = geometry_of(test_case);
-  if (!geometry || axis >= geometry->axes.size() || geometry->axes.size() <= 2) return std::nullopt;
-  const reference::SpatialAxis& a = geometry->axes[axis];
-  if (a.input != 1 || a.kernel != 1 || a.output != 1) return std::nullopt;
-  Case result = test_case;
-  for (const char* name : {"x", "w"}) {
-    Tensor& tensor = *result.inputs[*position_of(result, name)];
-    tensor.shape.erase(tensor.shape.begin() + 2 + static_cast<std::ptrdiff_t>(axis));
-  }
-  const std::size_t rank = geometry->axes.size();
-  for (const char* name : {"kernel_shape", "strides", "dilations", "pads"}) {
-    auto* values = integers_of(result, name);
-    if (values == nullptr) continue;
-    for (std::size_t i = values->size(); i-- > 0;) {
-      if (i % rank == axis) values->erase(values->begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-  return result;
-}
-
-// x of an element-wise operator without a dimension of length 1, the quantized axis still the same.
-std::optional<Case> without_dimension(const Case& test_case, std::size_t dimension) {
-  const Tensor* scale = test_case.input(1);
-  if (tensor_named(test_case, "w") != nullptr || scale == nullptr || test_case.input(0) == nullptr) return std::nullopt;
-  if (dimension >= test_case.input(0)->shape.size() || test_case.input(0)->shape[dimension] != 1) return std::nullopt;
-  Case result = test_case;
-  const auto drop = [&](Tensor& tensor) {
-    tensor.shape.erase(tensor.shape.begin() + static_cast<std::ptrdiff_t>(dimension));
-  };
-  const auto rank = static_cast<std::int64_t>(test_case.input(0)->shape.size());
-  const std::int64_t stated = integer_of(test_case, "axis", 1);
-  const std::int64_t axis = stated < 0 ? stated + rank : stated;
-  drop(*result.inputs[0]);
-  if (scale->shape.empty()) return result;
-  if (axis == static_cast<std::int64_t>(dimension)) return std::nullopt;
-  if (scale->shape.size() > 1) {
-    for (const std::size_t position : {std::size_t{1}, std::size_t{2}}) {
-      if (result.input(position) != nullptr && result.input(position)->shape.size() > dimension) {
-        drop(*result.inputs[position]);
-      }
-    }
-  }
-  if (stated >= 0 && static_cast<std::int64_t>(dimension) < axis) set_attribute(result, "axis", axis - 1);
-  if (stated < 0 && static_cast<std::int64_t>(dimension) > axis) set_attribute(result, "axis", stated + 1);
-  return result;
-}
-
 }  // namespace
 
 void cut_extents(Subject& subject) {
@@ -147,11 +97,11 @@ void cut_single_axes(Subject& subject) {
 }
 
 void drop_dimensions(Subject& subject) {
+  const Family* family = family_of(subject.current());
   const Tensor* x = subject.current().input(0);
-  for (std::size_t dimension = x == nullptr ? 0 : x->shape.size(); dimension-- > 0;) {
-    if (auto candidate = without_dimension(subject.current(), dimension)) subject.offer(std::move(*candidate));
-    if (dimension < 2) continue;
-    if (auto candidate = without_spatial_axis(subject.current(), dimension - 2)) subject.offer(std::move(*candidate));
+  if (family == nullptr || family->without_dimension == nullptr || x == nullptr) return;
+  for (std::size_t dimension = x->shape.size(); dimension-- > 0;) {
+    if (auto candidate = family->without_dimension(subject.current(), dimension)) subject.offer(std::move(*candidate));
   }
 }
 

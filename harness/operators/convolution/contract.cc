@@ -1,6 +1,8 @@
 #include "harness/operators/convolution/contract.h"
 
-#include <algorithm>
+#include <string>
+
+#include "harness/operators/convolution/convolution.h"
 
 namespace qconform {
 namespace {
@@ -71,13 +73,10 @@ bool has_same_padding(const NodeReader& reader) {
 }
 
 std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
-  if (known == nullptr) return std::nullopt;
+  if (family_of(test_case) != &convolution_family()) return std::nullopt;
   reference::Contract contract;
-  NodeReader reader(test_case, known->inputs, contract);
-  const bool has_weights = std::any_of(known->inputs.begin(), known->inputs.end(),
-                                       [](const InputSignature& input) { return input.role == InputRole::weight; });
-  if (!has_weights || !reader.check_signature(kAttributes)) return std::nullopt;
+  NodeReader reader(test_case, find_operator(test_case.domain, test_case.op_type)->inputs, contract);
+  if (!reader.check_signature(kAttributes)) return std::nullopt;
   return resolve_geometry(reader.input("x")->shape, reader.input("w")->shape, read_attributes(reader), contract);
 }
 

@@ -4,18 +4,20 @@
 #include <array>
 
 #include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/hazards.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/random.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform {
 namespace {
 
 constexpr std::array kConvIntegerInputs{
-    InputSignature{"x", true, InputRole::data},
-    InputSignature{"w", true, InputRole::weight},
-    InputSignature{"x_zero_point", false, InputRole::parameter},
-    InputSignature{"w_zero_point", false, InputRole::parameter},
+    InputSignature{"x", true, InputRole::data, ElementType::uint8, "x_zero_point"},
+    InputSignature{"w", true, InputRole::weight, ElementType::int8, "w_zero_point"},
+    InputSignature{"x_zero_point", false, InputRole::parameter, ElementType::uint8, "x"},
+    InputSignature{"w_zero_point", false, InputRole::parameter, ElementType::int8, "w"},
 };
 constexpr std::array<std::int64_t, 1> kConvIntegerVersions{10};
 
@@ -97,7 +99,15 @@ Classification classify_conv_integer(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kConvInteger{"ConvInteger", kConvIntegerInputs, kConvIntegerVersions, classify_conv_integer};
+constexpr Operator kConvInteger{
+    .name = "ConvInteger",
+    .inputs = kConvIntegerInputs,
+    .versions = kConvIntegerVersions,
+    .classify = classify_conv_integer,
+    .hazards = {HazardTopic::sums, HazardTopic::differences, HazardTopic::windows, HazardTopic::channels},
+    .draw = random_conv_integer,
+    .usual_weight = 4,
+    .feature = feature::conv_integer};
 
 }  // namespace
 

@@ -3,14 +3,76 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/convolution/directed.h"
+#include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/model_inputs.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
+#include "harness/operators/convolution/shrink.h"
+#include "harness/operators/convolution/sweep.h"
 
 namespace qconform {
+
+namespace {
+
+Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard) {
+  return directed::draw_convolution(rng, known.name, hazard);
+}
+
+std::span<const sweep::SweptModel> swept_convolution_models() {
+  static const std::array models{sweep::swept_convolutions()};
+  return models;
+}
+
+std::span<const relations::FamilyRelation> convolution_relations() {
+  static const std::vector<relations::FamilyRelation> all = [] {
+    std::vector<relations::FamilyRelation> list;
+    for (const auto& part : {relations::signedness_relations(), relations::padding_relations(),
+                             relations::kernel_relations(), relations::axis_relations(), relations::channel_relations(),
+                             relations::batch_relations(), relations::requantization_relations()}) {
+      list.insert(list.end(), part.begin(), part.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+std::span<const shrink::Reduction> convolution_reductions() {
+  static constexpr std::array all{
+      shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
+      shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
+      shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
+      shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
+      shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
+  };
+  return all;
+}
+
+constexpr std::array<std::string_view, 6> kConvolutionAttributes{"pads",  "strides",  "dilations",
+                                                                 "group", "auto_pad", "kernel_shape"};
+
+}  // namespace
 
 const Family& convolution_family() {
   static const std::array operators{qlinear_conv_operator(), conv_integer_operator()};
   static const Family family{.name = "convolution",
                              .operators = operators,
+                             .features = feature::kConvolution,
+                             .draw_for = draw_convolution_for,
+                             .swept_models = swept_convolution_models,
+                             .data_shape = convolution_data_shape,
+                             .parameter_shape = convolution_parameter_shape,
+                             .attributes = kConvolutionAttributes,
+                             .change = mutation::change_convolution,
+                             .solve_tie = mutation::solve_convolution_tie,
+                             .relations = convolution_relations,
+                             .take_apart = relations::take_convolution_apart,
+                             .reductions = convolution_reductions,
+                             .extents = shrink::convolution_extents,
+                             .without_dimension = shrink::without_spatial_axis,
+                             .parameter_index = shrink::channel_of_wrong_element,
+                             .with_gathered_scales = shrink::with_gathered_multiplier,
                              .layer_sets = bench::convolution_layer_sets,
                              .layer = bench::convolution_layer,
                              .measure_layer = bench::measure_convolution};

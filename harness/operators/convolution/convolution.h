@@ -18,13 +18,17 @@ namespace qconform {
 /// What both have: null for other families.
 [[nodiscard]] const reference::ConvolutionOperands* operands_of(const Lowered& lowered);
 
-namespace bench {
-
 // For the family alone: Family says what they do.
+
+namespace mutation {
+bool change_convolution(Case& test_case, Rng& rng);
+bool solve_convolution_tie(Case& test_case, Rng& rng);
+}  // namespace mutation
+
+namespace bench {
 [[nodiscard]] std::vector<LayerSet> convolution_layer_sets();
 [[nodiscard]] Result<Layer> convolution_layer(std::string_view text, const LayerOptions& options);
 void measure_convolution(const Lowered& lowered, Layer& layer);
-
 }  // namespace bench
 
 }  // namespace qconform

@@ -1,8 +1,10 @@
-// Steps for QLinearConv and ConvInteger.
+// Steps for QLinearConv and ConvInteger: shapes with all that depends on them, geometry, groups, types, per-tensor or
+// per-channel parameters, bias, saturating data.
 #include <algorithm>
 
 #include "harness/mutate/steps.h"
 #include "harness/mutate/tensor_values.h"
+#include "harness/operators/convolution/convolution.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform::mutation {

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/hazards.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/random.h"
 #include "harness/operators/convolution/requantization_hazards.h"
 #include "harness/operators/exact_text.h"
 #include "reference/numerics/admissible_bulk.h"
@@ -17,15 +19,15 @@ namespace qconform {
 namespace {
 
 constexpr std::array kQLinearConvInputs{
-    InputSignature{"x", true, InputRole::data},
-    InputSignature{"x_scale", true, InputRole::parameter},
-    InputSignature{"x_zero_point", true, InputRole::parameter},
-    InputSignature{"w", true, InputRole::weight},
-    InputSignature{"w_scale", true, InputRole::parameter},
-    InputSignature{"w_zero_point", true, InputRole::parameter},
-    InputSignature{"y_scale", true, InputRole::parameter},
-    InputSignature{"y_zero_point", true, InputRole::parameter},
-    InputSignature{"B", false, InputRole::parameter},
+    InputSignature{"x", true, InputRole::data, ElementType::uint8, "x_zero_point"},
+    InputSignature{"x_scale", true, InputRole::parameter, ElementType::float32},
+    InputSignature{"x_zero_point", true, InputRole::parameter, ElementType::uint8, "x"},
+    InputSignature{"w", true, InputRole::weight, ElementType::int8, "w_zero_point"},
+    InputSignature{"w_scale", true, InputRole::parameter, ElementType::float32},
+    InputSignature{"w_zero_point", true, InputRole::parameter, ElementType::int8, "w"},
+    InputSignature{"y_scale", true, InputRole::parameter, ElementType::float32},
+    InputSignature{"y_zero_point", true, InputRole::parameter, ElementType::uint8, "y"},
+    InputSignature{"B", false, InputRole::parameter, ElementType::int32},
 };
 constexpr std::array<std::int64_t, 1> kQLinearConvVersions{10};
 
@@ -270,7 +272,16 @@ Classification classify_qlinear_conv(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kQLinearConv{"QLinearConv", kQLinearConvInputs, kQLinearConvVersions, classify_qlinear_conv};
+constexpr Operator kQLinearConv{
+    .name = "QLinearConv",
+    .inputs = kQLinearConvInputs,
+    .versions = kQLinearConvVersions,
+    .classify = classify_qlinear_conv,
+    .hazards = {HazardTopic::rounding, HazardTopic::requantization, HazardTopic::scales, HazardTopic::sums,
+                HazardTopic::differences, HazardTopic::windows, HazardTopic::channels},
+    .draw = random_qlinear_conv,
+    .usual_weight = 12,
+    .feature = feature::qlinear_conv};
 
 }  // namespace
 

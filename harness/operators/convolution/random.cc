@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/operators/convolution/features.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform {
@@ -44,7 +45,7 @@ struct Shape {
 // Channel counts lie around the widths of vector registers one time in four.
 std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
   static constexpr std::int64_t kWidths[] = {4, 8, 16, 32};
-  if (swarm.draw(rng, Feature::register_widths, 1, 4)) {
+  if (swarm.draw(rng, feature::register_widths, 1, 4)) {
     // Drawn one after the other: the order of evaluation within an expression is the compiler's.
     const std::int64_t width = rng.pick(kWidths);
     return std::clamp<std::int64_t>(width + rng.between(-1, 1), 1, most);
@@ -53,7 +54,7 @@ std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
 }
 
 void draw_channels(Rng& rng, const Swarm& swarm, Shape& shape) {
-  if (!swarm.draw(rng, Feature::groups, 3, 8)) {
+  if (!swarm.draw(rng, feature::groups, 3, 8)) {
     shape.group_inputs = draw_channels(rng, swarm, 33);
     shape.group_outputs = draw_channels(rng, swarm, 33);
     return;
@@ -79,7 +80,7 @@ struct Pads {
 };
 
 Pads draw_pads(Rng& rng, const Swarm& swarm, std::int64_t extent) {
-  if (!swarm.draw(rng, Feature::pads, 3, 5)) return {0, 0};
+  if (!swarm.draw(rng, feature::pads, 3, 5)) return {0, 0};
   switch (rng.below(3)) {
     case 0: return {extent / 2, extent / 2};
     case 1: return {rng.between(0, extent), rng.between(0, extent)};
@@ -92,8 +93,8 @@ void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, Shape& shape)
   static constexpr std::int64_t kKernels[] = {1, 1, 2, 3, 3, 3, 4, 5};
   static constexpr std::int64_t kSteps[] = {2, 2, 3};
   const std::int64_t kernel = rng.pick(kKernels);
-  const std::int64_t stride = swarm.draw(rng, Feature::strides, 3, 7) ? rng.pick(kSteps) : 1;
-  const std::int64_t dilation = swarm.draw(rng, Feature::dilations, 3, 7) ? rng.pick(kSteps) : 1;
+  const std::int64_t stride = swarm.draw(rng, feature::strides, 3, 7) ? rng.pick(kSteps) : 1;
+  const std::int64_t dilation = swarm.draw(rng, feature::dilations, 3, 7) ? rng.pick(kSteps) : 1;
   const std::int64_t extent = (kernel - 1) * dilation + 1;
   const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
   const bool same = shape.auto_pad[0] == 'S';
@@ -114,11 +115,11 @@ Shape draw_shape(Rng& rng, const Swarm& swarm) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
   Shape shape;
-  if (swarm.draw(rng, Feature::auto_pad, 3, 8)) shape.auto_pad = rng.pick(kAutoPads);
-  shape.batch = swarm.draw(rng, Feature::batch, 1, 4) ? rng.between(2, 3) : 1;
+  if (swarm.draw(rng, feature::auto_pad, 3, 8)) shape.auto_pad = rng.pick(kAutoPads);
+  shape.batch = swarm.draw(rng, feature::batch, 1, 4) ? rng.between(2, 3) : 1;
   draw_channels(rng, swarm, shape);
   const std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
-  const bool large = swarm.draw(rng, Feature::large_images, 1, 8);
+  const bool large = swarm.draw(rng, feature::large_images, 1, 8);
   const std::int64_t outputs = rank == 1 ? 40 : rank == 2 ? (large ? 18 : 6) : 3;
   for (Values* each : {&shape.input, &shape.kernel, &shape.stride, &shape.dilation, &shape.pad_begin, &shape.pad_end}) {
     each->reserve(rank);
@@ -260,7 +261,7 @@ Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
   const ElementType x_type = draw_type8(rng);
   const ElementType w_type = draw_type8(rng);
   const ElementType y_type = draw_type8(rng);
-  const bool per_channel = swarm.draw(rng, Feature::per_channel, 1, 2);
+  const bool per_channel = swarm.draw(rng, feature::per_channel, 1, 2);
   const std::int64_t channels = shape.output_channels();
   const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
   const float x_scale = random_scale(rng, swarm);
@@ -273,7 +274,7 @@ Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
   set_inputs(result, std::move(x), Tensor::scalar(ElementType::float32, x_scale), tensor8(x_type, {}, {x_zero_point}),
              std::move(w), std::move(w_scale), std::move(w_zero_point), Tensor::scalar(ElementType::float32, y.scale),
              tensor8(y_type, {}, {y.zero_point}));
-  if (swarm.draw(rng, Feature::bias, 1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
+  if (swarm.draw(rng, feature::bias, 1, 2)) result.inputs.emplace_back(draw_bias(rng, channels, shape.depth()));
   return result;
 }
 
@@ -287,7 +288,7 @@ Case random_conv_integer(Rng& rng, const Swarm& swarm) {
   const ElementType w_type = draw_type8(rng);
   const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
   Tensor w_zero_point =
-      draw_w_zero_point(rng, swarm, w_type, shape.output_channels(), swarm.draw(rng, Feature::per_channel, 1, 2));
+      draw_w_zero_point(rng, swarm, w_type, shape.output_channels(), swarm.draw(rng, feature::per_channel, 1, 2));
   Tensor x = random_data8(rng, x_type, shape.x_shape(), x_zero_point, swarm);
   Tensor w = random_data8(rng, w_type, shape.w_shape(), integer_at(w_zero_point, 0), swarm);
   set_inputs(result, std::move(x), std::move(w));

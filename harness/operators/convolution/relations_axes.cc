@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
 
 namespace qconform::relations {
 namespace {
@@ -26,8 +26,7 @@ Case with_axis(const Convolution& convolution, std::size_t before, const char* s
 }
 
 Applied raise_rank(const Subject& subject) {
-  if (!subject.convolution) return kNoAxes;
-  const Convolution& base = *subject.convolution;
+  const Convolution& base = *convolution_of(subject);
   if (base.has_auto_pad()) return kAutoPad;
   if (base.x.shape.size() >= 8) return NotApplicable{"x has as many axes as are handled"};
   std::vector<Case> derived{with_axis(base, 0, "/rank-raised-in-front"),
@@ -49,8 +48,7 @@ Grid with_reversed_axes(const Grid& grid) {
 }
 
 Applied swap_axes(const Subject& subject) {
-  if (!subject.convolution) return kNoAxes;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   const std::size_t rank = derived.spatial_rank();
   if (rank < 2) return NotApplicable{"one spatial axis"};
   if (derived.has_auto_pad()) return kAutoPad;
@@ -83,8 +81,7 @@ Grid mirrored(const Grid& grid, const Values& shape) {
 // The last window leaves `unreached` elements behind it. Read backwards, they must not be there: they
 // are taken from the padding first, then from x.
 Applied mirror(const Subject& subject) {
-  if (!subject.convolution) return kNoAxes;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPad;
   const std::size_t rank = derived.spatial_rank();
   Values x_shape = derived.x.shape;
@@ -111,20 +108,26 @@ Applied mirror(const Subject& subject) {
   });
 }
 
-constexpr Relation kAxisRelations[] = {
-    {"rank-raised", "QLinearConv, ConvInteger",
-     "A further spatial axis of size 1, in front or behind, changes nothing: 1-D as 2-D, 2-D as 3-D.",
-     "The sums are the same ones.", raise_rank},
-    {"axes-swapped", "QLinearConv, ConvInteger",
-     "x, w and the attributes with their spatial axes in reverse order give y with its axes in reverse order.",
-     "The sums are the same ones, in another order: exact in integers.", swap_axes},
-    {"mirrored", "QLinearConv, ConvInteger", "x and w mirrored in every spatial axis, pads exchanged, give y mirrored.",
-     "The sums are the same ones, in another order: exact in integers.", mirror},
+constexpr FamilyRelation kAxisRelations[] = {
+    {{Topic::axes, "rank-raised",
+      "A further spatial axis of size 1, in front or behind, changes nothing: 1-D as 2-D, 2-D as 3-D.",
+      "The sums are the same ones."},
+     "QLinearConv, ConvInteger",
+     raise_rank},
+    {{Topic::axes, "axes-swapped",
+      "x, w and the attributes with their spatial axes in reverse order give y with its axes in reverse order.",
+      "The sums are the same ones, in another order: exact in integers."},
+     "QLinearConv, ConvInteger",
+     swap_axes},
+    {{Topic::axes, "mirrored", "x and w mirrored in every spatial axis, pads exchanged, give y mirrored.",
+      "The sums are the same ones, in another order: exact in integers."},
+     "QLinearConv, ConvInteger",
+     mirror},
 };
 
 }  // namespace
 
-std::span<const Relation> axis_relations() {
+std::span<const FamilyRelation> axis_relations() {
   return kAxisRelations;
 }
 

@@ -1,5 +1,5 @@
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
 
 namespace qconform::relations {
 namespace {
@@ -8,8 +8,7 @@ constexpr NotApplicable kNoImages{"no convolution"};
 constexpr NotApplicable kOneImage{"one image"};
 
 Applied split_batch(const Subject& subject) {
-  if (!subject.convolution) return kNoImages;
-  const Convolution& base = *subject.convolution;
+  const Convolution& base = *convolution_of(subject);
   const std::int64_t images = base.geometry.batch;
   if (images < 2) return kOneImage;
   std::vector<Case> derived;
@@ -32,8 +31,7 @@ Applied split_batch(const Subject& subject) {
 }
 
 Applied reverse_images(const Subject& subject) {
-  if (!subject.convolution) return kNoImages;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   const std::int64_t images = derived.geometry.batch;
   if (images < 2) return kOneImage;
   select_images(derived, counting_down(images));
@@ -49,16 +47,20 @@ Applied reverse_images(const Subject& subject) {
   });
 }
 
-constexpr Relation kBatchRelations[] = {
-    {"batch-split", "QLinearConv, ConvInteger", "Each image of a batch gives what it gives by itself.",
-     "No image depends on another.", split_batch},
-    {"images-reversed", "QLinearConv, ConvInteger", "Images in reverse order give y's images in reverse order.",
-     "No image depends on another.", reverse_images},
+constexpr FamilyRelation kBatchRelations[] = {
+    {{Topic::batch, "batch-split", "Each image of a batch gives what it gives by itself.",
+      "No image depends on another."},
+     "QLinearConv, ConvInteger",
+     split_batch},
+    {{Topic::batch, "images-reversed", "Images in reverse order give y's images in reverse order.",
+      "No image depends on another."},
+     "QLinearConv, ConvInteger",
+     reverse_images},
 };
 
 }  // namespace
 
-std::span<const Relation> batch_relations() {
+std::span<const FamilyRelation> batch_relations() {
   return kBatchRelations;
 }
 

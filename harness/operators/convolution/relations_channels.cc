@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
 
 namespace qconform::relations {
 namespace {
@@ -22,8 +22,7 @@ std::vector<Link> links_by_channel(const Values& shape, std::int64_t derived_cha
 }
 
 Applied split_groups(const Subject& subject) {
-  if (!subject.convolution) return kNoChannels;
-  const Convolution& base = *subject.convolution;
+  const Convolution& base = *convolution_of(subject);
   if (base.group == 1) return kOneGroup;
   const std::int64_t inputs = base.geometry.group_input_channels();
   const std::int64_t outputs = base.geometry.group_output_channels();
@@ -46,8 +45,7 @@ Applied split_groups(const Subject& subject) {
 }
 
 Applied groups_as_blocks(const Subject& subject) {
-  if (!subject.convolution) return kNoChannels;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (derived.group == 1) return kOneGroup;
   const std::int64_t inputs = derived.geometry.group_input_channels();
   const std::int64_t outputs = derived.geometry.group_output_channels();
@@ -67,8 +65,7 @@ Applied groups_as_blocks(const Subject& subject) {
 // The whole order of output channels is reversed, and with it the order of groups; within its group
 // every input channel keeps its place.
 Applied reverse_outputs(const Subject& subject) {
-  if (!subject.convolution) return kNoChannels;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   const std::int64_t channels = derived.geometry.output_channels;
   if (channels < 2) return NotApplicable{"one output channel"};
   const std::int64_t inputs = derived.geometry.group_input_channels();
@@ -89,8 +86,7 @@ Applied reverse_outputs(const Subject& subject) {
 }
 
 Applied split_outputs(const Subject& subject) {
-  if (!subject.convolution) return kNoChannels;
-  const Convolution& base = *subject.convolution;
+  const Convolution& base = *convolution_of(subject);
   const std::int64_t channels = base.geometry.output_channels;
   if (base.group != 1) return NotApplicable{"more than one group"};
   if (channels < 2) return NotApplicable{"one output channel"};
@@ -114,8 +110,7 @@ Applied split_outputs(const Subject& subject) {
 }
 
 Applied reverse_inputs(const Subject& subject) {
-  if (!subject.convolution) return kNoChannels;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   const std::int64_t inputs = derived.geometry.group_input_channels();
   if (inputs < 2) return NotApplicable{"one input channel in a group"};
   Values order;
@@ -133,8 +128,7 @@ Applied reverse_inputs(const Subject& subject) {
 // One more input channel in each group that holds nothing but x's zero point; its weights lie as far
 // from theirs as the type allows.
 Applied add_silent_channel(const Subject& subject) {
-  if (!subject.convolution) return kNoChannels;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   const std::int64_t inputs = derived.geometry.group_input_channels();
   const Grid x = derived.x;
   const Grid w = derived.w;
@@ -156,29 +150,40 @@ Applied add_silent_channel(const Subject& subject) {
   return same_output(derived.build("/silent-channel"));
 }
 
-constexpr Relation kChannelRelations[] = {
-    {"group-split", "QLinearConv, ConvInteger", "y is the concatenation of what each group gives by itself.",
-     "No sum crosses a group.", split_groups},
-    {"group-as-blocks", "QLinearConv, ConvInteger",
-     "Groups give what one group gives whose weights are zero points outside the blocks on the diagonal.",
-     "A weight that is the zero point contributes 0: exact in integers.", groups_as_blocks},
-    {"output-channels-reversed", "QLinearConv, ConvInteger",
-     "Output channels in reverse order, with their weights and parameters, give y's channels in reverse order.",
-     "No output channel depends on another.", reverse_outputs},
-    {"output-channel-alone", "QLinearConv, ConvInteger",
-     "The first and the last output channel are what each gives by itself.", "No output channel depends on another.",
+constexpr FamilyRelation kChannelRelations[] = {
+    {{Topic::channels, "group-split", "y is the concatenation of what each group gives by itself.",
+      "No sum crosses a group."},
+     "QLinearConv, ConvInteger",
+     split_groups},
+    {{Topic::channels, "group-as-blocks",
+      "Groups give what one group gives whose weights are zero points outside the blocks on the diagonal.",
+      "A weight that is the zero point contributes 0: exact in integers."},
+     "QLinearConv, ConvInteger",
+     groups_as_blocks},
+    {{Topic::channels, "output-channels-reversed",
+      "Output channels in reverse order, with their weights and parameters, give y's channels in reverse order.",
+      "No output channel depends on another."},
+     "QLinearConv, ConvInteger",
+     reverse_outputs},
+    {{Topic::channels, "output-channel-alone", "The first and the last output channel are what each gives by itself.",
+      "No output channel depends on another."},
+     "QLinearConv, ConvInteger",
      split_outputs},
-    {"input-channels-reversed", "QLinearConv, ConvInteger",
-     "Input channels in reverse order within their group, in x and in w, leave y as it is.",
-     "The terms of a sum are exact integers; their order does not matter.", reverse_inputs},
-    {"silent-channel", "QLinearConv, ConvInteger",
-     "A further input channel that holds x's zero point leaves y as it is, whatever its weights.",
-     "It contributes 0: exact in integers.", add_silent_channel},
+    {{Topic::channels, "input-channels-reversed",
+      "Input channels in reverse order within their group, in x and in w, leave y as it is.",
+      "The terms of a sum are exact integers; their order does not matter."},
+     "QLinearConv, ConvInteger",
+     reverse_inputs},
+    {{Topic::channels, "silent-channel",
+      "A further input channel that holds x's zero point leaves y as it is, whatever its weights.",
+      "It contributes 0: exact in integers."},
+     "QLinearConv, ConvInteger",
+     add_silent_channel},
 };
 
 }  // namespace
 
-std::span<const Relation> channel_relations() {
+std::span<const FamilyRelation> channel_relations() {
   return kChannelRelations;
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
 
 namespace qconform::relations {
 namespace {
@@ -32,8 +32,7 @@ void stuff_kernel(Convolution& convolution, const Values& spread, std::int64_t e
 }
 
 Applied undo_dilation(const Subject& subject) {
-  if (!subject.convolution) return kNoKernel;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPad;
   const auto& axes = derived.geometry.axes;
   if (std::none_of(axes.begin(), axes.end(), [](const auto& a) { return a.dilation > 1 && a.kernel > 1; })) {
@@ -46,8 +45,7 @@ Applied undo_dilation(const Subject& subject) {
 }
 
 Applied extend_kernel(const Subject& subject) {
-  if (!subject.convolution) return kNoKernel;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPad;
   const std::size_t rank = derived.spatial_rank();
   stuff_kernel(derived, Values(rank, 1), 1);
@@ -57,8 +55,7 @@ Applied extend_kernel(const Subject& subject) {
 }
 
 Applied undo_stride(const Subject& subject) {
-  if (!subject.convolution) return kNoKernel;
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return kAutoPad;
   const Values strides = derived.strides;
   if (std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 1; })) {
@@ -85,20 +82,26 @@ Applied undo_stride(const Subject& subject) {
   });
 }
 
-constexpr Relation kKernelRelations[] = {
-    {"dilation-stuffed", "QLinearConv, ConvInteger",
-     "A dilated kernel gives what the kernel with zero points between its taps gives undilated.",
-     "A tap that is the zero point contributes 0: exact in integers.", undo_dilation},
-    {"kernel-extended", "QLinearConv, ConvInteger",
-     "A row of zero-point taps behind each end of the kernel, with pads for it, leaves y as it is.",
-     "A tap that is the zero point contributes 0; the taps keep their places.", extend_kernel},
-    {"stride-subsampled", "QLinearConv, ConvInteger", "A strided y is every stride-th element of the y of stride 1.",
-     "The windows are the same ones; nothing is computed differently.", undo_stride},
+constexpr FamilyRelation kKernelRelations[] = {
+    {{Topic::kernel, "dilation-stuffed",
+      "A dilated kernel gives what the kernel with zero points between its taps gives undilated.",
+      "A tap that is the zero point contributes 0: exact in integers."},
+     "QLinearConv, ConvInteger",
+     undo_dilation},
+    {{Topic::kernel, "kernel-extended",
+      "A row of zero-point taps behind each end of the kernel, with pads for it, leaves y as it is.",
+      "A tap that is the zero point contributes 0; the taps keep their places."},
+     "QLinearConv, ConvInteger",
+     extend_kernel},
+    {{Topic::kernel, "stride-subsampled", "A strided y is every stride-th element of the y of stride 1.",
+      "The windows are the same ones; nothing is computed differently."},
+     "QLinearConv, ConvInteger",
+     undo_stride},
 };
 
 }  // namespace
 
-std::span<const Relation> kernel_relations() {
+std::span<const FamilyRelation> kernel_relations() {
   return kKernelRelations;
 }
 

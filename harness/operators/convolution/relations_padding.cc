@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
 
 namespace qconform::relations {
 namespace {
@@ -10,8 +10,7 @@ namespace {
 constexpr std::int64_t kMaxElements = 1 << 22;
 
 Applied write_out_pads(const Subject& subject) {
-  if (!subject.convolution) return NotApplicable{"no padding"};
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (derived.has_auto_pad()) return NotApplicable{"auto_pad places the padding"};
   if (std::all_of(derived.pads.begin(), derived.pads.end(), [](std::int64_t pad) { return pad == 0; })) {
     return NotApplicable{"all pads are 0"};
@@ -34,23 +33,26 @@ Applied write_out_pads(const Subject& subject) {
 }
 
 Applied state_pads(const Subject& subject) {
-  if (!subject.convolution) return NotApplicable{"no padding"};
-  Convolution derived = *subject.convolution;
+  Convolution derived = *convolution_of(subject);
   if (!derived.has_auto_pad()) return NotApplicable{"auto_pad is NOTSET"};
   derived.restated = true;
   return same_output(derived.build("/auto-pad-as-pads"));
 }
 
-constexpr Relation kPaddingRelations[] = {
-    {"pads-written-out", "QLinearConv, ConvInteger", "Padding with zero points written into x gives what pads gives.",
-     "A padded tap is the zero point and contributes 0 (C1): exact in integers.", write_out_pads},
-    {"auto-pad-as-pads", "QLinearConv, ConvInteger", "The pads that auto_pad stands for, stated, give the same y.",
-     "auto_pad names pads, nothing else (C2, C3).", state_pads},
+constexpr FamilyRelation kPaddingRelations[] = {
+    {{Topic::padding, "pads-written-out", "Padding with zero points written into x gives what pads gives.",
+      "A padded tap is the zero point and contributes 0 (C1): exact in integers."},
+     "QLinearConv, ConvInteger",
+     write_out_pads},
+    {{Topic::padding, "auto-pad-as-pads", "The pads that auto_pad stands for, stated, give the same y.",
+      "auto_pad names pads, nothing else (C2, C3)."},
+     "QLinearConv, ConvInteger",
+     state_pads},
 };
 
 }  // namespace
 
-std::span<const Relation> padding_relations() {
+std::span<const FamilyRelation> padding_relations() {
   return kPaddingRelations;
 }
 

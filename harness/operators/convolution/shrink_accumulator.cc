@@ -1,13 +1,16 @@
-// A long sum by fewer products, or as the bias and one tap: what goes wrong behind the sum needs no more.
+// A long sum by fewer products, or as the bias and one tap: what goes wrong behind the sum needs no more. And its
+// scales by one of them.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <utility>
 
-#include "harness/engine/shrink/reductions.h"
 #include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/tensor_edit.h"
 #include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/shrink.h"
+#include "harness/operators/element_text.h"
 
 namespace qconform::shrink {
 namespace {
@@ -140,6 +143,35 @@ void sum_into_bias(Subject& subject) {
   for (const auto& [x, w] : {std::pair{0, 0}, std::pair{1, 1}, std::pair{255, 255}, std::pair{255, -255}}) {
     if (subject.offer(with_bias(current, node, channel, sum, x, w))) return;
   }
+}
+
+// The three scales of a requantization act by x_scale * w_scale / y_scale: the whole of it in one of them.
+std::vector<Case> with_gathered_multiplier(const Case& test_case) {
+  const auto x = position_of(test_case, "x_scale");
+  const auto w = position_of(test_case, "w_scale");
+  const auto y = position_of(test_case, "y_scale");
+  if (!x || !w || !y) return {};
+  for (const std::size_t position : {*x, *w, *y}) {
+    const Tensor* scale = test_case.input(position);
+    if (scale == nullptr || scale->type != ElementType::float32 || scale->elements() != 1) return {};
+  }
+  const auto value = [&](std::size_t position) { return double{float_at(*test_case.input(position), 0)}; };
+  const double product = value(*x) * value(*w);
+  const double multiplier = product / value(*y);
+  if (!std::isfinite(multiplier) || multiplier <= 0 || multiplier > 1e30 || multiplier < 1e-30) return {};
+  const auto with = [&](double x_scale, double w_scale, double y_scale) {
+    Case result = test_case;
+    const auto put = [&](std::size_t position, double scale) {
+      Tensor& tensor = *result.inputs[position];
+      tensor = Tensor::of<float>(ElementType::float32, tensor.shape, std::vector<float>{static_cast<float>(scale)});
+    };
+    put(*x, x_scale);
+    put(*w, w_scale);
+    put(*y, y_scale);
+    return result;
+  };
+  return {with(1, 1, 1 / multiplier), with(1, multiplier, 1), with(multiplier, 1, 1), with(product, 1, value(*y)),
+          with(1, product, value(*y))};
 }
 
 }  // namespace qconform::shrink

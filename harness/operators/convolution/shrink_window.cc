@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "harness/engine/shrink/attribute_edit.h"
-#include "harness/engine/shrink/reductions.h"
 #include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/tensor_edit.h"
 #include "harness/operators/convolution/contract.h"
+#include "harness/operators/convolution/shrink.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::shrink {

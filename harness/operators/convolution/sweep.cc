@@ -111,7 +111,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
 
 }  // namespace
 
-Family convolution_family() {
+SweptModel swept_convolutions() {
   return {model, realise, classify_convolution};
 }
 

@@ -5,6 +5,6 @@
 
 namespace qconform::sweep {
 
-[[nodiscard]] Family convolution_family();
+[[nodiscard]] SweptModel swept_convolutions();
 
 }  // namespace qconform::sweep

@@ -8,6 +8,7 @@
 
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/random.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
@@ -18,9 +19,9 @@ namespace {
 using enum ElementType;
 
 constexpr std::array kDequantizeInputs{
-    InputSignature{"x", true, InputRole::data},
-    InputSignature{"x_scale", true, InputRole::parameter},
-    InputSignature{"x_zero_point", false, InputRole::parameter},
+    InputSignature{"x", true, InputRole::data, uint8, "x_zero_point"},
+    InputSignature{"x_scale", true, InputRole::parameter, float32, "y"},
+    InputSignature{"x_zero_point", false, InputRole::parameter, uint8, "x"},
 };
 constexpr std::array<std::int64_t, 7> kDequantizeVersions{10, 13, 19, 21, 23, 24, 25};
 
@@ -143,8 +144,15 @@ Classification classify_dequantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kDequantizeLinear{"DequantizeLinear", kDequantizeInputs, kDequantizeVersions,
-                                     classify_dequantize_linear};
+constexpr Operator kDequantizeLinear{
+    .name = "DequantizeLinear",
+    .inputs = kDequantizeInputs,
+    .versions = kDequantizeVersions,
+    .classify = classify_dequantize_linear,
+    .hazards = {HazardTopic::scales, HazardTopic::differences, HazardTopic::elements, HazardTopic::dequantization},
+    .draw = [](Rng& rng, const Swarm&) { return random_dequantize_linear(rng); },
+    .usual_weight = 2,
+    .feature = feature::dequantize_linear};
 
 }  // namespace
 

@@ -3,12 +3,63 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/linear/model_inputs.h"
+#include "harness/operators/linear/relation_parts.h"
+#include "harness/operators/linear/relations.h"
+#include "harness/operators/linear/shrink.h"
+#include "harness/operators/linear/sweep_dequantize.h"
+#include "harness/operators/linear/sweep_quantize.h"
 
 namespace qconform {
 
+namespace {
+
+std::span<const sweep::SweptModel> swept_linear_models() {
+  static const std::array models{sweep::swept_quantize_linear(), sweep::swept_dequantize_linear()};
+  return models;
+}
+
+std::span<const relations::FamilyRelation> linear_relations() {
+  static const std::vector<relations::FamilyRelation> all = [] {
+    std::vector<relations::FamilyRelation> list;
+    for (const auto& part :
+         {relations::parameter_relations(), relations::element_relations(), relations::round_trip_relations()}) {
+      list.insert(list.end(), part.begin(), part.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+std::span<const shrink::Reduction> linear_reductions() {
+  static constexpr std::array all{
+      shrink::Reduction{shrink::Stage::element, "one element", shrink::jump_to_element},
+  };
+  return all;
+}
+
+constexpr std::array<std::string_view, 5> kLinearAttributes{"block_size", "axis", "output_dtype", "precision",
+                                                            "saturate"};
+
+}  // namespace
+
 const Family& linear_family() {
   static const std::array operators{quantize_linear_operator(), dequantize_linear_operator()};
-  static const Family family{.name = "linear", .operators = operators, .layer_sets = bench::linear_layer_sets};
+  static const Family family{.name = "linear",
+                             .operators = operators,
+                             .swept_models = swept_linear_models,
+                             .data_shape = linear_data_shape,
+                             .parameter_shape = linear_parameter_shape,
+                             .attributes = kLinearAttributes,
+                             .change = mutation::change_linear,
+                             .solve_tie = mutation::solve_linear_tie,
+                             .relations = linear_relations,
+                             .take_apart = relations::take_linear_apart,
+                             .reductions = linear_reductions,
+                             .extents = shrink::linear_extents,
+                             .without_dimension = shrink::without_dimension,
+                             .parameter_index = shrink::parameter_of_wrong_element,
+                             .layer_sets = bench::linear_layer_sets};
   return family;
 }
 

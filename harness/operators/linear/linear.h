@@ -18,11 +18,15 @@ namespace qconform {
 /// What both have: null for other families.
 [[nodiscard]] const reference::QuantizationLayout* layout_of(const Lowered& lowered);
 
+// For the family alone: Family says what they do.
+
+namespace mutation {
+bool change_linear(Case& test_case, Rng& rng);
+bool solve_linear_tie(Case& test_case, Rng& rng);
+}  // namespace mutation
+
 namespace bench {
-
-// For the family alone: Family says what it does.
 [[nodiscard]] std::vector<LayerSet> linear_layer_sets();
-
 }  // namespace bench
 
 }  // namespace qconform

@@ -1,10 +1,10 @@
-// Steps for QuantizeLinear and DequantizeLinear.
+// Steps for QuantizeLinear and DequantizeLinear: shape and placement of parameters, types, version, attributes, ties.
 #include <algorithm>
 
 #include "harness/mutate/steps.h"
 #include "harness/mutate/tensor_values.h"
 #include "harness/operators/element_text.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/linear/linear.h"
 
 namespace qconform::mutation {
 namespace {
@@ -168,6 +168,24 @@ bool change_linear(Case& test_case, Rng& rng) {
     case 7: return change_attribute(test_case, rng);
     default: change_scales(rng, *scale, rng.chance(1, 16)); return true;
   }
+}
+
+// x = (q + 1/2) * scale for one element; its neighbours in the format are no ties.
+bool solve_linear_tie(Case& test_case, Rng& rng) {
+  if (test_case.op_type != quantize_linear_operator().name) return false;
+  Tensor* const x = input_named(test_case, "x");
+  const Tensor* const scale = input_named(test_case, "y_scale");
+  if (x == nullptr || scale == nullptr || x->elements() == 0 || scale->elements() == 0) return false;
+  if (!is_numeric(x->type) || !is_numeric(scale->type)) return false;
+  const double step = number_at(*scale, draw_index(rng, *scale));
+  const std::int64_t index = draw_index(rng, *x);
+  store_number(*x, index, (static_cast<double>(rng.between(-130, 260)) + 0.5) * step);
+  if (rng.chance(1, 2)) {
+    const int bits = bits_of(x->type);
+    const std::uint64_t raw = raw_bits_at(x->bytes, bits, index);
+    set_raw_bits_at(x->bytes, bits, index, raw + static_cast<std::uint64_t>(rng.between(-1, 1)));
+  }
+  return true;
 }
 
 }  // namespace qconform::mutation

@@ -8,6 +8,7 @@
 
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/random.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
@@ -18,9 +19,9 @@ namespace {
 using enum ElementType;
 
 constexpr std::array kQuantizeInputs{
-    InputSignature{"x", true, InputRole::data},
-    InputSignature{"y_scale", true, InputRole::parameter},
-    InputSignature{"y_zero_point", false, InputRole::parameter},
+    InputSignature{"x", true, InputRole::data, float32, "y_scale"},
+    InputSignature{"y_scale", true, InputRole::parameter, float32, "x"},
+    InputSignature{"y_zero_point", false, InputRole::parameter, uint8, "y"},
 };
 constexpr std::array<std::int64_t, 7> kQuantizeVersions{10, 13, 19, 21, 23, 24, 25};
 
@@ -187,7 +188,14 @@ Classification classify_quantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kQuantizeLinear{"QuantizeLinear", kQuantizeInputs, kQuantizeVersions, classify_quantize_linear};
+constexpr Operator kQuantizeLinear{.name = "QuantizeLinear",
+                                   .inputs = kQuantizeInputs,
+                                   .versions = kQuantizeVersions,
+                                   .classify = classify_quantize_linear,
+                                   .hazards = {HazardTopic::rounding, HazardTopic::scales, HazardTopic::elements},
+                                   .draw = [](Rng& rng, const Swarm&) { return random_quantize_linear(rng); },
+                                   .usual_weight = 2,
+                                   .feature = feature::quantize_linear};
 
 }  // namespace
 

@@ -4,8 +4,14 @@
 
 #include "harness/core/case.h"
 #include "harness/suites/rng.h"
+#include "harness/suites/swarm.h"
 
 namespace qconform {
+
+namespace feature {
+inline constexpr Feature quantize_linear{2};
+inline constexpr Feature dequantize_linear{3};
+}  // namespace feature
 
 [[nodiscard]] Case random_quantize_linear(Rng& rng);
 [[nodiscard]] Case random_dequantize_linear(Rng& rng);

@@ -1,13 +1,11 @@
 #include <algorithm>
 
 #include "harness/operators/case_builder.h"
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/linear/relation_parts.h"
+#include "harness/operators/linear/relations.h"
 
 namespace qconform::relations {
 namespace {
-
-constexpr NotApplicable kNotElementwise{"not an element-wise operator"};
 
 // More derived cases than this cost more than they show.
 constexpr std::size_t kMaxParameters = 64;
@@ -29,9 +27,8 @@ void drop_attribute(Case& test_case, std::string_view name) {
 
 // Each parameter with its elements, in one dimension.
 Applied parameters_apart(const Subject& subject) {
-  if (!subject.linear) return kNotElementwise;
   const Case& base = *subject.base;
-  const reference::QuantizationLayout& layout = subject.linear->layout;
+  const reference::QuantizationLayout& layout = linear_of(subject)->layout;
   if (base.input(1)->is_scalar()) return NotApplicable{"one scale for the whole tensor"};
   const auto parameters = static_cast<std::size_t>(layout.parameters());
   if (parameters > kMaxParameters) return NotApplicable{"too many parameters"};
@@ -56,7 +53,6 @@ Applied parameters_apart(const Subject& subject) {
 }
 
 Applied reverse_elements(const Subject& subject) {
-  if (!subject.linear) return kNotElementwise;
   const Case& base = *subject.base;
   if (!base.input(1)->is_scalar()) return NotApplicable{"more than one scale"};
   const Tensor& x = *base.input(0);
@@ -72,7 +68,6 @@ Applied reverse_elements(const Subject& subject) {
 
 // axis counted from the other end.
 Applied recount_axis(const Subject& subject) {
-  if (!subject.linear) return kNotElementwise;
   const Case& base = *subject.base;
   if (base.input(1)->is_scalar()) return NotApplicable{"no axis is used"};
   const auto rank = static_cast<std::int64_t>(base.input(0)->shape.size());
@@ -85,21 +80,26 @@ Applied recount_axis(const Subject& subject) {
   return same_output(std::move(derived));
 }
 
-constexpr Relation kElementRelations[] = {
-    {"parameters-apart", "QuantizeLinear, DequantizeLinear",
-     "The elements of one scale and zero point, along an axis or in a block, give what they give by themselves.",
-     "No element depends on another.", parameters_apart},
-    {"elements-reversed", "QuantizeLinear, DequantizeLinear",
-     "The elements of a tensor with one scale in reverse order give y in reverse order.",
-     "No element depends on another.", reverse_elements},
-    {"axis-recounted", "QuantizeLinear, DequantizeLinear",
-     "axis counted from the other end of the shape is the same axis.", "axis and axis - rank name one axis (D7).",
+constexpr FamilyRelation kElementRelations[] = {
+    {{Topic::elements, "parameters-apart",
+      "The elements of one scale and zero point, along an axis or in a block, give what they give by themselves.",
+      "No element depends on another."},
+     "QuantizeLinear, DequantizeLinear",
+     parameters_apart},
+    {{Topic::elements, "elements-reversed",
+      "The elements of a tensor with one scale in reverse order give y in reverse order.",
+      "No element depends on another."},
+     "QuantizeLinear, DequantizeLinear",
+     reverse_elements},
+    {{Topic::elements, "axis-recounted", "axis counted from the other end of the shape is the same axis.",
+      "axis and axis - rank name one axis (D7)."},
+     "QuantizeLinear, DequantizeLinear",
      recount_axis},
 };
 
 }  // namespace
 
-std::span<const Relation> element_relations() {
+std::span<const FamilyRelation> element_relations() {
   return kElementRelations;
 }
 

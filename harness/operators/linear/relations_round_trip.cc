@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "harness/operators/case_builder.h"
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/linear/relation_parts.h"
+#include "harness/operators/linear/relations.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/wide_integer.h"
 
@@ -40,7 +40,7 @@ bool is_near(float x, float restored, float scale, std::int64_t steps) {
 // The base quantizes x to q; the derived case gives r, what q stands for.
 class NearX final : public Agreement {
  public:
-  NearX(const Subject& subject) : subject_(subject), range_(range_of(subject.linear->y_type)) {}
+  NearX(const Subject& subject) : subject_(subject), range_(range_of(linear_of(subject)->y_type)) {}
 
   [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
     const float x = float_at(*subject_.base->input(0), link.base);
@@ -48,14 +48,14 @@ class NearX final : public Agreement {
     const std::int64_t quantized = integer_at(base, link.base);
     if (quantized == range_.hi && x >= restored) return true;
     if (quantized == range_.lo && x <= restored) return true;
-    const std::size_t parameter = subject_.linear->layout.parameter_of(link.base);
-    const auto steps = quantized - static_cast<std::int64_t>(subject_.linear->zero_point[parameter]);
-    return is_near(x, restored, static_cast<float>(subject_.linear->scale[parameter]), steps);
+    const std::size_t parameter = linear_of(subject_)->layout.parameter_of(link.base);
+    const auto steps = quantized - static_cast<std::int64_t>(linear_of(subject_)->zero_point[parameter]);
+    return is_near(x, restored, static_cast<float>(linear_of(subject_)->scale[parameter]), steps);
   }
   [[nodiscard]] std::string required(const Tensor&, const Link& link) const override {
-    const std::size_t parameter = subject_.linear->layout.parameter_of(link.base);
+    const std::size_t parameter = linear_of(subject_)->layout.parameter_of(link.base);
     return std::to_string(float_at(*subject_.base->input(0), link.base)) + " within half of " +
-           std::to_string(subject_.linear->scale[parameter]);
+           std::to_string(linear_of(subject_)->scale[parameter]);
   }
 
  private:
@@ -106,10 +106,10 @@ Case opposite(const Case& base, const char* op_type, Tensor x, std::optional<Ten
 Applied restore(const Subject& subject) {
   if (!subject.is("QuantizeLinear")) return NotApplicable{"not QuantizeLinear"};
   const Case& base = *subject.base;
-  if (!is_integer(subject.linear->y_type) || !in_float32(base, 0, subject.linear->y_type)) {
+  if (!is_integer(linear_of(subject)->y_type) || !in_float32(base, 0, linear_of(subject)->y_type)) {
     return NotApplicable{"not from float32 to integers"};
   }
-  if (!scales_are_moderate(*subject.linear))
+  if (!scales_are_moderate(*linear_of(subject)))
     return NotApplicable{"a scale is so far from 1 that float32 might underflow"};
   return Derivation([&subject](const Tensor& y) {
     const Tensor* zero_point = subject.base->input(2);
@@ -129,10 +129,10 @@ Applied return_to(const Subject& subject) {
   if (!subject.is("DequantizeLinear")) return NotApplicable{"not DequantizeLinear"};
   const Case& base = *subject.base;
   const ElementType type = base.input(0)->type;
-  if (!is_integer(type) || bits_of(type) > 16 || !in_float32(base, 1, subject.linear->y_type)) {
+  if (!is_integer(type) || bits_of(type) > 16 || !in_float32(base, 1, linear_of(subject)->y_type)) {
     return NotApplicable{"not from integers of at most 16 bits to float32"};
   }
-  if (!scales_are_moderate(*subject.linear))
+  if (!scales_are_moderate(*linear_of(subject)))
     return NotApplicable{"a scale is so far from 1 that float32 might underflow"};
   return Derivation([&subject, type](const Tensor& y) {
     const Case& test_case = *subject.base;
@@ -148,18 +148,21 @@ Applied return_to(const Subject& subject) {
   });
 }
 
-constexpr Relation kRoundTripRelations[] = {
-    {"dequantize-after-quantize", "QuantizeLinear, DequantizeLinear",
-     "What is quantized and dequantized comes back within half a scale and two float32 roundings, unless saturated.",
-     "Rounding to an integer moves by half a step at most; the bound is judged exactly.", restore},
-    {"quantize-after-dequantize", "DequantizeLinear, QuantizeLinear",
-     "What is dequantized and quantized again comes back as it was.",
-     "The product and the quotient are off by less than 2^-6 of a step, as integers of 16 bits are.", return_to},
+constexpr FamilyRelation kRoundTripRelations[] = {
+    {{Topic::round_trip, "dequantize-after-quantize",
+      "What is quantized and dequantized comes back within half a scale and two float32 roundings, unless saturated.",
+      "Rounding to an integer moves by half a step at most; the bound is judged exactly."},
+     "QuantizeLinear, DequantizeLinear",
+     restore},
+    {{Topic::round_trip, "quantize-after-dequantize", "What is dequantized and quantized again comes back as it was.",
+      "The product and the quotient are off by less than 2^-6 of a step, as integers of 16 bits are."},
+     "DequantizeLinear, QuantizeLinear",
+     return_to},
 };
 
 }  // namespace
 
-std::span<const Relation> round_trip_relations() {
+std::span<const FamilyRelation> round_trip_relations() {
   return kRoundTripRelations;
 }
 

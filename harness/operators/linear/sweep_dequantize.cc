@@ -246,7 +246,7 @@ Row classify(const Case& test_case) {
 
 }  // namespace
 
-Family dequantize_linear_family() {
+SweptModel swept_dequantize_linear() {
   return {model, realise, classify};
 }
 

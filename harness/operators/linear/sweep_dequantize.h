@@ -5,6 +5,6 @@
 
 namespace qconform::sweep {
 
-[[nodiscard]] Family dequantize_linear_family();
+[[nodiscard]] SweptModel swept_dequantize_linear();
 
 }  // namespace qconform::sweep

@@ -268,7 +268,7 @@ Row classify(const Case& test_case) {
 
 }  // namespace
 
-Family quantize_linear_family() {
+SweptModel swept_quantize_linear() {
   return {model, realise, classify};
 }
 

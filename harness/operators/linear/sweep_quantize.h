@@ -5,6 +5,6 @@
 
 namespace qconform::sweep {
 
-[[nodiscard]] Family quantize_linear_family();
+[[nodiscard]] SweptModel swept_quantize_linear();
 
 }  // namespace qconform::sweep

@@ -5,8 +5,7 @@
 
 #include "harness/hazards/hazard.h"
 #include "harness/judge/judge.h"
-#include "harness/operators/convolution/directed.h"
-#include "harness/operators/linear/random.h"
+#include "harness/operators/family.h"
 
 namespace qconform {
 namespace {
@@ -14,25 +13,31 @@ namespace {
 constexpr int kAttempts = 1000;
 
 struct Aim {
-  std::string_view op_type;
+  const Family& family;
+  const Operator& known;
   Hazard hazard;
 };
 
-// Rounding hazards of QLinearConv, which random data nearly never reaches, have three turns.
+// Ties and near ties, which random data nearly never reaches, have three turns where a family solves for them.
 std::uint64_t turns(const Aim& aim) {
-  const bool is_rounding = aim.hazard <= Hazard::near_tie_below;
-  return is_rounding && aim.op_type == "QLinearConv" ? 3 : 1;
+  const bool is_tie = aim.hazard <= Hazard::near_tie_below;
+  return is_tie && aim.family.draw_for != nullptr ? 3 : 1;
+}
+
+void add_aims(const HazardInfo& info, const Family& family, std::vector<Aim>& list) {
+  for (const Operator& known : family.operators) {
+    const bool is_drawn = family.draw_for != nullptr || known.draw != nullptr;
+    if (!is_drawn || !known.hazards.contains(info)) continue;
+    const Aim aim{family, known, info.hazard};
+    for (std::uint64_t turn = 0; turn < turns(aim); ++turn) list.push_back(aim);
+  }
 }
 
 const std::vector<Aim>& aims() {
   static const std::vector<Aim> all = [] {
     std::vector<Aim> list;
     for (const HazardInfo& info : hazards()) {
-      for (const std::string_view op_type : kHazardOperators) {
-        if (!info.concerns(op_type)) continue;
-        const Aim aim{op_type, info.hazard};
-        list.insert(list.end(), turns(aim), aim);
-      }
+      for (const Family* family : families()) add_aims(info, *family, list);
     }
     return list;
   }();
@@ -40,9 +45,8 @@ const std::vector<Aim>& aims() {
 }
 
 Case draw(Rng& rng, const Aim& aim) {
-  if (aim.op_type == "QuantizeLinear") return random_quantize_linear(rng);
-  if (aim.op_type == "DequantizeLinear") return random_dequantize_linear(rng);
-  return directed::draw_convolution(rng, aim.op_type, aim.hazard);
+  return aim.family.draw_for != nullptr ? aim.family.draw_for(rng, aim.known, aim.hazard)
+                                        : aim.known.draw(rng, Swarm());
 }
 
 struct Merit {

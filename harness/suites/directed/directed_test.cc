@@ -8,6 +8,7 @@
 
 #include "harness/hazards/coverage.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/operator_names.h"
 #include "harness/suites/random_values.h"
 #include "harness/tests/source_cases.h"
 #include "harness/tests/test_scale.h"
@@ -62,7 +63,7 @@ TEST(DirectedSuite, EveryCaseIsValidAndReachesItsHazard) {
   for (std::uint64_t index = 0; index < cases; ++index) add(directed_case(3, index), survey);
   EXPECT_TRUE(survey.missed.empty()) << survey.missed.size() << " aims missed, first " << *survey.missed.begin();
   for (const HazardInfo& info : hazards()) {
-    for (const std::string_view op_type : kHazardOperators) {
+    for (const std::string_view op_type : operator_names()) {
       if (!info.concerns(op_type)) continue;
       const auto& tallies = survey.coverage.by_operator().at(std::string(op_type)).at("");
       EXPECT_GT(tallies[static_cast<std::size_t>(info.hazard)].cases, 0U) << info.id << " of " << op_type;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "harness/operators/case_builder.h"
+#include "harness/operators/element_text.h"
+
 namespace qconform::relations {
 namespace {
 
@@ -20,7 +23,67 @@ class Offset final : public Agreement {
   std::int64_t offset_;
 };
 
+class MovedByOne final : public Agreement {
+ public:
+  MovedByOne(Range range, std::int64_t step) : range_(range), step_(step) {}
+
+  [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
+    const Range allowed = allowed_after(integer_at(base, link.base));
+    const std::int64_t got = integer_at(derived, link.element);
+    return got >= allowed.lo && got <= allowed.hi;
+  }
+  [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
+    const Range allowed = allowed_after(integer_at(base, link.base));
+    return allowed.lo == allowed.hi ? std::to_string(allowed.lo)
+                                    : std::to_string(allowed.lo) + " or " + std::to_string(allowed.hi);
+  }
+
+ private:
+  [[nodiscard]] Range allowed_after(std::int64_t value) const {
+    const std::int64_t moved = value + step_;
+    if (moved < range_.lo || moved > range_.hi) return {value, value};
+    const bool may_stay = value == (step_ > 0 ? range_.lo : range_.hi);
+    return may_stay ? Range{std::min(value, moved), std::max(value, moved)} : Range{moved, moved};
+  }
+
+  Range range_;
+  std::int64_t step_;
+};
+
 }  // namespace
+
+Tensor Grid::tensor() const {
+  return make::integers(type, shape, values);
+}
+
+Grid grid_of(const Tensor& tensor) {
+  return {tensor.type, tensor.shape, integer_values(tensor)};
+}
+
+Range range_of(ElementType type) {
+  const auto range = reference::range_of(element_of(type));
+  return {range.lo, range.hi};
+}
+
+ElementType other_sign(ElementType type) {
+  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
+}
+
+std::int64_t shift_to_other_sign(ElementType type) {
+  return type == ElementType::int8 ? 128 : -128;
+}
+
+Values integer_values(const Tensor& tensor) {
+  Values values;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(integer_at(tensor, i));
+  return values;
+}
+
+void shift(Grid& grid) {
+  const std::int64_t by = shift_to_other_sign(grid.type);
+  for (std::int64_t& value : grid.values) value += by;
+  grid.type = other_sign(grid.type);
+}
 
 std::vector<Link> links_to_all(std::size_t derived_cases, std::int64_t elements) {
   std::vector<Link> links;
@@ -30,40 +93,15 @@ std::vector<Link> links_to_all(std::size_t derived_cases, std::int64_t elements)
   return links;
 }
 
-std::shared_ptr<const Agreement> offset_by(std::int64_t offset) {
-  return std::make_shared<Offset>(offset);
-}
-
-void select_output_channels(Convolution& convolution, const Values& channels) {
-  Values shape = convolution.w.shape;
-  shape[0] = static_cast<std::int64_t>(channels.size());
-  convolution.w = rearranged(convolution.w, shape, [&](Values index) {
-    index[0] = channels[at(index[0])];
-    return index;
-  });
-  convolution.w_zero_point = selected(convolution.w_zero_point, channels);
-  convolution.w_scale = selected(convolution.w_scale, channels);
-  if (!convolution.bias) return;
-  Values bias;
-  for (const std::int64_t channel : channels) bias.push_back((*convolution.bias)[at(channel)]);
-  convolution.bias = std::move(bias);
-}
-
-void select_input_channels(Convolution& convolution, const Values& channels) {
-  Values shape = convolution.x.shape;
-  shape[1] = static_cast<std::int64_t>(channels.size());
-  convolution.x = rearranged(convolution.x, shape, [&](Values index) {
-    index[1] = channels[at(index[1])];
-    return index;
+Applied shifted_output(Case derived, std::int64_t offset) {
+  return Derivation([derived = std::move(derived), offset](const Tensor&) {
+    return Application{{derived}, {}, std::make_shared<Offset>(offset)};
   });
 }
 
-void select_images(Convolution& convolution, const Values& images) {
-  Values shape = convolution.x.shape;
-  shape[0] = static_cast<std::int64_t>(images.size());
-  convolution.x = rearranged(convolution.x, shape, [&](Values index) {
-    index[0] = images[at(index[0])];
-    return index;
+Applied moved_output(Case derived, Range range, std::int64_t step) {
+  return Derivation([derived = std::move(derived), range, step](const Tensor&) {
+    return Application{{derived}, {}, std::make_shared<MovedByOne>(range, step)};
   });
 }
 

@@ -7,6 +7,33 @@
 
 namespace qconform::relations {
 
+using Values = std::vector<std::int64_t>;
+
+/// An integer tensor as plain numbers, row-major.
+struct Grid {
+  ElementType type = ElementType::undefined;
+  Values shape;
+  Values values;
+
+  [[nodiscard]] Tensor tensor() const;
+};
+
+[[nodiscard]] Grid grid_of(const Tensor& tensor);
+[[nodiscard]] Values integer_values(const Tensor& tensor);
+
+/// Smallest and largest value of an integer type of at most 16 bits.
+struct Range {
+  std::int64_t lo;
+  std::int64_t hi;
+};
+[[nodiscard]] Range range_of(ElementType type);
+
+/// The 8-bit type of the other signedness, and what its numbers have to be moved by.
+[[nodiscard]] ElementType other_sign(ElementType type);
+[[nodiscard]] std::int64_t shift_to_other_sign(ElementType type);
+/// The numbers in it, moved by that.
+void shift(Grid& grid);
+
 [[nodiscard]] inline std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
@@ -68,27 +95,12 @@ template <typename PlaceOf>
   return Derivation([derived = std::move(derived)](const Tensor&) { return Application{{derived}, {}, nullptr}; });
 }
 
-/// Outputs are integers, and the derived one is the base's plus `offset`.
-[[nodiscard]] std::shared_ptr<const Agreement> offset_by(std::int64_t offset);
+/// Integer outputs: the derived one is the base's plus `offset`.
+[[nodiscard]] Applied shifted_output(Case derived, std::int64_t offset);
 
-/// A parameter of a selection of output channels, in a given order.
-template <typename T>
-[[nodiscard]] PerChannel<T> selected(const PerChannel<T>& parameter, const Values& channels) {
-  if (parameter.is_scalar) return parameter;
-  PerChannel<T> result{{}, false};
-  for (const std::int64_t channel : channels) result.values.push_back(parameter.of(channel));
-  return result;
-}
-
-/// Gives the convolution the output channels `channels` of its own, in that order: weights and all
-/// parameters that belong to channels.
-void select_output_channels(Convolution& convolution, const Values& channels);
-
-/// Gives it the input channels `channels` of x, in that order; w is left alone.
-void select_input_channels(Convolution& convolution, const Values& channels);
-
-/// Gives it the images `images` of x, in that order.
-void select_images(Convolution& convolution, const Values& images);
+/// y of the integers of `range` with its zero point moved by `step`, which is 1 or -1: what was not saturated moves
+/// with it; what was may move less.
+[[nodiscard]] Applied moved_output(Case derived, Range range, std::int64_t step);
 
 /// first, first + 1, ..., first + count - 1
 [[nodiscard]] Values counting(std::int64_t first, std::int64_t count);

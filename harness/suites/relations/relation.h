@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,15 +58,46 @@ struct NotApplicable {
 /// the type and shape of the base's output. Refers to the subject, which must outlive it.
 using Derivation = std::function<Application(const Tensor& base_output)>;
 
-struct Relation {
-  std::string_view id;         ///< "x-shift-128"
-  std::string_view operators;  ///< "QLinearConv, ConvInteger"
-  std::string_view statement;  ///< one sentence
-  std::string_view reason;     ///< why it is so, and under which arithmetics
-  std::variant<Derivation, NotApplicable> (*apply)(const Subject& subject);
+using Applied = std::variant<Derivation, NotApplicable>;
+
+/// What a relation is about: they are listed by it.
+enum class Topic : std::uint8_t {
+  signedness,  ///< int8 and uint8, zero points
+  padding,     ///< pads, auto_pad
+  kernel,      ///< dilation, stride, taps
+  axes,        ///< number, order, direction of spatial axes
+  channels,    ///< groups, input and output channels
+  batch,       ///< images
+  scales,
+  requantization,  ///< zero point, bias, accumulator
+  elements,        ///< of element-wise operators: axis, blocks, order
+  round_trip,      ///< to another operator and back
+  repetition,      ///< the same case again
 };
 
-using Applied = std::variant<Derivation, NotApplicable>;
+/// What must hold.
+struct Claim {
+  Topic topic;
+  std::string_view id;         ///< "x-shift-128"
+  std::string_view statement;  ///< one sentence
+  std::string_view reason;     ///< why it is so, and under which arithmetics
+};
+
+/// What one family makes of a claim.
+struct FamilyRelation {
+  Claim claim;
+  std::string_view operators;                ///< of the family: "QLinearConv, ConvInteger"
+  Applied (*apply)(const Subject& subject);  ///< the subject is of the family
+};
+
+/// A claim with every family that it concerns.
+struct Relation : Claim {
+  std::string operators;  ///< "QLinearConv, ConvInteger, DequantizeLinear"
+  /// Null stands for any family.
+  std::vector<std::pair<const Family*, Applied (*)(const Subject&)>> by_family;
+
+  [[nodiscard]] Applied apply(const Subject& subject) const;
+};
 
 /// Every relation, in the order of docs/relations.md.
 [[nodiscard]] std::span<const Relation> relations();

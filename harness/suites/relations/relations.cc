@@ -1,19 +1,50 @@
-#include "harness/suites/relations/families.h"
+#include <algorithm>
+
+#include "harness/operators/family.h"
+#include "harness/suites/relations/rearrange.h"
 
 namespace qconform::relations {
 namespace {
 
+Applied repeat(const Subject& subject) {
+  Case again = *subject.base;
+  again.id += "/repeated";
+  return same_output(std::move(again));
+}
+
+constexpr FamilyRelation kRepeated{
+    {Topic::repetition, "repeated", "The same case again gives the same bits, into memory of another alignment.",
+     "The operators are functions: nothing is left from one run to the next."},
+    "all",
+    repeat};
+
+// Families that make the same claim share one relation.
+void add(const FamilyRelation& own, const Family* family, std::vector<Relation>& all) {
+  auto known = std::find_if(all.begin(), all.end(), [&](const Relation& other) { return other.id == own.claim.id; });
+  if (known == all.end()) known = all.insert(all.end(), Relation{own.claim, {}, {}});
+  known->operators += (known->operators.empty() ? "" : ", ") + std::string(own.operators);
+  known->by_family.emplace_back(family, own.apply);
+}
+
 std::vector<Relation> all_relations() {
   std::vector<Relation> all;
-  for (const auto family : {signedness_relations(), padding_relations(), kernel_relations(), axis_relations(),
-                            channel_relations(), batch_relations(), scale_relations(), requantization_relations(),
-                            element_relations(), round_trip_relations(), repetition_relations()}) {
-    all.insert(all.end(), family.begin(), family.end());
+  for (const Family* family : families()) {
+    if (family->relations == nullptr) continue;
+    for (const FamilyRelation& own : family->relations()) add(own, family, all);
   }
+  add(kRepeated, nullptr, all);
+  std::stable_sort(all.begin(), all.end(), [](const Relation& a, const Relation& b) { return a.topic < b.topic; });
   return all;
 }
 
 }  // namespace
+
+Applied Relation::apply(const Subject& subject) const {
+  for (const auto& [family, apply_own] : by_family) {
+    if (family == nullptr || family == subject.family) return apply_own(subject);
+  }
+  return NotApplicable{"it is of another operator"};
+}
 
 std::span<const Relation> relations() {
   static const std::vector<Relation> all = all_relations();

@@ -9,6 +9,8 @@
 #include "harness/backends/in_tree.h"
 #include "harness/engine/relation_check.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/linear/relation_parts.h"
 #include "harness/operators/operator.h"
 #include "harness/tests/arbitrary_case.h"
 #include "reference/kernels/kernels.h"
@@ -21,11 +23,12 @@ using relations::Subject;
 // What the input is like, for the distribution that RapidCheck prints.
 void classify_input(const Subject& subject) {
   RC_TAG(subject.base->op_type);
-  if (!subject.convolution) {
+  const relations::Convolution* const convolution = relations::convolution_of(subject);
+  if (convolution == nullptr) {
     RC_CLASSIFY(!subject.base->input(1)->is_scalar(), "per axis");
     return;
   }
-  const relations::Convolution& c = *subject.convolution;
+  const relations::Convolution& c = *convolution;
   const reference::ConvolutionGeometry& g = c.geometry;
   RC_CLASSIFY(c.spatial_rank() == 1, "1-D");
   RC_CLASSIFY(c.spatial_rank() == 2, "2-D");
@@ -64,7 +67,8 @@ void check_all(const Subject& subject, RoundingProfile arithmetic) {
       if (check.outcome == RelationOutcome::broken || check.outcome == RelationOutcome::failed) {
         RC_FAIL(std::string(set.name) + " breaks " + std::string(relation.id) + ": " + check.verdict.detail);
       }
-      const bool may_be_open = subject.linear.has_value() || arithmetic == RoundingProfile::onnx_reference;
+      const bool may_be_open =
+          relations::linear_of(subject) != nullptr || arithmetic == RoundingProfile::onnx_reference;
       RC_ASSERT(check.outcome != RelationOutcome::latitude || may_be_open);
     }
   }

@@ -1,171 +1,8 @@
 #include "harness/suites/relations/subject.h"
 
-#include <algorithm>
-
-#include "harness/operators/case_builder.h"
-#include "harness/operators/convolution/contract.h"
-#include "harness/operators/linear/contract.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/family.h"
 
 namespace qconform::relations {
-namespace {
-
-template <typename T>
-PerChannel<T> per_channel(const Tensor& tensor, std::vector<T> values) {
-  return {std::move(values), tensor.is_scalar()};
-}
-
-template <typename T>
-Values parameter_shape(const PerChannel<T>& parameter) {
-  return parameter.is_scalar ? Values{} : Values{static_cast<std::int64_t>(parameter.values.size())};
-}
-
-Values integer_values(const Tensor& tensor) {
-  Values values;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(integer_at(tensor, i));
-  return values;
-}
-
-std::vector<float> floats(const Tensor& tensor) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(float_at(tensor, i));
-  return values;
-}
-
-void read_geometry(const Case& test_case, Convolution& convolution) {
-  reference::Contract contract;
-  NodeReader reader(test_case, find_operator(test_case.domain, test_case.op_type)->inputs, contract);
-  auto operands = read_convolution(reader, contract);
-  convolution.geometry = std::move(operands->geometry);
-  const auto& axes = convolution.geometry.axes;
-  convolution.group = convolution.geometry.group;
-  for (const auto& axis : axes) convolution.strides.push_back(axis.stride);
-  for (const auto& axis : axes) convolution.dilations.push_back(axis.dilation);
-  for (const auto& axis : axes) convolution.pads.push_back(axis.pad_begin);
-  for (const auto& axis : axes) convolution.pads.push_back(axis.pad_end);
-}
-
-void read_zero_points(const Tensor* x_zero_point, const Tensor* w_zero_point, Convolution& convolution) {
-  convolution.states_x_zero_point = x_zero_point != nullptr;
-  if (x_zero_point != nullptr) convolution.x_zero_point = integer_at(*x_zero_point, 0);
-  convolution.states_w_zero_point = w_zero_point != nullptr;
-  convolution.w_zero_point = w_zero_point == nullptr ? PerChannel<std::int64_t>{{0}, true}
-                                                     : per_channel(*w_zero_point, integer_values(*w_zero_point));
-}
-
-// The case is within the contract: every required input is there, and has its type and shape.
-Convolution read_case(const Case& test_case) {
-  Convolution result;
-  result.frame = test_case;
-  result.frame.inputs.clear();
-  result.frame.recorded_output.reset();
-  result.is_quantized = test_case.op_type == "QLinearConv";
-  read_geometry(test_case, result);
-  const auto& inputs = test_case.inputs;
-  result.x = grid_of(*inputs[0]);
-  result.w = grid_of(*inputs[result.is_quantized ? 3 : 1]);
-  if (!result.is_quantized) {
-    read_zero_points(test_case.input(2), test_case.input(3), result);
-    return result;
-  }
-  read_zero_points(test_case.input(2), test_case.input(5), result);
-  result.x_scale = float_at(*inputs[1], 0);
-  result.w_scale = per_channel(*inputs[4], floats(*inputs[4]));
-  result.y_scale = float_at(*inputs[6], 0);
-  result.y_type = inputs[7]->type;
-  result.y_zero_point = integer_at(*inputs[7], 0);
-  if (const Tensor* bias = test_case.input(8)) result.bias = integer_values(*bias);
-  return result;
-}
-
-Linear read_linear(const Case& test_case, const Lowered& lowered) {
-  const bool quantizes = test_case.op_type == "QuantizeLinear";
-  const Operator& known = *find_operator(test_case.domain, test_case.op_type);
-  reference::Contract contract;
-  const NodeReader reader(test_case, known.inputs, contract);
-  auto parameters =
-      read_quantization(reader, quantizes ? "y_scale" : "x_scale", quantizes ? "y_zero_point" : "x_zero_point",
-                        static_cast<int>(known.version_at(test_case.opset_version)), contract);
-  return {parameters->layout, std::move(parameters->scale), std::move(parameters->zero_point), lowered.output_type()};
-}
-
-void set_attribute(Case& test_case, const std::string& name, Attribute::Value value) {
-  for (Attribute& present : test_case.attributes) {
-    if (present.name != name) continue;
-    present.value = std::move(value);
-    return;
-  }
-  test_case.attributes.push_back({name, std::move(value)});
-}
-
-void state_attributes(const Convolution& convolution, Case& result) {
-  const bool had_kernel_shape = result.attribute("kernel_shape") != nullptr;
-  result.attributes.clear();
-  const Values kernel(convolution.w.shape.begin() + 2, convolution.w.shape.end());
-  if (had_kernel_shape) set_attribute(result, "kernel_shape", kernel);
-  set_attribute(result, "dilations", convolution.dilations);
-  set_attribute(result, "group", convolution.group);
-  set_attribute(result, "pads", convolution.pads);
-  set_attribute(result, "strides", convolution.strides);
-}
-
-}  // namespace
-
-Tensor Grid::tensor() const {
-  return make::integers(type, shape, values);
-}
-
-Grid grid_of(const Tensor& tensor) {
-  return {tensor.type, tensor.shape, integer_values(tensor)};
-}
-
-Range range_of(ElementType type) {
-  const auto range = reference::range_of(element_of(type));
-  return {range.lo, range.hi};
-}
-
-ElementType other_sign(ElementType type) {
-  return type == ElementType::int8 ? ElementType::uint8 : ElementType::int8;
-}
-
-std::int64_t shift_to_other_sign(ElementType type) {
-  return type == ElementType::int8 ? 128 : -128;
-}
-
-bool Convolution::has_auto_pad() const {
-  const Attribute* attribute = frame.attribute("auto_pad");
-  return attribute != nullptr && std::get<std::string>(attribute->value) != "NOTSET";
-}
-
-Case Convolution::build(const std::string& suffix) const {
-  Case result = frame;
-  result.id += suffix;
-  if (restated) {
-    state_attributes(*this, result);
-  } else if (group != geometry.group) {
-    set_attribute(result, "group", group);
-  }
-  const Tensor w_zero_points = make::integers(w.type, parameter_shape(w_zero_point), w_zero_point.values);
-  const Tensor x_zero = make::integer(x.type, x_zero_point);
-  if (is_quantized) {
-    result.inputs = {x.tensor(),
-                     make::float32(x_scale),
-                     x_zero,
-                     w.tensor(),
-                     make::float32(parameter_shape(w_scale), w_scale.values),
-                     w_zero_points,
-                     make::float32(y_scale),
-                     make::integer(y_type, y_zero_point)};
-    if (bias) result.inputs.emplace_back(make::int32({static_cast<std::int64_t>(bias->size())}, *bias));
-    return result;
-  }
-  result.inputs = {x.tensor(), w.tensor()};
-  if (states_x_zero_point || states_w_zero_point) {
-    result.inputs.push_back(states_x_zero_point ? std::optional(x_zero) : std::nullopt);
-  }
-  if (states_w_zero_point) result.inputs.emplace_back(w_zero_points);
-  return result;
-}
 
 Result<Subject> subject_of(const Case& test_case) {
   const Classification classification = classify(test_case);
@@ -173,12 +10,9 @@ Result<Subject> subject_of(const Case& test_case) {
     return fail("case", "no relation speaks of a case out of contract or with latitude: " + remark->text());
   }
   if (elements_of(classification.lowered->output_shape()) == 0) return fail("case", "its output is empty");
-  Subject subject;
-  subject.base = &test_case;
-  if (test_case.op_type == "QLinearConv" || test_case.op_type == "ConvInteger") {
-    subject.convolution = read_case(test_case);
-  } else {
-    subject.linear = read_linear(test_case, *classification.lowered);
+  Subject subject{&test_case, family_of(test_case), nullptr};
+  if (subject.family->take_apart != nullptr) {
+    subject.parts = subject.family->take_apart(test_case, *classification.lowered);
   }
   return subject;
 }

@@ -38,7 +38,7 @@ struct Model {
 };
 
 /// A model whose rows can be made into cases, and cases read back as rows.
-struct Family {
+struct SweptModel {
   const Model& (*model)();
   /// A valid case with exactly the classes of `row`, which the model allows; its other values depend
   /// on `seed` and `index` alone.
@@ -46,8 +46,5 @@ struct Family {
   /// The classes that a case has, found from the case alone. The case is valid and one of the model's.
   Row (*classify)(const Case& test_case);
 };
-
-/// Convolutions, QuantizeLinear, DequantizeLinear.
-[[nodiscard]] const std::vector<Family>& families();
 
 }  // namespace qconform::sweep

@@ -1,5 +1,6 @@
 #include "harness/suites/sweep/source.h"
 
+#include "harness/operators/family.h"
 #include "harness/suites/sweep/covering_array.h"
 
 namespace qconform::sweep {
@@ -7,10 +8,13 @@ namespace qconform::sweep {
 const std::vector<Plan>& plans() {
   static const std::vector<Plan> all = [] {
     std::vector<Plan> list;
-    for (const Family& family : families()) {
-      auto rows = covering_array(family.model());
-      auto proof = prove_coverage(family.model(), rows);
-      list.push_back({family, std::move(rows), std::move(proof)});
+    for (const Family* family : families()) {
+      if (family->swept_models == nullptr) continue;
+      for (const SweptModel& swept : family->swept_models()) {
+        auto rows = covering_array(swept.model());
+        auto proof = prove_coverage(swept.model(), rows);
+        list.push_back({swept, std::move(rows), std::move(proof)});
+      }
     }
     return list;
   }();
@@ -19,8 +23,8 @@ const std::vector<Plan>& plans() {
 
 Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed) {
   const Row& row = plan.rows[index];
-  const Model& model = plan.family.model();
-  Case result = plan.family.realise(row, seed, index);
+  const Model& model = plan.swept.model();
+  Case result = plan.swept.realise(row, seed, index);
   result.id = "sweep-" + result.op_type + "-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.provenance = {"sweep", seed, index};
@@ -61,7 +65,7 @@ std::vector<CombinationCoverage> SweepSource::coverage_of(const std::vector<bool
     }
     list.push_back(plan.proof.coverage);
     list.back().cases = rows.size();
-    list.back().covered = covered_triples(plan.family.model(), rows);
+    list.back().covered = covered_triples(plan.swept.model(), rows);
   }
   return list;
 }

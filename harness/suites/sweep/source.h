@@ -10,13 +10,14 @@
 
 namespace qconform::sweep {
 
-/// A family's rows and what they cover, computed once in a program's life.
+/// A model's rows and what they cover, computed once in a program's life.
 struct Plan {
-  Family family;
+  SweptModel swept;
   std::vector<Row> rows;
   Proof proof;
 };
 
+/// Of the models of all families, in their order.
 [[nodiscard]] const std::vector<Plan>& plans();
 
 /// The case of row `index` of a plan: expected to be valid, tagged with its classes, "kernel=uneven".

@@ -149,7 +149,7 @@ TEST(Sweep, CoversEveryFeasibleTriple) {
 // A parameter's class that is in no case is a mistake in the model.
 TEST(Sweep, HasEveryClass) {
   for (const Plan& plan : plans()) {
-    const Model& model = plan.family.model();
+    const Model& model = plan.swept.model();
     for (std::size_t p = 0; p < model.parameters.size(); ++p) {
       std::set<int> seen;
       for (const Row& row : plan.rows) seen.insert(row[p]);
@@ -161,7 +161,7 @@ TEST(Sweep, HasEveryClass) {
 // A constraint reads what it says it reads.
 TEST(Sweep, ConstraintsReadTheirScopeAlone) {
   for (const Plan& plan : plans()) {
-    const Model& model = plan.family.model();
+    const Model& model = plan.swept.model();
     Rng rng(14);
     for (const Constraint& constraint : model.constraints) {
       for (int i = 0; i < 300; ++i) {
@@ -195,9 +195,9 @@ TEST(Sweep, CasesAreValidAndHaveTheClassesTheyClaim) {
       const auto* remark = result.deciding_remark();
       ASSERT_EQ(result.expectation(), Expectation::valid)
           << test_case.id << ": " << (remark == nullptr ? "" : remark->text());
-      const Row found = plan.family.classify(test_case);
-      EXPECT_EQ(found, plan.rows[i]) << test_case.id << "\n  " << described(plan.family.model(), plan.rows[i]) << "\n  "
-                                     << described(plan.family.model(), found);
+      const Row found = plan.swept.classify(test_case);
+      EXPECT_EQ(found, plan.rows[i]) << test_case.id << "\n  " << described(plan.swept.model(), plan.rows[i]) << "\n  "
+                                     << described(plan.swept.model(), found);
     }
   }
 }
@@ -205,7 +205,7 @@ TEST(Sweep, CasesAreValidAndHaveTheClassesTheyClaim) {
 // Rows far from the array's own: whatever the model allows can be made.
 TEST(Sweep, AnyAllowedRowIsRealised) {
   for (const Plan& plan : plans()) {
-    const Model& model = plan.family.model();
+    const Model& model = plan.swept.model();
     const ConstraintSolver solver(model);
     const int rows = testing::scaled(300);
     for (int i = 0; i < rows; ++i) {
@@ -220,9 +220,9 @@ TEST(Sweep, AnyAllowedRowIsRealised) {
       }
       const auto row = solver.complete(partial);
       ASSERT_TRUE(row.has_value());
-      const Case test_case = plan.family.realise(*row, 16, static_cast<std::uint64_t>(i));
+      const Case test_case = plan.swept.realise(*row, 16, static_cast<std::uint64_t>(i));
       ASSERT_EQ(classify(test_case).expectation(), Expectation::valid) << described(model, *row);
-      EXPECT_EQ(plan.family.classify(test_case), *row) << described(model, *row);
+      EXPECT_EQ(plan.swept.classify(test_case), *row) << described(model, *row);
     }
   }
 }
@@ -284,7 +284,7 @@ TEST(SweepSource, ReturnsEveryRowOnceAndSaysWhatItCovers) {
   EXPECT_EQ(source.coverage_of(all), source.coverage());
   std::vector<bool> one(all.size(), false);
   one.front() = true;
-  const std::uint64_t parameters = plans().front().family.model().parameters.size();
+  const std::uint64_t parameters = plans().front().swept.model().parameters.size();
   EXPECT_EQ(source.coverage_of(none).front().covered, 0U);
   EXPECT_EQ(source.coverage_of(one).front().covered, parameters * (parameters - 1) * (parameters - 2) / 6)
       << "a row has one class of each parameter";

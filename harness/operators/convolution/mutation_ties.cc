@@ -3,16 +3,12 @@
 
 #include "harness/mutate/steps.h"
 #include "harness/mutate/tensor_values.h"
+#include "harness/operators/convolution/convolution.h"
 #include "harness/operators/element_text.h"
-#include "harness/operators/operator.h"
 #include "harness/suites/tie_solver.h"
 
 namespace qconform::mutation {
 namespace {
-
-std::int64_t draw_index(Rng& rng, const Tensor& tensor) {
-  return static_cast<std::int64_t>(rng.below(static_cast<std::uint32_t>(tensor.elements())));
-}
 
 // The sums of QLinearConv are the outputs of ConvInteger.
 std::optional<Tensor> sums_of(Case& test_case) {
@@ -35,7 +31,7 @@ std::int64_t channel_of(const Tensor& sums, std::int64_t index) {
 }
 
 // y_scale = |A| * sx * sw / (q + 1/2), and a zero point that keeps q inside the output's range.
-bool solve_convolution(Case& test_case, Rng& rng) {
+bool solve_scale(Case& test_case, Rng& rng) {
   if (!classify(test_case).lowered) return false;  // types and shapes below are then what they should be
   const std::optional<Tensor> sums = sums_of(test_case);
   if (!sums || sums->elements() == 0) return false;
@@ -58,7 +54,7 @@ bool solve_convolution(Case& test_case, Rng& rng) {
 
 // Scales that are powers of two, and a bias that makes one sum an odd number of halves: a tie that no
 // float32 arithmetic misses (tier F_0).
-bool solve_exactly(Case& test_case, Rng& rng) {
+bool solve_bias(Case& test_case, Rng& rng) {
   if (!classify(test_case).lowered) return false;
   const std::optional<Tensor> sums = sums_of(test_case);
   if (!sums || sums->elements() == 0) return false;
@@ -86,30 +82,11 @@ bool solve_exactly(Case& test_case, Rng& rng) {
   return true;
 }
 
-// x = (q + 1/2) * scale for one element; its neighbours in the format are no ties.
-bool solve_quantize(Case& test_case, Rng& rng) {
-  Tensor* const x = input_named(test_case, "x");
-  const Tensor* const scale = input_named(test_case, "y_scale");
-  if (x == nullptr || scale == nullptr || x->elements() == 0 || scale->elements() == 0) return false;
-  if (!is_numeric(x->type) || !is_numeric(scale->type)) return false;
-  const double step = number_at(*scale, draw_index(rng, *scale));
-  const std::int64_t index = draw_index(rng, *x);
-  store_number(*x, index, (static_cast<double>(rng.between(-130, 260)) + 0.5) * step);
-  if (rng.chance(1, 2)) {
-    const int bits = bits_of(x->type);
-    const std::uint64_t raw = raw_bits_at(x->bytes, bits, index);
-    set_raw_bits_at(x->bytes, bits, index, raw + static_cast<std::uint64_t>(rng.between(-1, 1)));
-  }
-  return true;
-}
-
 }  // namespace
 
-bool solve_tie(Case& test_case, Rng& rng) {
-  if (test_case.op_type == "QLinearConv") {
-    return rng.chance(1, 2) ? solve_exactly(test_case, rng) : solve_convolution(test_case, rng);
-  }
-  return test_case.op_type == "QuantizeLinear" && solve_quantize(test_case, rng);
+bool solve_convolution_tie(Case& test_case, Rng& rng) {
+  if (test_case.op_type != qlinear_conv_operator().name) return false;
+  return rng.chance(1, 2) ? solve_bias(test_case, rng) : solve_scale(test_case, rng);
 }
 
 }  // namespace qconform::mutation

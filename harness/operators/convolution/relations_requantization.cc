@@ -2,74 +2,44 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/operators/case_builder.h"
-#include "harness/suites/relations/families.h"
-#include "harness/suites/relations/rearrange.h"
+#include "harness/operators/convolution/relation_parts.h"
+#include "harness/operators/convolution/relations.h"
+#include "harness/suites/relations/shared.h"
 #include "reference/numerics/exact_scale.h"
 #include "reference/numerics/round.h"
 
 namespace qconform::relations {
 namespace {
 
-// y with the zero point one step further. What was not saturated moves with it; what was may move less.
-class MovedByOne final : public Agreement {
- public:
-  MovedByOne(Range range, std::int64_t step) : range_(range), step_(step) {}
-
-  [[nodiscard]] bool holds(const Tensor& base, const Tensor& derived, const Link& link) const override {
-    const Range allowed = allowed_after(integer_at(base, link.base));
-    const std::int64_t got = integer_at(derived, link.element);
-    return got >= allowed.lo && got <= allowed.hi;
-  }
-  [[nodiscard]] std::string required(const Tensor& base, const Link& link) const override {
-    const Range allowed = allowed_after(integer_at(base, link.base));
-    return allowed.lo == allowed.hi ? std::to_string(allowed.lo)
-                                    : std::to_string(allowed.lo) + " or " + std::to_string(allowed.hi);
-  }
-
- private:
-  [[nodiscard]] Range allowed_after(std::int64_t value) const {
-    const std::int64_t moved = value + step_;
-    if (moved < range_.lo || moved > range_.hi) return {value, value};
-    const bool may_stay = value == (step_ > 0 ? range_.lo : range_.hi);
-    return may_stay ? Range{std::min(value, moved), std::max(value, moved)} : Range{moved, moved};
-  }
-
-  Range range_;
-  std::int64_t step_;
-};
-
-Applied moved(Case derived, Range range, std::int64_t step) {
-  return Derivation([derived = std::move(derived), range, step](const Tensor&) {
-    return Application{{derived}, {}, std::make_shared<MovedByOne>(range, step)};
+Applied scale_by_power_of_two(const Subject& subject) {
+  const Convolution& base = *convolution_of(subject);
+  if (!base.is_quantized) return NotApplicable{"no scales"};
+  bool moderate = is_moderate(base.x_scale) && is_moderate(base.y_scale);
+  for (const float scale : base.w_scale.values) moderate = moderate && is_moderate(scale);
+  if (!moderate) return kFarScales;
+  Convolution x_and_y = base;
+  x_and_y.x_scale *= kScaleFactor;
+  x_and_y.y_scale *= kScaleFactor;
+  Convolution w_and_y = base;
+  for (float& scale : w_and_y.w_scale.values) scale /= kScaleFactor;
+  w_and_y.y_scale /= kScaleFactor;
+  Convolution x_and_w = base;
+  x_and_w.x_scale /= kScaleFactor;
+  for (float& scale : x_and_w.w_scale.values) scale *= kScaleFactor;
+  std::vector<Case> derived{x_and_y.build("/x-and-y-scale-times-8"), w_and_y.build("/w-and-y-scale-by-8"),
+                            x_and_w.build("/x-scale-by-8-w-scale-times-8")};
+  return Derivation([derived = std::move(derived)](const Tensor& y) {
+    return Application{derived, links_to_all(derived.size(), y.elements()), nullptr};
   });
 }
 
 Applied move_zero_point(const Subject& subject) {
-  if (subject.convolution) {
-    Convolution derived = *subject.convolution;
-    if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
-    const Range range = range_of(derived.y_type);
-    const std::int64_t step = derived.y_zero_point < range.hi ? 1 : -1;
-    derived.y_zero_point += step;
-    return moved(derived.build("/y-zero-point-moved"), range, step);
-  }
-  if (!subject.is("QuantizeLinear")) return NotApplicable{"y has no zero point"};
-  const ElementType type = subject.linear->y_type;
-  if (!is_integer(type)) return NotApplicable{"y is not of an integer type"};
-  const Case& base = *subject.base;
-  Grid zero_point =
-      base.input(2) != nullptr ? grid_of(*base.input(2)) : grid_of(make::filled(type, base.input(1)->shape, 0));
-  const Range range = range_of(type);
-  const auto [least, most] = std::minmax_element(zero_point.values.begin(), zero_point.values.end());
-  if (*most == range.hi && *least == range.lo) return NotApplicable{"zero points at both ends of the range"};
-  const std::int64_t step = *most < range.hi ? 1 : -1;
-  for (std::int64_t& value : zero_point.values) value += step;
-  Case derived = base;
-  derived.inputs.resize(3);
-  derived.inputs[2] = zero_point.tensor();
-  derived.id += "/y-zero-point-moved";
-  return moved(std::move(derived), range, step);
+  Convolution derived = *convolution_of(subject);
+  if (!derived.is_quantized) return NotApplicable{"y has no zero point"};
+  const Range range = range_of(derived.y_type);
+  const std::int64_t step = derived.y_zero_point < range.hi ? 1 : -1;
+  derived.y_zero_point += step;
+  return moved_output(derived.build("/y-zero-point-moved"), range, step);
 }
 
 // Input channels that hold one number each, which is `deviation` away from x's zero point; a weight of
@@ -108,8 +78,8 @@ std::optional<BiasChannels> carry_bias(const Convolution& convolution) {
 }
 
 Applied bias_as_channels(const Subject& subject) {
-  if (!subject.convolution || !subject.convolution->bias) return NotApplicable{"no bias"};
-  const Convolution& base = *subject.convolution;
+  const Convolution& base = *convolution_of(subject);
+  if (!base.bias) return NotApplicable{"no bias"};
   if (std::any_of(base.pads.begin(), base.pads.end(), [](std::int64_t pad) { return pad != 0; })) {
     return NotApplicable{"a further channel is padded where the bias is not"};
   }
@@ -216,7 +186,7 @@ bool is_determined(std::int64_t sum) {
 
 Applied show_accumulators(const Subject& subject) {
   if (!subject.is("ConvInteger")) return NotApplicable{"not ConvInteger"};
-  const Convolution& base = *subject.convolution;
+  const Convolution& base = *convolution_of(subject);
   return Derivation([&base](const Tensor& sums) {
     const std::int64_t channels = base.geometry.output_channels;
     const std::int64_t positions = base.geometry.output_positions();
@@ -234,24 +204,26 @@ Applied show_accumulators(const Subject& subject) {
   });
 }
 
-constexpr Relation kRequantizationRelations[] = {
-    {"y-zero-point-moved", "QLinearConv, QuantizeLinear",
-     "With a zero point one step further, y lies one step further, or stays saturated.",
-     "The zero point is added after rounding (C19, Q2), whatever was rounded.", move_zero_point},
-    {"bias-as-channels", "QLinearConv",
-     "A bias gives what input channels of constant x give whose products add up to it.",
-     "The bias is one more term of an integer sum (C20).", bias_as_channels},
-    {"accumulators", "ConvInteger, QLinearConv",
-     "QLinearConv with scales that are powers of two shows the accumulators that ConvInteger returns: their whole "
-     "range, their last bits, and their ties.",
-     "The sums are the same; where one fits 24 bits, dividing it by a power of two is exact in float32 too, so that "
-     "rounding has one answer (C19).",
+constexpr FamilyRelation kRequantizationRelations[] = {
+    {kScalesPowerOfTwo, "QLinearConv", scale_by_power_of_two},
+    {kYZeroPointMoved, "QLinearConv", move_zero_point},
+    {{Topic::requantization, "bias-as-channels",
+      "A bias gives what input channels of constant x give whose products add up to it.",
+      "The bias is one more term of an integer sum (C20)."},
+     "QLinearConv",
+     bias_as_channels},
+    {{Topic::requantization, "accumulators",
+      "QLinearConv with scales that are powers of two shows the accumulators that ConvInteger returns: their whole "
+      "range, their last bits, and their ties.",
+      "The sums are the same; where one fits 24 bits, dividing it by a power of two is exact in float32 too, so that "
+      "rounding has one answer (C19)."},
+     "ConvInteger, QLinearConv",
      show_accumulators},
 };
 
 }  // namespace
 
-std::span<const Relation> requantization_relations() {
+std::span<const FamilyRelation> requantization_relations() {
   return kRequantizationRelations;
 }
 

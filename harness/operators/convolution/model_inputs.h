@@ -1,0 +1,12 @@
+// Shapes of what a model does not tell of a convolution: what Family says of it.
+#pragma once
+
+#include "harness/suites/node_inputs.h"
+
+namespace qconform {
+
+[[nodiscard]] Result<InputShape> convolution_data_shape(const NodeInputs& inputs);
+[[nodiscard]] Result<std::vector<std::int64_t>> convolution_parameter_shape(const NodeInputs& inputs,
+                                                                            std::string_view name);
+
+}  // namespace qconform

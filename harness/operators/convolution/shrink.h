@@ -1,0 +1,25 @@
+// How failing convolutions become smaller: what Family says of it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "harness/engine/shrink/extents.h"
+#include "harness/engine/shrink/reductions.h"
+
+namespace qconform::shrink {
+
+void jump_to_window(Subject& subject);         ///< one output element with what it reads
+void fewer_larger_products(Subject& subject);  ///< a long sum by the largest products that there are
+void sum_into_bias(Subject& subject);          ///< a long sum to one tap, the rest of it as the bias
+void plain_strides(Subject& subject);          ///< strides and dilations to 1, the output as large as before
+void smaller_pads(Subject& subject);           ///< auto_pad to pads, pads to fewer
+
+[[nodiscard]] std::vector<Extent> convolution_extents(const Case& test_case,
+                                                      const std::vector<std::int64_t>& wrong_element);
+[[nodiscard]] std::optional<Case> without_spatial_axis(const Case& test_case, std::size_t dimension);
+[[nodiscard]] std::int64_t channel_of_wrong_element(const Case& test_case, const Tensor& parameter,
+                                                    const std::vector<std::int64_t>& wrong_element);
+[[nodiscard]] std::vector<Case> with_gathered_multiplier(const Case& test_case);
+
+}  // namespace qconform::shrink

@@ -1,0 +1,27 @@
+// A case of an element-wise operator taken apart, for its relations.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "harness/operators/operator.h"
+#include "harness/suites/relations/rearrange.h"
+#include "reference/linear_quantization/layout.h"
+
+namespace qconform::relations {
+
+/// QuantizeLinear or DequantizeLinear.
+struct Linear final : Parts {
+  reference::QuantizationLayout layout;
+  std::vector<double> scale;       ///< one per parameter of the layout, exact
+  std::vector<double> zero_point;  ///< likewise; 0 where omitted
+  ElementType y_type = ElementType::undefined;
+};
+
+/// The parts of a subject; null for other families.
+[[nodiscard]] const Linear* linear_of(const Subject& subject);
+
+/// Family::take_apart
+[[nodiscard]] std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered);
+
+}  // namespace qconform::relations
