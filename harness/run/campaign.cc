@@ -90,19 +90,32 @@ class Campaign {
   void finish() {
     if (has_failed_enough()) report_.stopped = kFailedEnough;
     report_hazards();
+    if (options_.diagnoser != nullptr) settle_findings();
     report_.findings = findings_.take();
     if (table_) report_.results = table_->take();
     if (options_.diagnoser == nullptr) return;
     for (Finding& finding : report_.findings) {
-      const auto backend = std::find_if(backends_.begin(), backends_.end(), [&](const auto& candidate) {
-        return candidate->info().name == finding.backend;
-      });
-      const auto position = static_cast<std::size_t>(backend - backends_.begin());
-      finding.diagnosis = options_.diagnoser->diagnosis(position, finding.op_type, finding.signature);
+      finding.diagnosis = options_.diagnoser->diagnosis(position_of(finding), finding.op_type, finding.signature);
     }
   }
 
  private:
+  void settle_findings() {
+    stopwatch_.lap(report_.times.judge);
+    const auto ids = findings_.settle([&](const Finding& finding) {
+      return options_.diagnoser->settled(position_of(finding), finding.op_type, finding.signature);
+    });
+    if (table_) table_->rename_findings(ids);
+    stopwatch_.lap(report_.times.diagnose);
+  }
+
+  // Of its backend.
+  [[nodiscard]] std::size_t position_of(const Finding& finding) const {
+    const auto backend = std::find_if(backends_.begin(), backends_.end(),
+                                      [&](const auto& candidate) { return candidate->info().name == finding.backend; });
+    return static_cast<std::size_t>(backend - backends_.begin());
+  }
+
   struct Pending {
     Case test_case;
     std::size_t bytes = 0;

@@ -21,6 +21,14 @@ void CaseTable::add(const std::string& suite, const Case& test_case, std::vector
   if (passing_.size() + failing_.size() > most_rows_) passing_.pop_back();
 }
 
+void CaseTable::rename_findings(const std::map<std::string, std::string>& ids) {
+  for (auto& [number, row] : failing_) {
+    for (CaseResult::OfBackend& of : row.backends) {
+      if (!of.finding.empty()) of.finding = ids.at(of.finding);
+    }
+  }
+}
+
 CaseResults CaseTable::take() {
   CaseResults results{.rows = {}, .cases = cases_, .failing = failing_cases_};
   std::vector<Row> rows;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,8 @@ class CaseTable {
 
   /// `backends`: what the case came to, in the order of the report's backends.
   void add(const std::string& suite, const Case& test_case, std::vector<CaseResult::OfBackend> backends);
+  /// Findings have other ids now: each that cases count to, by the one it had.
+  void rename_findings(const std::map<std::string, std::string>& ids);
   /// In the order in which the cases were met.
   [[nodiscard]] CaseResults take();
 
