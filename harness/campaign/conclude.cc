@@ -65,7 +65,7 @@ class Conclusion {
       for (std::size_t i = 0; i < row.backends.size(); ++i) {
         const CaseRow::OfBackend& of = row.backends[i];
         const std::string finding = is_failure(of.verdict) ? finding_with({i, row.op_type, of.symptom, of.waiver}) : "";
-        result.backends.push_back({of.verdict, of.tier, of.wrong_elements, finding});
+        result.backends.push_back({of.verdict, of.tier, of.wrong_elements, finding, of.reason});
       }
     }
     return results;

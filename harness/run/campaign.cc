@@ -206,7 +206,7 @@ class Campaign {
     BackendResult& result = report_.backends[number];
     if (!answer) {
       ++result.operators[test_case.op_type].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
-      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0, .finding = {}};
+      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
     }
     Outcome outcome = std::move(*answer);
     note_timeouts(number, outcome);
@@ -226,7 +226,8 @@ class Campaign {
     return {.verdict = verdict.kind,
             .tier = has_tier ? verdict.tiers.common.strictest() : std::nullopt,
             .wrong_elements = verdict.wrong_elements,
-            .finding = std::move(finding)};
+            .finding = std::move(finding),
+            .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
   }
 
   // What a closer look makes of an output that is not right: it may not have been written, or not be the same

@@ -47,6 +47,20 @@ TEST(CaseTable, PassingCasesGoFirstTheLatestBeforeTheOthers) {
   EXPECT_EQ(results.failing, 2U);
 }
 
+TEST(CaseTable, EveryReasonHasACase) {
+  CaseTable table(RowsKept::all, 20);
+  const auto decline = [&](const std::string& id, const std::string& reason) {
+    table.add("suite", some_case(id),
+              {{.verdict = VerdictKind::unsupported, .tier = {}, .wrong_elements = 0, .reason = reason}});
+  };
+  for (int i = 0; i < 30; ++i) decline("2-D", "only 2-D");
+  decline("grouped", "no groups");
+  const CaseResults results = table.take();
+  ASSERT_EQ(results.rows.size(), 20U);
+  EXPECT_EQ(results.rows.back().id, "grouped");
+  EXPECT_EQ(results.rows.back().backends[0].reason, "no groups");
+}
+
 TEST(CaseTable, FindingsMayGetOtherIds) {
   CaseTable table(RowsKept::all, 3);
   table.add("suite", some_case("a"),
