@@ -185,5 +185,23 @@ TEST(ReadReport, TakesReportsOfBeforeCasesHadReasons) {
   EXPECT_EQ(read->results->rows[2].backends[0].reason, "");
 }
 
+// What is told in words follows from the rest, and a release may word it in another way.
+TEST(ReadReport, SaysAnewOnWhatABackendConforms) {
+  Report report;
+  OperatorResult result;
+  result.verdicts[0] = 69;
+  result.verdicts[static_cast<std::size_t>(VerdictKind::unsupported)] = 3190;
+  report.backends.emplace_back().operators["QLinearConv"] = result;
+  result.verdicts[0] = 0;
+  report.backends[0].operators["ConvInteger"] = result;
+  Json json = Json::parse(to_json(report));
+  const std::string scope = "on QLinearConv (69 of 3,259 valid cases computed); ConvInteger not implemented";
+  EXPECT_EQ(json["backends"][0]["scope"], scope);
+  json["backends"][0]["scope"] = "of old";
+  const auto read = read_report(json.dump());
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->backends[0].scope(), scope);
+}
+
 }  // namespace
 }  // namespace qconform::report
