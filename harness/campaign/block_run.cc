@@ -49,7 +49,7 @@ void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& b
   CaseRow& row = rows[test_case.provenance.index];
   row.op_type = test_case.op_type;
   for (const CaseResult::OfBackend& of : backends) {
-    row.backends.push_back({of.verdict, of.tier, of.wrong_elements, of.finding, ""});
+    row.backends.push_back({of.verdict, of.tier, of.wrong_elements, of.finding, "", of.reason});
   }
 }
 

@@ -66,7 +66,7 @@ class Conclusion {
       for (std::size_t i = 0; i < row.backends.size(); ++i) {
         const CaseRow::OfBackend& of = row.backends[i];
         const std::string finding = is_failure(of.verdict) ? finding_with({i, row.op_type, of.symptom, of.waiver}) : "";
-        result.backends.push_back({of.verdict, of.tier, of.wrong_elements, finding});
+        result.backends.push_back({of.verdict, of.tier, of.wrong_elements, finding, of.reason});
       }
     }
     return results;
@@ -83,10 +83,11 @@ class Conclusion {
     }
     std::stable_sort(ordered.begin(), ordered.end(),
                      [](const Entry* a, const Entry* b) { return a->second.cases > b->second.cases; });
+    for (const Entry* entry : ordered) signatures_[entry->first] = signature_of(*entry);
     for (const Entry* entry : ordered) {
       const FailureKey& key = entry->first;
-      const std::string signature = signature_of(*entry);
-      signatures_[key] = signature;
+      std::string& signature = signatures_[key];
+      if (key.waiver.empty()) signature = diagnosis_.settled(key.backend, key.op_type, signature);
       group_of(key, signature).failures.add(entry->second);
     }
   }

@@ -24,6 +24,7 @@ struct CaseRow {
     /// As in FailureKey; empty where it does not fail.
     QC_FIELD(std::string, symptom, {}, "symptom", .presence = Presence::omitted);
     QC_FIELD(std::string, waiver, {}, "waiver", .presence = Presence::omitted);  ///< likewise
+    QC_FIELD(std::string, reason, {}, "reason", .presence = Presence::omitted);  ///< where has_reason(verdict)
   };
 
   QC_DESCRIBED();

@@ -15,7 +15,8 @@ struct CaseResult {
     VerdictKind verdict = VerdictKind::pass;
     std::optional<reference::Tier> tier;  ///< the strictest that every element meets; of QLinearConv
     std::uint64_t wrong_elements = 0;     ///< 0 where it does not fail
-    std::string finding;                  ///< that the case counts to: "F1"; empty where it does not fail
+    std::string finding{};                ///< that the case counts to: "F1"; empty where it does not fail
+    std::string reason{};                 ///< may be stated where has_reason(verdict)
 
     bool operator==(const OfBackend&) const = default;
   };

@@ -37,6 +37,9 @@ struct StageTimes {
   bool operator==(const StageTimes&) const = default;
 };
 
+/// "12,345"
+[[nodiscard]] std::string with_thousands(std::uint64_t number);
+
 using Counts = std::map<std::string, std::uint64_t>;
 using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
 
@@ -118,6 +121,7 @@ struct BackendResult {
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
+  QC_LINE(describe_scope(archive, self));
   QC_FIELD(bool, decides, {true}, "decides",
            .doc =
                "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "
@@ -142,6 +146,9 @@ struct BackendResult {
   [[nodiscard]] bool conforms() const { return !fails() && is_judged() && stopped.empty(); }
   /// Something failed that is not waived.
   [[nodiscard]] bool fails() const;
+  /// What a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases computed);
+  /// QuantizeLinear not implemented". Empty of relations alone.
+  [[nodiscard]] std::string scope() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.
   [[nodiscard]] bool is_judged() const;
   [[nodiscard]] TierTally tiers() const;

@@ -52,6 +52,12 @@ inline constexpr int kVerdictKinds = 21;
   return kind == VerdictKind::unsupported || kind == VerdictKind::refused || kind == VerdictKind::not_asked;
 }
 
+/// Whether the verdict's detail is a reason that reports count cases by: why a case was declined, or why its output
+/// proves nothing.
+[[nodiscard]] constexpr bool has_reason(VerdictKind kind) {
+  return kind == VerdictKind::unsupported || kind == VerdictKind::mistrusted;
+}
+
 /// Whether an output was computed that has a right value: right, wrong, or of a wrong shape.
 [[nodiscard]] constexpr bool is_computed(VerdictKind kind) {
   return kind == VerdictKind::pass || kind == VerdictKind::mistrusted || kind == VerdictKind::wrong ||

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -20,6 +21,12 @@ struct FailureColumns {
   QC_FIELD(Texts, finding, {}, "finding", .doc = "Ids of findings.", .def = "texts");
 };
 
+struct ReasonColumns {
+  QC_DESCRIBED(.doc = "Columns of the cases that are declined (unsupported) or mistrusted; empty in older reports.");
+  QC_FIELD(Positions, row, {}, "row", .doc = "Positions in the columns of all cases, ascending.", .def = "index");
+  QC_FIELD(Positions, reason, {}, "reason", .doc = "Positions in reasons.", .def = "index");
+};
+
 constexpr FieldRule kTierPosition{.minimum = 0};
 
 struct BackendColumns {
@@ -32,13 +39,15 @@ struct BackendColumns {
                "without tiers.",
            .items = &kTierPosition);
   QC_FIELD(FailureColumns, failures, {}, "failures");
+  QC_FIELD(ReasonColumns, reasons, {}, "reasons", .presence = Presence::late);
 };
 
 struct CaseColumns {
   QC_DESCRIBED(
           .name = "results",
           .doc =
-              "Single cases: columns of one length. Of a run at most 20,000, where passing ones are left out first; "
+              "Single cases: columns of one length. Of a run at most 20,000, where passing ones are left out first, "
+              "but for the first eight of each backend, operator and reason; "
               "of a campaign, by the hash of their index, 16 failing cases of each backend, operator, symptom and "
               "waiver, and 32 of each operator that fail nowhere. Absent in older reports.");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Of the run, those that are left out included.");
@@ -47,6 +56,9 @@ struct CaseColumns {
   QC_FIELD(Texts, operators, {}, "operators", .def = "texts");
   QC_FIELD(std::vector<VerdictKind>, verdicts, {}, "verdicts");
   QC_FIELD(Texts, tiers, {}, "tiers", .def = "texts");
+  QC_FIELD(Texts, reasons, {}, "reasons",
+           .doc = "Why cases are declined or mistrusted, as in unsupported_reasons and mistrusted_reasons.",
+           .presence = Presence::late, .def = "texts");
   QC_FIELD(Positions, suite, {}, "suite", .doc = "Positions in suites.", .def = "index");
   QC_FIELD(Positions, op_type, {}, "operator", .doc = "Positions in operators.", .def = "index");
   QC_FIELD(Texts, id, {}, "id", .def = "texts");
@@ -62,24 +74,26 @@ class Names {
 
   std::uint64_t position(const std::string& name) {
     std::string written = nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    const auto known = std::find(written_.begin(), written_.end(), written);
-    if (known != written_.end()) return static_cast<std::uint64_t>(known - written_.begin());
-    written_.push_back(std::move(written));
-    names_.push_back(name);
-    return names_.size() - 1;
+    const auto [known, is_new] = written_.try_emplace(std::move(written), names_.size());
+    if (is_new) names_.push_back(name);
+    return known->second;
   }
 
  private:
   Texts& names_;
-  Texts written_;
+  std::map<std::string, std::uint64_t> written_;  ///< with its position
 };
 
-void add_backend(const CaseResult::OfBackend& of, std::uint64_t row, std::vector<VerdictKind>& verdicts,
+void add_backend(const CaseResult::OfBackend& of, std::uint64_t row, std::vector<VerdictKind>& verdicts, Names& reasons,
                  BackendColumns& columns) {
   const auto known = std::find(verdicts.begin(), verdicts.end(), of.verdict);
   columns.verdict.push_back(static_cast<std::uint64_t>(known - verdicts.begin()));
   if (known == verdicts.end()) verdicts.push_back(of.verdict);
   columns.tier.push_back(of.tier ? std::optional(static_cast<std::uint64_t>(*of.tier)) : std::nullopt);
+  if (!of.reason.empty()) {
+    columns.reasons.row.push_back(row);
+    columns.reasons.reason.push_back(reasons.position(of.reason));
+  }
   if (!is_failure(of.verdict)) return;
   columns.failures.row.push_back(row);
   columns.failures.wrong_elements.push_back(of.wrong_elements);
@@ -92,6 +106,7 @@ CaseColumns columns_of(const CaseResults& results, const std::vector<BackendResu
   columns.failing = results.failing;
   Names suites(columns.suites);
   Names operators(columns.operators);
+  Names reasons(columns.reasons);
   for (const reference::Tier tier : reference::kAllTiers) columns.tiers.emplace_back(name_of(tier));
   for (const CaseResult& row : results.rows) {
     columns.suite.push_back(suites.position(row.suite));
@@ -103,7 +118,7 @@ CaseColumns columns_of(const CaseResults& results, const std::vector<BackendResu
     BackendColumns& backend = columns.backends.emplace_back();
     backend.name = backends[i].info.name;
     for (std::size_t row = 0; row < results.rows.size(); ++row) {
-      add_backend(results.rows[row].backends[i], row, columns.verdicts, backend);
+      add_backend(results.rows[row].backends[i], row, columns.verdicts, reasons, backend);
     }
   }
   return columns;
@@ -170,7 +185,7 @@ class RowMaker {
       }
       if (!of.tier) return refuse(fmt::format("{}.tier[{}]", where, row), "is not in the list of tiers");
     }
-    if (!take_failures(backend, where + ".failures")) return false;
+    if (!take_failures(backend, where + ".failures") || !take_reasons(backend, where + ".reasons")) return false;
     return columns.name == name ||
            refuse(where + ".name",
                   fmt::format("expected \"{}\", as in the list of backends, got \"{}\"", name, columns.name));
@@ -194,6 +209,25 @@ class RowMaker {
     }
     return next == columns.row.size() ||
            refuse(where + ".row", fmt::format("has row {}, whose case does not fail", columns.row[next]));
+  }
+
+  // Rows of what states a reason, ascending; none of an older report.
+  bool take_reasons(std::size_t backend, const std::string& where) {
+    const ReasonColumns& columns = columns_.backends[backend].reasons;
+    if (columns.reason.size() != columns.row.size()) return refuse(where, "its columns have different lengths");
+    for (std::size_t i = 0; i < columns.row.size(); ++i) {
+      const std::uint64_t row = columns.row[i];
+      const bool is_next = row < results_.rows.size() && (i == 0 || row > columns.row[i - 1]);
+      if (!is_next || !has_reason(results_.rows[row].backends[backend].verdict)) {
+        return refuse(fmt::format("{}.row[{}]", where, i),
+                      "expected rows that are unsupported or mistrusted, ascending");
+      }
+      if (columns.reason[i] >= columns_.reasons.size()) {
+        return refuse(fmt::format("{}.reason[{}]", where, i), "is not in the list of reasons");
+      }
+      results_.rows[row].backends[backend].reason = columns_.reasons[columns.reason[i]];
+    }
+    return true;
   }
 
   Archive& archive_;

@@ -164,6 +164,13 @@ void describe(Archive& archive, CampaignState::Range& range, const FieldRule& /*
   range = {ends[0], ends[1]};
 }
 
+void describe_scope(Archive& archive, const BackendResult& backend) {
+  std::string scope = backend.conforms() ? backend.scope() : "";
+  describe_field(archive, "scope", scope,
+                 {.doc = "On what it conforms, in words; absent where it does not, and in older reports.",
+                  .presence = Presence::omitted});
+}
+
 void describe_verdicts(Archive& archive, VerdictCounts& counts) {
   const FieldRule rule{.def = "verdicts",
                        .def_doc = "Cases by verdict. Kinds that did not occur are left out, except pass.",

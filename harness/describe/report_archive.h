@@ -18,6 +18,8 @@ void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule)
 /// [first, end)
 void describe(Archive& archive, CampaignState::Range& range, const FieldRule& rule);
 
+/// Words that follow from the other members: what is read is left aside.
+void describe_scope(Archive& archive, const BackendResult& backend);
 /// Only the kinds that occurred; pass always, so that its absence is never read as success.
 void describe_verdicts(Archive& archive, VerdictCounts& counts);
 /// Only the kinds that were waived; no more of them than there are verdicts.

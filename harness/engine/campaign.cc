@@ -90,19 +90,32 @@ class Campaign {
   void finish() {
     if (has_failed_enough()) report_.stopped = kFailedEnough;
     report_hazards();
+    if (options_.diagnoser != nullptr) settle_findings();
     report_.findings = findings_.take();
     if (table_) report_.results = table_->take();
     if (options_.diagnoser == nullptr) return;
     for (Finding& finding : report_.findings) {
-      const auto backend = std::find_if(backends_.begin(), backends_.end(), [&](const auto& candidate) {
-        return candidate->info().name == finding.backend;
-      });
-      const auto position = static_cast<std::size_t>(backend - backends_.begin());
-      finding.diagnosis = options_.diagnoser->diagnosis(position, finding.op_type, finding.signature);
+      finding.diagnosis = options_.diagnoser->diagnosis(position_of(finding), finding.op_type, finding.signature);
     }
   }
 
  private:
+  void settle_findings() {
+    stopwatch_.lap(report_.times.judge);
+    const auto ids = findings_.settle([&](const Finding& finding) {
+      return options_.diagnoser->settled(position_of(finding), finding.op_type, finding.signature);
+    });
+    if (table_) table_->rename_findings(ids);
+    stopwatch_.lap(report_.times.diagnose);
+  }
+
+  // Of its backend.
+  [[nodiscard]] std::size_t position_of(const Finding& finding) const {
+    const auto backend = std::find_if(backends_.begin(), backends_.end(),
+                                      [&](const auto& candidate) { return candidate->info().name == finding.backend; });
+    return static_cast<std::size_t>(backend - backends_.begin());
+  }
+
   struct Pending {
     Case test_case;
     std::size_t bytes = 0;
@@ -193,7 +206,7 @@ class Campaign {
     BackendResult& result = report_.backends[number];
     if (!answer) {
       ++result.operators[test_case.op_type].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
-      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0, .finding = {}};
+      return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
     }
     Outcome outcome = std::move(*answer);
     note_timeouts(number, outcome);
@@ -213,7 +226,8 @@ class Campaign {
     return {.verdict = verdict.kind,
             .tier = has_tier ? verdict.tiers.common.strictest() : std::nullopt,
             .wrong_elements = verdict.wrong_elements,
-            .finding = std::move(finding)};
+            .finding = std::move(finding),
+            .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
   }
 
   // What a closer look makes of an output that is not right: it may not have been written, or not be the same

@@ -14,19 +14,39 @@ void CaseTable::add(const std::string& suite, const Case& test_case, std::vector
                                  [](const CaseResult::OfBackend& of) { return is_failure(of.verdict); });
   if (fails) ++failing_cases_;
   if (!fails && kept_ == RowsKept::failing) return;
-  std::vector<Row>& rows = fails ? failing_ : passing_;
-  if (rows.size() + (fails ? 0 : failing_.size()) >= most_rows_) return;
+  const bool has_room = last_to_go_.size() < most_rows_ / 2;
+  const bool stays = fails || (has_room && shows_reason(test_case.op_type, backends));
+  std::vector<Row>& rows = stays ? last_to_go_ : first_to_go_;
+  if (rows.size() + (stays ? 0 : last_to_go_.size()) >= most_rows_) return;
   rows.emplace_back(number,
                     CaseResult{suite, test_case.id, test_case.op_type, summary_of(test_case), std::move(backends)});
-  if (passing_.size() + failing_.size() > most_rows_) passing_.pop_back();
+  if (first_to_go_.size() + last_to_go_.size() > most_rows_) first_to_go_.pop_back();
+}
+
+// Whether the case is one of the first for which a backend gives its reason.
+bool CaseTable::shows_reason(const std::string& op_type, std::span<const CaseResult::OfBackend> backends) {
+  bool shows = false;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    if (backends[i].reason.empty()) continue;
+    shows = ++reasons_[{i, op_type, backends[i].reason}] <= kOfEachReason || shows;
+  }
+  return shows;
+}
+
+void CaseTable::rename_findings(const std::map<std::string, std::string>& ids) {
+  for (auto& [number, row] : last_to_go_) {
+    for (CaseResult::OfBackend& of : row.backends) {
+      if (!of.finding.empty()) of.finding = ids.at(of.finding);
+    }
+  }
 }
 
 CaseResults CaseTable::take() {
   CaseResults results{.rows = {}, .cases = cases_, .failing = failing_cases_};
   std::vector<Row> rows;
-  rows.reserve(passing_.size() + failing_.size());
-  std::merge(std::make_move_iterator(passing_.begin()), std::make_move_iterator(passing_.end()),
-             std::make_move_iterator(failing_.begin()), std::make_move_iterator(failing_.end()),
+  rows.reserve(first_to_go_.size() + last_to_go_.size());
+  std::merge(std::make_move_iterator(first_to_go_.begin()), std::make_move_iterator(first_to_go_.end()),
+             std::make_move_iterator(last_to_go_.begin()), std::make_move_iterator(last_to_go_.end()),
              std::back_inserter(rows), [](const Row& a, const Row& b) { return a.first < b.first; });
   results.rows.reserve(rows.size());
   for (Row& row : rows) results.rows.push_back(std::move(row.second));

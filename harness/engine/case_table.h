@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,16 +16,19 @@ namespace qconform {
 
 enum class RowsKept : std::uint8_t { all, failing };
 
-/// Rows of cases as they are met. When there are more than the bound, those that fail on no backend
-/// go first, the latest of them before the others.
+/// Rows of cases as they are met. When there are more than the bound, the latest go first, but for those that fail on
+/// a backend and the first few of each reason that a backend gives: each reason can be seen in a case.
 class CaseTable {
  public:
   static constexpr std::size_t kMostRows = 20'000;
+  static constexpr std::uint64_t kOfEachReason = 8;  ///< by backend and operator, up to half of the bound
 
   explicit CaseTable(RowsKept kept, std::size_t most_rows = kMostRows) : kept_(kept), most_rows_(most_rows) {}
 
   /// `backends`: what the case came to, in the order of the report's backends.
   void add(const std::string& suite, const Case& test_case, std::vector<CaseResult::OfBackend> backends);
+  /// Findings have other ids now: each that cases count to, by the one it had.
+  void rename_findings(const std::map<std::string, std::string>& ids);
   /// In the order in which the cases were met.
   [[nodiscard]] CaseResults take();
 
@@ -30,8 +37,12 @@ class CaseTable {
   std::size_t most_rows_;
   /// With its position within the run.
   using Row = std::pair<std::uint64_t, CaseResult>;
-  std::vector<Row> passing_;
-  std::vector<Row> failing_;
+  [[nodiscard]] bool shows_reason(const std::string& op_type, std::span<const CaseResult::OfBackend> backends);
+
+  std::vector<Row> first_to_go_;
+  std::vector<Row> last_to_go_;
+  /// How many cases gave it, by backend, operator and reason.
+  std::map<std::tuple<std::size_t, std::string, std::string>, std::uint64_t> reasons_;
   std::uint64_t cases_ = 0;
   std::uint64_t failing_cases_ = 0;
 };

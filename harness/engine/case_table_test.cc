@@ -47,6 +47,31 @@ TEST(CaseTable, PassingCasesGoFirstTheLatestBeforeTheOthers) {
   EXPECT_EQ(results.failing, 2U);
 }
 
+TEST(CaseTable, EveryReasonHasACase) {
+  CaseTable table(RowsKept::all, 20);
+  const auto decline = [&](const std::string& id, const std::string& reason) {
+    table.add("suite", some_case(id),
+              {{.verdict = VerdictKind::unsupported, .tier = {}, .wrong_elements = 0, .reason = reason}});
+  };
+  for (int i = 0; i < 30; ++i) decline("2-D", "only 2-D");
+  decline("grouped", "no groups");
+  const CaseResults results = table.take();
+  ASSERT_EQ(results.rows.size(), 20U);
+  EXPECT_EQ(results.rows.back().id, "grouped");
+  EXPECT_EQ(results.rows.back().backends[0].reason, "no groups");
+}
+
+TEST(CaseTable, FindingsMayGetOtherIds) {
+  CaseTable table(RowsKept::all, 3);
+  table.add("suite", some_case("a"),
+            {{.verdict = VerdictKind::wrong, .tier = {}, .wrong_elements = 1, .finding = "F2"}});
+  add(table, "b", VerdictKind::pass);
+  table.rename_findings({{"F1", "F1"}, {"F2", "F1"}});
+  const CaseResults results = table.take();
+  EXPECT_EQ(results.rows[0].backends[0].finding, "F1");
+  EXPECT_EQ(results.rows[1].backends[0].finding, "");
+}
+
 TEST(CaseTable, NeverHoldsMoreThanTheBound) {
   CaseTable table(RowsKept::all, 2);
   for (const char* id : {"a", "b", "c"}) add(table, id, VerdictKind::wrong);

@@ -29,7 +29,14 @@ class Diagnoser {
   [[nodiscard]] virtual std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                            const Outcome& outcome, const Verdict& verdict) = 0;
 
-  /// What is known of the failures with that signature, at the end.
+  /// At the end: the signature that the failures with that one turned out to have, in the light of all others. Until
+  /// then early ones may have had another name. May run further cases on the backend.
+  [[nodiscard]] virtual std::string settled(std::size_t /*backend*/, const std::string& /*op_type*/,
+                                            const std::string& signature) {
+    return signature;
+  }
+
+  /// What is known of the failures with that signature, once they are settled.
   [[nodiscard]] virtual std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                            const std::string& signature) const = 0;
 };

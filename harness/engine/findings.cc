@@ -33,6 +33,23 @@ std::string subject_of(const Case& test_case) {
   return of_model ? test_case.op_type + " " + test_case.id : test_case.op_type;
 }
 
+std::string id_of(std::size_t position) {
+  return "F" + std::to_string(position + 1);
+}
+
+// The earlier one is told with the smaller case of the two.
+void unite(Finding& finding, Finding later) {
+  finding.cases += later.cases;
+  if (later.telling && (!finding.telling || later.telling->tells_more_than(*finding.telling))) {
+    finding.telling = std::move(later.telling);
+  }
+  if (size_of(later.example) >= size_of(finding.example)) return;
+  finding.kind = later.kind;
+  finding.verdict = std::move(later.verdict);
+  finding.example = std::move(later.example);
+  finding.related = std::move(later.related);
+}
+
 }  // namespace
 
 std::string Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
@@ -40,18 +57,19 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
   if (signature.empty()) {
     signature = std::string(name_of(verdict.kind)) + (verdict.rule.empty() ? "" : ":" + verdict.rule);
   }
-  const Key key{backend, subject_of(test_case), signature, waiver == nullptr ? "" : waiver->id};
-  const auto [at, is_new] = positions_.try_emplace(key, findings_.size());
+  const std::size_t position =
+      position_of({backend, subject_of(test_case), signature, waiver == nullptr ? "" : waiver->id});
+  const bool is_new = position == findings_.size();
   if (is_new) {
     Finding finding;
-    finding.id = "F" + std::to_string(findings_.size() + 1);
+    finding.id = id_of(position);
     finding.backend = backend;
     finding.op_type = test_case.op_type;
     if (waiver != nullptr) finding.waiver = WaivedBy{waiver->id, waiver->reason, waiver->reference};
     finding.signature = std::move(signature);
     findings_.push_back(std::move(finding));
   }
-  Finding& finding = findings_[at->second];
+  Finding& finding = findings_[position];
   finding.cases += is_new ? 0 : 1;
   note_telling(test_case, verdict, finding.telling);
   if (!is_new && size_of(test_case) >= size_of(finding.example)) return finding.id;
@@ -60,6 +78,29 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
   finding.example = test_case;
   finding.related = related;
   return finding.id;
+}
+
+std::map<std::string, std::string> Findings::settle(const std::function<std::string(const Finding&)>& signature_of) {
+  std::vector<const Key*> keys(findings_.size());
+  const std::map<Key, std::size_t> before = std::exchange(positions_, {});
+  for (const auto& [key, position] : before) keys[position] = &key;
+  std::map<std::string, std::string> ids;
+  std::vector<Finding> settled;
+  for (std::size_t i = 0; i < findings_.size(); ++i) {
+    Finding& finding = findings_[i];
+    Key key = *keys[i];
+    if (!finding.waiver) key.signature = finding.signature = signature_of(finding);
+    const std::size_t position = position_of(key);
+    ids[finding.id] = id_of(position);
+    if (position == settled.size()) {
+      finding.id = id_of(position);
+      settled.push_back(std::move(finding));
+    } else {
+      unite(settled[position], std::move(finding));
+    }
+  }
+  findings_ = std::move(settled);
+  return ids;
 }
 
 std::vector<Finding> Findings::take() {

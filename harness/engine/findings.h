@@ -1,9 +1,9 @@
 // Failures, gathered so that one defect that many cases hit is told once.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "harness/core/report.h"
@@ -20,11 +20,25 @@ class Findings {
   /// the verdict's kind and rule.
   std::string add(const std::string& backend, const Case& test_case, const Verdict& verdict,
                   const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
+  /// Gives each finding that no waiver covers the signature that it turned out to have. Those that have one then are
+  /// one finding, at the place of the first of them. Returns the id that each finding has now, by the one it had.
+  [[nodiscard]] std::map<std::string, std::string> settle(
+      const std::function<std::string(const Finding&)>& signature_of);
   /// In the order in which they were first met, numbered "F1", "F2", ...
   [[nodiscard]] std::vector<Finding> take();
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  struct Key {
+    std::string backend;
+    std::string subject;  ///< the operator; of a model, with the node
+    std::string signature;
+    std::string waiver;  ///< empty without one
+
+    auto operator<=>(const Key&) const = default;
+  };
+  /// The position in the list, of a finding that may be new.
+  std::size_t position_of(const Key& key) { return positions_.try_emplace(key, positions_.size()).first->second; }
+
   std::map<Key, std::size_t> positions_;
   std::vector<Finding> findings_;
 };

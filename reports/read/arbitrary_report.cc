@@ -129,6 +129,7 @@ CaseResult::OfBackend arbitrary_outcome(const ArbitraryArchive& archive) {
   CaseResult::OfBackend result;
   result.verdict = static_cast<VerdictKind>(below(kVerdictKinds));
   if (coin()) result.tier = reference::kAllTiers[below(std::size(reference::kAllTiers))];
+  if (has_reason(result.verdict)) result.reason = archive.text();
   if (!is_failure(result.verdict)) return result;
   result.wrong_elements = count();
   result.finding = archive.text();

@@ -44,9 +44,11 @@ Picture picture() {
 
 CaseResults results() {
   const CaseResult::OfBackend wrong{VerdictKind::wrong, std::nullopt, 3, "F1"};
+  const CaseResult::OfBackend declined{VerdictKind::unsupported, std::nullopt, 0, "", "only 2-D"};
   return {{{"random", "case-1", "QLinearConv", "x [1]", {wrong}},
-           {"random", "case-2", "QLinearConv", "x [2]", {{VerdictKind::pass, reference::Tier::exact, 0, ""}}}},
-          2,
+           {"random", "case-2", "QLinearConv", "x [2]", {{VerdictKind::pass, reference::Tier::exact, 0, ""}}},
+           {"random", "case-3", "QLinearConv", "x [3]", {declined}}},
+          3,
           1};
 }
 
@@ -138,14 +140,17 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"/findings/0/picture/got/begin", "[2]", "picture.got: dimension 0: the box [2, +2) is not within 3"},
         Edit{"/findings/0/picture/got/extent", "[1]", "picture.got.values: 2 values for 1 elements"},
         Edit{"/findings/0/picture/got/shape", "[3, 1]", "picture.got: shape, begin and extent have 2, 1 and 1"},
+        Edit{"/results/backends/0/reasons/row", "[1]", "results.backends[0].reasons.row[0]: expected rows that are"},
+        Edit{"/results/backends/0/reasons/reason", "[]", "results.backends[0].reasons: its columns have different"},
+        Edit{"/results/backends/0/reasons/reason", "[1]", "results.backends[0].reasons.reason[0]: is not in the list"},
         Edit{"/results/suite", "[0]", "results: its columns have different lengths"},
-        Edit{"/results/operator", "[0, 1]", "results: row 1 has a suite or an operator that is not in their lists"},
+        Edit{"/results/operator", "[0, 1, 0]", "results: row 1 has a suite or an operator that is not in their lists"},
         Edit{"/results/backends", "[]", "results.backends: 0 backends, of the report's 1"},
         Edit{"/results/backends/0/name", "\"other\"", "results.backends[0].name: expected \"mine\""},
-        Edit{"/results/backends/0/verdict", "[0, 7]", "results.backends[0].verdict[1]: is not in the list"},
-        Edit{"/results/backends/0/tier", "[null, 9]", "results.backends[0].tier[1]: is not in the list of tiers"},
-        Edit{"/results/backends/0/verdict", "[0, 0]", "results.backends[0].failures.row: misses row 1"},
-        Edit{"/results/backends/0/verdict", "[1, 1]", "results.backends[0].failures.row: has row 0"},
+        Edit{"/results/backends/0/verdict", "[0, 7, 2]", "results.backends[0].verdict[1]: is not in the list"},
+        Edit{"/results/backends/0/tier", "[null, 9, null]", "results.backends[0].tier[1]: is not in the list of tiers"},
+        Edit{"/results/backends/0/verdict", "[0, 0, 2]", "results.backends[0].failures.row: misses row 1"},
+        Edit{"/results/backends/0/verdict", "[1, 1, 2]", "results.backends[0].failures.row: has row 0"},
         Edit{"/campaign/course/group_blocks", "3", "campaign.course.group_blocks: expected a power of two, got 3"},
         Edit{"/campaign/course/groups/0/first", "2", "groups[0].first: expected multiples of group_blocks"},
         Edit{"/campaign/course/hazards/0/id", "\"none\"", "campaign.course.hazards[0].id: no hazard \"none\""},
@@ -169,6 +174,33 @@ TEST(ReadReport, TakesReportsOfBeforeTheCommonTiersWereAdded) {
   const auto read = read_report(json.dump());
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->backends[0].tiers().common, reference::TierSet::all());
+}
+
+TEST(ReadReport, TakesReportsOfBeforeCasesHadReasons) {
+  Json json = sample();
+  json["results"].erase("reasons");
+  json["results"]["backends"][0].erase("reasons");
+  const auto read = read_report(json.dump());
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->results->rows[2].backends[0].reason, "");
+}
+
+// What is told in words follows from the rest, and a release may word it in another way.
+TEST(ReadReport, SaysAnewOnWhatABackendConforms) {
+  Report report;
+  OperatorResult result;
+  result.verdicts[0] = 69;
+  result.verdicts[static_cast<std::size_t>(VerdictKind::unsupported)] = 3190;
+  report.backends.emplace_back().operators["QLinearConv"] = result;
+  result.verdicts[0] = 0;
+  report.backends[0].operators["ConvInteger"] = result;
+  Json json = Json::parse(to_json(report));
+  const std::string scope = "on QLinearConv (69 of 3,259 valid cases computed); ConvInteger not implemented";
+  EXPECT_EQ(json["backends"][0]["scope"], scope);
+  json["backends"][0]["scope"] = "of old";
+  const auto read = read_report(json.dump());
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->backends[0].scope(), scope);
 }
 
 }  // namespace

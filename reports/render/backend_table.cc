@@ -150,26 +150,6 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
   return text;
 }
 
-std::string scope_text(const BackendResult& backend) {
-  std::vector<std::string> computed;
-  std::vector<std::string> missing;
-  for (const auto& [op_type, result] : backend.operators) {
-    if (result.attempted() == 0) {
-      missing.push_back(op_type);
-    } else if (result.count(VerdictKind::unsupported) == 0) {
-      computed.push_back(op_type);
-    } else {
-      computed.push_back(fmt::format("{} ({} of {} valid cases computed)", op_type, with_thousands(result.attempted()),
-                                     with_thousands(result.owed())));
-    }
-  }
-  std::string text = computed.empty() ? "" : fmt::format("on {}", fmt::join(computed, ", "));
-  if (!missing.empty()) {
-    text += fmt::format("{}{} not implemented", text.empty() ? "" : "; ", fmt::join(missing, ", "));
-  }
-  return text;
-}
-
 std::string why_not_judged(const BackendResult& backend) {
   std::uint64_t owed = 0;
   std::uint64_t attempted = 0;

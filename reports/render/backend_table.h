@@ -12,10 +12,6 @@ namespace qconform::report {
 /// below it the kinds and the reasons. `verbose`: how many elements meet which tier.
 [[nodiscard]] std::string backend_table(const Report& report, const Painter& paint, bool verbose);
 
-/// What a conforming backend conforms on: "ConvInteger, QLinearConv (69 of 3,259 valid cases computed); QuantizeLinear
-/// not implemented".
-[[nodiscard]] std::string scope_text(const BackendResult& backend);
-
 /// Why nothing was judged of a backend: "all 4,235 valid cases declined: no kernel".
 [[nodiscard]] std::string why_not_judged(const BackendResult& backend);
 

@@ -146,7 +146,7 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
     return fmt::format("{}: {}: {}\n", paint.bad("judged in part"), name, shown(backend.stopped));
   }
   if (backend.is_judged()) {
-    const std::string scope = scope_text(backend);
+    const std::string scope = backend.scope();
     return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", scope);
   }
   const std::string text = "nothing was judged";
@@ -180,12 +180,6 @@ std::string stage_line(const Report& report) {
 }
 
 }  // namespace
-
-std::string with_thousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
 
 std::string plural(std::uint64_t count, const std::string& noun) {
   return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");

@@ -19,8 +19,7 @@ struct SummaryStyle {
 /// What each backend did by operator, findings with their replay lines, and what follows for each backend.
 [[nodiscard]] std::string summary(const Report& report, const SummaryStyle& style);
 
-/// "12,345"
-[[nodiscard]] std::string with_thousands(std::uint64_t number);
+using qconform::with_thousands;
 
 /// "1 case", "12,345 cases"
 [[nodiscard]] std::string plural(std::uint64_t count, const std::string& noun);

@@ -1,6 +1,9 @@
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
 
 #include "harness/engine/execute.h"
 
@@ -21,6 +24,23 @@ DiagnosedDefect diagnosed(const Defect& defect) {
   for (const std::string_view stage : stages_of(defect)) stages += (stages.empty() ? "" : ", ") + std::string(stage);
   return {std::string(defect.id), std::string(defect.description), std::string(defect.rule), std::move(stages),
           std::string(defect.evidence)};
+}
+
+// One that outlives the case.
+std::unique_ptr<Observation> copy_of(const Observation& observation) {
+  return Observation::of(observation.test_case(), outcome::Produced{observation.got()}, observation.expected().policy);
+}
+
+// Nothing contradicts it, but too little speaks for it, or for another one as much.
+bool is_in_doubt(const Explanation& explanation) {
+  const Support& support = explanation.support;
+  return explanation.status == Status::ambiguous ||
+         (explanation.status == Status::partial && support.reproduced_cases == support.cases);
+}
+
+template <typename T>
+void append(std::vector<T>& list, std::vector<T>& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(list));
 }
 
 }  // namespace
@@ -56,7 +76,8 @@ CampaignDiagnosis::Group* CampaignDiagnosis::claiming(Subject& subject, const Ob
   return found == subject.groups.end() ? nullptr : &*found;
 }
 
-Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation) const {
+Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation,
+                                            const ExplainOptions& options) {
   GuardedOutput output;
   // Every run that times out takes as long as it may: after a few nothing is run any more.
   constexpr int kMostTimedOut = 5;
@@ -67,9 +88,28 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
     if (std::holds_alternative<outcome::TimedOut>(outcome)) ++timed_out;
     return outcome;
   };
-  const Policy& policy = observation.expected().policy;
-  auto own = Observation::of(observation.test_case(), outcome::Produced{observation.got()}, policy);
-  return explain(std::move(own), run, policy, each_);
+  return explain(copy_of(observation), run, observation.expected().policy, options);
+}
+
+void CampaignDiagnosis::Group::explain_by(Explanation found, const Policy& policy) {
+  pattern = found.place().id;
+  where = found.place().description;
+  model = found.model(policy);
+  explanation = std::move(found);
+}
+
+void CampaignDiagnosis::keep_case(Group& group, const Observation& observation) {
+  const std::uint64_t number = group.examined;
+  const bool is_due = group.kept.size() < kKept || std::has_single_bit(number);
+  if (!is_due || observation.modelled().expense() > kKeptExpense) return;
+  auto copy = copy_of(observation);
+  if (copy == nullptr) return;
+  if (group.kept.size() < kKept) {
+    group.kept.push_back(std::move(copy));
+  } else {
+    constexpr std::size_t kReplaced = kKept / 2;
+    group.kept[kReplaced + static_cast<std::size_t>(std::countr_zero(number)) % kReplaced] = std::move(copy);
+  }
 }
 
 CampaignDiagnosis::Group& CampaignDiagnosis::unexplained(Subject& subject, const Observation& observation) {
@@ -92,15 +132,10 @@ CampaignDiagnosis::Group& CampaignDiagnosis::examine(Subject& subject, Backend& 
                                                      const Observation& observation) {
   if (Group* group = claiming(subject, observation)) return *group;
   if (subject.explanations >= kExplanations) return unexplained(subject, observation);
-  Explanation explanation = explain_case(backend, observation);
+  Explanation explanation = explain_case(backend, observation, each_);
   subject.explanations += explanation.candidates.empty() ? 3 : explanation.status == Status::partial ? 2 : 1;
   Group& group = group_named(subject, explanation.signature());
-  if (!group.explanation) {
-    group.pattern = explanation.place().id;
-    group.where = explanation.place().description;
-    group.model = explanation.model(observation.expected().policy);
-    group.explanation = std::move(explanation);
-  }
+  if (!group.explanation) group.explain_by(std::move(explanation), observation.expected().policy);
   return group;
 }
 
@@ -118,9 +153,94 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
     return commonest->signature;
   }
   Group& group = examine(subject, *backends_[backend], *observation);
+  keep_case(group, *observation);
   ++group.cases;
   keep(group.failing, group.examined++, features_of(test_case, expected));
   return group.signature;
+}
+
+bool CampaignDiagnosis::Group::is_reproduced_by(const Model& other) const {
+  return !kept.empty() && std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
+    return match(*observation, observation->modelled().run(other)).holds;
+  });
+}
+
+void CampaignDiagnosis::Group::take_over(Group other) {
+  cases += other.cases;
+  examined += other.examined;
+  append(failing, other.failing);
+  if (failing.size() > kLearnt) failing.resize(kLearnt);
+  append(smallest, other.smallest);
+  append(kept, other.kept);
+}
+
+bool CampaignDiagnosis::explains_both(const Group& group, const Group& other) {
+  if (group.signature == other.signature) return true;
+  if (!group.model) return false;
+  const Status status = other.explanation ? other.explanation->status : Status::unexplained;
+  return group.explanation->status <= status && other.is_reproduced_by(*group.model);
+}
+
+bool CampaignDiagnosis::unite_two(Subject& subject) {
+  std::vector<Group>& groups = subject.groups;
+  for (Group& group : groups) {
+    const auto other = std::find_if(groups.begin(), groups.end(), [&](const Group& candidate) {
+      return &candidate != &group && explains_both(group, candidate);
+    });
+    if (other == groups.end()) continue;
+    subject.rename(other->signature, group.signature);
+    group.take_over(std::move(*other));
+    groups.erase(other);
+    return true;
+  }
+  return false;
+}
+
+// The best explanations, and of these the commonest, come first: they have the first choice.
+void CampaignDiagnosis::unite_groups(Subject& subject) {
+  const auto rank = [](const Group& group) {
+    return std::pair(group.model ? group.explanation->status : Status::unexplained, ~group.cases);
+  };
+  std::stable_sort(subject.groups.begin(), subject.groups.end(),
+                   [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
+  while (unite_two(subject)) {
+  }
+}
+
+void CampaignDiagnosis::Subject::rename(const std::string& from, const std::string& to) {
+  for (auto& [before, now] : settled) {
+    if (now == from) now = to;
+  }
+  if (from != to) settled[from] = to;
+}
+
+// With all that was kept of the group.
+void CampaignDiagnosis::explain_again(Subject& subject, Group& group, Backend& backend) const {
+  if (group.kept.empty() || !group.model || !is_in_doubt(*group.explanation)) return;
+  ExplainOptions options = each_;
+  for (auto other = group.kept.begin() + 1; other != group.kept.end(); ++other) {
+    options.neighbours.push_back((*other)->test_case());
+  }
+  const Observation& first = *group.kept.front();
+  Explanation again = explain_case(backend, first, options);
+  const auto model = again.model(first.expected().policy);
+  if (again.status >= group.explanation->status || !group.is_reproduced_by(*model)) return;
+  subject.rename(group.signature, again.signature());
+  group.signature = again.signature();
+  group.explain_by(std::move(again), first.expected().policy);
+}
+
+std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& op_type, const std::string& signature) {
+  const auto found = subjects_.find({backend, op_type});
+  if (found == subjects_.end()) return signature;
+  Subject& subject = found->second;
+  if (!std::exchange(subject.is_settled, true)) {
+    unite_groups(subject);
+    for (Group& group : subject.groups) explain_again(subject, group, *backends_[backend]);
+    unite_groups(subject);
+  }
+  const auto renamed = subject.settled.find(signature);
+  return renamed == subject.settled.end() ? signature : renamed->second;
 }
 
 void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
+#include "harness/diagnose/explain/evidence.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/engine/diagnoser.h"
 
@@ -25,6 +26,9 @@ class CampaignDiagnosis final : public Diagnoser {
                                                             ///< with the commonest explanation
   static constexpr std::size_t kLearnt = 2000;              ///< passing cases, and failing ones of each signature,
                                                             ///< that regions are learnt from
+  static constexpr std::size_t kKept = 8;                   ///< failing cases of each signature that are looked at
+                                                            ///< once more at the end,
+  static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
 
   /// What is known of failures with one signature from elsewhere.
   struct Learnt {
@@ -41,6 +45,11 @@ class CampaignDiagnosis final : public Diagnoser {
   void passed(std::size_t backend, const Case& test_case, const Expected& expected) override;
   [[nodiscard]] std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                    const Outcome& outcome, const Verdict& verdict) override;
+  /// One defect is one signature: an explanation that reproduces, bit for bit, what was kept of failures that are
+  /// explained no better takes them over. An explanation that had too few cases to be certain is looked for once more,
+  /// with those that were kept.
+  [[nodiscard]] std::string settled(std::size_t backend, const std::string& op_type,
+                                    const std::string& signature) override;
   [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                    const std::string& signature) const override;
   /// Learns from the smaller case that a finding of that backend has got, if it fails for the same cause: no condition
@@ -61,6 +70,12 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t examined = 0;
     std::vector<FeatureSet> failing;
     std::vector<FeatureSet> smallest;  ///< of cases that were made from these
+    Evidence kept;                     ///< the first ones, and later ones at growing distances
+
+    void explain_by(Explanation found, const Policy& policy);
+    /// Whether the model has every byte of what was kept, of which there is some.
+    [[nodiscard]] bool is_reproduced_by(const Model& other) const;
+    void take_over(Group other);
   };
   /// One backend on one operator.
   struct Subject {
@@ -69,13 +84,24 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
     int explanations = 0;
+    bool is_settled = false;
+    std::map<std::string, std::string> settled;  ///< signatures that are no more, with those that took them over
+
+    void rename(const std::string& from, const std::string& to);
   };
 
   [[nodiscard]] Group& examine(Subject& subject, Backend& backend, const Observation& observation);
   /// Where no explanation is looked for: the group of the narrowest place known that holds the failure.
   [[nodiscard]] static Group& unexplained(Subject& subject, const Observation& observation);
   [[nodiscard]] static Group* claiming(Subject& subject, const Observation& observation);
-  [[nodiscard]] Explanation explain_case(Backend& backend, const Observation& observation) const;
+  [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
+                                                const ExplainOptions& options);
+  static void keep_case(Group& group, const Observation& observation);
+  /// Where an explanation that nothing contradicts had too few cases to be certain.
+  void explain_again(Subject& subject, Group& group, Backend& backend) const;
+  static void unite_groups(Subject& subject);
+  [[nodiscard]] static bool unite_two(Subject& subject);
+  [[nodiscard]] static bool explains_both(const Group& group, const Group& other);
   [[nodiscard]] static bool belongs(const Group& group, const Observation& observation);
   [[nodiscard]] static Region region_of(const Subject& subject, const Group& group);
   [[nodiscard]] static Group& group_named(Subject& subject, const std::string& signature);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "harness/diagnose/explain/aims.h"
@@ -52,6 +53,7 @@ class Search {
       if (is_known && defect.operators.contains(op_)) known_.push_back(&defect);
     }
     probes_.add_neighbourhood(first->test_case());
+    observed_.insert(digest_of(first->test_case()));
     evidence_.push_back(std::move(first));
     for (const Case& neighbour : options.neighbours) observe(neighbour);
   }
@@ -76,8 +78,9 @@ class Search {
   static double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
-  // Runs the backend; null where nothing is to be learnt.
+  // Runs the backend; null where nothing is to be learnt. A case that comes up again is no further evidence.
   const Observation* observe(Case test_case) {
+    if (!observed_.insert(digest_of(test_case)).second) return nullptr;
     const auto start = Clock::now();
     const Outcome outcome = run_(test_case);
     budget_.spend_on_backend(seconds_since(start));
@@ -245,6 +248,7 @@ class Search {
   Budget budget_;
   std::vector<const Defect*> known_;
   Evidence evidence_;
+  std::set<std::uint64_t> observed_;  // digests of the cases that were run
   std::vector<FeatureSet> features_;  // of the evidence, as far as they were asked for
   std::uint64_t generated_ = 0;
   bool is_complete_ = true;         // every candidate has been tested

@@ -114,17 +114,16 @@ TEST(Explain, DoesNotGuessWhatIsNotModelled) {
   }
 }
 
-// One failing case is no ground for certainty, however well a model fits it.
+// One failing case is no ground for certainty, however well a model fits it, and however often it comes up.
 TEST(Explain, IsNotCertainOfOneCase) {
   const Plant planted = plant(Op::conv_integer, {"x-zp-ignored"});
   const Runner run = planted.runner();
   const Case failing = ConvIntegerBuilder().x_zero_point(1).build();
-  bool done = false;
-  const Runner once = [&](const Case& test_case) -> Outcome {
-    if (std::exchange(done, true)) return outcome::Unsupported{"enough"};
+  const Runner alone = [&](const Case& test_case) -> Outcome {
+    if (digest_of(test_case) != digest_of(failing)) return outcome::Unsupported{"another case"};
     return run(test_case);
   };
-  const Explanation e = explain(Observation::of(failing, once, {}), once, {});
+  const Explanation e = explain(Observation::of(failing, alone, {}), alone, {}, {.neighbours = {failing, failing}});
   EXPECT_EQ(e.status, Status::partial);
   EXPECT_EQ(e.support.cases, 1U);
   EXPECT_TRUE(e.support.reproduces_case);

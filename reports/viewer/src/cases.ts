@@ -13,6 +13,7 @@ interface Failure {
 
 class Cases {
   private readonly failures: Map<number, Failure>[];
+  private readonly reasons: Map<number, string>[];
   private readonly searched: string[];
   private rows: number[] = [];
   private columns: number[];
@@ -24,11 +25,12 @@ class Cases {
   private readonly operator: HTMLSelectElement;
   private readonly suite: HTMLSelectElement;
   private readonly verdict: HTMLSelectElement;
-  private readonly text = h("input", { type: "search", placeholder: "id, shape, attribute", spellcheck: "false" }) as HTMLInputElement;
+  private readonly text = h("input", { type: "search", placeholder: "id, shape, reason", spellcheck: "false" }) as HTMLInputElement;
 
   constructor(private readonly results: Results) {
     this.failures = results.backends.map(({ failures }) => new Map(failures.row.map((row, i) => [row, { wrong: failures.wrong_elements[i]!, finding: failures.finding[i]! }])));
-    this.searched = results.id.map((id, row) => `${id} ${results.summary[row]}`.toLowerCase());
+    this.reasons = results.backends.map(({ reasons }) => new Map(reasons?.row.map((row, i) => [row, results.reasons![reasons.reason[i]!]!])));
+    this.searched = results.id.map((id, row) => [id, results.summary[row], ...this.reasons.map((reasons) => reasons.get(row))].join(" ").toLowerCase());
     this.columns = results.backends.map((_, position) => position);
     this.backend = choice(["any backend", ...results.backends.map((backend) => backend.name)]);
     this.operator = choice(["any operator", ...results.operators]);
@@ -115,7 +117,8 @@ class Cases {
     const tier = backend.tier[row];
     const failure = this.failures[b]!.get(row);
     const text = failure === undefined ? `${verdict}${typeof tier === "number" ? ` ${this.results.tiers[tier]}` : ""}` : `${verdict}${failure.wrong > 0 ? ` ${count(failure.wrong)}` : ""}`;
-    return h(`span.${toneOf(verdict)}`, { role: "cell" }, text, failure?.finding ? [" ", h("a", { href: `#${failure.finding}` }, failure.finding)] : null);
+    const reason = this.reasons[b]!.get(row);
+    return h(`span.${toneOf(verdict)}`, { role: "cell", title: reason }, reason ? `${text}: ${reason}` : text, failure?.finding ? [" ", h("a", { href: `#${failure.finding}` }, failure.finding)] : null);
   }
 }
 
@@ -128,7 +131,7 @@ export function cases(report: Report): HTMLElement {
   if (results === undefined) return section("cases", "Cases", h("p.note", {}, "The report does not list single cases."));
   const left = results.cases - results.id.length;
   const note =
-    `Each verdict with the tier (QLinearConv) or the number of wrong elements. ` +
+    `Each verdict with the tier (QLinearConv), the number of wrong elements, or the reason. ` +
     (left > 0 ? `${counted(left, "case")} of ${count(results.cases)} are left out, passing ones first; ${count(results.failing)} fail on some backend.` : `All ${counted(results.cases, "case")}; ${count(results.failing)} fail on some backend.`);
   return section("cases", "Cases", h("p.note", {}, note), results.id.length > 0 ? new Cases(results).build() : null);
 }

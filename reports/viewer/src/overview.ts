@@ -126,7 +126,7 @@ function reasons(report: Report): HTMLElement | null {
     "details",
     {},
     h("summary", {}, `Why cases are unsupported or mistrusted: ${counted(rows.length, "reason")}`),
-    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing."),
+    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing. The words of a reason, as text of the filter, list its cases below."),
     table("Reasons", ["Backend", "Operator", "Verdict", numberHead("Cases"), "Reason"], rows),
   );
 }

@@ -181,6 +181,29 @@ test("filters cases by backend, operator, verdict and text", () =>
     assert.equal(await shown(), expected);
   }));
 
+test("says on what a backend conforms, and which cases have a reason", async () => {
+  const told = structuredClone(report);
+  const backend = told.backends.find((b) => b.conforms);
+  backend.scope = "on QLinearConv (69 of 3,259 valid cases computed); ConvInteger not implemented";
+  told.results.reasons = ["only 2-D"];
+  const results = told.results.backends.find((b) => b.name === backend.name);
+  results.reasons = { row: [3], reason: [0] };
+  const source = join(folder, "told.json");
+  writeFileSync(source, JSON.stringify(told));
+  await onPage(
+    async (page) => {
+      const head = page.locator("th.backend", { has: page.locator(".name", { hasText: new RegExp(`^${backend.name}$`) }) });
+      assert.ok((await head.innerText()).includes(`✓ conforms ${backend.scope}`));
+      await page.locator(".filters").getByLabel("Text").fill("only 2-D");
+      const rows = page.locator(".cases .body [role=row]");
+      assert.equal(await rows.count(), 1);
+      assert.ok((await rows.innerText()).includes(told.results.id[3]));
+      assert.ok((await rows.innerText()).includes(": only 2-D"));
+    },
+    { source: render(source, join(folder, "told.html")) },
+  );
+});
+
 test("a case leads to its finding", () =>
   onPage(async (page) => {
     await page.locator(".filters").getByLabel("Verdict").selectOption("any failure");
