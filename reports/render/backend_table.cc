@@ -1,10 +1,8 @@
 #include "reports/render/backend_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "reports/render/reasons_text.h"
 #include "reports/render/terminal.h"
