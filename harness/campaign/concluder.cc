@@ -41,7 +41,7 @@ void Concluder::begin(const std::function<void()>& close_files, const std::funct
     (void)nice(kNice);
     close_files();
     const std::string said = work().substr(0, 4096);  // which a pipe holds
-    (void)!write(pipe[1], said.data(), said.size());
+    (void)!::write(pipe[1], said.data(), said.size());
     _exit(0);
   }
   (void)::close(pipe[1]);
@@ -54,11 +54,11 @@ void Concluder::begin(const std::function<void()>& close_files, const std::funct
 void Concluder::poll() {
   if (process_ < 0) return;
   char bytes[4096];
-  for (ssize_t count = 0; (count = read(from_, bytes, sizeof bytes)) > 0;) {
+  for (ssize_t count = 0; (count = ::read(from_, bytes, sizeof bytes)) > 0;) {
     receiving_.append(bytes, static_cast<std::size_t>(count));
   }
   if (waitpid(process_, nullptr, WNOHANG) != process_) return;
-  for (ssize_t count = 0; (count = read(from_, bytes, sizeof bytes)) > 0;) {
+  for (ssize_t count = 0; (count = ::read(from_, bytes, sizeof bytes)) > 0;) {
     receiving_.append(bytes, static_cast<std::size_t>(count));
   }
   process_ = -1;
