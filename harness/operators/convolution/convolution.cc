@@ -26,15 +26,10 @@ std::span<const sweep::SweptModel> swept_convolution_models() {
 }
 
 std::span<const relations::FamilyRelation> convolution_relations() {
-  static const std::vector<relations::FamilyRelation> all = [] {
-    std::vector<relations::FamilyRelation> list;
-    for (const auto& part : {relations::signedness_relations(), relations::padding_relations(),
-                             relations::kernel_relations(), relations::axis_relations(), relations::channel_relations(),
-                             relations::batch_relations(), relations::requantization_relations()}) {
-      list.insert(list.end(), part.begin(), part.end());
-    }
-    return list;
-  }();
+  using namespace relations;
+  static const std::vector<FamilyRelation> all =
+      joined({signedness_relations(), padding_relations(), kernel_relations(), axis_relations(), channel_relations(),
+              batch_relations(), requantization_relations()});
   return all;
 }
 

@@ -20,14 +20,9 @@ std::span<const sweep::SweptModel> swept_linear_models() {
 }
 
 std::span<const relations::FamilyRelation> linear_relations() {
-  static const std::vector<relations::FamilyRelation> all = [] {
-    std::vector<relations::FamilyRelation> list;
-    for (const auto& part :
-         {relations::parameter_relations(), relations::element_relations(), relations::round_trip_relations()}) {
-      list.insert(list.end(), part.begin(), part.end());
-    }
-    return list;
-  }();
+  using namespace relations;
+  static const std::vector<FamilyRelation> all =
+      joined({parameter_relations(), element_relations(), round_trip_relations()});
   return all;
 }
 

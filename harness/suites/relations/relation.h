@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -89,6 +90,9 @@ struct FamilyRelation {
   std::string_view operators;                ///< of the family: "QLinearConv, ConvInteger"
   Applied (*apply)(const Subject& subject);  ///< the subject is of the family
 };
+
+/// All relations of a family in one list.
+[[nodiscard]] std::vector<FamilyRelation> joined(std::initializer_list<std::span<const FamilyRelation>> parts);
 
 /// A claim with every family that it concerns.
 struct Relation : Claim {

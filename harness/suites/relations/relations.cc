@@ -39,6 +39,12 @@ std::vector<Relation> all_relations() {
 
 }  // namespace
 
+std::vector<FamilyRelation> joined(std::initializer_list<std::span<const FamilyRelation>> parts) {
+  std::vector<FamilyRelation> list;
+  for (const auto& part : parts) list.insert(list.end(), part.begin(), part.end());
+  return list;
+}
+
 Applied Relation::apply(const Subject& subject) const {
   for (const auto& [family, apply_own] : by_family) {
     if (family == nullptr || family == subject.family) return apply_own(subject);
