@@ -130,9 +130,9 @@ class PreparedPlugin final : public PreparedCase {
 
 class Plugin final : public Backend {
  public:
-  Plugin(const qc_backend& functions, const std::string& path) : functions_(functions) {
+  Plugin(const qc_backend& functions, std::string backend_name) : functions_(functions) {
     const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };
-    info_ = {"plugin:" + path, (text(functions.name) + " " + text(functions.version)), "plugin", true};
+    info_ = {std::move(backend_name), (text(functions.name) + " " + text(functions.version)), "plugin", true};
   }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -165,7 +165,8 @@ class Plugin final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> load_plugin(const std::string& path) {
+Result<std::unique_ptr<Backend>> load_plugin(const Specification& what) {
+  const std::string& path = what.name;
   const std::string field = "plugin:" + path;
   // A name without a slash would be looked up in the system's library folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
@@ -183,7 +184,10 @@ Result<std::unique_ptr<Backend>> load_plugin(const std::string& path) {
                            " of qconform/backend.h, expected " + std::to_string(QC_ABI_VERSION));
   }
   if (functions->run == nullptr) return fail(field, "its qc_backend has no function run");
-  return std::make_unique<Plugin>(*functions, path);
+  if (!what.settings.empty()) {
+    return fail(field, "version 1 of qconform/backend.h has no arguments, and got " + what.settings.front().key);
+  }
+  return std::make_unique<Plugin>(*functions, text_of(what));
 }
 
 }  // namespace qconform::backend

@@ -153,12 +153,11 @@ Outcome StreamBackend::finish() {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation) {
-  if (command.find_first_not_of(' ') == std::string_view::npos) {
-    return fail("--backend", "process: needs a command: process:COMMAND");
+Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation, std::string name) {
+  if (command.find(kFolderPlace) != std::string_view::npos) {
+    return open_folder_process(command, isolation, std::move(name));
   }
-  if (command.find(kFolderPlace) != std::string_view::npos) return open_folder_process(command, isolation);
-  auto backend = std::make_unique<StreamBackend>(command, isolation);
+  auto backend = std::make_unique<StreamBackend>(command, isolation, std::move(name));
   QCONFORM_TRY(backend->open());
   return backend;
 }

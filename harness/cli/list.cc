@@ -25,6 +25,7 @@ struct Row {
   std::string name;
   std::string state;  ///< "available", "not on this CPU", "not here", or empty
   std::string description;
+  backend::Accepted accepted = {};  ///< what may stand behind a backend's @
 };
 
 std::vector<Row> kernel_rows() {
@@ -37,20 +38,25 @@ std::vector<Row> kernel_rows() {
 
 std::vector<Row> backend_rows() {
   std::vector<Row> rows = kernel_rows();
+  for (Row& row : rows) row.accepted = backend::accepted_arithmetics();
   for (const backend::Library& library : backend::offered_libraries()) {
     const backend::LibraryState state = library.state();
     const bool here = state.absent.empty();
     std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
-    if (here && !library.variants.empty()) description += fmt::format("; @{}", fmt::join(library.variants, ", @"));
-    rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description)});
+    rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description),
+                    here ? library.accepted : backend::Accepted{}});
   }
   rows.push_back(
-      {"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)"});
+      {"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
+       backend::Accepted{{}, {{"KEY", "VALUE"}}}});
   rows.push_back({"process:COMMAND", "",
                   "a program that reads cases and writes answers; with {} in it, run on a "
                   "folder for each case (docs/adding-a-backend.md)"});
-  rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)"});
+  rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)",
+                  backend::accepted_arithmetics()});
+  rows.push_back({"NAME:VERSION", "", "one of these where it has that version, an error otherwise (docs/backends.md)"});
   rows.push_back({"BACKEND[CPU]", "", "one of these on a processor that is emulated (docs/other-cpus.md)"});
+  rows.push_back({"BACKEND@valid-only", "", "one of these without the cases that are out of contract"});
   return rows;
 }
 
@@ -209,7 +215,9 @@ void print_sweep_json() {
 
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    fmt::print("{:<25} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
+    const std::string accepted = row.accepted.text();
+    fmt::print("{:<25} {}{}{}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state),
+               row.description, accepted.empty() ? "" : "; ", accepted);
   }
 }
 
@@ -218,6 +226,8 @@ void print_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     nlohmann::ordered_json entry{{"name", row.name}, {"description", row.description}};
     if (!row.state.empty()) entry["available"] = row.state == "available";
+    if (!row.accepted.words.empty()) entry["words"] = row.accepted.words;
+    for (const auto& [key, values] : row.accepted.keys) entry["keys"].push_back({{"key", key}, {"values", values}});
     list.push_back(std::move(entry));
   }
   fmt::print("{}\n", list.dump(2));

@@ -1,4 +1,6 @@
 // ONNX Runtime as a backend: one node at a time.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -187,21 +189,32 @@ backend::LibraryState state() {
   return {loaded().version, loaded().absent};
 }
 
-Result<std::unique_ptr<Backend>> open(std::string_view variant, std::string name) {
+struct Level {
+  std::string_view word;
+  GraphOptimizationLevel level;
+};
+constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENABLE_BASIC},
+                             Level{"extended", ORT_ENABLE_EXTENDED}, Level{"all", ORT_ENABLE_ALL},
+                             Level{"opt", ORT_ENABLE_ALL}};
+
+Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
+  const auto is_it = [&](const Level& level) { return level.word == what.word; };
   auto runtime = std::make_unique<Runtime>(*loaded().api);
-  if (auto message = runtime->start(variant == "opt" ? ORT_ENABLE_ALL : ORT_DISABLE_ALL)) {
-    return fail("--backend", "ONNX Runtime does not start: " + *message);
+  auto message = runtime->start(std::find_if(kLevels.begin(), kLevels.end(), is_it)->level);
+  for (const backend::Setting& setting : what.settings) {
+    if (!message) message = runtime->set(setting.key, setting.value);
   }
+  if (message) return fail("--backend", "ONNX Runtime does not start: " + *message);
   return std::make_unique<OnnxRuntime>(std::move(runtime),
-                                       BackendInfo{std::move(name), loaded().version, "library", true});
+                                       BackendInfo{backend::text_of(what), loaded().version, "library", true});
 }
 
 }  // namespace
 
 backend::Library onnxruntime() {
   return {"onnxruntime",
-          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt)",
-          {"opt"},
+          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
+          {{"basic", "extended", "all", "opt"}, {{"session.*", "TEXT"}}},
           state,
           open};
 }
