@@ -60,6 +60,19 @@ std::vector<Row> backend_rows() {
   return rows;
 }
 
+// Backends that are named, opened: what they say of themselves.
+Result<std::vector<Row>> opened_rows(const std::vector<std::string>& names) {
+  std::vector<Row> rows;
+  for (const std::string& name : names) {
+    QCONFORM_ASSIGN(const auto opened, backend::select(name, RoundingProfile::correctly_rounded));
+    const BackendInfo& info = opened->info();
+    std::string description = fmt::format("{} {}", info.kind, info.version);
+    if (!info.capabilities.empty()) description += fmt::format("; {}", fmt::join(info.capabilities, ", "));
+    rows.push_back({info.name, "available", std::move(description)});
+  }
+  return rows;
+}
+
 std::vector<Row> suite_rows() {
   std::vector<Row> rows;
   for (const SuiteInfo& suite : suites()) rows.push_back({std::string(suite.name), "", std::string(suite.description)});
@@ -233,6 +246,30 @@ void print_json(const std::vector<Row>& rows) {
   fmt::print("{}\n", list.dump(2));
 }
 
+struct ListedBackends {
+  std::vector<std::string> names;
+  bool json = false;
+};
+
+Result<int> list_backends(const ListedBackends& options) {
+  std::vector<Row> rows;
+  if (options.names.empty()) {
+    rows = backend_rows();
+  } else {
+    QCONFORM_ASSIGN(rows, opened_rows(options.names));
+  }
+  options.json ? print_json(rows) : print_rows(rows);
+  return kConforms;
+}
+
+void add_backends(CLI::App& list, Action& action) {
+  auto options = std::make_shared<ListedBackends>();
+  CLI::App* topic = list.add_subcommand("backends", "Backends that can be judged here");
+  topic->add_option("backend", options->names, "Open these, and print what they say of themselves");
+  topic->add_flag("--json", options->json, "Print JSON");
+  when_chosen(*topic, action, std::move(options), &list_backends);
+}
+
 // A subcommand of `list` with its --json.
 template <typename Print>
 void add_topic(CLI::App& list, const char* name, const char* description, Action& action, Print print) {
@@ -256,7 +293,6 @@ void add_list(CLI::App& app, Action& action) {
     std::vector<Row> (*rows)();
   };
   static constexpr Topic kTopics[] = {
-      {"backends", "Backends that can be judged here", backend_rows},
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Which right answer can be asked for", profile_rows},
@@ -269,6 +305,7 @@ void add_list(CLI::App& app, Action& action) {
       "Say what there is: backends, kernels, suites, sweep, profiles, ways, operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
+  add_backends(*command, action);
   for (const Topic& topic : kTopics) {
     add_topic(*command, topic.name, topic.description, action,
               [rows = topic.rows](bool json) { json ? print_json(rows()) : print_rows(rows()); });

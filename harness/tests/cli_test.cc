@@ -369,6 +369,10 @@ TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list relations").output, HasSubstr("batch-split"));
   EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));
   EXPECT_THAT(qconform("list backends --json").output, HasSubstr("\"available\": true"));
+  EXPECT_THAT(qconform("list backends").output,
+              AllOf(HasSubstr("; @correctly-rounded, @ort-f32, @onnx-reference\n"), HasSubstr("; @KEY=VALUE\n")));
+  EXPECT_THAT(qconform("list backends plugin:" QCONFORM_PLUGINS "/row_2.so").output,
+              HasSubstr("plugin row 2; channels-last, units"));
 }
 
 // What is exported reads back as the same cases, in every form.

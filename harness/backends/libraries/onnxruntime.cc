@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/backends/input_role.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onnxruntime_api.h"
 #include "harness/base/aligned_bytes.h"
@@ -138,10 +139,8 @@ class RepeatedSession final : public RepeatedRun {
 // The data, as in a model in use: weights and parameters are constants that the runtime may repack.
 std::vector<std::size_t> data_inputs(const Case& test_case) {
   std::vector<std::size_t> positions;
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    const bool is_data = known == nullptr || i >= known->inputs.size() || known->inputs[i].role == InputRole::data;
-    if (is_data && test_case.inputs[i]) positions.push_back(i);
+    if (test_case.inputs[i] && role_of(test_case, i) == InputRole::data) positions.push_back(i);
   }
   return positions;
 }
