@@ -11,7 +11,8 @@ namespace {
 class PluginNode {
  public:
   PluginNode(const Case& test_case, InputMemory* memory) {
-    for (const Attribute& attribute : test_case.attributes) attributes_.push_back(attribute_for_plugin<qc_attribute>(attribute));
+    for (const Attribute& attribute : test_case.attributes)
+      attributes_.push_back(attribute_for_plugin<qc_attribute>(attribute));
     tensors_.reserve(test_case.inputs.size());
     for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
       const auto& input = test_case.inputs[i];

@@ -49,7 +49,8 @@ class PluginGraph {
  public:
   /// `with_constants`: the data of weights too.
   PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants) {
-    for (const Attribute& attribute : test_case.attributes) attributes_.add(attribute_for_plugin<qc2_attribute>(attribute));
+    for (const Attribute& attribute : test_case.attributes)
+      attributes_.add(attribute_for_plugin<qc2_attribute>(attribute));
     for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
       if (!test_case.inputs[i]) {
         node_inputs_.push_back(-1);
@@ -62,7 +63,7 @@ class PluginGraph {
     nodes_.add({sizeof(qc2_node), test_case.op_type.c_str(), test_case.domain.c_str(), test_case.opset_version,
                 attributes_.size(), attributes_.get(), node_inputs_.size(), node_inputs_.data(), outputs_.size(),
                 outputs_.data()});
-    graph_ = {sizeof(qc2_graph), values_.size(), values_.get(),    nodes_.size(),  nodes_.get(),
+    graph_ = {sizeof(qc2_graph), values_.size(), values_.get(),   nodes_.size(),  nodes_.get(),
               inputs_.size(),    inputs_.data(), outputs_.size(), outputs_.data()};
   }
   PluginGraph(const PluginGraph&) = delete;

@@ -133,8 +133,7 @@ class FolderBackend final : public ProcessBackend {
 
 }  // namespace
 
-std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation,
-                                             std::string name) {
+std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation, std::string name) {
   return std::make_unique<FolderBackend>(command, isolation, std::move(name));
 }
 

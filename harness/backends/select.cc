@@ -119,8 +119,9 @@ Result<std::unique_ptr<Backend>> open_emulated(const Specification& what, Roundi
   Specification plain = what;
   plain.cpu.clear();
   QCONFORM_ASSIGN(auto command, emulated_program(what.cpu, isolation.arm64_program));
-  command.insert(command.end(), {"worker", "--backend", text_of(plain), "--profile",
-                                 std::string(profile_name(arithmetic)), "--threads", std::to_string(isolation.threads)});
+  command.insert(command.end(),
+                 {"worker", "--backend", text_of(plain), "--profile", std::string(profile_name(arithmetic)),
+                  "--threads", std::to_string(isolation.threads)});
   Isolation limits = isolation.limits;
   limits.timeout *= kEmulationSlowdown;
   return isolate_program(std::move(command), text_of(what), limits);

@@ -24,11 +24,11 @@ struct IsolationPolicy {
 };
 
 /// A kernel set of this program, a library of library.h, a library with the interface of
-/// harness/include/qconform/backend.h, a program that process.h talks to, or a defect model. The WORD of kernel sets and
-/// defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is `arithmetic`.
-/// Any of these is not sent cases out of contract where `what` says so (valid_only.h). On another processor (emulator.h)
-/// it always runs in a worker. Errors, all of field "--backend": unknown names, words and keys, absent libraries and
-/// versions, sets that this CPU does not run.
+/// harness/include/qconform/backend.h, a program that process.h talks to, or a defect model. The WORD of kernel sets
+/// and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
+/// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only.h). On another
+/// processor (emulator.h) it always runs in a worker. Errors, all of field "--backend": unknown names, words and keys,
+/// absent libraries and versions, sets that this CPU does not run.
 ///
 /// With `isolation.threads`, a backend that cannot run a case from several threads is an error.
 ///

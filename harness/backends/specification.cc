@@ -168,13 +168,15 @@ Result<Specification> with_name(std::string_view whole, std::string_view text, S
   if (at != std::string_view::npos) QCONFORM_TRY(take_settings(whole, text.substr(at + 1), what));
   what.name = text.substr(0, at);
   if (what.name.find_first_of("[]") != std::string::npos) {
-    return fail("--backend", fmt::format("\"{}\": expected [CPU] at the end, CPU of letters, digits and . _ - : +", whole));
+    return fail("--backend",
+                fmt::format("\"{}\": expected [CPU] at the end, CPU of letters, digits and . _ - : +", whole));
   }
   if (what.kind == SpecificationKind::defect) return what;
   if (const std::size_t colon = what.name.find(':'); colon != std::string::npos) {
     what.version = what.name.substr(colon + 1);
     what.name.resize(colon);
-    if (what.version.empty()) return fail("--backend", fmt::format("\"{}\": expected a version behind the colon", whole));
+    if (what.version.empty())
+      return fail("--backend", fmt::format("\"{}\": expected a version behind the colon", whole));
   }
   if (what.name.empty()) return fail("--backend", fmt::format("expected a backend's name, got \"{}\"", whole));
   return what;

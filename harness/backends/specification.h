@@ -9,10 +9,10 @@
 //
 // Behind any of them may stand [CPU], the processor (none of a process), and then @valid-only.
 //
-// A WORD has letters, digits and . _ -; a KEY has those too and begins with a letter. A VALUE with , " @ [ or ] stands in
-// double quotes, where two of them are one. PATH and COMMAND are taken as they are, whatever they hold: only an ending
-// that has the form of SETTINGS (PATH alone), [CPU] (likewise) or @valid-only is none of theirs. An @ behind such an
-// ending makes it theirs: "plugin:dir@v=1/x.so@" has no settings.
+// A WORD has letters, digits and . _ -; a KEY has those too and begins with a letter. A VALUE with , " @ [ or ] stands
+// in double quotes, where two of them are one. PATH and COMMAND are taken as they are, whatever they hold: only an
+// ending that has the form of SETTINGS (PATH alone), [CPU] (likewise) or @valid-only is none of theirs. An @ behind
+// such an ending makes it theirs: "plugin:dir@v=1/x.so@" has no settings.
 #pragma once
 
 #include <cstdint>

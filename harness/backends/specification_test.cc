@@ -40,30 +40,29 @@ TEST_P(Examples, AreReadAndWritten) {
 
 INSTANTIATE_TEST_SUITE_P(
     Named, Examples,
-    ::testing::Values(
-        Example{"avx2", {.name = "avx2"}}, Example{"avx2@ort-f32", {.name = "avx2", .word = "ort-f32"}},
-        Example{"onednn:3.12@avx2", {.name = "onednn", .version = "3.12", .word = "avx2"}},
-        Example{"avx2[Haswell]", {.name = "avx2", .cpu = "Haswell"}},
-        Example{"scalar[aarch64:max]", {.name = "scalar", .cpu = "aarch64:max"}},
-        Example{"onednn@avx2[Haswell]@valid-only",
-                {.name = "onednn", .word = "avx2", .cpu = "Haswell", .valid_only = true}},
-        Example{"onnxruntime:1.21.0@all,session.x64quantprecision=1",
-                {.name = "onnxruntime",
-                 .version = "1.21.0",
-                 .word = "all",
-                 .settings = {{"session.x64quantprecision", "1"}}}},
-        Example{"onnxruntime@ep=NAME,library=/a b/c=d.so",
-                {.name = "onnxruntime", .settings = {{"ep", "NAME"}, {"library", "/a b/c=d.so"}}}},
-        Example{R"(mine@a="x,y@z ""[1]""",b=)", {.name = "mine", .settings = {{"a", R"(x,y@z "[1]")"}, {"b", ""}}}},
-        Example{R"(mine@a="[1]"[max])", {.name = "mine", .settings = {{"a", "[1]"}}, .cpu = "max"}}));
+    ::testing::Values(Example{"avx2", {.name = "avx2"}}, Example{"avx2@ort-f32", {.name = "avx2", .word = "ort-f32"}},
+                      Example{"onednn:3.12@avx2", {.name = "onednn", .version = "3.12", .word = "avx2"}},
+                      Example{"avx2[Haswell]", {.name = "avx2", .cpu = "Haswell"}},
+                      Example{"scalar[aarch64:max]", {.name = "scalar", .cpu = "aarch64:max"}},
+                      Example{"onednn@avx2[Haswell]@valid-only",
+                              {.name = "onednn", .word = "avx2", .cpu = "Haswell", .valid_only = true}},
+                      Example{"onnxruntime:1.21.0@all,session.x64quantprecision=1",
+                              {.name = "onnxruntime",
+                               .version = "1.21.0",
+                               .word = "all",
+                               .settings = {{"session.x64quantprecision", "1"}}}},
+                      Example{"onnxruntime@ep=NAME,library=/a b/c=d.so",
+                              {.name = "onnxruntime", .settings = {{"ep", "NAME"}, {"library", "/a b/c=d.so"}}}},
+                      Example{R"(mine@a="x,y@z ""[1]""",b=)",
+                              {.name = "mine", .settings = {{"a", R"(x,y@z "[1]")"}, {"b", ""}}}},
+                      Example{R"(mine@a="[1]"[max])", {.name = "mine", .settings = {{"a", "[1]"}}, .cpu = "max"}}));
 
 INSTANTIATE_TEST_SUITE_P(
     WithAnArgument, Examples,
     ::testing::Values(
         Example{"plugin:./x.so", {Kind::plugin, "./x.so"}}, Example{"plugin:./x@1.so", {Kind::plugin, "./x@1.so"}},
         Example{"plugin:a,b=c[1]/x.so", {Kind::plugin, "a,b=c[1]/x.so"}},
-        Example{"plugin:./x.so@threads=2",
-                {.kind = Kind::plugin, .name = "./x.so", .settings = {{"threads", "2"}}}},
+        Example{"plugin:./x.so@threads=2", {.kind = Kind::plugin, .name = "./x.so", .settings = {{"threads", "2"}}}},
         Example{"plugin:./x@k.so@a=1,b=2[Haswell]@valid-only",
                 {.kind = Kind::plugin,
                  .name = "./x@k.so",
@@ -152,8 +151,8 @@ Specification arbitrary_specification() {
   if (what.kind == Kind::process) return what;
   if (what.kind == Kind::named && *rc::gen::arbitrary<bool>()) what.version = "1" + arbitrary_text("2.ab");
   if (!is_text && *rc::gen::arbitrary<bool>()) what.word = "w" + arbitrary_text("1.-_b");
-  for (const std::string& key : *rc::gen::container<std::set<std::string>>(
-           rc::gen::element<std::string>("a", "b1", "session.x-y", "Z_"))) {
+  for (const std::string& key :
+       *rc::gen::container<std::set<std::string>>(rc::gen::element<std::string>("a", "b1", "session.x-y", "Z_"))) {
     what.settings.push_back({key, arbitrary_text("ab=,@[]\" /.")});
   }
   if (*rc::gen::arbitrary<bool>()) what.cpu = "c" + arbitrary_text("pu1:.-");

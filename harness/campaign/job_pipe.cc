@@ -82,8 +82,8 @@ void send_infos(int file, const std::vector<BackendInfo>& infos) {
   std::string payload;
   for (const BackendInfo& info : infos) {
     const std::string capabilities = fmt::format("{}", fmt::join(info.capabilities, ","));
-    for (const std::string& text : {info.name, info.version, info.kind, std::string(info.valid_only ? "1" : "0"),
-                                    capabilities}) {
+    for (const std::string& text :
+         {info.name, info.version, info.kind, std::string(info.valid_only ? "1" : "0"), capabilities}) {
       payload += text.c_str() + std::string(1, '\0');
     }
   }

@@ -46,14 +46,13 @@ std::vector<Row> backend_rows() {
     rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description),
                     here ? library.accepted : backend::Accepted{}});
   }
-  rows.push_back(
-      {"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
-       backend::Accepted{{}, {{"KEY", "VALUE"}}}});
+  rows.push_back({"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
+                  backend::Accepted{{}, {{"KEY", "VALUE"}}}});
   rows.push_back({"process:COMMAND", "",
                   "a program that reads cases and writes answers; with {} in it, run on a "
                   "folder for each case (docs/adding-a-backend.md)"});
-  rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)",
-                  backend::accepted_arithmetics()});
+  rows.push_back(
+      {"defect:ID", "", "a model of a real defect (see: qconform list defects)", backend::accepted_arithmetics()});
   rows.push_back({"NAME:VERSION", "", "one of these where it has that version, an error otherwise (docs/backends.md)"});
   rows.push_back({"BACKEND[CPU]", "", "one of these on a processor that is emulated (docs/other-cpus.md)"});
   rows.push_back({"BACKEND@valid-only", "", "one of these without the cases that are out of contract"});

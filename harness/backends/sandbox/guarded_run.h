@@ -19,9 +19,9 @@ inline constexpr const char* kScratchName = "the scratch memory";
 ///   2. a neighbour, the same node with other values, prepared elsewhere against the start, and run;
 ///   3. what 1 prepared is run again;
 ///   4. the case prepared where the neighbour lay, and run.
-/// Of a backend that takes other inputs, between 3 and 4 what 1 prepared is run on another x, which lies where the first
-/// lay; and after 4 a newly prepared node is run on that x, whose output has to be the same. That output goes along with
-/// the outcome, so that who knows what is right can judge it too.
+/// Of a backend that takes other inputs, between 3 and 4 what 1 prepared is run on another x, which lies where the
+/// first lay; and after 4 a newly prepared node is run on that x, whose output has to be the same. That output goes
+/// along with the outcome, so that who knows what is right can judge it too.
 ///
 /// The output is filled with one pattern in 1 and with another in 3 and 4. So bytes that stay as they were filled are
 /// unwritten, and other differences show that the backend is not a function of its inputs: that it remembers earlier

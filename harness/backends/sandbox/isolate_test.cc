@@ -27,8 +27,8 @@ constexpr bool kEmulated = true;
 #else
 constexpr bool kEmulated = false;
 #endif
-using testing::expect_hostile_row;
 using ::testing::ElementsAre;
+using testing::expect_hostile_row;
 using ::testing::HasSubstr;
 using testing::Hostile;
 using testing::kDevours;
@@ -273,7 +273,8 @@ TEST(PluginOfVersion2, TakesArgumentsAndRefusesThoseThatItDoesNotKnow) {
   EXPECT_EQ(declined->reason, "too, warm");
   EXPECT_THAT(open_isolated(name + "@threads=2").error().text(),
               HasSubstr("arguments_2.so: does not open: no argument threads, only reason"));
-  EXPECT_THAT(open_isolated("plugin:" + library("row_2") + "@a=1").error().text(), HasSubstr("takes no arguments, got a"));
+  EXPECT_THAT(open_isolated("plugin:" + library("row_2") + "@a=1").error().text(),
+              HasSubstr("takes no arguments, got a"));
   EXPECT_THAT(open_isolated("plugin:" + library("dequantize") + "@a=1").error().text(), HasSubstr("version 1"));
 }
 

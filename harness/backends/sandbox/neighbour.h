@@ -13,8 +13,8 @@ namespace qconform {
 /// lowest byte. Shapes, types and attributes are those of `test_case`. A backend may refuse what the values come to.
 void make_neighbour(const Case& test_case, Case& neighbour);
 
-/// Makes `other` the same node as `test_case` with another x alone, changed likewise. Returns its position; nothing where
-/// the case has none, or one that stays as it is.
+/// Makes `other` the same node as `test_case` with another x alone, changed likewise. Returns its position; nothing
+/// where the case has none, or one that stays as it is.
 [[nodiscard]] std::optional<std::size_t> make_other_input(const Case& test_case, Case& other);
 
 }  // namespace qconform

@@ -1,8 +1,8 @@
 /* The C interface between qconform and a kernel under test, in two versions.
  *
- * Build a shared library that exports qconform_backend_2(), of version 2, or qconform_backend(), of version 1, and judge
- * it. New libraries take version 2, which is below. Version 1 is for those that exist: it goes on working. Of a library
- * that exports both, version 2 is used.
+ * Build a shared library that exports qconform_backend_2(), of version 2, or qconform_backend(), of version 1, and
+ * judge it. New libraries take version 2, which is below. Version 1 is for those that exist: it goes on working. Of a
+ * library that exports both, version 2 is used.
  *
  *     cc -O2 -shared -fPIC -I harness/include my_kernel.c -o libmine.so
  *     qconform run --backend plugin:./libmine.so
@@ -149,9 +149,10 @@ const struct qc_backend* qconform_backend(uint32_t abi_version);
  *
  *     qconform run --backend plugin:./libmine.so@threads=2
  *
- * The first member of every struct is its size in bytes, as the one knows it who filled the struct: a later qconform may
- * add members behind the last one, and no others. qconform takes what a shorter struct of a library lacks for 0, and looks
- * at nothing behind the members that it knows. Lists are of pointers, so that a struct that grows moves nothing. */
+ * The first member of every struct is its size in bytes, as the one knows it who filled the struct: a later qconform
+ * may add members behind the last one, and no others. qconform takes what a shorter struct of a library lacks for 0,
+ * and looks at nothing behind the members that it knows. Lists are of pointers, so that a struct that grows moves
+ * nothing. */
 
 /* How the data of a value comes. */
 enum qc2_kind {
@@ -163,10 +164,10 @@ enum qc2_kind {
 
 /* A tensor of a graph: row-major, little endian. Valid as long as its graph. */
 struct qc2_value {
-  size_t size;         /* sizeof(struct qc2_value) */
-  int32_t kind;        /* enum qc2_kind */
-  int32_t type;        /* enum qc_type, or another number of ONNX: check it; 0 of QC2_COMPUTED, whose type nobody states */
-  int32_t rank;        /* number of dimensions; 0 for a scalar, -1 of QC2_COMPUTED */
+  size_t size;  /* sizeof(struct qc2_value) */
+  int32_t kind; /* enum qc2_kind */
+  int32_t type; /* enum qc_type, or another number of ONNX: check it; 0 of QC2_COMPUTED, whose type nobody states */
+  int32_t rank; /* number of dimensions; 0 for a scalar, -1 of QC2_COMPUTED */
   const int64_t* dims; /* `rank` of them, none negative */
   const void* data;    /* `bytes` bytes, aligned to the element size and to no more. Nothing around them may be touched.
                           NULL where the kind has no data yet */
@@ -200,24 +201,24 @@ struct qc2_node {
   const int32_t* outputs;                        /* positions in the graph's values */
 };
 
-/* What is computed at once. So far a graph has one node and one output; with QC2_UNITS, a later qconform may give several
- * nodes, in an order in which each finds its inputs computed. The graph that `supports` gets is valid during the call;
- * that of `prepare` until release. */
+/* What is computed at once. So far a graph has one node and one output; with QC2_UNITS, a later qconform may give
+ * several nodes, in an order in which each finds its inputs computed. The graph that `supports` gets is valid during
+ * the call; that of `prepare` until release. */
 struct qc2_graph {
-  size_t size;                            /* sizeof(struct qc2_graph) */
-  size_t value_count;                     /* all tensors of all nodes */
-  const struct qc2_value* const* values;  /* `value_count` of them */
-  size_t node_count;                      /* 1 */
-  const struct qc2_node* const* nodes;    /* `node_count` of them */
-  size_t input_count;                     /* the values of kind QC2_INPUT */
-  const int32_t* inputs;                  /* their positions, in the order in which a run gets them */
-  size_t output_count;                    /* 1 */
-  const int32_t* outputs;                 /* positions of the values that a run writes */
+  size_t size;                           /* sizeof(struct qc2_graph) */
+  size_t value_count;                    /* all tensors of all nodes */
+  const struct qc2_value* const* values; /* `value_count` of them */
+  size_t node_count;                     /* 1 */
+  const struct qc2_node* const* nodes;   /* `node_count` of them */
+  size_t input_count;                    /* the values of kind QC2_INPUT */
+  const int32_t* inputs;                 /* their positions, in the order in which a run gets them */
+  size_t output_count;                   /* 1 */
+  const int32_t* outputs;                /* positions of the values that a run writes */
 };
 
 /* Room for a reason, one line that ends with a zero byte. Left empty, there is none. */
 struct qc2_reason {
-  size_t size;      /* sizeof(struct qc2_reason) */
+  size_t size; /* sizeof(struct qc2_reason) */
   char* text;
   size_t text_size; /* bytes of `text`, the zero included */
 };
@@ -231,10 +232,10 @@ struct qc2_argument {
 
 /* What the library is opened with. */
 struct qc2_setup {
-  size_t size;                                  /* sizeof(struct qc2_setup) */
-  const char* harness;                          /* "qconform 0.1.0", for messages */
-  size_t argument_count;                        /* no key twice */
-  const struct qc2_argument* const* arguments;  /* `argument_count` of them */
+  size_t size;                                 /* sizeof(struct qc2_setup) */
+  const char* harness;                         /* "qconform 0.1.0", for messages */
+  size_t argument_count;                       /* no key twice */
+  const struct qc2_argument* const* arguments; /* `argument_count` of them */
 };
 
 /* What prepare makes of a graph. All but `size` is 0 before. */
@@ -247,51 +248,52 @@ struct qc2_prepared {
 
 /* One run. Valid during the call, and so is all that it leads to but the graph. */
 struct qc2_run {
-  size_t size;                            /* sizeof(struct qc2_run) */
-  const struct qc2_graph* graph;          /* that of prepare */
-  const struct qc2_value* const* inputs;  /* the graph's inputs, in its order, types and shapes, with this run's data */
-  void* scratch;                          /* `scratch_bytes` of any content, of this run alone: nothing around them may be
-                                             touched, and nothing in them stays. NULL for 0 bytes */
-  void* context;                          /* to be passed to `allocate` */
-  /* States the type and dimensions of output number `output` (0), which are judged too, and gives its memory: the bytes of
-   * a dense tensor, aligned to the element size and to no more. Every byte has to be written, none around them. To be
-   * called once in every run. NULL if that is no tensor qconform can hold: return then. */
+  size_t size;                           /* sizeof(struct qc2_run) */
+  const struct qc2_graph* graph;         /* that of prepare */
+  const struct qc2_value* const* inputs; /* the graph's inputs, in its order, types and shapes, with this run's data */
+  void* scratch; /* `scratch_bytes` of any content, of this run alone: nothing around them may be
+                    touched, and nothing in them stays. NULL for 0 bytes */
+  void* context; /* to be passed to `allocate` */
+  /* States the type and dimensions of output number `output` (0), which are judged too, and gives its memory: the bytes
+   * of a dense tensor, aligned to the element size and to no more. Every byte has to be written, none around them. To
+   * be called once in every run. NULL if that is no tensor qconform can hold: return then. */
   void* (*allocate)(void* context, size_t output, int32_t type, int32_t rank, const int64_t* dims);
 };
 
 /* What a library says of itself, added up. Bits that a qconform does not know change nothing. */
 enum qc2_capability {
-  /* It assumes valid nodes: none out of contract is sent to it (as with --valid-only), and its refusals are not judged. */
+  /* It assumes valid nodes: none out of contract is sent to it (as with --valid-only), and its refusals are not judged.
+   */
   QC2_ASSUMES_VALID = 1,
   /* It can take x and give y with the channels last. Reported; nothing is asked of it yet. */
   QC2_CHANNELS_LAST = 2,
   /* It takes graphs of several nodes. Reported; nothing is asked of it yet. */
   QC2_UNITS = 4,
-  /* All runs of one prepared node have to get the same inputs, at the same addresses: it keeps what it makes of the first.
-   * Without this, another x is given to prepared nodes, and the answer to that is judged too. */
+  /* All runs of one prepared node have to get the same inputs, at the same addresses: it keeps what it makes of the
+   * first. Without this, another x is given to prepared nodes, and the answer to that is judged too. */
   QC2_SAME_INPUTS = 8
 };
 
-/* The backend. Functions return enum qc_status, and fill the reason where that is not QC_OK. A node is prepared, run and
- * released between open and close; several may be prepared at a time. */
+/* The backend. Functions return enum qc_status, and fill the reason where that is not QC_OK. A node is prepared, run
+ * and released between open and close; several may be prepared at a time. */
 struct qc2_backend {
   size_t size;           /* sizeof(struct qc2_backend) */
   const char* name;      /* "mykernel" */
   const char* version;   /* "2.3" */
   uint64_t capabilities; /* of enum qc2_capability */
 
-  /* Takes the arguments, and sets *state, which is NULL before, to whatever the other functions are to get. Called once,
-   * first. Any status but QC_OK ends qconform with the reason: an argument that the library does not know deserves one.
-   * May be NULL: then no argument is taken, and the state is NULL. */
+  /* Takes the arguments, and sets *state, which is NULL before, to whatever the other functions are to get. Called
+   * once, first. Any status but QC_OK ends qconform with the reason: an argument that the library does not know
+   * deserves one. May be NULL: then no argument is taken, and the state is NULL. */
   int (*open)(const struct qc2_setup* setup, void** state, struct qc2_reason* reason);
 
   /* Called after all else, if open returned QC_OK and the process ends in an orderly way, which workers do not. May be
    * NULL. */
   void (*close)(void* state);
 
-  /* Whether the graph can be computed, by types, shapes, attributes, omitted inputs and parameters: there are no data of
-   * x and weights, so that a program can plan before it has them. Called before prepare. May be NULL: then prepare or run
-   * refuse. */
+  /* Whether the graph can be computed, by types, shapes, attributes, omitted inputs and parameters: there are no data
+   * of x and weights, so that a program can plan before it has them. Called before prepare. May be NULL: then prepare
+   * or run refuse. */
   int (*supports)(void* state, const struct qc2_graph* graph, struct qc2_reason* reason);
 
   /* Packs weights and whatever else is done once for a node; says what scratch memory a run needs. Has no data of x.
@@ -306,8 +308,8 @@ struct qc2_backend {
   int (*run)(void* state, void* node, const struct qc2_run* run, struct qc2_reason* reason);
 };
 
-/* Exported by a library of version 2. Returns a backend that lives as long as the process; NULL if the library cannot work
- * here. */
+/* Exported by a library of version 2. Returns a backend that lives as long as the process; NULL if the library cannot
+ * work here. */
 const struct qc2_backend* qconform_backend_2(void);
 
 #ifdef __cplusplus

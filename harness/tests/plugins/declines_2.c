@@ -1,4 +1,5 @@
-/* Declines by parameters and constants: DequantizeLinear without a zero point of 3, which it sees before it has data. */
+/* Declines by parameters and constants: DequantizeLinear without a zero point of 3, which it sees before it has data.
+ */
 #define OWN_ENTRY
 #include "row_2.h"
 

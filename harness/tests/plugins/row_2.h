@@ -1,6 +1,6 @@
-/* A right ConvInteger of one row of uint8 by a row of int8 without attributes, of version 2, with scratch memory in which
- * it sums up. What a library defines as one of the macros below it does on rows of exactly 13 elements, and on no others;
- * KEEPS_X and SCRATCH_BEYOND are expressions and statements of `row`. */
+/* A right ConvInteger of one row of uint8 by a row of int8 without attributes, of version 2, with scratch memory in
+ * which it sums up. What a library defines as one of the macros below it does on rows of exactly 13 elements, and on no
+ * others; KEEPS_X and SCRATCH_BEYOND are expressions and statements of `row`. */
 #ifndef ROW_2_H
 #define ROW_2_H
 
@@ -96,10 +96,10 @@ static int row_run(void* state, void* node, const struct qc2_run* run, struct qc
 #define CAPABILITIES 0
 #endif
 
-#define ROW_BACKEND                                                                                                  \
-  {                                                                                                                  \
-    .size = sizeof(struct qc2_backend), .name = "row", .version = "2", .capabilities = CAPABILITIES,                 \
-    .supports = row_supports, .prepare = row_prepare, .release = row_release, .run = row_run                         \
+#define ROW_BACKEND                                                                                  \
+  {                                                                                                  \
+    .size = sizeof(struct qc2_backend), .name = "row", .version = "2", .capabilities = CAPABILITIES, \
+    .supports = row_supports, .prepare = row_prepare, .release = row_release, .run = row_run         \
   }
 
 #ifndef OWN_ENTRY
