@@ -66,7 +66,7 @@ struct BackendInfo {
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",
       .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, capabilities, {}, "capabilities",
-           .doc = "What a plugin says of itself: assumes-valid, channels-last, units, same-inputs.",
+           .doc = "What a plugin or process says of itself: assumes-valid, channels-last, units, same-inputs, plans.",
            .presence = Presence::omitted);
 
   bool operator==(const BackendInfo&) const = default;
