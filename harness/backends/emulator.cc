@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "harness/base/near_names.h"
 
@@ -132,12 +134,6 @@ Result<fs::path> arm64_build(const std::string& given, const fs::path& own) {
 }
 
 }  // namespace
-
-std::optional<std::pair<std::string, std::string>> split_cpu(std::string_view name) {
-  const std::size_t open = name.rfind('[');
-  if (!name.ends_with(']') || open == std::string_view::npos || name.starts_with("process:")) return std::nullopt;
-  return std::pair(std::string(name.substr(0, open)), std::string(name.substr(open + 1, name.size() - open - 2)));
-}
 
 std::vector<std::string> installed_emulators() {
   std::vector<std::string> programs;

@@ -1,10 +1,7 @@
 // Other processors by qemu's user-mode emulators: which model runs how.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "harness/core/error.h"
@@ -13,10 +10,6 @@ namespace qconform::backend {
 
 /// How much longer an emulated worker may take for a case, and to open its backend.
 inline constexpr double kEmulationSlowdown = 30;
-
-/// "onednn@avx2[Haswell]" in two: the backend and the processor. Nothing where no processor is named.
-/// Commands of process: are what they are.
-[[nodiscard]] std::optional<std::pair<std::string, std::string>> split_cpu(std::string_view name);
 
 /// The emulators' programs that are installed: "qemu-x86_64", "qemu-aarch64".
 [[nodiscard]] std::vector<std::string> installed_emulators();

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "harness/backends/specification.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
 
@@ -18,13 +18,13 @@ struct LibraryState {
 };
 
 struct Library {
-  std::string_view name;                   ///< as on the command line, before an @
-  std::string_view description;            ///< what it takes
-  std::vector<std::string_view> variants;  ///< what may stand behind the @
+  std::string_view name;         ///< as on the command line
+  std::string_view description;  ///< what it takes
+  Accepted accepted;             ///< what may stand behind the @
   LibraryState (*state)();
-  /// `variant` is empty or one of `variants`. `name` is the whole name, for BackendInfo. Called only
-  /// for a library that is there.
-  Result<std::unique_ptr<Backend>> (*open)(std::string_view variant, std::string name);
+  /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
+  /// there.
+  Result<std::unique_ptr<Backend>> (*open)(const Specification& what);
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

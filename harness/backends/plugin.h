@@ -2,16 +2,16 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
+#include "harness/backends/specification.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
 
 namespace qconform::backend {
 
 /// Loads the library into this process, which it may bring down: isolate() is where that is contained.
-/// Errors: a file that cannot be loaded, that exports no qconform_backend, or that speaks another
-/// version of the interface.
-[[nodiscard]] Result<std::unique_ptr<Backend>> load_plugin(const std::string& path);
+/// Its path is what.name. Errors: a file that cannot be loaded, that exports no qconform_backend, or that speaks
+/// another version of the interface.
+[[nodiscard]] Result<std::unique_ptr<Backend>> load_plugin(const Specification& what);
 
 }  // namespace qconform::backend

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
+#include <sstream>
 #include <utility>
+#include <vector>
 
+#include "harness/backends/input_role.h"
 #include "harness/backends/process_backend.h"
 #include "harness/backends/process_folder.h"
 #include "harness/backends/process_messages.h"
@@ -28,18 +32,33 @@ class StreamBackend final : public ProcessBackend {
 
  private:
   [[nodiscard]] Result<void> hear_hello();
+  void hear_capabilities(const std::string& lines);
   [[nodiscard]] std::optional<Outcome> answer_in(std::string& received) const;
   [[nodiscard]] Outcome outcome_of(const Message& answer) const;
+  [[nodiscard]] Outcome answer();
+  void send(MessageKind kind, const std::string& payload);
   [[nodiscard]] std::optional<Outcome> begin(const Case& test_case);
 
   std::unique_ptr<ChildProcess> child_;
   std::int64_t at_rest_ = 0;
   std::string broken_for_good_;  ///< why there will be no process any more
   std::uint32_t number_ = 0;     ///< of the case under way
+  bool plans_ = false;           ///< it is asked by a description first
+  bool is_planning_ = false;     ///< it has been, and has not answered
+  std::string case_model_;       ///< to be sent when it has
   std::string request_;
   Conversation conversation_;
   std::optional<Outcome> refused_;  ///< why the case that was started is not under way
 };
+
+// The positions of x and weights: what a process that plans has not yet.
+std::vector<std::size_t> without_data(const Case& test_case) {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (test_case.inputs[i] && role_of(test_case, i) != InputRole::parameter) positions.push_back(i);
+  }
+  return positions;
+}
 
 // What became of the process before it said hello, in words.
 std::string end_before_hello(const Outcome& end) {
@@ -67,12 +86,28 @@ Result<void> StreamBackend::hear_hello() {
                                 (log.empty() ? "" : "; it printed: " + reported_text(log)));
   }
   if (hello->kind != MessageKind::hello) return fail(info_.name, "expected HELO as the first message, got another");
-  if (hello->number != kProcessProtocol) {
+  if (hello->number == 0 || hello->number > kProcessProtocol) {
     return fail(info_.name,
-                fmt::format("speaks version {} of the protocol, expected {}", hello->number, kProcessProtocol));
+                fmt::format("speaks version {} of the protocol, expected 1 to {}", hello->number, kProcessProtocol));
   }
-  info_.version = reported_text(hello->payload);
+  const std::size_t line = hello->number == 1 ? std::string::npos : hello->payload.find('\n');
+  info_.version = reported_text(std::string_view(hello->payload).substr(0, line));
+  if (line != std::string::npos) hear_capabilities(hello->payload.substr(line + 1));
   return {};
+}
+
+// A line each; those that nobody knows change nothing.
+void StreamBackend::hear_capabilities(const std::string& lines) {
+  constexpr std::array<std::string_view, 4> kKnown{"assumes-valid", "channels-last", "units", "plans"};
+  info_.capabilities.clear();
+  std::istringstream text(lines);
+  for (std::string word; std::getline(text, word);) {
+    if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) continue;
+    if (std::find(info_.capabilities.begin(), info_.capabilities.end(), word) != info_.capabilities.end()) continue;
+    info_.capabilities.push_back(word);
+    info_.valid_only = info_.valid_only || word == "assumes-valid";
+    plans_ = plans_ || word == "plans";
+  }
 }
 
 Result<void> StreamBackend::open() {
@@ -101,10 +136,23 @@ std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
     child_.reset();
     return broken("wrote after its answer to the case before: \"" + stray + "\"");
   }
-  request_ = message_header(MessageKind::test_case, ++number_, model->size()) + *model;
+  ++number_;
+  is_planning_ = plans_;
+  if (!plans_) {
+    send(MessageKind::test_case, *model);
+    return std::nullopt;
+  }
+  auto description = case_to_fed_model(test_case, without_data(test_case));
+  if (!description) return outcome::Unsupported{"the case has no description: " + description.error().text()};
+  case_model_ = std::move(*model);
+  send(MessageKind::plan, *description);
+  return std::nullopt;
+}
+
+void StreamBackend::send(MessageKind kind, const std::string& payload) {
+  request_ = message_header(kind, number_, payload.size()) + payload;
   conversation_.to_send = request_;
   child_->exchange(conversation_.to_send, conversation_.received, std::chrono::milliseconds(0));
-  return std::nullopt;
 }
 
 void StreamBackend::start(const Case& test_case) {
@@ -118,10 +166,13 @@ Outcome StreamBackend::outcome_of(const Message& answer) const {
   switch (answer.kind) {
     case MessageKind::unsupported: return outcome::Unsupported{reported_text(answer.payload)};
     case MessageKind::rejected: return outcome::Rejected{reported_text(answer.payload)};
-    case MessageKind::done: break;
-    case MessageKind::hello:
-    case MessageKind::test_case: return broken("its answer is none of DONE, SKIP and DENY");
+    case MessageKind::taken:
+      if (is_planning_) return outcome::Produced{};
+      break;
+    default: break;
   }
+  if (is_planning_) return broken("its answer to PLAN is none of TAKE, SKIP and DENY");
+  if (answer.kind != MessageKind::done) return broken("its answer is none of DONE, SKIP and DENY");
   auto output = output_from(answer.payload);
   if (!output) return broken("its output is no tensor: " + output.error().text());
   return outcome::Produced{std::move(*output)};
@@ -136,10 +187,19 @@ std::optional<Outcome> StreamBackend::answer_in(std::string& received) const {
   return outcome_of(**answer);
 }
 
+Outcome StreamBackend::answer() {
+  return wait_for(
+      *child_, conversation_, [&](std::string& received) { return answer_in(received); }, isolation_.timeout, at_rest_);
+}
+
 Outcome StreamBackend::finish() {
   if (refused_) return *std::exchange(refused_, std::nullopt);
-  Outcome outcome = wait_for(
-      *child_, conversation_, [&](std::string& received) { return answer_in(received); }, isolation_.timeout, at_rest_);
+  Outcome outcome = answer();
+  if (is_planning_ && std::holds_alternative<outcome::Produced>(outcome)) {
+    is_planning_ = false;
+    send(MessageKind::test_case, case_model_);
+    outcome = answer();
+  }
   outcome.log = child_->log();
   const bool sound = std::holds_alternative<outcome::Produced>(outcome) ||
                      std::holds_alternative<outcome::Unsupported>(outcome) ||
@@ -153,12 +213,11 @@ Outcome StreamBackend::finish() {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation) {
-  if (command.find_first_not_of(' ') == std::string_view::npos) {
-    return fail("--backend", "process: needs a command: process:COMMAND");
+Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation, std::string name) {
+  if (command.find(kFolderPlace) != std::string_view::npos) {
+    return open_folder_process(command, isolation, std::move(name));
   }
-  if (command.find(kFolderPlace) != std::string_view::npos) return open_folder_process(command, isolation);
-  auto backend = std::make_unique<StreamBackend>(command, isolation);
+  auto backend = std::make_unique<StreamBackend>(command, isolation, std::move(name));
   QCONFORM_TRY(backend->open());
   return backend;
 }

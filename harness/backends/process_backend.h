@@ -16,8 +16,8 @@ namespace qconform::backend {
 /// A backend whose cases run in child processes.
 class ProcessBackend : public Backend, public Worker {
  public:
-  ProcessBackend(std::string_view command, const Isolation& isolation)
-      : command_(command), isolation_(isolation), info_{"process:" + command_, "", "process"} {}
+  ProcessBackend(std::string_view command, const Isolation& isolation, std::string name)
+      : command_(command), isolation_(isolation), info_{std::move(name), "", "process"} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Worker* worker() override { return this; }

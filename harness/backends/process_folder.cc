@@ -75,7 +75,8 @@ std::string last_line(std::string text) {
 
 class FolderBackend final : public ProcessBackend {
  public:
-  FolderBackend(std::string_view command, const Isolation& isolation) : ProcessBackend(command, isolation) {
+  FolderBackend(std::string_view command, const Isolation& isolation, std::string name)
+      : ProcessBackend(command, isolation, std::move(name)) {
     info_.version = "of unknown version";
   }
 
@@ -132,8 +133,8 @@ class FolderBackend final : public ProcessBackend {
 
 }  // namespace
 
-std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation) {
-  return std::make_unique<FolderBackend>(command, isolation);
+std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation, std::string name) {
+  return std::make_unique<FolderBackend>(command, isolation, std::move(name));
 }
 
 }  // namespace qconform::backend

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "harness/backends/sandbox/isolate.h"
@@ -16,6 +17,8 @@ inline constexpr std::string_view kFolderPlace = "{}";
 inline constexpr int kExitUnsupported = 77;  ///< as for tests that are skipped in GNU's Automake
 inline constexpr int kExitRejected = 65;     ///< EX_DATAERR of sysexits.h
 
-[[nodiscard]] std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation);
+/// `name` is for BackendInfo.
+[[nodiscard]] std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation,
+                                                           std::string name);
 
 }  // namespace qconform::backend

@@ -11,16 +11,19 @@
 
 namespace qconform::backend {
 
-/// The version of the protocol. Raised when a message changes its meaning or layout.
-inline constexpr std::uint32_t kProcessProtocol = 1;
+/// The newest version of the protocol; older ones are spoken too. Raised when a message changes its meaning or layout.
+inline constexpr std::uint32_t kProcessProtocol = 2;
 
 /// What a message is, as the four characters that it begins with.
 enum class MessageKind : std::uint8_t {
-  hello,        ///< HELO, from the process: the protocol's version as number; its name and version
+  hello,        ///< HELO, from the process: the protocol's version as number; its name and version, and from version 2
+                ///< on a line for each capability
   test_case,    ///< CASE, to the process: a one-node ONNX model
   done,         ///< DONE, from the process: the output as a TensorProto
   unsupported,  ///< SKIP, from the process: the reason
   rejected,     ///< DENY, from the process: the reason
+  plan,         ///< PLAN, to a process that plans: the model of a case without data of x and weights
+  taken,        ///< TAKE, from the process: it will compute what was planned
 };
 
 struct Message {

@@ -76,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Hostile{"endless", VerdictKind::crashed, "wrote after its answer: \"****", ""},
                       Hostile{"answers-twice", VerdictKind::crashed, "wrote after its answer: \"DONE", ""},
                       Hostile{"wrong-number", VerdictKind::crashed, "answered case 10 where case 11 was asked", ""},
-                      Hostile{"no-tensor", VerdictKind::crashed, "its output is no tensor", ""}),
+                      Hostile{"no-tensor", VerdictKind::crashed, "its output is no tensor", ""},
+                      Hostile{"done-at-the-plan", VerdictKind::crashed, "its answer to PLAN is none of TAKE", ""}),
     test_name);
 
 class HostileCommand : public ::testing::TestWithParam<Hostile> {};
@@ -114,6 +115,30 @@ TEST(Process, GivesTheSameAnswersByFolders) {
   expect_right(child("right - {}"), 25);
 }
 
+TEST(Process, MayDeclineByADescription) {
+  auto rows = opened(child("plans"));
+  ASSERT_TRUE(rows) << rows.error().text();
+  EXPECT_EQ((*rows)->info().version, "test child 1.0");
+  EXPECT_THAT((*rows)->info().capabilities, ::testing::ElementsAre("plans", "units"));
+  const Report right = report_of(std::make_unique<Rows>(), std::move(*rows));
+  EXPECT_TRUE(right.conforms());
+  EXPECT_EQ(right.backends[0].count(VerdictKind::unsupported), 0U);
+
+  auto others = opened(child("plans"));
+  ASSERT_TRUE(others) << others.error().text();
+  const Report declined = report_of(std::make_unique<RandomSource>(5, 100), std::move(*others));
+  EXPECT_EQ(declined.backends[0].count(VerdictKind::crashed), 0U);
+  EXPECT_GT(declined.backends[0].count(VerdictKind::unsupported), 50U);
+}
+
+TEST(Process, MayAssumeValidNodes) {
+  auto backend = opened(child("assumes-valid"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  EXPECT_TRUE((*backend)->info().valid_only);
+  const Report report = report_of(std::make_unique<RandomSource>(5, 100), std::move(*backend));
+  EXPECT_GT(report.backends[0].count(VerdictKind::not_asked), 0U);
+}
+
 TEST(Process, MayWriteMuchToStderr) {
   auto backend = opened(child("speaks-much"));
   ASSERT_TRUE(backend) << backend.error().text();
@@ -127,7 +152,7 @@ TEST(Process, ThatIsNoneIsAnError) {
   EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("ended with status 127; it printed: "));
   EXPECT_THAT(opened("echo hello; sleep 60").error().text(), HasSubstr("expected a message, got \"hello\""));
   EXPECT_THAT(opened(child("speaks-another-version")).error().text(),
-              HasSubstr("version 2 of the protocol, expected 1"));
+              HasSubstr("version 3 of the protocol, expected 1 to 2"));
 }
 
 // The number that the daemon noted, once it is there.

@@ -13,14 +13,14 @@
 #include "harness/backends/process.h"
 #include "harness/backends/threads_check.h"
 #include "harness/backends/valid_only.h"
+#include "harness/base/near_names.h"
+#include "harness/core/version.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::backend {
 namespace {
 
-constexpr std::string_view kDefectPrefix = "defect:";
-constexpr std::string_view kPluginPrefix = "plugin:";
-constexpr std::string_view kProcessPrefix = "process:";
+using SelectedKind = Specification::Kind;
 
 std::vector<std::string> kernels_where(bool available) {
   std::vector<std::string> names;
@@ -30,100 +30,134 @@ std::vector<std::string> kernels_where(bool available) {
   return names;
 }
 
-// The profiles that name an arithmetic; the others admit sets.
-Result<RoundingProfile> pinned_arithmetic(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const ProfileInfo& info : profiles()) {
-    const auto tier = tier_of(info.profile);
-    if (tier && *tier != reference::Tier::exact) continue;
-    if (info.name == name) return arithmetic_of(info.profile);
-    known.push_back(info.name);
-  }
-  return fail("--backend",
-              fmt::format("expected an arithmetic behind @ ({}), got \"{}\"", fmt::join(known, ", "), name));
+// Those profiles name an arithmetic; the others admit sets.
+bool names_an_arithmetic(const ProfileInfo& info) {
+  const auto tier = tier_of(info.profile);
+  return !tier || *tier == reference::Tier::exact;
 }
 
-Result<std::unique_ptr<Backend>> open_library(const Library& library, std::string_view name) {
+Result<RoundingProfile> chosen_arithmetic(const Specification& what, RoundingProfile otherwise) {
+  QCONFORM_TRY(check_settings(what, accepted_arithmetics()));
+  const auto profile = profile_named(what.word);
+  return profile ? arithmetic_of(*profile) : otherwise;
+}
+
+Result<std::unique_ptr<Backend>> open_library(const Library& library, const Specification& what) {
   const LibraryState state = library.state();
   if (!state.absent.empty()) return fail("--backend", fmt::format("{} is not here: {}", library.name, state.absent));
-  const std::size_t at = name.find('@');
-  const std::string_view variant = at == std::string_view::npos ? std::string_view() : name.substr(at + 1);
-  const auto& known = library.variants;
-  if (at != std::string_view::npos && std::find(known.begin(), known.end(), variant) == known.end()) {
-    return fail("--backend",
-                fmt::format("expected {} behind {}@, got \"{}\"", fmt::join(known, ", "), library.name, variant));
-  }
-  return library.open(variant, std::string(name));
+  QCONFORM_TRY(check_version(what, state.version));
+  QCONFORM_TRY(check_settings(what, library.accepted));
+  return library.open(what);
 }
 
-bool is_third_party(std::string_view name) {
-  const std::string_view library_name = name.substr(0, name.find('@'));
+Result<std::unique_ptr<Backend>> open_kernels(const reference::KernelSet& set, const Specification& what,
+                                              RoundingProfile arithmetic) {
+  QCONFORM_TRY(check_version(what, kVersion));
+  QCONFORM_ASSIGN(arithmetic, chosen_arithmetic(what, arithmetic));
+  if (!set.available()) {
+    return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
+  }
+  return in_tree(set, arithmetic, text_of(what));
+}
+
+// Null where there is none.
+const Library* library_of(const Specification& what) {
+  if (what.kind != SelectedKind::named) return nullptr;
   const auto offered = offered_libraries();
-  return name.starts_with(kPluginPrefix) ||
-         std::any_of(offered.begin(), offered.end(), [&](const Library& l) { return l.name == library_name; });
+  const auto found =
+      std::find_if(offered.begin(), offered.end(), [&](const Library& library) { return library.name == what.name; });
+  return found == offered.end() ? nullptr : &*found;
 }
 
-Result<std::unique_ptr<Backend>> open_here(std::string_view name, RoundingProfile arithmetic) {
-  if (name.starts_with(kDefectPrefix)) {
-    QCONFORM_ASSIGN(auto model, diagnose::Model::named(name.substr(kDefectPrefix.size()), arithmetic, "--backend"));
-    return defect_model(std::move(model), std::string(name));
+Error no_such_backend(const Specification& what) {
+  std::vector<std::string_view> known;
+  for (const reference::KernelSet& set : reference::kernel_sets()) known.emplace_back(set.name);
+  for (const Library& library : offered_libraries()) known.push_back(library.name);
+  const auto near = near_names(what.name, known);
+  return {"--backend",
+          fmt::format("no backend \"{}\"{}; this build and CPU have {}, plugin:PATH.so, process:COMMAND and defect:ID",
+                      what.name, near.empty() ? "" : fmt::format(", is it {}?", near.front()),
+                      fmt::join(default_backends(), ", ")),
+          {}};
+}
+
+Result<std::unique_ptr<Backend>> open_here(const Specification& what, RoundingProfile arithmetic) {
+  if (what.kind == SelectedKind::defect) {
+    QCONFORM_ASSIGN(arithmetic, chosen_arithmetic(what, arithmetic));
+    QCONFORM_ASSIGN(auto model, diagnose::Model::named(what.name, arithmetic, "--backend"));
+    return defect_model(std::move(model), text_of(what));
   }
-  if (name.starts_with(kPluginPrefix)) return load_plugin(std::string(name.substr(kPluginPrefix.size())));
-  const std::size_t at = name.find('@');
-  const std::string_view set_name = name.substr(0, at);
-  for (const Library& library : offered_libraries()) {
-    if (set_name == library.name) return open_library(library, name);
-  }
-  if (at != std::string_view::npos) {
-    QCONFORM_ASSIGN(arithmetic, pinned_arithmetic(name.substr(at + 1)));
-  }
+  if (what.kind == SelectedKind::plugin) return load_plugin(what);
+  if (const Library* library = library_of(what)) return open_library(*library, what);
   for (const reference::KernelSet& set : reference::kernel_sets()) {
-    if (set_name != set.name) continue;
-    if (!set.available())
-      return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
-    return in_tree(set, arithmetic, std::string(name));
+    if (what.name == set.name) return open_kernels(set, what, arithmetic);
   }
-  return fail("--backend", fmt::format("no backend \"{}\"; this build and CPU have {}, plugin:PATH.so, "
-                                       "process:COMMAND and defect:ID",
-                                       name, fmt::join(default_backends(), ", ")));
+  return tl::unexpected(no_such_backend(what));
 }
 
-Error one_thread_only(std::string_view name) {
-  return {"--threads-check", fmt::format("{} runs one case from one thread at a time", name), {}};
+Error one_thread_only(const Specification& what) {
+  return {"--threads-check", fmt::format("{} runs one case from one thread at a time", text_of(what)), {}};
 }
 
-Result<std::unique_ptr<Backend>> open_checked(std::string_view name, RoundingProfile arithmetic, int threads) {
-  auto backend = open_here(name, arithmetic);
+Result<std::unique_ptr<Backend>> open_checked(const Specification& what, RoundingProfile arithmetic, int threads) {
+  auto backend = open_here(what, arithmetic);
   if (!backend || threads == 0) return backend;
-  if (!(*backend)->info().concurrent) return tl::unexpected(one_thread_only(name));
+  if (!(*backend)->info().concurrent) return tl::unexpected(one_thread_only(what));
   return threads_checked(std::move(*backend), threads);
 }
 
 std::string_view profile_name(RoundingProfile arithmetic) {
   const auto all = profiles();
   const auto pins = [&](const ProfileInfo& info) {
-    return pinned_arithmetic(info.name) && arithmetic_of(info.profile) == arithmetic;
+    return names_an_arithmetic(info) && arithmetic_of(info.profile) == arithmetic;
   };
   return std::find_if(all.begin(), all.end(), pins)->name;
 }
 
-Result<std::unique_ptr<Backend>> open_emulated(std::string_view name, const std::string& plain, const std::string& cpu,
-                                               RoundingProfile arithmetic, const IsolationPolicy& isolation) {
-  QCONFORM_ASSIGN(auto command, emulated_program(cpu, isolation.arm64_program));
-  command.insert(command.end(), {"worker", "--backend", plain, "--profile", std::string(profile_name(arithmetic)),
-                                 "--threads", std::to_string(isolation.threads)});
+Result<std::unique_ptr<Backend>> open_emulated(const Specification& what, RoundingProfile arithmetic,
+                                               const IsolationPolicy& isolation) {
+  Specification plain = what;
+  plain.cpu.clear();
+  QCONFORM_ASSIGN(auto command, emulated_program(what.cpu, isolation.arm64_program));
+  command.insert(command.end(),
+                 {"worker", "--backend", text_of(plain), "--profile", std::string(profile_name(arithmetic)),
+                  "--threads", std::to_string(isolation.threads)});
   Isolation limits = isolation.limits;
   limits.timeout *= kEmulationSlowdown;
-  return isolate_program(std::move(command), std::string(name), limits);
+  return isolate_program(std::move(command), text_of(what), limits);
+}
+
+Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
+  if (cpu == "native") return {};
+  if (what.kind == SelectedKind::process) {
+    return fail("--cpu", fmt::format("{}: a command chooses its processor itself", text_of(what)));
+  }
+  if (!what.cpu.empty()) return fail("--cpu", fmt::format("{} is on a processor already", text_of(what)));
+  what.cpu = cpu;
+  return {};
 }
 
 }  // namespace
 
-std::vector<std::string> on_cpus(const std::vector<std::string>& backends, const std::vector<std::string>& cpus) {
-  if (cpus.empty()) return backends;
+Accepted accepted_arithmetics() {
+  Accepted accepted;
+  for (const ProfileInfo& info : profiles()) {
+    if (names_an_arithmetic(info)) accepted.words.push_back(info.name);
+  }
+  return accepted;
+}
+
+Result<std::vector<std::string>> whole_names(const std::vector<std::string>& backends,
+                                             const std::vector<std::string>& cpus, bool valid_only) {
   std::vector<std::string> names;
   for (const std::string& name : backends) {
-    for (const std::string& cpu : cpus) names.push_back(cpu == "native" ? name : fmt::format("{}[{}]", name, cpu));
+    QCONFORM_ASSIGN(const auto what, parse_specification(name));
+    for (const std::string& cpu : cpus.empty() ? std::vector<std::string>{"native"} : cpus) {
+      Specification whole = what;
+      QCONFORM_TRY(put_on_cpu(whole, cpu));
+      whole.valid_only = whole.valid_only || valid_only;
+      names.push_back(text_of(whole));
+    }
   }
   return names;
 }
@@ -142,28 +176,34 @@ std::vector<std::string> unavailable_kernels() {
   return kernels_where(false);
 }
 
-Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
+Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
                                         const IsolationPolicy& isolation) {
   using Which = IsolationPolicy::Which;
-  if (name.ends_with(kValidOnly)) {
-    QCONFORM_ASSIGN(auto inner, select(name.substr(0, name.size() - kValidOnly.size()), arithmetic, isolation));
-    return valid_only(std::move(inner));
+  if (what.valid_only) {
+    Specification plain = what;
+    plain.valid_only = false;
+    QCONFORM_ASSIGN(auto inner, select(plain, arithmetic, isolation));
+    return valid_only(std::move(inner), text_of(what));
   }
   // A process of its own whatever the policy says.
-  if (name.starts_with(kProcessPrefix)) {
-    if (isolation.threads != 0) return tl::unexpected(one_thread_only(name));
-    return open_process(name.substr(kProcessPrefix.size()), isolation.limits);
+  if (what.kind == SelectedKind::process) {
+    if (isolation.threads != 0) return tl::unexpected(one_thread_only(what));
+    return open_process(what.name, isolation.limits, text_of(what));
   }
-  if (const auto emulated = split_cpu(name)) {
-    return open_emulated(name, emulated->first, emulated->second, arithmetic, isolation);
-  }
-  const bool in_worker =
-      isolation.which == Which::all || (isolation.which == Which::third_party && is_third_party(name));
-  if (!in_worker) return open_checked(name, arithmetic, isolation.threads);
-  const auto open = [name = std::string(name), arithmetic, threads = isolation.threads]() {
-    return open_checked(name, arithmetic, threads);
+  if (!what.cpu.empty()) return open_emulated(what, arithmetic, isolation);
+  const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
+  const bool in_worker = isolation.which == Which::all || (isolation.which == Which::third_party && is_third_party);
+  if (!in_worker) return open_checked(what, arithmetic, isolation.threads);
+  const auto open = [what, arithmetic, threads = isolation.threads]() {
+    return open_checked(what, arithmetic, threads);
   };
   return isolate(open, isolation.limits);
+}
+
+Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
+                                        const IsolationPolicy& isolation) {
+  QCONFORM_ASSIGN(const auto what, parse_specification(name));
+  return select(what, arithmetic, isolation);
 }
 
 Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/specification.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
 #include "harness/core/profile.h"
@@ -22,17 +23,19 @@ struct IsolationPolicy {
   std::string arm64_program = {};  ///< for processors of that kind (emulator.h)
 };
 
-/// `NAME` or, for in-tree kernel sets, `NAME@ARITHMETIC` (correctly-rounded, ort-f32,
-/// onnx-reference) to pin the requantization, which otherwise is `arithmetic`; or `defect:ID[+ID...]`, a
-/// defect model; or a library of library.h, `NAME` or `NAME@VARIANT`; or `plugin:PATH`, a library with the
-/// interface of harness/include/qconform/backend.h; or `process:COMMAND`, a program that process.h talks to.
-/// Any of these with `@valid-only` behind it is not sent cases out of contract (valid_only.h).
-/// `NAME[CPU]` is the same on another processor (emulator.h), always in a worker.
-/// Unknown names, absent libraries and sets that this CPU does not run are errors.
+/// A kernel set of this program, a library of library.h, a library with the interface of
+/// harness/include/qconform/backend.h, a program that process.h talks to, or a defect model. The WORD of kernel sets
+/// and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
+/// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only.h). On another
+/// processor (emulator.h) it always runs in a worker. Errors, all of field "--backend": unknown names, words and keys,
+/// absent libraries and versions, sets that this CPU does not run.
 ///
 /// With `isolation.threads`, a backend that cannot run a case from several threads is an error.
 ///
 /// Backends that are not ours run in workers, unless `isolation` says otherwise (harness/backends/sandbox/isolate.h).
+[[nodiscard]] Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
+                                                      const IsolationPolicy& isolation = {});
+/// The same of its text.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                                       const IsolationPolicy& isolation = {});
 
@@ -41,9 +44,14 @@ struct IsolationPolicy {
                                                                        RoundingProfile arithmetic,
                                                                        const IsolationPolicy& isolation = {});
 
-/// Each backend on each processor: "avx2" and "native", "Haswell" give "avx2", "avx2[Haswell]".
-[[nodiscard]] std::vector<std::string> on_cpus(const std::vector<std::string>& backends,
-                                               const std::vector<std::string>& cpus);
+/// Each backend on each processor: "avx2" and "native", "Haswell" give "avx2", "avx2[Haswell]". With `valid_only`, each
+/// is sent valid cases alone. Errors: a name that is none; a processor of a process, or beside one that is named.
+[[nodiscard]] Result<std::vector<std::string>> whole_names(const std::vector<std::string>& backends,
+                                                           const std::vector<std::string>& cpus,
+                                                           bool valid_only = false);
+
+/// What may stand behind the @ of kernel sets and defect models.
+[[nodiscard]] Accepted accepted_arithmetics();
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();

@@ -39,6 +39,9 @@ class WatchedSink final : public OutputSink {
     refused_ = true;
     sink_.refuse(std::move(refusal));
   }
+  std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
+    return sink_.scratch(bytes, alignment);
+  }
   [[nodiscard]] std::optional<Tensor> output() const {
     if (refused_ || !memory_) return std::nullopt;
     return Tensor{type_, shape_, std::vector<std::byte>(memory_->begin(), memory_->end())};

@@ -1,6 +1,5 @@
 #include "harness/backends/valid_only.h"
 
-#include <string>
 #include <utility>
 
 namespace qconform::backend {
@@ -8,8 +7,8 @@ namespace {
 
 class ValidOnly final : public Backend {
  public:
-  explicit ValidOnly(std::unique_ptr<Backend> inner) : inner_(std::move(inner)), info_(inner_->info()) {
-    info_.name += kValidOnly;
+  ValidOnly(std::unique_ptr<Backend> inner, std::string name) : inner_(std::move(inner)), info_(inner_->info()) {
+    info_.name = std::move(name);
     info_.valid_only = true;
   }
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -30,8 +29,8 @@ class ValidOnly final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner) {
-  return std::make_unique<ValidOnly>(std::move(inner));
+std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner, std::string name) {
+  return std::make_unique<ValidOnly>(std::move(inner), std::move(name));
 }
 
 }  // namespace qconform::backend

@@ -1,9 +1,12 @@
 #include "harness/campaign/job_pipe.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <string_view>
 
 #include "harness/base/pipe.h"
@@ -38,6 +41,15 @@ std::vector<std::string> texts_in(const std::string& payload) {
   return texts;
 }
 
+// What five texts say, as send_infos() writes them.
+BackendInfo info_in(const std::string* texts) {
+  BackendInfo info{texts[0], texts[1], texts[2]};
+  info.valid_only = texts[3] == "1";
+  std::istringstream capabilities(texts[4]);
+  for (std::string name; std::getline(capabilities, name, ',');) info.capabilities.push_back(name);
+  return info;
+}
+
 }  // namespace
 
 // A job that is gone is noticed where its messages end.
@@ -64,8 +76,11 @@ void send_error(int file, const std::string& error) {
 void send_infos(int file, const std::vector<BackendInfo>& infos) {
   std::string payload;
   for (const BackendInfo& info : infos) {
-    for (const std::string* text : {&info.name, &info.version, &info.kind})
-      payload += text->c_str() + std::string(1, '\0');
+    const std::string capabilities = fmt::format("{}", fmt::join(info.capabilities, ","));
+    for (const std::string& text :
+         {info.name, info.version, info.kind, std::string(info.valid_only ? "1" : "0"), capabilities}) {
+      payload += text.c_str() + std::string(1, '\0');
+    }
   }
   send(file, JobMessage::Kind::opened, {}, payload);
 }
@@ -87,8 +102,7 @@ std::optional<JobMessage> take_message(std::string& received) {
   if (message.kind == JobMessage::Kind::done) message.record = {RecordKind::blocks, head.span, std::move(payload)};
   if (message.kind == JobMessage::Kind::opened) {
     const std::vector<std::string> texts = texts_in(payload);
-    for (std::size_t i = 0; i + 2 < texts.size(); i += 3)
-      message.infos.push_back({texts[i], texts[i + 1], texts[i + 2]});
+    for (std::size_t i = 0; i + 4 < texts.size(); i += 5) message.infos.push_back(info_in(texts.data() + i));
   }
   return message;
 }

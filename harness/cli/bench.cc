@@ -161,8 +161,14 @@ void add_bench(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("bench", "Time backends side by side, and judge what they compute");
   command->footer(layers_help());
   command->add_option("--backend", options->backend, "Backend that is compared with the others")->required();
-  command->add_option("--against", options->against, "Backends to compare with, separated by commas or repeated")
-      ->delimiter(',');
+  command->add_option_function<std::vector<std::string>>(
+      "--against",
+      [options](const std::vector<std::string>& lists) {
+        for (const std::string& list : lists) {
+          for (std::string& name : backend::split_specifications(list)) options->against.push_back(std::move(name));
+        }
+      },
+      "Backends to compare with, separated by commas or repeated");
   command->add_option("--layers", options->layers, "Layer set, layer or suite, may be repeated")->required();
   command->add_option("--layout", options->layout, "Where x and y have their channels: nchw or nhwc")
       ->capture_default_str();

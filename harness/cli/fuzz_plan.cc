@@ -158,7 +158,8 @@ Result<void> make_plan(FuzzPlan& plan) {
   QCONFORM_TRY(take_from_journal(options));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
-  options.backends = whole_names(options.backends, options.isolation);
+  QCONFORM_ASSIGN(options.backends,
+                  backend::whole_names(options.backends, options.isolation.cpus, options.isolation.valid_only));
   QCONFORM_TRY(choose_driver(plan));
   if (!options.is_guided()) return {};
   QCONFORM_ASSIGN(plan.target, guided::find_target(options.fuzz_target));

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "harness/backends/threads_check.h"
-#include "harness/backends/valid_only.h"
 
 namespace qconform::cli {
 
@@ -23,14 +22,6 @@ void add_valid_only_option(CLI::App& command, IsolationOptions& options) {
   command.add_flag("--valid-only", options.valid_only,
                    "Send no case out of contract: for kernels that assume valid nodes; BACKEND@valid-only is the same "
                    "for one of several");
-}
-
-std::vector<std::string> whole_names(const std::vector<std::string>& backends, const IsolationOptions& options) {
-  std::vector<std::string> names = backend::on_cpus(backends, options.cpus);
-  for (std::string& name : names) {
-    if (options.valid_only && !name.ends_with(backend::kValidOnly)) name += backend::kValidOnly;
-  }
-  return names;
 }
 
 void add_isolation_options(CLI::App& command, IsolationOptions& options) {

@@ -30,10 +30,6 @@ void add_isolation_options(CLI::App& command, IsolationOptions& options);
 /// For the program of another processor, which is this machine's own affair.
 void add_arm64_option(CLI::App& command, IsolationOptions& options);
 
-/// The backends by their whole names: each on each processor, and whether it is sent valid cases alone.
-[[nodiscard]] std::vector<std::string> whole_names(const std::vector<std::string>& backends,
-                                                   const IsolationOptions& options);
-
 /// What of the options can change a verdict, as they are written on a command line.
 [[nodiscard]] std::string isolation_text(const IsolationOptions& options);
 /// The same back; other text leaves the options as they are by default.

@@ -26,6 +26,7 @@ struct Row {
   std::string name;
   std::string state;  ///< "available", "not on this CPU", "not here", or empty
   std::string description;
+  backend::Accepted accepted = {};  ///< what may stand behind a backend's @
 };
 
 std::vector<Row> kernel_rows() {
@@ -38,20 +39,37 @@ std::vector<Row> kernel_rows() {
 
 std::vector<Row> backend_rows() {
   std::vector<Row> rows = kernel_rows();
+  for (Row& row : rows) row.accepted = backend::accepted_arithmetics();
   for (const backend::Library& library : backend::offered_libraries()) {
     const backend::LibraryState state = library.state();
     const bool here = state.absent.empty();
     std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
-    if (here && !library.variants.empty()) description += fmt::format("; @{}", fmt::join(library.variants, ", @"));
-    rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description)});
+    rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description),
+                    here ? library.accepted : backend::Accepted{}});
   }
-  rows.push_back(
-      {"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)"});
+  rows.push_back({"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
+                  backend::Accepted{{}, {{"KEY", "VALUE"}}}});
   rows.push_back({"process:COMMAND", "",
                   "a program that reads cases and writes answers; with {} in it, run on a "
                   "folder for each case (docs/adding-a-backend.md)"});
-  rows.push_back({"defect:ID", "", "a model of a real defect (see: qconform list defects)"});
+  rows.push_back(
+      {"defect:ID", "", "a model of a real defect (see: qconform list defects)", backend::accepted_arithmetics()});
+  rows.push_back({"NAME:VERSION", "", "one of these where it has that version, an error otherwise (docs/backends.md)"});
   rows.push_back({"BACKEND[CPU]", "", "one of these on a processor that is emulated (docs/other-cpus.md)"});
+  rows.push_back({"BACKEND@valid-only", "", "one of these without the cases that are out of contract"});
+  return rows;
+}
+
+// Backends that are named, opened: what they say of themselves.
+Result<std::vector<Row>> opened_rows(const std::vector<std::string>& names) {
+  std::vector<Row> rows;
+  for (const std::string& name : names) {
+    QCONFORM_ASSIGN(const auto opened, backend::select(name, RoundingProfile::correctly_rounded));
+    const BackendInfo& info = opened->info();
+    std::string description = fmt::format("{} {}", info.kind, info.version);
+    if (!info.capabilities.empty()) description += fmt::format("; {}", fmt::join(info.capabilities, ", "));
+    rows.push_back({info.name, "available", std::move(description)});
+  }
   return rows;
 }
 
@@ -210,7 +228,9 @@ void print_sweep_json() {
 
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    fmt::print("{:<25} {}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state), row.description);
+    const std::string accepted = row.accepted.text();
+    fmt::print("{:<25} {}{}{}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state),
+               row.description, accepted.empty() ? "" : "; ", accepted);
   }
 }
 
@@ -219,9 +239,35 @@ void print_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     nlohmann::ordered_json entry{{"name", row.name}, {"description", row.description}};
     if (!row.state.empty()) entry["available"] = row.state == "available";
+    if (!row.accepted.words.empty()) entry["words"] = row.accepted.words;
+    for (const auto& [key, values] : row.accepted.keys) entry["keys"].push_back({{"key", key}, {"values", values}});
     list.push_back(std::move(entry));
   }
   fmt::print("{}\n", list.dump(2));
+}
+
+struct ListedBackends {
+  std::vector<std::string> names;
+  bool json = false;
+};
+
+Result<int> list_backends(const ListedBackends& options) {
+  std::vector<Row> rows;
+  if (options.names.empty()) {
+    rows = backend_rows();
+  } else {
+    QCONFORM_ASSIGN(rows, opened_rows(options.names));
+  }
+  options.json ? print_json(rows) : print_rows(rows);
+  return kConforms;
+}
+
+void add_backends(CLI::App& list, Action& action) {
+  auto options = std::make_shared<ListedBackends>();
+  CLI::App* topic = list.add_subcommand("backends", "Backends that can be judged here");
+  topic->add_option("backend", options->names, "Open these, and print what they say of themselves");
+  topic->add_flag("--json", options->json, "Print JSON");
+  when_chosen(*topic, action, std::move(options), &list_backends);
 }
 
 // A subcommand of `list` with its --json.
@@ -247,7 +293,6 @@ void add_list(CLI::App& app, Action& action) {
     std::vector<Row> (*rows)();
   };
   static constexpr Topic kTopics[] = {
-      {"backends", "Backends that can be judged here", backend_rows},
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Which right answer can be asked for", profile_rows},
@@ -260,6 +305,7 @@ void add_list(CLI::App& app, Action& action) {
       "Say what there is: backends, kernels, suites, sweep, profiles, ways, operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
+  add_backends(*command, action);
   for (const Topic& topic : kTopics) {
     add_topic(*command, topic.name, topic.description, action,
               [rows = topic.rows](bool json) { json ? print_json(rows()) : print_rows(rows()); });

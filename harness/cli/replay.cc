@@ -55,9 +55,10 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
     return fail("--relation", fmt::format("no relation \"{}\"; see: qconform list relations", options.relation));
   }
   QCONFORM_ASSIGN(const auto subject, relations::subject_of(test_case));
+  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.isolation.cpus));
   std::vector<report::Replayed> results;
   bool holds = true;
-  for (const std::string& name : backend::on_cpus(options.backends, options.isolation.cpus)) {
+  for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), isolation));
     GuardedOutput output;
     FormedOutput base = run_for_output(*backend, test_case, output);
@@ -90,9 +91,10 @@ Result<int> replay(const ReplayOptions& options) {
   if (!options.relation.empty()) return replay_relation(options, test_case, policy, isolation);
   Expected expected = expect(test_case, policy);
   assess(test_case, expected);
+  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.isolation.cpus));
   std::vector<report::Replayed> results;
   bool conforms = true;
-  for (const std::string& name : backend::on_cpus(options.backends, options.isolation.cpus)) {
+  for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), isolation));
     GuardedOutput output;
     results.push_back({name, judge(expected, execute(*backend, test_case, output))});

@@ -88,7 +88,8 @@ Result<int> run(RunOptions options) {
   const bool is_default = options.backends.empty();
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
   if (is_default) options.backends = backend::default_backends();
-  options.backends = whole_names(options.backends, options.isolation);
+  QCONFORM_ASSIGN(options.backends,
+                  backend::whole_names(options.backends, options.isolation.cpus, options.isolation.valid_only));
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));

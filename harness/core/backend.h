@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "harness/base/aligned_bytes.h"
 #include "harness/core/case.h"
 #include "harness/core/input_memory.h"
 #include "harness/core/layout.h"
@@ -27,6 +28,17 @@ class OutputSink {
   virtual std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) = 0;
   /// Instead of an output: Unsupported or Rejected, where that shows only in the run.
   virtual void refuse(Outcome refusal) = 0;
+  /// Memory for the run's own use, of any content, gone with the next call. `alignment`: a power of two up to
+  /// kScratchAlignment.
+  static constexpr std::size_t kScratchAlignment = 512;
+  virtual std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) {
+    std::size_t room = bytes + alignment;
+    void* start = scratch_.emplace(room).bytes().data();
+    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
+  }
+
+ private:
+  std::optional<AlignedBytes> scratch_;
 };
 
 /// A case with its weights packed. The case must outlive it.
@@ -46,11 +58,16 @@ struct BackendInfo {
   QC_FIELD(std::string, kind, {}, "kind");        ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
+  /// Whether one prepared case may be run on other inputs than its own: where it read them, others come to lie.
+  bool takes_other_inputs = false;
   /// Cases out of contract are not sent to it (harness/backends/valid_only.h).
   QC_FIELD(
       bool, valid_only, {}, "valid_only",
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",
       .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, capabilities, {}, "capabilities",
+           .doc = "What a plugin or process says of itself: assumes-valid, channels-last, units, same-inputs, plans.",
+           .presence = Presence::omitted);
 
   bool operator==(const BackendInfo&) const = default;
 };

@@ -1,7 +1,9 @@
 // What a backend did with a case.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -38,11 +40,12 @@ struct OutOfMemory {
 struct TimedOut {
   double seconds = 0;
 };
-/// Bytes outside the output were changed.
+/// Bytes outside memory that is the backend's to write were changed.
 struct WroteOutOfBounds {
   enum class Side : std::uint8_t { before, after };
   Side side = Side::after;
-  std::int64_t offset = 0;  ///< bytes from the nearest end of the output
+  std::int64_t offset = 0;  ///< bytes from the nearest end
+  std::string of = "the output";
 };
 /// The memory beside an input was touched.
 struct ReadOutOfBounds {
@@ -93,6 +96,14 @@ struct Outcome : outcome::Any {
 
   /// It came to this in a run of the same node with other values, which shows whether the backend keeps them apart.
   bool of_neighbour = false;
+  /// What the same prepared node gave for another input, where a run of the case gave an output and the backend takes
+  /// other inputs. Nothing is wrong with it but perhaps its values.
+  struct OnOtherInput {
+    std::size_t position = 0;  ///< of the input that was another
+    Tensor input;
+    Tensor output;
+  };
+  std::optional<OnOtherInput> on_other_input;
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
   /// backends in worker processes only.
   std::string log;

@@ -110,7 +110,7 @@ struct OutcomeJudge {
   }
   Verdict operator()(const outcome::WroteOutOfBounds& write) const {
     return without_values(VerdictKind::out_of_bounds,
-                          "wrote " + distance_text(write.offset, write.side) + " the output");
+                          "wrote " + distance_text(write.offset, write.side) + " " + write.of);
   }
   Verdict operator()(const outcome::ReadOutOfBounds& read) const {
     return without_values(
@@ -188,6 +188,7 @@ void pin(const Case& test_case, Expected& expected) {
 
 Expected expect(const Case& test_case, const Policy& policy) {
   Expected expected;
+  expected.test_case = &test_case;
   expected.policy = policy_for(test_case, policy);
   expected.classification = classify(test_case);
   const Classification& classification = expected.classification;
@@ -228,8 +229,41 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
           .admissible = is_from_file ? "{" + right + "}" : lowered.admissible_text(index, expected.policy)};
 }
 
+namespace {
+
+// What the prepared node gave for another input, where that is wrong. The first answer once more shows that the backend
+// keeps the first input; any other wrong answer is a newly prepared node's too.
+std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outcome& outcome) {
+  const auto& other = outcome.on_other_input;
+  const auto* first = std::get_if<outcome::Produced>(&outcome);
+  if (!other || first == nullptr || expected.test_case == nullptr) return std::nullopt;
+  Case test_case = *expected.test_case;
+  // A worker's memory is not to be trusted.
+  if (other->position >= test_case.inputs.size() || !test_case.inputs[other->position]) return std::nullopt;
+  Tensor& input = *test_case.inputs[other->position];
+  const Tensor& given = other->input;
+  if (given.type != input.type || given.shape != input.shape || given.bytes.size() != input.bytes.size()) {
+    return std::nullopt;
+  }
+  input = given;
+  test_case.recorded_output.reset();
+  Verdict verdict = judge_output(expect(test_case, expected.policy), other->output);
+  if (!is_failure(verdict.kind)) return std::nullopt;
+  if (other->output != first->output) {
+    verdict.detail += ", when the prepared node is run with another x";
+    return verdict;
+  }
+  return without_values(VerdictKind::depends_on_earlier_runs,
+                        "gives the first answer again when the prepared node is run with another x");
+}
+
+}  // namespace
+
 Verdict judge(const Expected& expected, const Outcome& outcome) {
   Verdict verdict = std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome));
+  if (!is_failure(verdict.kind)) {
+    if (auto other = wrong_on_other_input(expected, outcome)) verdict = std::move(*other);
+  }
   if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
   verdict.log = outcome.log;
   return verdict;

@@ -14,6 +14,7 @@ namespace qconform {
 
 /// What is right for one case, computed once and held against every backend. The case must outlive it.
 struct Expected {
+  const Case* test_case = nullptr;
   Policy policy;
   Classification classification;
   std::optional<Tensor> output;  ///< the reference's answer, correctly rounded; absent when the case is

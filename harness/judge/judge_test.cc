@@ -170,6 +170,33 @@ TEST(Judge, ReportsWhatWentWrongOutsideTheOutput) {
   EXPECT_EQ(judge(expected_of(plain()), outcome::LeftUnwritten{"no output"}).kind, VerdictKind::unwritten);
 }
 
+// The prepared node ran with another x too, and a newly prepared one gives the same.
+TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
+  const auto dequantize = [](std::int64_t x) {
+    return LinearBuilder::dequantize().x(make::uint8({2}, {x, 9})).scale(0.5F).build();
+  };
+  const Case test_case = dequantize(3);
+  const Case other = dequantize(5);
+  const Expected expected = expected_of(test_case);
+  Outcome outcome = outcome::Produced{*expected.output};
+  const auto verdict_with = [&](const Tensor& output) {
+    outcome.on_other_input = {0, *other.inputs[0], output};
+    return judge(expected, outcome);
+  };
+  EXPECT_EQ(verdict_with(*expected_of(other).output).kind, VerdictKind::pass);
+  const Verdict kept = verdict_with(*expected.output);
+  EXPECT_EQ(kept.kind, VerdictKind::depends_on_earlier_runs);
+  EXPECT_EQ(kept.detail, "gives the first answer again when the prepared node is run with another x");
+  const Verdict wrong = verdict_with(make::float32({2}, {9, 9}));
+  EXPECT_EQ(wrong.kind, VerdictKind::wrong);
+  EXPECT_EQ(wrong.detail, "2 of 2 elements wrong, when the prepared node is run with another x");
+  // What a damaged worker says is no finding.
+  outcome.on_other_input = {7, *other.inputs[0], *expected.output};
+  EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
+  outcome.on_other_input = {0, make::uint8({1}, {5}), *expected.output};
+  EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
+}
+
 TEST(Judge, DoubtsOutputsThatProveNothing) {
   const auto verdict_of = [](const Case& test_case) {
     const Expected expected = expected_of(test_case);

@@ -281,7 +281,13 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},
         Misuse{"run --cases 9", "no number of cases can be chosen for conformance"},
-        Misuse{"run --backend scalar@exact", "\"exact\""}, Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
+        Misuse{"run --backend scalar@exact", "no word \"exact\". There are @correctly-rounded, @ort-f32"},
+        Misuse{"run --backend scaler", "no backend \"scaler\", is it scalar?"},
+        Misuse{"run --backend scalar:9", "version 9 of scalar is not here: "},
+        Misuse{"run --backend defect:half-away@ort-f23", "no word \"ort-f23\", is it ort-f32?"},
+        Misuse{"run --backend scalar@threads=2", "no key \"threads\""},
+        Misuse{"run --backend process:true --cpu max", "a command chooses its processor itself"},
+        Misuse{"run --suite onnx:/nonexistent", "/nonexistent"},
         Misuse{"run --suite model:/nonexistent.onnx", "/nonexistent.onnx"},
         Misuse{"replay /nonexistent.json --backend scalar", "/nonexistent.json"},
         Misuse{"replay /dev/null --backend scalar", "/dev/null"},
@@ -363,6 +369,10 @@ TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list relations").output, HasSubstr("batch-split"));
   EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));
   EXPECT_THAT(qconform("list backends --json").output, HasSubstr("\"available\": true"));
+  EXPECT_THAT(qconform("list backends").output,
+              AllOf(HasSubstr("; @correctly-rounded, @ort-f32, @onnx-reference\n"), HasSubstr("; @KEY=VALUE\n")));
+  EXPECT_THAT(qconform("list backends plugin:" QCONFORM_PLUGINS "/row_2.so").output,
+              HasSubstr("plugin row 2; channels-last, units"));
 }
 
 // What is exported reads back as the same cases, in every form.

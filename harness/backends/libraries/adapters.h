@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/backends/library.h"
+#include "harness/backends/own_tensors.h"
 #include "harness/core/case.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
@@ -33,9 +34,6 @@ template <typename Either>
 }
 [[nodiscard]] Preparation refused(const Case& test_case, std::string message);
 [[nodiscard]] Outcome refusal(const Case& test_case, std::string message);
-
-/// prepare() of an adapter that has prepare_at(): on the case's own tensors and ordinary memory.
-[[nodiscard]] Preparation prepare_on_own_tensors(Backend& backend, const Case& test_case);
 
 /// For a library whose interface states geometry and parameters, not ONNX's attributes: hands the
 /// parsed node to `prepare`, which takes the reference's description of every operator. A case out of

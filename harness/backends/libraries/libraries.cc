@@ -5,8 +5,8 @@
 namespace qconform::libraries {
 namespace {
 
-[[maybe_unused]] Result<std::unique_ptr<Backend>> nothing_to_open(std::string_view, std::string name) {
-  return fail("--backend", name + " is not part of this build");
+[[maybe_unused]] Result<std::unique_ptr<Backend>> nothing_to_open(const backend::Specification& what) {
+  return fail("--backend", what.name + " is not part of this build");
 }
 
 }  // namespace

@@ -181,8 +181,9 @@ std::vector<std::string> names_here() {
   for (const backend::Library& library : libraries()) {
     if (!library.state().absent.empty()) continue;
     names.emplace_back(library.name);
-    for (const std::string_view variant : library.variants)
-      names.push_back(std::string(library.name) + "@" + std::string(variant));
+    for (const std::string_view word : library.accepted.words) {
+      names.push_back(std::string(library.name) + "@" + std::string(word));
+    }
   }
   return names;
 }

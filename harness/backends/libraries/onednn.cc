@@ -222,10 +222,10 @@ std::optional<std::string> choose(std::string_view variant) {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Backend>> open(std::string_view variant, std::string name) {
-  if (const auto problem = choose(variant)) return fail("--backend", name + ": " + *problem);
+Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
+  if (const auto problem = choose(what.word)) return fail("--backend", backend::text_of(what) + ": " + *problem);
   try {
-    return std::make_unique<OneDnn>(BackendInfo{std::move(name), version(), "library"});
+    return std::make_unique<OneDnn>(BackendInfo{backend::text_of(what), version(), "library"});
   } catch (const dnnl::error& error) {
     return fail("--backend", std::string("oneDNN does not start: ") + error.what());
   }
@@ -234,9 +234,9 @@ Result<std::unique_ptr<Backend>> open(std::string_view variant, std::string name
 }  // namespace
 
 backend::Library onednn() {
-  std::vector<std::string_view> variants;
-  for (const InstructionSet& set : kInstructionSets) variants.push_back(set.name);
-  return {"onednn", "convolutions with int8 weights and no weight zero point", std::move(variants),
+  backend::Accepted accepted;
+  for (const InstructionSet& set : kInstructionSets) accepted.words.push_back(set.name);
+  return {"onednn", "convolutions with int8 weights and no weight zero point", std::move(accepted),
           [] {
             return backend::LibraryState{version(), {}};
           },

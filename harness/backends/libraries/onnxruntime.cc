@@ -1,8 +1,11 @@
 // ONNX Runtime as a backend: one node at a time.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "harness/backends/input_role.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onnxruntime_api.h"
 #include "harness/base/aligned_bytes.h"
@@ -136,10 +139,8 @@ class RepeatedSession final : public RepeatedRun {
 // The data, as in a model in use: weights and parameters are constants that the runtime may repack.
 std::vector<std::size_t> data_inputs(const Case& test_case) {
   std::vector<std::size_t> positions;
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    const bool is_data = known == nullptr || i >= known->inputs.size() || known->inputs[i].role == InputRole::data;
-    if (is_data && test_case.inputs[i]) positions.push_back(i);
+    if (test_case.inputs[i] && role_of(test_case, i) == InputRole::data) positions.push_back(i);
   }
   return positions;
 }
@@ -187,21 +188,32 @@ backend::LibraryState state() {
   return {loaded().version, loaded().absent};
 }
 
-Result<std::unique_ptr<Backend>> open(std::string_view variant, std::string name) {
+struct Level {
+  std::string_view word;
+  GraphOptimizationLevel level;
+};
+constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENABLE_BASIC},
+                             Level{"extended", ORT_ENABLE_EXTENDED}, Level{"all", ORT_ENABLE_ALL},
+                             Level{"opt", ORT_ENABLE_ALL}};
+
+Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
+  const auto is_it = [&](const Level& level) { return level.word == what.word; };
   auto runtime = std::make_unique<Runtime>(*loaded().api);
-  if (auto message = runtime->start(variant == "opt" ? ORT_ENABLE_ALL : ORT_DISABLE_ALL)) {
-    return fail("--backend", "ONNX Runtime does not start: " + *message);
+  auto message = runtime->start(std::find_if(kLevels.begin(), kLevels.end(), is_it)->level);
+  for (const backend::Setting& setting : what.settings) {
+    if (!message) message = runtime->set(setting.key, setting.value);
   }
+  if (message) return fail("--backend", "ONNX Runtime does not start: " + *message);
   return std::make_unique<OnnxRuntime>(std::move(runtime),
-                                       BackendInfo{std::move(name), loaded().version, "library", true});
+                                       BackendInfo{backend::text_of(what), loaded().version, "library", true});
 }
 
 }  // namespace
 
 backend::Library onnxruntime() {
   return {"onnxruntime",
-          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt)",
-          {"opt"},
+          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
+          {{"basic", "extended", "all", "opt"}, {{"session.*", "TEXT"}}},
           state,
           open};
 }

@@ -103,6 +103,10 @@ std::optional<std::string> Runtime::start(GraphOptimizationLevel level) {
   return failure(api, status);
 }
 
+std::optional<std::string> Runtime::set(const std::string& key, const std::string& value) {
+  return failure(api, api.AddSessionConfigEntry(options.get(), key.c_str(), value.c_str()));
+}
+
 std::optional<std::string> over(const Runtime& runtime, ElementType type, std::span<const std::int64_t> shape,
                                 std::span<std::byte> memory, Owned<OrtValue>& value) {
   static std::byte nothing{};  // an address for tensors without elements

@@ -48,6 +48,9 @@ class Owned {
 struct Runtime {
   explicit Runtime(const OrtApi& table);
   [[nodiscard]] std::optional<std::string> start(GraphOptimizationLevel level);
+  /// An entry of the sessions' configuration, "session.intra_op.allow_spinning" say, once started. The library takes
+  /// keys that it does not know, and does nothing with them.
+  [[nodiscard]] std::optional<std::string> set(const std::string& key, const std::string& value);
 
   const OrtApi& api;
   Owned<OrtEnv> environment;

@@ -211,12 +211,12 @@ int say_nothing(int /*status*/, const char* /*function*/, const char* /*error*/,
   return 0;
 }
 
-Result<std::unique_ptr<Backend>> open(std::string_view /*variant*/, std::string name) {
+Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   // Every refusal would be told on stderr too.
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   cv::redirectError(say_nothing);
   cv::setNumThreads(1);
-  return std::make_unique<OpenCv>(BackendInfo{std::move(name), cv::getVersionString(), "library"});
+  return std::make_unique<OpenCv>(BackendInfo{backend::text_of(what), cv::getVersionString(), "library"});
 }
 
 }  // namespace

@@ -283,10 +283,10 @@ class Xnnpack final : public Backend {
   BackendInfo info_;
 };
 
-Result<std::unique_ptr<Backend>> open(std::string_view /*variant*/, std::string name) {
+Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   const xnn_status status = xnn_initialize(nullptr);
   if (status != xnn_status_success) return fail("--backend", refusal_text("initialize", status));
-  return std::make_unique<Xnnpack>(BackendInfo{std::move(name), QCONFORM_XNNPACK_VERSION, "library"});
+  return std::make_unique<Xnnpack>(BackendInfo{backend::text_of(what), QCONFORM_XNNPACK_VERSION, "library"});
 }
 
 }  // namespace

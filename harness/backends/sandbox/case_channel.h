@@ -111,7 +111,7 @@ class CaseChannel {
     Message messages[kSlots];
   };
   /// Changes with what is sent: the last figures count kinds of outcomes, the first is raised by hand.
-  static constexpr std::uint64_t kLayout = 100'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
+  static constexpr std::uint64_t kLayout = 200'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
   static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
 
   /// Behind the control block lie the small slots of requests, those of answers, and the large ones likewise.

@@ -20,6 +20,15 @@ void GuardedInputs::begin(const Case& test_case, GuardedMemory::Against against)
   used_ = 0;
 }
 
+void GuardedInputs::replace(const Case& other) {
+  case_ = &other;
+  for (std::size_t i = 0; i < used_; ++i) {
+    const Slot& slot = *slots_[i];
+    const std::span<const std::byte> content = content_of(slot);
+    std::copy(content.begin(), content.end(), slot.placed.begin());
+  }
+}
+
 GuardedInputs::Slot& GuardedInputs::next_slot(std::size_t position, bool is_converted) {
   if (used_ == slots_.size()) slots_.push_back(std::make_unique<Slot>());
   Slot& slot = *slots_[used_++];

@@ -20,6 +20,10 @@ class GuardedInputs final : public InputMemory {
   /// Forgets what was placed; `test_case` must stay until the next begin.
   void begin(const Case& test_case, GuardedMemory::Against against);
 
+  /// Puts the inputs of another case, of the same shapes and types, where those of the last begin lie; what was
+  /// converted stays. `other` must stay until the next begin.
+  void replace(const Case& other);
+
   [[nodiscard]] std::span<std::byte> bytes(std::size_t position) override;
   [[nodiscard]] std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t room,
                                                const Fill& fill) override;

@@ -78,7 +78,7 @@ std::optional<Stray> GuardedMemory::damage() const {
 }
 
 std::optional<Stray> GuardedMemory::locate(const void* address) const {
-  if (mapping_ == nullptr) return std::nullopt;
+  if (data_ == nullptr) return std::nullopt;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const auto first = reinterpret_cast<std::uintptr_t>(mapping_);
   const auto begin = reinterpret_cast<std::uintptr_t>(data_);

@@ -37,6 +37,9 @@ class GuardedMemory {
   /// Throws bad_alloc where the system has none.
   [[nodiscard]] std::span<std::byte> place(std::size_t size, Against against, std::size_t room = 0);
 
+  /// As if nothing had been placed.
+  void forget() { data_ = nullptr; }
+
   /// The nearest canary that was overwritten, if one was.
   [[nodiscard]] std::optional<Stray> damage() const;
 

@@ -46,8 +46,10 @@ std::optional<Outcome> difference(const Tensor& y, const Tensor& second) {
 
 class GuardedRun::Output final : public OutputSink {
  public:
-  Output(GuardedMemory& memory, GuardedMemory::Against against, std::byte poison)
-      : memory_(memory), against_(against), poison_(poison) {}
+  Output(GuardedMemory& memory, GuardedMemory& scratch, GuardedMemory::Against against, std::byte poison)
+      : memory_(memory), scratch_(scratch), against_(against), poison_(poison) {
+    scratch_.forget();
+  }
 
   std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
     type_ = type;
@@ -58,6 +60,12 @@ class GuardedRun::Output final : public OutputSink {
     return bytes_;
   }
   void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
+  std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
+    const std::size_t room = against_ == GuardedMemory::Against::end ? (alignment - bytes % alignment) % alignment : 0;
+    const std::span<std::byte> memory = scratch_.place(bytes, against_, room);
+    fill_to_edge(memory.data(), poison_, memory.size());
+    return memory;
+  }
 
   [[nodiscard]] Outcome result() {
     if (refusal_) return std::move(*refusal_);
@@ -67,6 +75,7 @@ class GuardedRun::Output final : public OutputSink {
 
  private:
   GuardedMemory& memory_;
+  GuardedMemory& scratch_;
   GuardedMemory::Against against_;
   std::byte poison_;
   ElementType type_ = ElementType::undefined;
@@ -91,6 +100,7 @@ std::optional<Outcome> GuardedRun::violation(std::uint64_t mode_before) const {
   const std::uint64_t mode = float_mode();
   set_float_mode(mode_before);
   if (const auto stray = output_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset};
+  if (const auto stray = scratch_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset, kScratchName};
   if (auto violated = inputs_.violation()) return violated;
   if (auto violated = other_inputs_.violation()) return violated;
   if (mode != mode_before) return outcome::ChangedFloatMode{float_mode_change(mode_before, mode)};
@@ -120,7 +130,7 @@ class GuardedRun::Node {
   [[nodiscard]] Outcome run(std::byte poison) {
     if (end_) return *end_;
     guarded_.begins(guarded_.is_neighbour_);
-    Output output(guarded_.output_, against_, poison);
+    Output output(guarded_.output_, guarded_.scratch_, against_, poison);
     const std::uint64_t mode = float_mode();
     prepared_->run(output);
     Outcome result = output.result();
@@ -143,7 +153,10 @@ struct GuardedRun::Look {
 
   // Takes a further run in.
   void note(Outcome further, std::string_view circumstance) {
-    const Tensor& y = std::get<outcome::Produced>(first).output;
+    compare(std::get<outcome::Produced>(first).output, std::move(further), circumstance);
+  }
+  // `y` has the first pattern where nothing was written, what `further` gives the second.
+  void compare(const Tensor& y, Outcome further, std::string_view circumstance) {
     when = circumstance;
     if (auto* again = std::get_if<outcome::Produced>(&further)) {
       change = difference(y, again->output);
@@ -173,11 +186,57 @@ GuardedRun::Look GuardedRun::look(Backend& backend, const Case& test_case, bool 
   look.change = run_neighbour(backend, test_case);
   if (look.change) return look;
   look.note(node->run(kPoison[1]), "when the prepared node is run again");
+  std::optional<Outcome> on_other_input;
+  if (!look.change) on_other_input = run_on_other_input(backend, test_case, *node);
   node.reset();
   if (look.change) return look;
-  Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
-  look.note(in_its_place.run(kPoison[1]), "when the inputs lie where another node's lay");
+  {
+    Node in_its_place(*this, backend, test_case, other_inputs_, GuardedMemory::Against::start);
+    look.note(in_its_place.run(kPoison[1]), "when the inputs lie where another node's lay");
+  }
+  if (!look.change && on_other_input) compare_on_other_input(backend, std::move(*on_other_input), look);
   return look;
+}
+
+// Nothing where the backend takes none, or the case has none.
+std::optional<Outcome> GuardedRun::run_on_other_input(const Backend& backend, const Case& test_case, Node& node) {
+  if (!backend.info().takes_other_inputs) return std::nullopt;
+  other_position_ = make_other_input(test_case, other_);
+  if (!other_position_) return std::nullopt;
+  inputs_.replace(other_);
+  is_neighbour_ = true;
+  Outcome outcome = node.run(kPoison[0]);
+  is_neighbour_ = false;
+  return outcome;
+}
+
+// What the prepared node gave, against what a newly prepared one gives.
+void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& look) {
+  constexpr std::string_view kWhen = "when the prepared node is run with another x";
+  const auto refused = [](const Outcome& outcome) {
+    return std::holds_alternative<outcome::Unsupported>(outcome) || std::holds_alternative<outcome::Rejected>(outcome);
+  };
+  auto* produced = std::get_if<outcome::Produced>(&again);
+  if (produced == nullptr && !refused(again)) {
+    again.of_neighbour = true;
+    look.change = std::move(again);
+    return;
+  }
+  is_neighbour_ = true;
+  Outcome alone = [&] {
+    Node node(*this, backend, other_, other_inputs_, GuardedMemory::Against::start);
+    return node.run(kPoison[1]);
+  }();
+  is_neighbour_ = false;
+  if (produced == nullptr) {
+    look.when = kWhen;
+    if (!refused(alone)) look.change = outcome::Nondeterministic{"refused, though a newly prepared node is not,"};
+    return;
+  }
+  look.compare(produced->output, std::move(alone), kWhen);
+  if (look.change) return;
+  look.first.on_other_input = {*other_position_, std::move(*other_.inputs[*other_position_]),
+                               std::move(produced->output)};
 }
 
 Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool closely) {
@@ -218,6 +277,10 @@ void GuardedRun::locate(const void* address, LastWords& words) const {
     words.slot = LastWords::kOutput;
     words.offset = stray->offset;
     words.before = stray->side == Side::before;
+  } else if (const auto beside = scratch_.locate(address)) {
+    words.slot = LastWords::kScratch;
+    words.offset = beside->offset;
+    words.before = beside->side == Side::before;
   } else if (!inputs_.locate(address, words)) {
     (void)other_inputs_.locate(address, words);
   }

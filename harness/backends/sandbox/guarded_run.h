@@ -11,11 +11,18 @@
 
 namespace qconform {
 
+/// What reports call the memory of OutputSink::scratch.
+inline constexpr const char* kScratchName = "the scratch memory";
+
 /// Runs cases in guarded memory, once, or closely:
 ///   1. prepared with every tensor against the end of its memory, and run;
 ///   2. a neighbour, the same node with other values, prepared elsewhere against the start, and run;
 ///   3. what 1 prepared is run again;
 ///   4. the case prepared where the neighbour lay, and run.
+/// Of a backend that takes other inputs, between 3 and 4 what 1 prepared is run on another x, which lies where the
+/// first lay; and after 4 a newly prepared node is run on that x, whose output has to be the same. That output goes
+/// along with the outcome, so that who knows what is right can judge it too.
+///
 /// The output is filled with one pattern in 1 and with another in 3 and 4. So bytes that stay as they were filled are
 /// unwritten, and other differences show that the backend is not a function of its inputs: that it remembers earlier
 /// runs, or answers at random. An access beyond the guards is a fault, which the process's signal handler tells
@@ -44,13 +51,18 @@ class GuardedRun {
 
   [[nodiscard]] Look look(Backend& backend, const Case& test_case, bool closely);
   [[nodiscard]] std::optional<Outcome> run_neighbour(Backend& backend, const Case& test_case);
+  [[nodiscard]] std::optional<Outcome> run_on_other_input(const Backend& backend, const Case& test_case, Node& node);
+  void compare_on_other_input(Backend& backend, Outcome again, Look& look);
   [[nodiscard]] std::optional<Outcome> violation(std::uint64_t mode_before) const;
 
   GuardedMemory output_{kOutputCanary};
+  GuardedMemory scratch_{kOutputCanary};
   GuardedInputs inputs_;
   GuardedInputs other_inputs_;  ///< of the neighbour, and of the case in its place
   Case neighbour_;
-  bool is_neighbour_ = false;  ///< it is the one that is prepared or run
+  Case other_;                                 ///< the case with another input
+  std::optional<std::size_t> other_position_;  ///< of that input
+  bool is_neighbour_ = false;                  ///< what is prepared or run has other values than the case
 };
 
 }  // namespace qconform

@@ -33,9 +33,10 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
   if (death.timed_out) return outcome::TimedOut{isolation.timeout};
   if (words.slot != LastWords::kNoSlot) {
     const Side side = words.before ? Side::before : Side::after;
-    if (words.slot == LastWords::kOutput && words.wrote) return outcome::WroteOutOfBounds{side, words.offset};
-    const std::string name =
-        words.slot == LastWords::kOutput ? "the output" : input_name(test_case, static_cast<std::size_t>(words.slot));
+    const bool is_input = words.slot >= 0;
+    std::string name = words.slot == LastWords::kOutput ? "the output" : kScratchName;
+    if (is_input) name = input_name(test_case, static_cast<std::size_t>(words.slot));
+    if (!is_input && words.wrote) return outcome::WroteOutOfBounds{side, words.offset, name};
     return outcome::ReadOutOfBounds{name, side, words.offset, words.wrote};
   }
   if (words.signal != 0) return outcome::Crashed{words.signal, signal_text(words, words.signal)};

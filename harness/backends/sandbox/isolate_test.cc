@@ -15,6 +15,7 @@
 #include "harness/base/file.h"
 #include "harness/engine/campaign.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/case_builder.h"
 #include "harness/suites/random.h"
 #include "harness/tests/rows.h"
 
@@ -26,6 +27,7 @@ constexpr bool kEmulated = true;
 #else
 constexpr bool kEmulated = false;
 #endif
+using ::testing::ElementsAre;
 using testing::expect_hostile_row;
 using ::testing::HasSubstr;
 using testing::Hostile;
@@ -169,19 +171,115 @@ TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
 
 TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
   const std::filesystem::path root = QCONFORM_SOURCE_DIRECTORY;
-  const auto example = read_file(root / "harness/tests/plugins/dequantize.c", 1 << 20);
+  const auto example = read_file(root / "harness/tests/plugins/dequantize_2.c", 1 << 20);
   const auto page = read_file(root / "docs/adding-a-backend.md", 1 << 20);
   ASSERT_TRUE(example && page);
   EXPECT_THAT(*page, HasSubstr("```c\n" + *example + "```\n"));
   EXPECT_LT(std::count(example->begin(), example->end(), '\n'), 60);
 }
 
-TEST(Plugin, TheExampleConforms) {
-  auto backend = open_isolated("plugin:" + library("dequantize"));
+// Of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
+TEST(Plugin, TheExamplesConform) {
+  for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
+    auto backend = open_isolated("plugin:" + library(name), Guard::full);
+    ASSERT_TRUE(backend) << backend.error().text();
+    const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
+    EXPECT_TRUE(report.conforms()) << name;
+    EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 3U) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfVersion2, HostileLibrary,
+    ::testing::Combine(::testing::Values(Hostile{"scratch_past_2", VerdictKind::out_of_bounds,
+                                                 "wrote 1 byte past the scratch memory", ""},
+                                         Hostile{"scratch_before_2", VerdictKind::out_of_bounds,
+                                                 "wrote 1 byte before the scratch memory", ""},
+                                         Hostile{"bad_scratch_2", VerdictKind::crashed,
+                                                 "broke the interface: scratch_alignment is 3, expected a power of two",
+                                                 ""}),
+                       ::testing::Values(Guard::sampled, Guard::full)),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
+    });
+
+// What they answer to the x of the case is right.
+INSTANTIATE_TEST_SUITE_P(
+    ThatKeepX, HostileLibrary,
+    ::testing::Combine(
+        ::testing::Values(Hostile{"keeps_x_2", VerdictKind::depends_on_earlier_runs,
+                                  "element 0 differs when the prepared node is run with another x", ""},
+                          Hostile{"keeps_first_x_2", VerdictKind::depends_on_earlier_runs,
+                                  "gives the first answer again when the prepared node is run with another x", ""}),
+        ::testing::Values(Guard::full)),
+    [](const auto& test) { return std::string(std::get<0>(test.param).name); });
+
+// One that says that it keeps its inputs is given no others.
+TEST(PluginOfVersion2, ConformsOnRows) {
+  for (const char* name : {"row_2", "larger_2", "fixed_x_2"}) {
+    for (const int threads : {0, 4}) {
+      auto backend = open_isolated("plugin:" + library(name), Guard::full, threads);
+      ASSERT_TRUE(backend) << backend.error().text();
+      const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
+      EXPECT_TRUE(report.conforms()) << name;
+      EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 0U) << name;
+    }
+  }
+}
+
+TEST(PluginOfVersion2, SaysWhatItCan) {
+  const auto info_of = [](const char* name) { return (*open_isolated("plugin:" + library(name)))->info(); };
+  EXPECT_THAT(info_of("row_2").capabilities, ElementsAre("channels-last", "units"));
+  EXPECT_EQ(info_of("row_2").version, "row 2");
+  EXPECT_TRUE(info_of("row_2").takes_other_inputs);
+  EXPECT_FALSE(info_of("row_2").valid_only);
+  EXPECT_THAT(info_of("fixed_x_2").capabilities, ElementsAre("same-inputs"));
+  EXPECT_FALSE(info_of("fixed_x_2").takes_other_inputs);
+  EXPECT_FALSE(info_of("dequantize").takes_other_inputs) << "version 1";
+}
+
+TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
+  auto backend = open_isolated("plugin:" + library("assumes_valid_2"));
   ASSERT_TRUE(backend) << backend.error().text();
-  const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
-  EXPECT_TRUE(report.conforms());
-  EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
+  EXPECT_TRUE((*backend)->info().valid_only);
+  const Report report = report_of(std::make_unique<RandomSource>(3, 2000), std::move(*backend));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::exited), 0U);
+  EXPECT_GT(report.backends[0].count(VerdictKind::not_asked), 0U);
+}
+
+// Neither x nor w is there, parameters are: the library ends its process otherwise.
+TEST(PluginOfVersion2, DeclinesByADescription) {
+  auto backend = open_isolated("plugin:" + library("declines_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const auto reason_of = [&](const Case& test_case) {
+    const Outcome outcome = (*backend)->worker()->examine(test_case);
+    const auto* declined = std::get_if<outcome::Unsupported>(&outcome);
+    return declined == nullptr ? std::string("none") : declined->reason;
+  };
+  const auto dequantize = [] { return LinearBuilder::dequantize().x(make::uint8({2}, {3, 5})); };
+  EXPECT_EQ(reason_of(Rows::row(3)), "only DequantizeLinear");
+  EXPECT_EQ(reason_of(dequantize().zero_point(make::uint8({}, {3})).build()), "zero point is 3");
+  EXPECT_EQ(reason_of(dequantize().zero_point(make::uint8({}, {4})).build()), "zero point is not 3");
+}
+
+TEST(PluginOfVersion2, TakesArgumentsAndRefusesThoseThatItDoesNotKnow) {
+  const std::string name = "plugin:" + library("arguments_2");
+  auto backend = open_isolated(name + "@reason=\"too, warm\"");
+  ASSERT_TRUE(backend) << backend.error().text();
+  EXPECT_EQ((*backend)->info().name, name + "@reason=\"too, warm\"");
+  const Outcome outcome = (*backend)->worker()->examine(Rows::row(3));
+  const auto* declined = std::get_if<outcome::Unsupported>(&outcome);
+  ASSERT_NE(declined, nullptr);
+  EXPECT_EQ(declined->reason, "too, warm");
+  EXPECT_THAT(open_isolated(name + "@threads=2").error().text(),
+              HasSubstr("arguments_2.so: does not open: no argument threads, only reason"));
+  EXPECT_THAT(open_isolated("plugin:" + library("row_2") + "@a=1").error().text(),
+              HasSubstr("takes no arguments, got a"));
+  EXPECT_THAT(open_isolated("plugin:" + library("dequantize") + "@a=1").error().text(), HasSubstr("version 1"));
+}
+
+TEST(PluginOfVersion2, ThatEndsBeforeRunIsAnError) {
+  EXPECT_THAT(open_isolated("plugin:" + library("smaller_2")).error().text(), HasSubstr("bytes has no function run"));
 }
 
 TEST(Isolate, LibrariesThatAreNoneAreErrors) {

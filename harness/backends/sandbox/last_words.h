@@ -11,7 +11,7 @@ struct LastWords {
   std::atomic<int> signal = 0;
   std::atomic<bool> of_neighbour = false;   ///< a node with other values than the case's was running
   std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
-  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or kOutput
+  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or one of these
   std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
   std::atomic<bool> before = false;
   std::atomic<bool> wrote = false;
@@ -19,6 +19,7 @@ struct LastWords {
 
   static constexpr int kNoSlot = -1;
   static constexpr int kOutput = -2;
+  static constexpr int kScratch = -3;
 };
 
 }  // namespace qconform

@@ -142,6 +142,10 @@ void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.version);
   walk(pass, hello.info.kind);
   walk(pass, hello.info.concurrent);
+  walk(pass, hello.info.takes_other_inputs);
+  walk(pass, hello.info.valid_only);
+  walk_size(pass, hello.info.capabilities);
+  for (auto& capability : hello.info.capabilities) walk(pass, capability);
   walk(pass, hello.error);
 }
 
@@ -166,7 +170,7 @@ struct OutcomeMembers {
     } else if constexpr (std::is_same_v<Kind, outcome::TimedOut>) {
       walk(pass, value.seconds);
     } else if constexpr (std::is_same_v<Kind, outcome::WroteOutOfBounds>) {
-      all(value.side, value.offset);
+      all(value.side, value.offset, value.of);
     } else if constexpr (std::is_same_v<Kind, outcome::ReadOutOfBounds>) {
       all(value.tensor, value.side, value.offset, value.wrote);
     } else if constexpr (std::is_same_v<Kind, outcome::ChangedInput>) {
@@ -188,6 +192,16 @@ void walk(Pass& pass, Subject& outcome) {
   using Any = std::conditional_t<std::is_const_v<Subject>, const outcome::Any, outcome::Any>;
   walk(pass, outcome.log);
   walk(pass, outcome.of_neighbour);
+  bool has_other = outcome.on_other_input.has_value();
+  walk(pass, has_other);
+  if constexpr (Pass::kReads) {
+    if (has_other) outcome.on_other_input.emplace();
+  }
+  if (has_other) {
+    walk(pass, outcome.on_other_input->position);
+    walk(pass, outcome.on_other_input->input);
+    walk(pass, outcome.on_other_input->output);
+  }
   walk_variant(pass, static_cast<Any&>(outcome), OutcomeMembers<Pass>{pass});
 }
 

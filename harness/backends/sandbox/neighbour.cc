@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "harness/backends/input_role.h"
 #include "harness/core/element_type.h"
 
 namespace qconform {
@@ -55,6 +56,17 @@ void make_neighbour(const Case& test_case, Case& neighbour) {
   for (auto& input : neighbour.inputs) {
     if (input) change(*input);
   }
+}
+
+std::optional<std::size_t> make_other_input(const Case& test_case, Case& other) {
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (!test_case.inputs[i] || role_of(test_case, i) != InputRole::data) continue;
+    other = test_case;
+    change(*other.inputs[i]);
+    if (other.inputs[i] == test_case.inputs[i]) return std::nullopt;
+    return i;
+  }
+  return std::nullopt;
 }
 
 }  // namespace qconform

@@ -1,6 +1,9 @@
 // Another node that looks like a given one.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+
 #include "harness/core/case.h"
 
 namespace qconform {
@@ -9,5 +12,9 @@ namespace qconform {
 /// where they are normal numbers, integers of up to 8 bits have every second bit inverted, larger ones those of their
 /// lowest byte. Shapes, types and attributes are those of `test_case`. A backend may refuse what the values come to.
 void make_neighbour(const Case& test_case, Case& neighbour);
+
+/// Makes `other` the same node as `test_case` with another x alone, changed likewise. Returns its position; nothing
+/// where the case has none, or one that stays as it is.
+[[nodiscard]] std::optional<std::size_t> make_other_input(const Case& test_case, Case& other);
 
 }  // namespace qconform

@@ -32,6 +32,19 @@ TEST(Neighbour, HasTheCasesTypesShapesAndAttributesAndOtherWeights) {
   }
 }
 
+TEST(OtherInput, IsTheSameNodeWithAnotherXAlone) {
+  for (std::uint64_t index = 0; index < 500; ++index) {
+    const Case test_case = random_case(17, index);
+    Case other;
+    const auto position = make_other_input(test_case, other);
+    if (!position) continue;
+    EXPECT_EQ(*position, 0U);
+    EXPECT_NE(other.inputs[0], test_case.inputs[0]);
+    other.inputs[0] = test_case.inputs[0];
+    EXPECT_EQ(digest_of(other), digest_of(test_case));
+  }
+}
+
 TEST(Neighbour, LeavesPaddingBitsAndNumbersThatAreNotNormal) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kSubnormal = std::numeric_limits<float>::denorm_min();

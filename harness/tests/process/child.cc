@@ -130,8 +130,27 @@ bool is_the_one(const Case& test_case) {
   return x != nullptr && x->elements() == qconform::testing::Rows::kHostile;
 }
 
+// Declines what is not a row of ConvInteger, by the description: there are no data of x and w, which the model's inputs
+// are.
+void answer_plan(const Message& request, const std::string& how) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(request.payload)) std::exit(9);
+  const onnx::GraphProto& graph = model.graph();
+  const bool is_row = graph.node_size() == 1 && graph.node(0).op_type() == "ConvInteger" && graph.input_size() == 2 &&
+                      graph.initializer_size() == 0;
+  if (!is_row) return put_message(MessageKind::unsupported, request.number, "no row by its plan");
+  const auto& dims = graph.input(0).type().tensor_type().shape();
+  const bool is_hostile = dims.dim_size() == 3 && dims.dim(2).dim_value() == qconform::testing::Rows::kHostile;
+  put_message(how == "done-at-the-plan" && is_hostile ? MessageKind::done : MessageKind::taken, request.number, "");
+}
+
 int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
-  put_message(MessageKind::hello, backend::kProcessProtocol, "test child 1.0");
+  const bool plans = how == "plans" || how == "done-at-the-plan";
+  const char* capabilities = plans                    ? "\nplans\nunits\nreads-minds"
+                             : how == "assumes-valid" ? "\nassumes-valid"
+                                                      : nullptr;
+  put_message(MessageKind::hello, capabilities == nullptr ? 1 : 2,
+              std::string("test child 1.0") + (capabilities == nullptr ? "" : capabilities));
   std::string bytes;
   for (std::vector<char> block(std::size_t{1} << 16);;) {
     const ssize_t count = read(STDIN_FILENO, block.data(), block.size());
@@ -140,6 +159,10 @@ int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
     auto request = backend::take_message(bytes);
     if (!request) return 9;
     if (!*request) continue;
+    if ((*request)->kind == MessageKind::plan) {
+      answer_plan(**request, how);
+      continue;
+    }
     const auto test_case = case_from_model((*request)->payload);
     if (!test_case) return 9;
     const bool wrong = is_the_one(*test_case);

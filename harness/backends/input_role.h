@@ -1,0 +1,17 @@
+// What an input of a case is to a backend.
+#pragma once
+
+#include <cstddef>
+
+#include "harness/core/case.h"
+#include "harness/operators/operator.h"
+
+namespace qconform {
+
+/// Of an operator or a position that nobody knows: data, which nobody may fold into anything.
+[[nodiscard]] inline InputRole role_of(const Case& test_case, std::size_t position) {
+  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  return known != nullptr && position < known->inputs.size() ? known->inputs[position].role : InputRole::data;
+}
+
+}  // namespace qconform

@@ -1,0 +1,244 @@
+// Version 2 of harness/include/qconform/backend.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "harness/backends/input_role.h"
+#include "harness/backends/own_tensors.h"
+#include "harness/backends/plugin_versions.h"
+#include "harness/core/version.h"
+
+namespace qconform::backend {
+namespace {
+
+struct PluginCapability {
+  std::uint64_t bit;
+  const char* name;
+};
+constexpr PluginCapability kPluginCapabilities[] = {{QC2_ASSUMES_VALID, "assumes-valid"},
+                                                    {QC2_CHANNELS_LAST, "channels-last"},
+                                                    {QC2_UNITS, "units"},
+                                                    {QC2_SAME_INPUTS, "same-inputs"}};
+
+// Room for what a library says, in the terms of version 2.
+struct Reason2 {
+  PluginReason reason{};
+  qc2_reason room{sizeof(qc2_reason), reason.memory.data(), reason.memory.size()};
+};
+
+// Structs of one kind, and the list of pointers to them. They stay where they are.
+template <typename T>
+class PluginList {
+ public:
+  void add(T member) { list_.push_back(&members_.emplace_back(member)); }
+  [[nodiscard]] const T* const* get() const { return list_.data(); }
+  [[nodiscard]] std::size_t size() const { return list_.size(); }
+
+ private:
+  std::deque<T> members_;
+  std::vector<const T*> list_;
+};
+
+// A case in the terms of version 2: a graph of one node.
+class PluginGraph {
+ public:
+  /// `with_constants`: the data of weights too.
+  PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants) {
+    for (const Attribute& attribute : test_case.attributes)
+      attributes_.add(attribute_for_plugin<qc2_attribute>(attribute));
+    for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+      if (!test_case.inputs[i]) {
+        node_inputs_.push_back(-1);
+        continue;
+      }
+      add_value(test_case, i, memory, with_constants);
+    }
+    outputs_.push_back(static_cast<std::int32_t>(values_.size()));
+    values_.add({sizeof(qc2_value), QC2_COMPUTED, 0, -1, nullptr, nullptr, 0});
+    nodes_.add({sizeof(qc2_node), test_case.op_type.c_str(), test_case.domain.c_str(), test_case.opset_version,
+                attributes_.size(), attributes_.get(), node_inputs_.size(), node_inputs_.data(), outputs_.size(),
+                outputs_.data()});
+    graph_ = {sizeof(qc2_graph), values_.size(), values_.get(),   nodes_.size(),  nodes_.get(),
+              inputs_.size(),    inputs_.data(), outputs_.size(), outputs_.data()};
+  }
+  PluginGraph(const PluginGraph&) = delete;
+  PluginGraph& operator=(const PluginGraph&) = delete;
+
+  [[nodiscard]] const qc2_graph* get() const { return &graph_; }
+  /// The values of a run's inputs, which lie where `memory` has them.
+  [[nodiscard]] const qc2_value* const* run_inputs() const { return run_inputs_.get(); }
+
+ private:
+  void add_value(const Case& test_case, std::size_t position, InputMemory& memory, bool with_constants) {
+    const Tensor& tensor = *test_case.inputs[position];
+    const InputRole role = role_of(test_case, position);
+    qc2_value value{sizeof(qc2_value),
+                    QC2_PARAMETER,
+                    static_cast<std::int32_t>(tensor.type),
+                    static_cast<std::int32_t>(tensor.shape.size()),
+                    tensor.shape.data(),
+                    nullptr,
+                    tensor.bytes.size()};
+    const auto index = static_cast<std::int32_t>(values_.size());
+    node_inputs_.push_back(index);
+    if (role == InputRole::data) {
+      inputs_.push_back(index);
+      value.kind = QC2_INPUT;
+    } else if (role == InputRole::weight) {
+      value.kind = QC2_CONSTANT;
+    }
+    if (value.kind == QC2_PARAMETER || with_constants) value.data = memory.bytes(position).data();
+    if (role == InputRole::data) {
+      run_inputs_.add(value);
+      value.data = nullptr;
+    }
+    values_.add(value);
+  }
+
+  PluginList<qc2_attribute> attributes_;
+  PluginList<qc2_value> values_;
+  PluginList<qc2_value> run_inputs_;
+  PluginList<qc2_node> nodes_;
+  std::vector<std::int32_t> node_inputs_;
+  std::vector<std::int32_t> inputs_;
+  std::vector<std::int32_t> outputs_;
+  qc2_graph graph_{};
+};
+
+void* allocate_output_2(void* context, std::size_t output, std::int32_t type, std::int32_t rank,
+                        const std::int64_t* dims) {
+  if (output != 0) return nullptr;
+  return allocate_for_plugin(*static_cast<OutputSink*>(context), type, rank, dims);
+}
+
+// What is wrong with the scratch memory that a library states; empty where nothing is.
+std::string scratch_fault(const qc2_prepared& prepared) {
+  constexpr std::size_t kMostScratch = std::size_t{1} << 40;
+  if (prepared.scratch_bytes > kMostScratch) {
+    return fmt::format("scratch_bytes is {}, expected at most 2^40", prepared.scratch_bytes);
+  }
+  if (!std::has_single_bit(prepared.scratch_alignment) || prepared.scratch_alignment > OutputSink::kScratchAlignment) {
+    return fmt::format("scratch_alignment is {}, expected a power of two up to {}", prepared.scratch_alignment,
+                       OutputSink::kScratchAlignment);
+  }
+  return {};
+}
+
+// A library that is open.
+struct OpenPlugin {
+  qc2_backend functions{};
+  void* state = nullptr;
+};
+
+class PreparedGraph final : public PreparedCase {
+ public:
+  PreparedGraph(const OpenPlugin& plugin, std::unique_ptr<PluginGraph> graph, const qc2_prepared& prepared)
+      : plugin_(plugin), graph_(std::move(graph)), prepared_(prepared) {
+    if (prepared_.scratch_alignment == 0) prepared_.scratch_alignment = 1;
+  }
+  ~PreparedGraph() override {
+    if (plugin_.functions.release != nullptr) plugin_.functions.release(plugin_.state, prepared_.node);
+  }
+
+  void run(OutputSink& sink) override {
+    if (auto fault = scratch_fault(prepared_); !fault.empty()) {
+      return sink.refuse(outcome::Crashed{0, "broke the interface: " + fault});
+    }
+    void* scratch = nullptr;
+    if (prepared_.scratch_bytes > 0) {
+      scratch = sink.scratch(prepared_.scratch_bytes, prepared_.scratch_alignment).data();
+    }
+    Reason2 why;
+    const qc2_run run{sizeof(qc2_run), graph_->get(), graph_->run_inputs(), scratch, &sink, allocate_output_2};
+    const int status = plugin_.functions.run(plugin_.state, prepared_.node, &run, &why.room);
+    if (auto refusal = refusal_of(status, why.reason)) {
+      std::visit([&](auto&& reason) { sink.refuse(std::forward<decltype(reason)>(reason)); }, std::move(*refusal));
+    }
+  }
+
+ private:
+  const OpenPlugin& plugin_;
+  std::unique_ptr<PluginGraph> graph_;
+  qc2_prepared prepared_;
+};
+
+class PluginOfVersion2 final : public Backend {
+ public:
+  PluginOfVersion2(const OpenPlugin& plugin, std::string backend_name) : plugin_(plugin) {
+    const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };
+    const qc2_backend& functions = plugin_.functions;
+    info_ = {std::move(backend_name), text(functions.name) + " " + text(functions.version), "plugin", true};
+    info_.valid_only = (functions.capabilities & QC2_ASSUMES_VALID) != 0;
+    info_.takes_other_inputs = (functions.capabilities & QC2_SAME_INPUTS) == 0;
+    for (const PluginCapability& capability : kPluginCapabilities) {
+      if ((functions.capabilities & capability.bit) != 0) info_.capabilities.emplace_back(capability.name);
+    }
+  }
+  ~PluginOfVersion2() override {
+    if (plugin_.functions.close != nullptr) plugin_.functions.close(plugin_.state);
+  }
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
+  [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    const auto refused = [](PluginRefusal refusal) {
+      return std::visit([](auto&& why) { return Preparation(std::forward<decltype(why)>(why)); }, std::move(refusal));
+    };
+    const qc2_backend& functions = plugin_.functions;
+    Reason2 why;
+    if (functions.supports != nullptr) {
+      const PluginGraph description(test_case, inputs, false);
+      const int status = functions.supports(plugin_.state, description.get(), &why.room);
+      if (auto refusal = refusal_of(status, why.reason)) return refused(std::move(*refusal));
+    }
+    auto graph = std::make_unique<PluginGraph>(test_case, inputs, true);
+    qc2_prepared prepared{sizeof(qc2_prepared), nullptr, 0, 0};
+    if (functions.prepare != nullptr) {
+      const int status = functions.prepare(plugin_.state, graph->get(), &prepared, &why.room);
+      if (auto refusal = refusal_of(status, why.reason)) return refused(std::move(*refusal));
+    }
+    return std::make_unique<PreparedGraph>(plugin_, std::move(graph), prepared);
+  }
+
+ private:
+  OpenPlugin plugin_;
+  BackendInfo info_;
+};
+
+// What of a library's struct this qconform knows; the rest is 0.
+qc2_backend known_part(const qc2_backend& functions) {
+  qc2_backend known{};
+  std::memcpy(&known, &functions, std::min(functions.size, sizeof known));
+  return known;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> plugin_of_version_2(const qc2_backend& functions, const Specification& what) {
+  OpenPlugin plugin{known_part(functions), nullptr};
+  if (plugin.functions.run == nullptr) {
+    return fail(plugin_field(what), fmt::format("its qc2_backend of {} bytes has no function run", functions.size));
+  }
+  PluginList<qc2_argument> arguments;
+  for (const Setting& setting : what.settings) {
+    arguments.add({sizeof(qc2_argument), setting.key.c_str(), setting.value.c_str()});
+  }
+  if (plugin.functions.open == nullptr) {
+    if (what.settings.empty()) return std::make_unique<PluginOfVersion2>(plugin, text_of(what));
+    return fail(plugin_field(what), "takes no arguments, got " + what.settings.front().key);
+  }
+  Reason2 why;
+  const std::string harness = fmt::format("qconform {}", kVersion);
+  const qc2_setup setup{sizeof(qc2_setup), harness.c_str(), arguments.size(), arguments.get()};
+  if (const int status = plugin.functions.open(&setup, &plugin.state, &why.room); status != QC_OK) {
+    return fail(plugin_field(what), "does not open: " + why.reason.text("without a reason"));
+  }
+  return std::make_unique<PluginOfVersion2>(plugin, text_of(what));
+}
+
+}  // namespace qconform::backend

@@ -1,0 +1,286 @@
+#include "harness/backends/specification.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/base/near_names.h"
+
+namespace qconform::backend {
+namespace {
+
+using SpecificationKind = Specification::Kind;
+
+struct Prefix {
+  std::string_view text;
+  SpecificationKind kind;
+};
+constexpr Prefix kPrefixes[] = {{"plugin:", SpecificationKind::plugin},
+                                {"process:", SpecificationKind::process},
+                                {"defect:", SpecificationKind::defect}};
+
+constexpr std::string_view kSpecial = ",\"@[]";
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+constexpr std::string_view kCpuCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:+";
+
+bool consists_of(std::string_view text, std::string_view characters) {
+  return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+}
+
+bool is_key(std::string_view text) {
+  return consists_of(text, kWordCharacters) && kLetters.find(text.front()) != std::string_view::npos;
+}
+
+// PATH and COMMAND may hold anything.
+bool holds_anything(SpecificationKind kind) {
+  return kind == SpecificationKind::plugin || kind == SpecificationKind::process;
+}
+
+struct Settings {
+  std::string word;
+  std::vector<Setting> settings;
+};
+using ReadSettings = tl::expected<Settings, std::string>;
+using ReadValue = tl::expected<std::string, std::string>;
+
+// Takes a value from the front of `text`, up to a comma outside quotes or the end.
+ReadValue take_value(std::string_view key, std::string_view& text) {
+  if (!text.starts_with('"')) {
+    const std::string_view value = text.substr(0, text.find(','));
+    if (value.find_first_of(kSpecial) != std::string_view::npos) {
+      return tl::unexpected(fmt::format("{}={}: a value with , \" @ [ or ] stands in double quotes", key, value));
+    }
+    text.remove_prefix(value.size());
+    return std::string(value);
+  }
+  std::string value;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '"' && !text.substr(i + 1).starts_with('"')) {
+      text.remove_prefix(i + 1);
+      if (text.empty() || text.front() == ',') return value;
+      return tl::unexpected(fmt::format("expected a comma behind the quoted value of {}, got \"{}\"", key, text));
+    }
+    if (text[i] == '"') ++i;
+    value += text[i];
+  }
+  return tl::unexpected(fmt::format("no end of the quoted value of {}", key));
+}
+
+// What stands behind an @.
+ReadSettings read_settings(std::string_view text) {
+  Settings read;
+  for (bool is_first = true;; is_first = false) {
+    const std::string_view item = text.substr(0, text.find(','));
+    const std::size_t equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    if (is_first && consists_of(item, kWordCharacters)) {
+      read.word = item;
+      text.remove_prefix(item.size());
+    } else if (equals != std::string_view::npos && is_key(key)) {
+      text.remove_prefix(equals + 1);
+      auto value = take_value(key, text);
+      if (!value) return tl::unexpected(value.error());
+      const auto is_same = [&](const Setting& setting) { return setting.key == key; };
+      if (std::any_of(read.settings.begin(), read.settings.end(), is_same)) {
+        return tl::unexpected(fmt::format("{} is set twice", key));
+      }
+      read.settings.push_back({std::string(key), std::move(*value)});
+    } else {
+      return tl::unexpected(fmt::format("expected {}, got \"{}\"",
+                                        is_first ? "a word or KEY=VALUE behind the @" : "KEY=VALUE behind the comma",
+                                        item));
+    }
+    if (text.empty()) return read;
+    text.remove_prefix(1);
+  }
+}
+
+// The settings that a path ends with, and where their @ is. Outside quotes settings hold no @, so that the first @
+// behind which all is of their form is theirs.
+std::optional<std::size_t> settings_of_path(std::string_view text) {
+  for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
+    const auto read = read_settings(text.substr(at + 1));
+    if (read && read->word.empty()) return at;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> cpu_at_the_end(std::string_view text) {
+  const std::size_t open = text.rfind('[');
+  if (!text.ends_with(']') || open == std::string_view::npos) return std::nullopt;
+  if (!consists_of(text.substr(open + 1, text.size() - open - 2), kCpuCharacters)) return std::nullopt;
+  return open;
+}
+
+// Whether an argument has an ending that would be taken for something else, any number of @ behind it.
+bool ends_in_a_known_way(SpecificationKind kind, std::string_view text) {
+  text = text.substr(0, text.find_last_not_of('@') + 1);
+  if (text.ends_with(kValidOnly)) return true;
+  return kind == SpecificationKind::plugin && (cpu_at_the_end(text) || settings_of_path(text));
+}
+
+// Takes [CPU] and @valid-only from the end.
+void take_endings(std::string_view& text, Specification& what) {
+  for (;;) {
+    const auto cpu = cpu_at_the_end(text);
+    if (text.ends_with(kValidOnly)) {
+      what.valid_only = true;
+      text.remove_suffix(kValidOnly.size());
+    } else if (cpu && what.cpu.empty() && what.kind != SpecificationKind::process) {
+      what.cpu = text.substr(*cpu + 1, text.size() - *cpu - 2);
+      text = text.substr(0, *cpu);
+    } else {
+      return;
+    }
+  }
+}
+
+Result<void> take_settings(std::string_view whole, std::string_view text, Specification& what) {
+  auto read = read_settings(text);
+  if (!read) return fail("--backend", fmt::format("\"{}\": {}", whole, read.error()));
+  what.word = std::move(read->word);
+  what.settings = std::move(read->settings);
+  return {};
+}
+
+Result<Specification> with_argument(std::string_view whole, std::string_view text, Specification what) {
+  if (text.ends_with('@') && ends_in_a_known_way(what.kind, text)) {
+    text.remove_suffix(1);
+  } else if (const auto at = what.kind == SpecificationKind::plugin ? settings_of_path(text) : std::nullopt) {
+    QCONFORM_TRY(take_settings(whole, text.substr(*at + 1), what));
+    text = text.substr(0, *at);
+  }
+  if (what.kind == SpecificationKind::plugin && text.empty()) {
+    return fail("--backend", fmt::format("\"{}\": expected PATH.so behind plugin:", whole));
+  }
+  if (what.kind == SpecificationKind::process && text.find_first_not_of(' ') == std::string_view::npos) {
+    return fail("--backend", "process: needs a command: process:COMMAND");
+  }
+  what.name = text;
+  return what;
+}
+
+Result<Specification> with_name(std::string_view whole, std::string_view text, Specification what) {
+  const std::size_t at = text.find('@');
+  if (at != std::string_view::npos) QCONFORM_TRY(take_settings(whole, text.substr(at + 1), what));
+  what.name = text.substr(0, at);
+  if (what.name.find_first_of("[]") != std::string::npos) {
+    return fail("--backend",
+                fmt::format("\"{}\": expected [CPU] at the end, CPU of letters, digits and . _ - : +", whole));
+  }
+  if (what.kind == SpecificationKind::defect) return what;
+  if (const std::size_t colon = what.name.find(':'); colon != std::string::npos) {
+    what.version = what.name.substr(colon + 1);
+    what.name.resize(colon);
+    if (what.version.empty())
+      return fail("--backend", fmt::format("\"{}\": expected a version behind the colon", whole));
+  }
+  if (what.name.empty()) return fail("--backend", fmt::format("expected a backend's name, got \"{}\"", whole));
+  return what;
+}
+
+std::string value_text(const std::string& value) {
+  if (value.find_first_of(kSpecial) == std::string::npos) return value;
+  std::string text = "\"";
+  for (const char c : value) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + "\"";
+}
+
+}  // namespace
+
+Result<Specification> parse_specification(std::string_view text) {
+  const std::string_view whole = text;
+  Specification what;
+  for (const Prefix& prefix : kPrefixes) {
+    if (!text.starts_with(prefix.text)) continue;
+    what.kind = prefix.kind;
+    text.remove_prefix(prefix.text.size());
+    break;
+  }
+  take_endings(text, what);
+  return holds_anything(what.kind) ? with_argument(whole, text, std::move(what))
+                                   : with_name(whole, text, std::move(what));
+}
+
+std::string text_of(const Specification& what) {
+  std::string text;
+  for (const Prefix& prefix : kPrefixes) {
+    if (prefix.kind == what.kind) text = prefix.text;
+  }
+  text += what.name;
+  if (!what.version.empty()) text += ":" + what.version;
+  char separator = '@';
+  if (!what.word.empty()) text += std::exchange(separator, ',') + what.word;
+  for (const Setting& setting : what.settings) {
+    text += std::exchange(separator, ',') + setting.key + "=" + value_text(setting.value);
+  }
+  const bool has_settings = separator == ',';
+  if (!has_settings && holds_anything(what.kind) && ends_in_a_known_way(what.kind, what.name)) text += '@';
+  if (!what.cpu.empty()) text += "[" + what.cpu + "]";
+  if (what.valid_only) text += kValidOnly;
+  return text;
+}
+
+std::vector<std::string> split_specifications(std::string_view list) {
+  std::vector<std::string> texts;
+  bool is_quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    if (i < list.size() && list[i] == '"') is_quoted = !is_quoted;
+    if (i < list.size() && (list[i] != ',' || is_quoted)) continue;
+    const std::string_view part = list.substr(begin, i - begin);
+    begin = i + 1;
+    const std::size_t equals = part.find('=');
+    const bool is_setting = equals != std::string_view::npos && is_key(part.substr(0, equals));
+    if (is_setting && !texts.empty() && texts.back().find('@') != std::string::npos) {
+      texts.back() += "," + std::string(part);
+    } else {
+      texts.emplace_back(part);
+    }
+  }
+  return texts;
+}
+
+std::string Accepted::text() const {
+  std::vector<std::string> all;
+  for (const std::string_view word : words) all.push_back(fmt::format("@{}", word));
+  for (const Key& key : keys) all.push_back(fmt::format("@{}={}", key.key, key.values));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+Result<void> check_settings(const Specification& what, const Accepted& accepted) {
+  const auto unknown = [&](const char* which, std::string_view name, std::vector<std::string_view> known) {
+    const auto near = near_names(name, known);
+    const std::string all = accepted.text();
+    return fail("--backend", fmt::format("\"{}\": no {} \"{}\"{} There {}{}@valid-only", text_of(what), which, name,
+                                         near.empty() ? "." : fmt::format(", is it {}?", near.front()),
+                                         all.empty() ? "is " : "are ", all.empty() ? "" : all + " and "));
+  };
+  const auto& words = accepted.words;
+  if (!what.word.empty() && std::find(words.begin(), words.end(), what.word) == words.end()) {
+    return unknown("word", what.word, words);
+  }
+  for (const Setting& setting : what.settings) {
+    const auto is_it = [&](const Accepted::Key& key) {
+      return key.key.ends_with('*') ? setting.key.starts_with(key.key.substr(0, key.key.size() - 1))
+                                    : setting.key == key.key;
+    };
+    if (std::any_of(accepted.keys.begin(), accepted.keys.end(), is_it)) continue;
+    std::vector<std::string_view> known;
+    for (const Accepted::Key& key : accepted.keys) known.push_back(key.key);
+    return unknown("key", setting.key, std::move(known));
+  }
+  return {};
+}
+
+Result<void> check_version(const Specification& what, std::string_view here) {
+  const std::string& asked = what.version;
+  if (asked.empty() || asked == here || here.starts_with(asked + ".")) return {};
+  return fail("--backend",
+              fmt::format("\"{}\": version {} of {} is not here: {} is", text_of(what), asked, what.name, here));
+}
+
+}  // namespace qconform::backend

@@ -1,0 +1,79 @@
+// What a backend is called: the one grammar of names on the command line (docs/backends.md).
+//
+//     NAME[:VERSION][@SETTINGS]      what is built in or found: "avx2", "onednn:3.12@avx2", "onnxruntime@session.a=1"
+//     plugin:PATH[@SETTINGS]         a library with the C interface: "plugin:./mine.so@threads=2"
+//     process:COMMAND                a program that speaks the protocol
+//     defect:ID[+ID]...[@SETTINGS]   a defect model: "defect:pads-order@ort-f32"
+//
+//     SETTINGS is WORD, KEY=VALUE[,KEY=VALUE]... or WORD,KEY=VALUE[,KEY=VALUE]...; of a plugin KEY=VALUE alone.
+//
+// Behind any of them may stand [CPU], the processor (none of a process), and then @valid-only.
+//
+// A WORD has letters, digits and . _ -; a KEY has those too and begins with a letter. A VALUE with , " @ [ or ] stands
+// in double quotes, where two of them are one. PATH and COMMAND are taken as they are, whatever they hold: only an
+// ending that has the form of SETTINGS (PATH alone), [CPU] (likewise) or @valid-only is none of theirs. An @ behind
+// such an ending makes it theirs: "plugin:dir@v=1/x.so@" has no settings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/error.h"
+
+namespace qconform::backend {
+
+/// Behind a backend's name: what is out of contract is not sent to it.
+inline constexpr std::string_view kValidOnly = "@valid-only";
+
+struct Setting {
+  std::string key;
+  std::string value;
+  bool operator==(const Setting&) const = default;
+};
+
+/// One backend, as a user names it.
+struct Specification {
+  enum class Kind : std::uint8_t { named, plugin, process, defect };
+  Kind kind = Kind::named;
+  std::string name;  ///< NAME, PATH, COMMAND or ID[+ID]...
+  std::string version = {};
+  std::string word = {};
+  std::vector<Setting> settings = {};  ///< no KEY twice
+  std::string cpu = {};                ///< as harness/backends/emulator.h has it; empty for this processor
+  bool valid_only = false;
+
+  bool operator==(const Specification&) const = default;
+};
+
+/// Errors name what is not of the grammar above, as "--backend". Whether there is such a backend, and whether it knows
+/// the settings, is asked later.
+[[nodiscard]] Result<Specification> parse_specification(std::string_view text);
+
+/// The text that parses to `what`.
+[[nodiscard]] std::string text_of(const Specification& what);
+
+/// Several in one text, by commas. A part that begins with KEY= belongs to the one before, if that has an @.
+[[nodiscard]] std::vector<std::string> split_specifications(std::string_view list);
+
+/// What may stand behind a backend's @.
+struct Accepted {
+  struct Key {
+    std::string_view key;     ///< with a * at its end any that begins so
+    std::string_view values;  ///< "1 to 64", for the reader
+  };
+  std::vector<std::string_view> words = {};
+  std::vector<Key> keys = {};
+
+  /// "@avx2, @avx512_core, @session.*=TEXT"; empty for nothing.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Errors: a word or key that is not accepted, with the nearest one and all that are.
+[[nodiscard]] Result<void> check_settings(const Specification& what, const Accepted& accepted);
+
+/// Errors: a version is asked for, and `here` is neither that nor one that it begins ("3.12" of "3.12.1").
+[[nodiscard]] Result<void> check_version(const Specification& what, std::string_view here);
+
+}  // namespace qconform::backend
