@@ -91,10 +91,10 @@ void print_answer(const Answer& answer) {
 void print_identification(const diagnose::Identification& found) {
   fmt::print("{} {}   seed {}   {}\n", found.backend.name, found.backend.version, found.seed,
              counted(found.cases, "case"));
-  std::optional<diagnose::Op> op;
+  std::string_view op_type;
   for (const Answer& answer : found.answers) {
-    if (answer.op != op) fmt::print("{}\n", name_of(answer.op));
-    op = answer.op;
+    if (answer.op_type != op_type) fmt::print("{}\n", answer.op_type);
+    op_type = answer.op_type;
     print_answer(answer);
   }
 }

@@ -72,7 +72,7 @@ std::vector<Row> way_rows() {
   for (const diagnose::Aspect& aspect : diagnose::aspects()) {
     for (const diagnose::Way& way : aspect.ways) {
       const std::string model = way.defect.empty() ? "" : fmt::format(" (defect model {})", way.defect);
-      rows.push_back({fmt::format("{} {} {}", name_of(aspect.op), aspect.id, way.id), "", way.formula + model});
+      rows.push_back({fmt::format("{} {} {}", aspect.op_type, aspect.id, way.id), "", way.formula + model});
     }
   }
   return rows;
@@ -116,10 +116,10 @@ void print_hazards_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
-std::vector<std::string_view> names_of(diagnose::OpSet ops) {
+std::vector<std::string_view> names_of(const diagnose::OpSet& ops) {
   std::vector<std::string_view> names;
-  for (const diagnose::Op op : diagnose::kAllOps) {
-    if (ops.contains(op)) names.push_back(diagnose::name_of(op));
+  for (const Operator& known : operators()) {
+    if (ops.contains(known.name)) names.push_back(known.name);
   }
   return names;
 }

@@ -17,6 +17,7 @@
 #include "harness/core/picture.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
+#include "harness/suites/swarm.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels.h"
 #include "reference/linear_quantization/admissible_bits.h"
@@ -132,6 +133,11 @@ struct Operator {
   std::span<const InputSignature> inputs;
   std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
   Classification (*classify)(const Case&);
+  /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
+  /// (harness/diagnose/models/stages.h).
+  bool quantizes = false;
+  /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.
+  Case (*draw)(Rng& rng, const Swarm& swarm) = nullptr;
 
   /// Whether that is its name, in ONNX's default domain ("" or "ai.onnx").
   [[nodiscard]] bool is_named(std::string_view domain, std::string_view op_type) const;

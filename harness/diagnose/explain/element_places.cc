@@ -3,31 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/diagnose/models/defect_lists.h"
 #include "harness/operators/element_text.h"
 #include "reference/numerics/element.h"
 
 namespace qconform::diagnose {
 namespace {
-
-struct Element {
-  std::int64_t index = 0;
-  std::int64_t count = 1;  ///< of the output's elements
-  // Of an output [images, channels, ...]; an element-wise operator's "channel" is its parameter.
-  std::int64_t image = 0;
-  std::int64_t channel = 0;
-  std::int64_t channels = 1;
-  std::int64_t group = 0;
-  std::int64_t column = 0;  ///< along the last axis of a convolution
-  std::int64_t columns = 1;
-  bool is_last_row = false;
-  bool touches_padding = false;
-  bool is_padding_only = false;
-  bool is_saturated = false;
-  bool is_tie = false;
-  bool is_open = false;  ///< another value than the reference's is legal
-  bool is_convolution = false;
-};
 
 struct Rule {
   Place place;
@@ -48,15 +28,15 @@ constexpr Rule kRules[] = {
     {{"padding-only", "windows wholly in padding"}, [](const Element& e, const Element&) { return e.is_padding_only; }},
     {{"border", "windows that reach the padding"}, [](const Element& e, const Element&) { return e.touches_padding; }},
     {{"tail-channels-4", "the channels beyond the last multiple of 4"},
-     [](const Element& e, const Element&) { return e.is_convolution && is_in_tail<4>(e.channel, e.channels); }},
+     [](const Element& e, const Element&) { return is_in_tail<4>(e.channel, e.channels); }},
     {{"tail-channels-8", "the channels beyond the last multiple of 8"},
-     [](const Element& e, const Element&) { return e.is_convolution && is_in_tail<8>(e.channel, e.channels); }},
+     [](const Element& e, const Element&) { return is_in_tail<8>(e.channel, e.channels); }},
     {{"tail-channels-16", "the channels beyond the last multiple of 16"},
-     [](const Element& e, const Element&) { return e.is_convolution && is_in_tail<16>(e.channel, e.channels); }},
+     [](const Element& e, const Element&) { return is_in_tail<16>(e.channel, e.channels); }},
     {{"tail-columns-4", "the columns beyond the last multiple of 4"},
-     [](const Element& e, const Element&) { return e.is_convolution && is_in_tail<4>(e.column, e.columns); }},
+     [](const Element& e, const Element&) { return is_in_tail<4>(e.column, e.columns); }},
     {{"tail-columns-8", "the columns beyond the last multiple of 8"},
-     [](const Element& e, const Element&) { return e.is_convolution && is_in_tail<8>(e.column, e.columns); }},
+     [](const Element& e, const Element&) { return is_in_tail<8>(e.column, e.columns); }},
     {{"tail-elements-4", "the last elements, beyond a multiple of 4"},
      [](const Element& e, const Element&) { return e.index >= e.count / 4 * 4; }},
     {{"tail-elements-16", "the last elements, beyond a multiple of 16"},
@@ -74,57 +54,10 @@ constexpr Rule kRules[] = {
 };
 
 // Away from the right answer exactly at ties: the other neighbour of each.
-constexpr Defect kOtherNeighbour{.id = "other-neighbour",
-                                 .description = "",
-                                 .operators = kQuantizing,
-                                 .trigger = "",
-                                 .rule = "",
-                                 .evidence = "",
-                                 .admitted = kNoOperators,
-                                 .replace = [](Stages& stages) {
-                                   stages.output.round = [](const Quotient& value, std::int32_t) {
-                                     return neighbours_of(value).odd();
-                                   };
-                                 }};
-
-const ConvolutionGeometry* geometry_of(const NodeDescription& node) {
-  if (const auto* quantized = std::get_if<const QLinearConv*>(&node)) return &(*quantized)->operands.geometry;
-  if (const auto* integer = std::get_if<const reference::ConvInteger*>(&node)) return &(*integer)->operands.geometry;
-  return nullptr;
-}
-
-const QuantizationLayout* layout_of(const NodeDescription& node) {
-  if (const auto* quantize = std::get_if<const QuantizeLinear*>(&node)) return &(*quantize)->layout;
-  if (const auto* dequantize = std::get_if<const DequantizeLinear*>(&node)) return &(*dequantize)->layout;
-  return nullptr;
-}
-
-void place_window(const ConvolutionGeometry& geometry, Element& element) {
-  const std::int64_t positions = geometry.output_positions();
-  const std::int64_t plane = element.index / positions;
-  std::int64_t rest = element.index % positions;
-  element.is_convolution = true;
-  element.image = plane / geometry.output_channels;
-  element.channel = plane % geometry.output_channels;
-  element.channels = geometry.output_channels;
-  element.group = element.channel / geometry.group_output_channels();
-  for (std::size_t a = geometry.axes.size(); a-- > 0;) {
-    const reference::SpatialAxis& axis = geometry.axes[a];
-    const std::int64_t at = rest % axis.output;
-    rest /= axis.output;
-    if (a + 1 == geometry.axes.size()) {
-      element.column = at;
-      element.columns = axis.output;
-    }
-    if (a == 0 && geometry.axes.size() > 1) element.is_last_row = at + 1 == axis.output && axis.output > 1;
-    std::int64_t outside = 0;
-    for (std::int64_t tap = 0; tap < axis.kernel; ++tap) {
-      const std::int64_t position = at * axis.stride - axis.pad_begin + tap * axis.dilation;
-      outside += position < 0 || position >= axis.input ? 1 : 0;
-    }
-    element.touches_padding = element.touches_padding || outside > 0;
-    element.is_padding_only = element.is_padding_only || outside == axis.kernel;
-  }
+Stages with_the_other_neighbour() {
+  Stages stages;
+  stages.set(stage::round, [](const Quotient& value, std::int32_t) { return neighbours_of(value).odd(); });
+  return stages;
 }
 
 bool is_at_an_end(const Tensor& right, std::int64_t index) {
@@ -135,24 +68,21 @@ bool is_at_an_end(const Tensor& right, std::int64_t index) {
 }
 
 std::vector<Element> elements_of(const Observation& observation) {
-  const NodeDescription node = description_of(observation.modelled().lowered());
-  const ConvolutionGeometry* geometry = geometry_of(node);
-  const QuantizationLayout* layout = layout_of(node);
+  const ModelledCase& modelled = observation.modelled();
   const Tensor& right = observation.right();
-  const std::optional<Tensor> other = observation.modelled().run(kOtherNeighbour);
+  const std::optional<Tensor> other = modelled.run(with_the_other_neighbour());
   const std::optional<Tensor>& exact = observation.expected().output;
   std::vector<Element> elements(static_cast<std::size_t>(right.elements()));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     Element& element = elements[i];
     element.index = static_cast<std::int64_t>(i);
     element.count = right.elements();
-    if (geometry != nullptr) place_window(*geometry, element);
-    if (layout != nullptr) element.channel = static_cast<std::int64_t>(layout->parameter_of(element.index));
     element.is_saturated = is_at_an_end(right, element.index);
     const int bits = bits_of(right.type);
     element.is_tie = raw_bits_at(other->bytes, bits, element.index) != raw_bits_at(exact->bytes, bits, element.index);
-    element.is_open = !observation.modelled().lowered().is_determined(element.index, observation.expected().policy);
+    element.is_open = !modelled.lowered().is_determined(element.index, observation.expected().policy);
   }
+  if (const auto place = modelled.family().place) place(modelled.lowered(), elements);
   return elements;
 }
 

@@ -49,7 +49,7 @@ class Search {
     for (const Defect& defect : defects()) {
       const auto& known = options.known;
       const bool is_known = known.empty() || std::find(known.begin(), known.end(), &defect) != known.end();
-      if (is_known && defect.operators.contains(op_)) known_.push_back(&defect);
+      if (is_known && defect.operators.contains(op_.name)) known_.push_back(&defect);
     }
     probes_.add_neighbourhood(first->test_case());
     evidence_.push_back(std::move(first));
@@ -217,7 +217,7 @@ class Search {
 
   Explanation conclude() {
     Explanation result;
-    result.op = op_;
+    result.op = &op_;
     if (fitting_.empty()) {
       result.candidates = nearest_set(test_, evidence_, known_, budget_);
       result.status = result.candidates.empty() ? Status::unexplained : Status::partial;
@@ -236,7 +236,7 @@ class Search {
   }
 
   const Clock::time_point start_ = Clock::now();
-  Op op_;
+  const Operator& op_;
   const Runner& run_;
   const Policy& policy_;
   const ExplainOptions& options_;

@@ -85,8 +85,8 @@ NextRivals::Pair NextRivals::next(Rng& rng) const {
 }
 
 Experiment::Experiment(const Inquiry& inquiry, const Stages& base) {
-  answer_.op = inquiry.op;
-  for (const std::string& id : inquiry.aspects) answer_.aspects.push_back(find_aspect(inquiry.op, id));
+  answer_.op_type = inquiry.op_type;
+  for (const std::string& id : inquiry.aspects) answer_.aspects.push_back(find_aspect(inquiry.op_type, id));
   hypotheses_ = combinations(answer_.aspects, base);
 }
 

@@ -5,6 +5,7 @@
 
 #include "harness/diagnose/identify/experiment.h"
 #include "harness/engine/execute.h"
+#include "harness/operators/family.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -46,7 +47,6 @@ class Identifier {
   Identifier(Backend& backend, const IdentifyOptions& options) : backend_(backend), options_(options) {
     result_.backend = backend.info();
     result_.seed = options.seed;
-    for (const Op op : kAllOps) known_.emplace(op, reference_stages(reference::RoundingProfile::correctly_rounded));
   }
 
   Identification run() {
@@ -78,12 +78,11 @@ class Identifier {
   // The first form of each list that the backend takes. What it once took of an operator is not searched again.
   std::vector<Form> accepted_forms(const Inquiry& inquiry, std::string& reason) {
     std::vector<Form> accepted;
-    const std::vector<Form>& before = accepted_[inquiry.op];
-    const bool is_linear = inquiry.op == Op::quantize_linear || inquiry.op == Op::dequantize_linear;
+    const std::vector<Form>& before = accepted_[inquiry.op_type];
     for (const std::vector<Form>& chain : inquiry.forms) {
       for (const Form& form : chain) {
         const bool is_candidate = before.empty() || std::find(before.begin(), before.end(), form) != before.end() ||
-                                  (is_linear && !is_known_by_types(before, form));
+                                  (inquiry.asks_again && !is_known_by_types(before, form));
         if (!is_candidate || !takes(inquiry, form, reason)) continue;
         accepted.push_back(form);
         break;
@@ -104,7 +103,7 @@ class Identifier {
   void inquire(const Inquiry& inquiry) {
     std::string reason;
     const std::vector<Form> forms = accepted_forms(inquiry, reason);
-    if (accepted_[inquiry.op].empty()) accepted_[inquiry.op] = forms;
+    if (accepted_[inquiry.op_type].empty()) accepted_[inquiry.op_type] = forms;
     Answer answer = ask(inquiry, forms);
     if (forms.empty()) answer.declined = reason;
     if (!answer.survivors().empty()) return keep(std::move(answer));
@@ -149,7 +148,7 @@ class Identifier {
   }
 
   Answer ask(const Inquiry& inquiry, const std::vector<Form>& forms) {
-    Experiment experiment(inquiry, known_.at(inquiry.op));
+    Experiment experiment(inquiry, known_[inquiry.op_type]);
     int idle = 0;
     for (int i = 0; i < kMostCases && !forms.empty() && !experiment.is_over(idle); ++i) {
       const Form& form = forms[static_cast<std::size_t>(i) % forms.size()];
@@ -171,7 +170,7 @@ class Identifier {
   void keep(Answer answer) {
     const auto survivors = answer.survivors();
     if (!survivors.empty() && !answer.by_types && !answer.forms.empty()) {
-      for (const Way* const way : survivors.front()->ways) way->replace(known_.at(answer.op));
+      for (const Way* const way : survivors.front()->ways) way->replace(known_[answer.op_type]);
     }
     result_.answers.push_back(std::move(answer));
   }
@@ -180,15 +179,18 @@ class Identifier {
   const IdentifyOptions& options_;
   Identification result_;
   GuardedOutput output_;
-  std::map<Op, Stages> known_;
-  std::map<Op, std::vector<Form>> accepted_;
+  std::map<std::string_view, Stages> known_;  // by operator
+  std::map<std::string_view, std::vector<Form>> accepted_;
   std::uint64_t draws_ = 0;
 };
 
 std::vector<Inquiry> all_inquiries() {
-  std::vector<Inquiry> all = convolution_inquiries();
-  std::vector<Inquiry> linear = linear_inquiries();
-  std::move(linear.begin(), linear.end(), std::back_inserter(all));
+  std::vector<Inquiry> all;
+  for (const Family* family : families()) {
+    if (family->inquiries == nullptr) continue;
+    std::vector<Inquiry> own = family->inquiries();
+    std::move(own.begin(), own.end(), std::back_inserter(all));
+  }
   return all;
 }
 
@@ -199,10 +201,9 @@ bool Form::has_types_of(const Form& other) const {
 }
 
 std::string types_text(const Form& form) {
-  const bool has_weights = form.op == Op::qlinear_conv || form.op == Op::conv_integer;
   std::string text = "x " + name_of(form.x);
-  if (has_weights) text += ", w " + name_of(form.w);
-  return form.op == Op::conv_integer ? text : text + ", y " + name_of(form.y);
+  if (form.w != ElementType::undefined) text += ", w " + name_of(form.w);
+  return form.y == ElementType::undefined ? text : text + ", y " + name_of(form.y);
 }
 
 std::span<const Inquiry> inquiries() {

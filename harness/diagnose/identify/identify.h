@@ -41,7 +41,7 @@ struct Candidate {
 
 /// What came of one inquiry.
 struct Answer {
-  Op op = Op::qlinear_conv;
+  std::string_view op_type;
   std::vector<const Aspect*> aspects;
   std::vector<Form> forms;  ///< that the backend takes; empty: none, so that nothing could be asked
   bool by_types = false;    ///< the answer holds for the types of `forms` alone; other types have others

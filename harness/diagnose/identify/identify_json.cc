@@ -1,5 +1,6 @@
 #include "harness/diagnose/identify/identify_json.h"
 
+#include <algorithm>
 #include <set>
 
 #include "harness/json/case_json_object.h"
@@ -36,12 +37,15 @@ Json eliminated_object(const Answer& answer, const Candidate& candidate) {
           {"by", {{"case", by.test_case.id}, {"element", by.element}, {"got", by.got}, {"predicted", by.predicted}}}};
 }
 
+bool has_input(std::string_view op_type, std::string_view name) {
+  const auto inputs = find_operator("", op_type)->inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](const InputSignature& input) { return input.name == name; });
+}
+
 Json form_object(const Form& form) {
   Json object{{"types", types_text(form)}, {"opset_version", form.version}, {"rank", form.rank}};
-  if (form.op == Op::qlinear_conv) {
-    object["channel_scales"] = form.channel_scales;
-    object["bias"] = form.bias;
-  }
+  if (has_input(form.op_type, "w_scale")) object["channel_scales"] = form.channel_scales;
+  if (has_input(form.op_type, "B")) object["bias"] = form.bias;
   object["x_zero_point"] = form.x_zero_point;
   object["w_zero_point"] = form.w_zero_point;
   object["y_zero_point"] = form.y_zero_point;
@@ -64,8 +68,8 @@ Json answer_object(const Answer& answer) {
       eliminated.push_back(eliminated_object(answer, candidate));
     }
   }
-  Json object{{"operator", name_of(answer.op)}, {"aspects", std::move(aspects)}, {"by_types", answer.by_types},
-              {"forms", std::move(forms)},      {"cases", answer.cases},         {"elements", answer.elements}};
+  Json object{{"operator", answer.op_type}, {"aspects", std::move(aspects)}, {"by_types", answer.by_types},
+              {"forms", std::move(forms)},  {"cases", answer.cases},         {"elements", answer.elements}};
   if (!answer.narrowed.empty()) object["narrowed"] = answer.narrowed;
   if (!answer.declined.empty()) object["declined"] = text_json(answer.declined);
   object["survivors"] = std::move(survivors);

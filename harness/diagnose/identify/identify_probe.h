@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,13 +16,13 @@ namespace qconform::diagnose {
 
 /// What a probe may use: backends decline types, parameters and ranks.
 struct Form {
-  Op op = Op::qlinear_conv;
+  std::string_view op_type;
   std::int64_t version = 10;
   ElementType x = ElementType::uint8;
-  ElementType w = ElementType::int8;   ///< of convolutions
-  ElementType y = ElementType::uint8;  ///< of the output; ConvInteger's is int32
-  std::int64_t rank = 4;               ///< of x
-  bool channel_scales = false;         ///< of w
+  ElementType w = ElementType::undefined;  ///< of weights, where there are some
+  ElementType y = ElementType::undefined;  ///< of the output, where it may have several
+  std::int64_t rank = 4;                   ///< of x
+  bool channel_scales = false;             ///< of w
   bool bias = false;
   bool x_zero_point = false;  ///< other than 0
   bool w_zero_point = false;
@@ -55,19 +56,16 @@ using Draw = Case (*)(Rng& rng, const Form& form, const Rivals& rivals);
 
 /// One aspect, or two that only show together, and the cases that tell their ways apart.
 struct Inquiry {
-  Op op;
+  std::string_view op_type;
   std::vector<std::string> aspects;
   /// Forms by their types, and for each the liberal ones first.
   std::vector<std::vector<Form>> forms;
   Draw draw;
+  /// Types that the backend declined in the inquiries before are tried again: this one's forms may suit it.
+  bool asks_again = false;
 };
 
+/// Those of all families.
 [[nodiscard]] std::span<const Inquiry> inquiries();
-
-// Parts of that list, each in a file of its own.
-[[nodiscard]] std::vector<Inquiry> convolution_inquiries();
-[[nodiscard]] std::vector<Inquiry> linear_inquiries();
-/// QLinearConv's requantization: scales and sums solved for ties and near ties.
-[[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const Rivals& rivals);
 
 }  // namespace qconform::diagnose

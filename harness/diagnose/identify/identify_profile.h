@@ -23,7 +23,7 @@ namespace qconform::diagnose {
 [[nodiscard]] std::optional<Tensor> pinned_output(const Case& test_case, const Classification& classification,
                                                   const PinnedProfile& profile);
 
-/// The named profile whose arithmetic of QLinearConv the profile pins, so that in-tree kernels use it;
+/// The named profile whose arithmetic the profile pins, so that in-tree kernels use it;
 /// `conformance` where there is none.
 [[nodiscard]] Profile named_profile_like(const PinnedProfile& profile);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/operators/family.h"
 #include "reference/numerics/round.h"
 #include "reference/numerics/saturate.h"
 #include "reference/numerics/small_float.h"
@@ -13,7 +14,7 @@ namespace {
 using Round = std::int64_t (*)(const Quotient& value, std::int32_t zero_point);
 
 Way rounding(std::string id, std::string formula, Round round) {
-  return {std::move(id), std::move(formula), [round](Stages& s) { s.output.round = round; }};
+  return {std::move(id), std::move(formula), [round](Stages& s) { s.set(stage::round, round); }};
 }
 
 std::int64_t half_down(const Quotient& value, std::int32_t) {
@@ -70,16 +71,19 @@ std::int64_t clamp_converted(std::int64_t value, IntegerRange range) {
 }
 
 std::vector<Aspect> all_aspects() {
-  std::vector<Aspect> all = convolution_aspects();
-  std::vector<Aspect> linear = linear_aspects();
-  std::move(linear.begin(), linear.end(), std::back_inserter(all));
+  std::vector<Aspect> all;
+  for (const Family* family : families()) {
+    if (family->aspects == nullptr) continue;
+    std::vector<Aspect> own = family->aspects();
+    std::move(own.begin(), own.end(), std::back_inserter(all));
+  }
   return all;
 }
 
 }  // namespace
 
 Way way_of_defect(std::string id, std::string formula, std::string_view defect) {
-  return {std::move(id), std::move(formula), find_defect(defect)->replace, defect};
+  return {std::move(id), std::move(formula), [model = find_defect(defect)](Stages& s) { model->apply(s); }, defect};
 }
 
 Way plain_way(std::string id, std::string formula) {
@@ -108,7 +112,7 @@ std::vector<Way> rounding_ways() {
 std::vector<Way> conversion_ways() {
   return {plain_way("saturates", "values beyond int32 saturate by their sign"),
           {"lowest", "values beyond int32, of either sign, give the lowest output (x86's cvtps2dq)",
-           [](Stages& s) { s.output.clamp = clamp_converted; }}};
+           [](Stages& s) { s.set(stage::clamp, clamp_converted); }}};
 }
 
 std::span<const Aspect> aspects() {
@@ -116,9 +120,10 @@ std::span<const Aspect> aspects() {
   return all;
 }
 
-const Aspect* find_aspect(Op op, std::string_view id) {
+const Aspect* find_aspect(std::string_view op_type, std::string_view id) {
   const auto all = aspects();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Aspect& a) { return a.op == op && a.id == id; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Aspect& a) { return a.op_type == op_type && a.id == id; });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/diagnose/models/defect.h"
-#include "harness/diagnose/models/node_description.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
@@ -24,10 +23,10 @@ struct Way {
 /// One question about an operator.
 struct Aspect {
   std::string id;  ///< "product": unique within the operator
-  Op op;
+  std::string_view op_type;
   std::string question;  ///< what it is about, one line
   /// Whether it has a say in what this node computes.
-  bool (*concerns)(const NodeDescription& node);
+  bool (*concerns)(const Lowered& node);
   std::vector<Way> ways;  ///< the reference's own comes first
 };
 
@@ -35,13 +34,10 @@ struct Aspect {
 /// aspect may look at what an earlier one has set.
 [[nodiscard]] std::span<const Aspect> aspects();
 /// Null when there is none.
-[[nodiscard]] const Aspect* find_aspect(Op op, std::string_view id);
+[[nodiscard]] const Aspect* find_aspect(std::string_view op_type, std::string_view id);
 [[nodiscard]] const Way* find_way(const Aspect& aspect, std::string_view id);
 
-// One list for each kind of operator, each in a file of its own.
-[[nodiscard]] std::vector<Aspect> convolution_aspects();
-[[nodiscard]] std::vector<Aspect> linear_aspects();
-/// How a scaled value becomes an integer: what QLinearConv and QuantizeLinear have in common.
+/// How a scaled value becomes an integer: of every operator that quantizes.
 [[nodiscard]] std::vector<Way> rounding_ways();
 [[nodiscard]] std::vector<Way> conversion_ways();
 /// The stages of a defect model as a way.

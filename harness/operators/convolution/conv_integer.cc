@@ -6,6 +6,7 @@
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/hazards.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/random.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform {
@@ -97,7 +98,11 @@ Classification classify_conv_integer(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kConvInteger{"ConvInteger", kConvIntegerInputs, kConvIntegerVersions, classify_conv_integer};
+constexpr Operator kConvInteger{.name = "ConvInteger",
+                                .inputs = kConvIntegerInputs,
+                                .versions = kConvIntegerVersions,
+                                .classify = classify_conv_integer,
+                                .draw = random_conv_integer};
 
 }  // namespace
 

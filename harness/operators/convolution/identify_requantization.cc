@@ -4,8 +4,9 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/diagnose/identify/identify_probe.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/convolution/diagnosis.h"
+#include "harness/operators/convolution/pipeline.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/tie_solver.h"
 
@@ -116,8 +117,7 @@ class RequantizationProbe {
 
   [[nodiscard]] std::int64_t output(const Stages& stages, std::int64_t sum, float w_scale, float y_scale) const {
     const reference::Requantization p{scales_.x, w_scale, y_scale, zero_point_, range_};
-    return finish(stages.output, stages.requantization.product(sum, p, stages.requantization.expression),
-                  {zero_point_, range_, 0});
+    return finish(stages, stages.get(stage::product)(sum, p), {zero_point_, range_, 0});
   }
 
   [[nodiscard]] bool disagree(const Rivals::Pair& pair, std::int64_t sum, float w_scale, float y_scale) const {

@@ -2,12 +2,13 @@
 #include <string>
 
 #include "harness/diagnose/identify/identify_ways.h"
-#include "reference/numerics/saturate.h"
+#include "harness/operators/convolution/diagnosis.h"
+#include "harness/operators/convolution/pipeline.h"
 
 namespace qconform::diagnose {
 namespace {
 
-bool always(const NodeDescription&) {
+bool always(const Lowered&) {
   return true;
 }
 
@@ -42,7 +43,8 @@ Quotient flushed_product(std::int64_t accumulator, const Requantization& p,
 // Only a product in floating point has subnormals.
 template <reference::Subnormals subnormals>
 void flush(Stages& s) {
-  if (s.requantization.expression != nullptr) s.requantization.product = flushed_product<subnormals>;
+  const auto* expression = s.get(stage::product).expression;
+  if (expression != nullptr) s.set(stage::product, {flushed_product<subnormals>, expression});
 }
 
 std::int64_t in_float32(std::int64_t value) {
@@ -50,10 +52,10 @@ std::int64_t in_float32(std::int64_t value) {
 }
 
 void add_bias_in_float32(Stages& s) {
-  s.convolution.bias = [](const ConvolutionOperands& operands, std::int64_t channel) {
-    return operands.bias.empty() ? 0 : in_float32(operands.bias[static_cast<std::size_t>(channel)]);
-  };
-  s.convolution.keep = in_float32;
+  s.set(stage::bias, [](const ConvolutionOperands& operands, std::int64_t channel) {
+    return in_float32(bias_of(operands, channel));
+  });
+  s.set(stage::keep, in_float32);
 }
 
 std::vector<Way> sum_ways() {
@@ -62,13 +64,8 @@ std::vector<Way> sum_ways() {
       way_of_defect("pair-sat-i16", "pairs of raw u8*s8 products saturate to int16", "pair-sat-i16"),
       way_of_defect("acc-wrap-i16-9tap", "each channel's raw products summed in a wrapping int16", "acc-wrap-i16-9tap"),
       way_of_defect("f32-accumulate", "summed in float32", "f32-accumulate"),
-      {"f32-result", "summed exactly, then rounded to float32", [](Stages& s) {
-         s.convolution.accumulate = [](const Window& window) {
-           std::int64_t sum = 0;
-           for (std::size_t k = 0; k < window.w.size(); ++k) sum += window.product(k);
-           return in_float32(sum);
-         };
-       }}};
+      {"f32-result", "summed exactly, then rounded to float32",
+       [](Stages& s) { s.set(stage::accumulate, [](const Window& window) { return in_float32(window.sum()); }); }}};
 }
 
 Way saturating_sum() {
@@ -77,13 +74,10 @@ Way saturating_sum() {
 
 std::vector<Way> qlinear_overflow_ways() {
   // Where the bias is added in float32, that has replaced the reference's own stage.
-  return {{"wrap32", "the sum wraps to int32",
-           [](Stages& s) {
-             s.convolution.keep = [](std::int64_t sum) { return std::int64_t{reference::wrap_to_int32(sum)}; };
-           }},
+  return {{"wrap32", "the sum wraps to int32", [](Stages& s) { s.set(stage::keep, wrap_sum); }},
           saturating_sum(),
           {"wide", "the sum has more than 32 bits",
-           [](Stages& s) { s.convolution.keep = [](std::int64_t sum) { return sum; }; }}};
+           [](Stages& s) { s.set(stage::keep, [](std::int64_t sum) { return sum; }); }}};
 }
 
 std::vector<Way> integer_overflow_ways() {
@@ -94,8 +88,8 @@ std::vector<Way> integer_overflow_ways() {
 }  // namespace
 
 std::vector<Aspect> convolution_aspects() {
-  constexpr Op kQ = Op::qlinear_conv;
-  constexpr Op kI = Op::conv_integer;
+  constexpr std::string_view kQ = "QLinearConv";
+  constexpr std::string_view kI = "ConvInteger";
   return {{"product", kQ, "how sum and scales are multiplied", always, product_ways()},
           {"rounding", kQ, "how the product becomes an integer", always, rounding_ways()},
           {"bias",

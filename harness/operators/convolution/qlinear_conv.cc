@@ -6,6 +6,7 @@
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/hazards.h"
 #include "harness/operators/convolution/lowered_convolution.h"
+#include "harness/operators/convolution/random.h"
 #include "harness/operators/convolution/requantization_hazards.h"
 #include "harness/operators/exact_text.h"
 #include "reference/numerics/admissible_bulk.h"
@@ -270,7 +271,12 @@ Classification classify_qlinear_conv(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kQLinearConv{"QLinearConv", kQLinearConvInputs, kQLinearConvVersions, classify_qlinear_conv};
+constexpr Operator kQLinearConv{.name = "QLinearConv",
+                                .inputs = kQLinearConvInputs,
+                                .versions = kQLinearConvVersions,
+                                .classify = classify_qlinear_conv,
+                                .quantizes = true,
+                                .draw = random_qlinear_conv};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/random.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
@@ -143,8 +144,11 @@ Classification classify_dequantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kDequantizeLinear{"DequantizeLinear", kDequantizeInputs, kDequantizeVersions,
-                                     classify_dequantize_linear};
+constexpr Operator kDequantizeLinear{.name = "DequantizeLinear",
+                                     .inputs = kDequantizeInputs,
+                                     .versions = kDequantizeVersions,
+                                     .classify = classify_dequantize_linear,
+                                     .draw = [](Rng& rng, const Swarm&) { return random_dequantize_linear(rng); }};
 
 }  // namespace
 

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/diagnose/identify/identify_ways.h"
+#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/linear.h"
+#include "harness/operators/linear/pipeline.h"
 #include "reference/dequantize_linear/multiplication.h"
 
 namespace qconform::diagnose {
@@ -12,34 +14,24 @@ using reference::DivisionMethod;
 using reference::Element;
 using reference::MultiplicationMethod;
 
-const QuantizeLinear* quantize_of(const NodeDescription& node) {
-  const auto* const found = std::get_if<const QuantizeLinear*>(&node);
-  return found == nullptr ? nullptr : *found;
-}
-
-const DequantizeLinear* dequantize_of(const NodeDescription& node) {
-  const auto* const found = std::get_if<const DequantizeLinear*>(&node);
-  return found == nullptr ? nullptr : *found;
-}
-
 template <Element type>
-bool divides(const NodeDescription& node) {
-  const QuantizeLinear* const q = quantize_of(node);
+bool divides(const Lowered& node) {
+  const QuantizeLinear* const q = quantize_linear_of(node);
   const Element scale = type == Element::int32 ? Element::float32 : type;
   return q != nullptr && q->x_type == type && q->scale_type == scale && q->precision == Element::none;
 }
 
-bool to_integer(const NodeDescription& node) {
-  const QuantizeLinear* const q = quantize_of(node);
+bool to_integer(const Lowered& node) {
+  const QuantizeLinear* const q = quantize_linear_of(node);
   return q != nullptr && is_integer(q->y_type);
 }
 
 template <DivisionMethod method, Element type>
 Way division(std::string id, std::string formula) {
   return {std::move(id), std::move(formula), [](Stages& s) {
-            s.linear.quotient = [](const QuantizeLinear&, double x, double scale) {
+            s.set(stage::quotient, [](const QuantizeLinear&, double x, double scale) {
               return reference::divide({method, type, ""}, x, scale);
-            };
+            });
           }};
 }
 
@@ -74,8 +66,8 @@ std::vector<Way> integer_division_ways() {
 }
 
 template <Element x, Element y>
-bool multiplies(const NodeDescription& node) {
-  const DequantizeLinear* const d = dequantize_of(node);
+bool multiplies(const Lowered& node) {
+  const DequantizeLinear* const d = dequantize_linear_of(node);
   if (d == nullptr || d->y_type != y) return false;
   return x == Element::none ? is_integer(d->x_type) && bits_of(d->x_type) <= 16 : d->x_type == x;
 }
@@ -83,9 +75,9 @@ bool multiplies(const NodeDescription& node) {
 template <MultiplicationMethod method>
 Way multiplication(std::string id, std::string formula) {
   return {std::move(id), std::move(formula), [](Stages& s) {
-            s.linear.multiply = [](const DequantizeLinear& node, double, double, double difference, double scale) {
+            s.set(stage::multiply, [](const DequantizeLinear& node, double, double, double difference, double scale) {
               return reference::multiply({method, ""}, node.y_type, difference, scale);
-            };
+            });
           }};
 }
 
@@ -99,7 +91,7 @@ std::uint64_t multiply_fused(const DequantizeLinear& node, double x, double zero
 std::vector<Way> product_ways() {
   return {plain_way("difference", "f32((x - zp) * s)"),
           way_of_defect("expanded", "f32(f32(x * s) - f32(zp * s))", "dq-expanded"),
-          {"expanded-fused", "fma(x, s, -f32(zp * s))", [](Stages& s) { s.linear.multiply = multiply_fused; }}};
+          {"expanded-fused", "fma(x, s, -f32(zp * s))", [](Stages& s) { s.set(stage::multiply, multiply_fused); }}};
 }
 
 std::vector<Way> half_product_ways() {
@@ -115,13 +107,13 @@ std::vector<Way> integer_product_ways() {
 
 // Results alone: the operands are taken as they are.
 void flush_results(Stages& s) {
-  const auto operand = s.linear.operand;
-  find_defect("denormal-flush")->replace(s);
-  s.linear.operand = operand;
+  const auto operand = s.get(stage::operand);
+  find_defect("denormal-flush")->apply(s);
+  s.set(stage::operand, operand);
 }
 
 std::vector<Aspect> quantize_aspects() {
-  constexpr Op kOp = Op::quantize_linear;
+  constexpr std::string_view kOp = "QuantizeLinear";
   return {{"division", kOp, "how float32 x is divided", divides<Element::float32>, float_division_ways()},
           {"rounding", kOp, "how the quotient becomes an integer", to_integer, rounding_ways()},
           {"division-float16", kOp, "how float16 x is divided", divides<Element::float16>, half_division_ways()},
@@ -135,7 +127,7 @@ std::vector<Aspect> quantize_aspects() {
 }
 
 std::vector<Aspect> dequantize_aspects() {
-  constexpr Op kOp = Op::dequantize_linear;
+  constexpr std::string_view kOp = "DequantizeLinear";
   constexpr Element kF32 = Element::float32;
   return {
       {"product", kOp, "how x, zero point and scale are multiplied", multiplies<Element::none, kF32>, product_ways()},
@@ -145,7 +137,7 @@ std::vector<Aspect> dequantize_aspects() {
       {"subnormals",
        kOp,
        "subnormal scale or result",
-       [](const NodeDescription& node) { return dequantize_of(node) != nullptr; },
+       [](const Lowered& node) { return dequantize_linear_of(node) != nullptr; },
        {plain_way("kept", "computed with"),
         way_of_defect("flushed", "scales and results replaced by zero", "denormal-flush"),
         {"results-flushed", "results replaced by zero", flush_results}}}};

@@ -3,12 +3,21 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/linear/diagnosis.h"
 
 namespace qconform {
 
 const Family& linear_family() {
   static const std::array operators{quantize_linear_operator(), dequantize_linear_operator()};
-  static const Family family{.name = "linear", .operators = operators, .layer_sets = bench::linear_layer_sets};
+  static const Family family{.name = "linear",
+                             .operators = operators,
+                             .layer_sets = bench::linear_layer_sets,
+                             .run = diagnose::run_linear,
+                             .defects = diagnose::linear_defects,
+                             .case_features = diagnose::linear_case_features,
+                             .place = diagnose::place_by_parameter,
+                             .aspects = diagnose::linear_aspects,
+                             .inquiries = diagnose::linear_inquiries};
   return family;
 }
 

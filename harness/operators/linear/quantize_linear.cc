@@ -8,6 +8,7 @@
 
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
+#include "harness/operators/linear/random.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"
@@ -187,7 +188,12 @@ Classification classify_quantize_linear(const Case& test_case) {
   return result;
 }
 
-constexpr Operator kQuantizeLinear{"QuantizeLinear", kQuantizeInputs, kQuantizeVersions, classify_quantize_linear};
+constexpr Operator kQuantizeLinear{.name = "QuantizeLinear",
+                                   .inputs = kQuantizeInputs,
+                                   .versions = kQuantizeVersions,
+                                   .classify = classify_quantize_linear,
+                                   .quantizes = true,
+                                   .draw = [](Rng& rng, const Swarm&) { return random_quantize_linear(rng); }};
 
 }  // namespace
 
