@@ -62,7 +62,7 @@ struct OperatorResult {
   QC_LINE(describe_waived(archive, self));
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
-  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< QLinearConv only
+  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
   /// By the hazard's id; empty in older reports.

@@ -80,6 +80,14 @@ std::vector<Aspect> all_aspects() {
   return all;
 }
 
+std::vector<std::string_view> all_ids() {
+  std::vector<std::string_view> ids;
+  for (const Aspect& aspect : aspects()) {
+    if (std::find(ids.begin(), ids.end(), aspect.id) == ids.end()) ids.push_back(aspect.id);
+  }
+  return ids;
+}
+
 }  // namespace
 
 Way way_of_defect(std::string id, std::string formula, std::string_view defect) {
@@ -133,3 +141,8 @@ const Way* find_way(const Aspect& aspect, std::string_view id) {
 }
 
 }  // namespace qconform::diagnose
+
+std::span<const std::string_view> qconform::aspect_ids() {
+  static const std::vector<std::string_view> all = diagnose::all_ids();
+  return all;
+}
