@@ -15,10 +15,10 @@ namespace qconform {
 
 using TextsByKey = std::map<std::string, std::string>;
 
-/// Of all families, each once (harness/diagnose/identify/identify_ways.h).
-[[nodiscard]] std::span<const std::string_view> aspect_ids();
+/// Of all families, each once (harness/diagnose/identify/identify_variants.h).
+[[nodiscard]] std::span<const std::string_view> choice_ids();
 
-/// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_ways.h.
+/// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_variants.h.
 struct Pin {
   static constexpr std::array<std::string_view, 3> kTyped{"x", "w", "y"};
 
@@ -30,7 +30,7 @@ struct Pin {
            .presence = Presence::omitted, .names = Pin::kTyped);
   QC_FIELD(TextsByKey, ways, {}, "ways",
            .doc = "By aspect, the id of the way. A case that an aspect without a way concerns is not pinned.",
-           .names = aspect_ids(), .names_def = "aspect");  ///< {"product", "ort-f32"}
+           .names = choice_ids(), .names_def = "aspect");  ///< {"product", "ort-f32"}
 
   bool operator==(const Pin&) const = default;
 };

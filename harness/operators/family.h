@@ -33,11 +33,11 @@ struct Reduction;
 namespace diagnose {
 class Stages;
 struct Arithmetic;
-struct Aspect;
+struct Choice;
 struct DefectList;
 struct Element;
 struct FeatureList;
-struct Inquiry;
+struct Experiment;
 }  // namespace diagnose
 
 namespace bench {
@@ -93,8 +93,8 @@ struct Family {
   /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
   void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;
   /// What implementations do differently, operator by operator, and the cases that tell. Null: nothing that is known.
-  std::vector<diagnose::Aspect> (*aspects)() = nullptr;
-  std::vector<diagnose::Inquiry> (*inquiries)() = nullptr;
+  std::vector<diagnose::Choice> (*choices)() = nullptr;
+  std::vector<diagnose::Experiment> (*experiments)() = nullptr;
   /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
   std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
 };

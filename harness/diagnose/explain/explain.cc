@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
-#include "harness/diagnose/explain/aims.h"
 #include "harness/diagnose/explain/budget.h"
 #include "harness/diagnose/explain/nearest_set.h"
+#include "harness/diagnose/explain/probe_targets.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {
@@ -92,7 +92,7 @@ class Search {
   void gather() {
     const std::uint64_t count = std::min(kBlindCases, options_.cases);
     for (; generated_ < count && budget_.is_left(kForGathering); ++generated_) {
-      if (generated_ % kAimingTurn == 0) probes_.aim_at(common_hazards(op_, failures_of(evidence_)));
+      if (generated_ % kAimingTurn == 0) probes_.target(common_hazards(op_, failures_of(evidence_)));
       observe(probes_.next());
     }
   }
@@ -148,7 +148,7 @@ class Search {
       for (const DefectSet& candidate : *list) all.push_back(&candidate);
     }
     std::vector<Hazard> hazards = separating_hazards(op_, all, known_, few_fail());
-    if (!hazards.empty()) probes_.aim_at(std::move(hazards));
+    if (!hazards.empty()) probes_.target(std::move(hazards));
   }
 
   // Cases on which the candidates disagree, until one is left or none comes up any more.
@@ -191,7 +191,7 @@ class Search {
   // of them passed; one that fails corrects the region.
   void doubt_region() {
     Region believed = region(suspected_region);
-    probes_.aim_at(common_hazards(op_, failures_of(evidence_)));
+    probes_.target(common_hazards(op_, failures_of(evidence_)));
     probes_.stay_near();
     std::uint64_t passed = 0;
     for (std::uint64_t drawn = 0; drawn < kDoubts && passed < kFewestOutside && budget_.is_left(kForDoubting);

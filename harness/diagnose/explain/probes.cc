@@ -37,7 +37,7 @@ void Probes::add_neighbourhood(const Case& test_case) {
 
 Hazard Probes::draw_hazard(Rng& rng) const {
   // Not always: what nobody aims for on purpose is to be met as well.
-  if (!aims_.empty() && rng.chance(3, 4)) return aims_[rng.below(static_cast<std::uint32_t>(aims_.size()))];
+  if (!targets_.empty() && rng.chance(3, 4)) return targets_[rng.below(static_cast<std::uint32_t>(targets_.size()))];
   for (;;) {
     const HazardInfo& info = hazards()[rng.below(static_cast<std::uint32_t>(hazards().size()))];
     if (info.concerns(op_.name)) return info.hazard;
@@ -50,7 +50,8 @@ Case Probes::draw(Rng& rng) const {
     return mutate(neighbours_[rng.below(static_cast<std::uint32_t>(neighbours_.size()))], rng);
   }
   const bool aims = family_.draw_for != nullptr && !concerned_.empty();
-  if (aims && (turn == 1 || (!aims_.empty() && rng.chance(1, 2)))) return family_.draw_for(rng, op_, draw_hazard(rng));
+  if (aims && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
+    return family_.draw_for(rng, op_, draw_hazard(rng));
   return op_.draw(rng, Swarm::of_case(seed_, drawn_ * kSwarmBlock));
 }
 

@@ -23,7 +23,7 @@ class Probes {
 
   /// From now on most cases that aim for a hazard aim for one of these, which concern the operator, and
   /// more cases do.
-  void aim_at(std::vector<Hazard> hazards) { aims_ = std::move(hazards); }
+  void target(std::vector<Hazard> hazards) { targets_ = std::move(hazards); }
   /// From now on two cases in three are mutants.
   void stay_near() { is_near_ = true; }
 
@@ -38,7 +38,7 @@ class Probes {
   std::vector<Hazard> concerned_;  // that concern the operator
   std::uint64_t seed_;
   std::uint64_t drawn_ = 0;
-  std::vector<Hazard> aims_;
+  std::vector<Hazard> targets_;
   std::vector<Case> neighbours_;
   bool is_near_ = false;
   std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept

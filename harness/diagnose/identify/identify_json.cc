@@ -8,21 +8,21 @@
 namespace qconform::diagnose {
 namespace {
 
-Json ways_object(const Answer& answer, const Candidate& candidate) {
-  Json ways = Json::object();
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) ways[answer.aspects[a]->id] = candidate.ways[a]->id;
-  return ways;
+Json variants_object(const Answer& answer, const Candidate& candidate) {
+  Json variants = Json::object();
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) variants[answer.choices[a]->id] = candidate.variants[a]->id;
+  return variants;
 }
 
 Json survivor_object(const Answer& answer, const Candidate& candidate) {
   Json formulas = Json::object();
   Json defects = Json::array();
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
-    const Way& way = *candidate.ways[a];
-    formulas[answer.aspects[a]->id] = way.formula;
-    if (!way.defect.empty()) defects.push_back(way.defect);
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) {
+    const Variant& variant = *candidate.variants[a];
+    formulas[answer.choices[a]->id] = variant.formula;
+    if (!variant.defect.empty()) defects.push_back(variant.defect);
   }
-  return {{"ways", ways_object(answer, candidate)},
+  return {{"ways", variants_object(answer, candidate)},
           {"formulas", std::move(formulas)},
           {"defects", std::move(defects)},
           {"confirmed_elements", candidate.confirmed_elements},
@@ -31,7 +31,7 @@ Json survivor_object(const Answer& answer, const Candidate& candidate) {
 
 Json eliminated_object(const Answer& answer, const Candidate& candidate) {
   const Refutation& by = *candidate.refutation;
-  return {{"ways", ways_object(answer, candidate)},
+  return {{"ways", variants_object(answer, candidate)},
           {"refuted_elements", candidate.refuted_elements},
           {"refuted_cases", candidate.refuted_cases},
           {"by", {{"case", by.test_case.id}, {"element", by.element}, {"got", by.got}, {"predicted", by.predicted}}}};
@@ -53,8 +53,8 @@ Json form_object(const Form& form) {
 }
 
 Json answer_object(const Answer& answer) {
-  Json aspects = Json::array();
-  for (const Aspect* const aspect : answer.aspects) aspects.push_back(aspect->id);
+  Json choices = Json::array();
+  for (const Choice* const choice : answer.choices) choices.push_back(choice->id);
   Json forms = Json::array();
   for (const Form& form : answer.forms) forms.push_back(form_object(form));
   Json survivors = Json::array();
@@ -68,7 +68,7 @@ Json answer_object(const Answer& answer) {
       eliminated.push_back(eliminated_object(answer, candidate));
     }
   }
-  Json object{{"operator", answer.op_type}, {"aspects", std::move(aspects)}, {"by_types", answer.by_types},
+  Json object{{"operator", answer.op_type}, {"aspects", std::move(choices)}, {"by_types", answer.by_types},
               {"forms", std::move(forms)},  {"cases", answer.cases},         {"elements", answer.elements}};
   if (!answer.narrowed.empty()) object["narrowed"] = answer.narrowed;
   if (!answer.declined.empty()) object["declined"] = text_json(answer.declined);

@@ -1,4 +1,4 @@
-// Cases on which ways of computing (identify_ways.h) disagree, in a form that a backend takes.
+// Cases on which ways of computing (identify_variants.h) disagree, in a form that a backend takes.
 #pragma once
 
 #include <cstdint>
@@ -36,36 +36,36 @@ struct Form {
 /// "x uint8, w int8, y uint8": the types.
 [[nodiscard]] std::string types_text(const Form& form);
 
-/// Two ways to be told apart at a time, drawn anew for each element of a case.
-class Rivals {
+/// Two candidates to be told apart at a time, drawn anew for each element of a case.
+class CandidatePairs {
  public:
   using Pair = std::pair<const Stages*, const Stages*>;
-  virtual ~Rivals() = default;
+  virtual ~CandidatePairs() = default;
   /// Both null when there is nothing to tell apart.
   [[nodiscard]] virtual Pair next(Rng& rng) const = 0;
 };
 
-/// No rivals: for a case that is to be computed, whatever it tells.
-class NoRivals final : public Rivals {
+/// None: for a case that is to be computed, whatever it tells.
+class NoPairs final : public CandidatePairs {
  public:
   [[nodiscard]] Pair next(Rng&) const override { return {nullptr, nullptr}; }
 };
 
-/// A case of one question, as far as possible with elements on which the rivals disagree.
-using Draw = Case (*)(Rng& rng, const Form& form, const Rivals& rivals);
+/// A case of one question, as far as possible with elements on which two candidates disagree.
+using Draw = Case (*)(Rng& rng, const Form& form, const CandidatePairs& pairs);
 
-/// One aspect, or two that only show together, and the cases that tell their ways apart.
-struct Inquiry {
+/// One choice, or two that only show together, and the cases that tell their variants apart.
+struct Experiment {
   std::string_view op_type;
-  std::vector<std::string> aspects;
+  std::vector<std::string> choices;
   /// Forms by their types, and for each the liberal ones first.
   std::vector<std::vector<Form>> forms;
   Draw draw;
-  /// Types that the backend declined in the inquiries before are tried again: this one's forms may suit it.
+  /// Types that the backend declined in the experiments before are tried again: this one's forms may suit it.
   bool asks_again = false;
 };
 
 /// Those of all families.
-[[nodiscard]] std::span<const Inquiry> inquiries();
+[[nodiscard]] std::span<const Experiment> experiments();
 
 }  // namespace qconform::diagnose

@@ -37,10 +37,10 @@ bool speaks_of(const Pin& pin, const TextsByKey& types) {
   });
 }
 
-void add_ways(const Answer& answer, TextsByKey& ways) {
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
-    const Aspect& aspect = *answer.aspects[a];
-    ways[aspect.id] = answer.forms.empty() ? aspect.ways.front().id : answer.survivors().front()->ways[a]->id;
+void add_variants(const Answer& answer, TextsByKey& ways) {
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) {
+    const Choice& choice = *answer.choices[a];
+    ways[choice.id] = answer.forms.empty() ? choice.variants.front().id : answer.survivors().front()->variants[a]->id;
   }
 }
 
@@ -55,7 +55,7 @@ void add_pins(const Identification& identification, std::string_view op_type, Pi
     if (answer.by_types) {
       by_types.push_back(&answer);
     } else if (!answer.survivors().empty() && answer.narrowed.empty()) {
-      add_ways(answer, common.ways);
+      add_variants(answer, common.ways);
     }
   }
   if (!takes_any) return;
@@ -69,7 +69,7 @@ void add_pins(const Identification& identification, std::string_view op_type, Pi
       profile.pins.push_back({common.op_type, types, common.ways});
       present = std::prev(profile.pins.end());
     }
-    add_ways(*answer, present->ways);
+    add_variants(*answer, present->ways);
   }
 }
 
@@ -78,18 +78,18 @@ tl::unexpected<Error> unknown(std::string where, const char* what, const std::st
   return fail(std::move(where), fmt::format("no {} \"{}\"; there are {}", what, name, fmt::join(known, ", ")));
 }
 
-Result<void> check_way(std::string_view op_type, const std::string& id, const std::string& name,
-                       const std::string& where) {
+Result<void> check_variant(std::string_view op_type, const std::string& id, const std::string& name,
+                           const std::string& where) {
   std::vector<std::string_view> known;
-  const Aspect* const aspect = find_aspect(op_type, id);
-  if (aspect == nullptr) {
-    for (const Aspect& each : aspects()) {
+  const Choice* const choice = find_choice(op_type, id);
+  if (choice == nullptr) {
+    for (const Choice& each : choices()) {
       if (each.op_type == op_type) known.push_back(each.id);
     }
     return unknown(where, "aspect", id, known);
   }
-  if (find_way(*aspect, name) != nullptr) return {};
-  for (const Way& way : aspect->ways) known.push_back(way.id);
+  if (find_variant(*choice, name) != nullptr) return {};
+  for (const Variant& variant : choice->variants) known.push_back(variant.id);
   return unknown(json_path(where, id), "way", name, known);
 }
 
@@ -100,7 +100,7 @@ Result<void> check(const Pin& pin, const std::string& where) {
   for (const auto& [input, type] : pin.types) {
     if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
-  for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_way(pin.op_type, id, name, json_path(where, "ways")));
+  for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_variant(pin.op_type, id, name, json_path(where, "ways")));
   return {};
 }
 
@@ -121,11 +121,11 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
                                 [&](const Pin& p) { return p.op_type == modelled->op().name && speaks_of(p, types); });
   if (pin == profile.pins.end()) return std::nullopt;
   Stages stages;
-  for (const Aspect& aspect : aspects()) {
-    if (aspect.op_type != modelled->op().name || !aspect.concerns(modelled->lowered())) continue;
-    const auto way = pin->ways.find(aspect.id);
-    if (way == pin->ways.end()) return std::nullopt;
-    find_way(aspect, way->second)->replace(stages);
+  for (const Choice& choice : choices()) {
+    if (choice.op_type != modelled->op().name || !choice.concerns(modelled->lowered())) continue;
+    const auto variant = pin->ways.find(choice.id);
+    if (variant == pin->ways.end()) return std::nullopt;
+    find_variant(choice, variant->second)->replace(stages);
   }
   return modelled->run(stages);
 }

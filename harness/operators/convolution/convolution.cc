@@ -31,8 +31,8 @@ const Family& convolution_family() {
                              .arithmetics_diverge = diagnose::requantizations_diverge,
                              .case_features = diagnose::convolution_case_features,
                              .place = diagnose::place_in_convolution,
-                             .aspects = diagnose::convolution_aspects,
-                             .inquiries = diagnose::convolution_inquiries,
+                             .choices = diagnose::convolution_choices,
+                             .experiments = diagnose::convolution_experiments,
                              .profile_of = diagnose::profile_of_requantization};
   return family;
 }

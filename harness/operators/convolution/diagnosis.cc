@@ -35,12 +35,12 @@ bool requantizations_diverge(const Lowered& lowered) {
 }
 
 std::optional<Profile> profile_of_requantization(const Pin& pin) {
-  const auto way = [&](const char* aspect) {
-    const auto found = pin.ways.find(aspect);
+  const auto variant = [&](const char* choice) {
+    const auto found = pin.ways.find(choice);
     return found == pin.ways.end() ? std::string() : found->second;
   };
-  if (way("product") == "ort-f32" && way("rounding") == "half-even") return Profile::ort_f32;
-  if (way("product") == "f32-multiplier-widened" && way("rounding").starts_with("zero-point-first")) {
+  if (variant("product") == "ort-f32" && variant("rounding") == "half-even") return Profile::ort_f32;
+  if (variant("product") == "f32-multiplier-widened" && variant("rounding").starts_with("zero-point-first")) {
     return Profile::onnx_reference;
   }
   return std::nullopt;

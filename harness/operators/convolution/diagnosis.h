@@ -7,9 +7,9 @@
 
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/case_features.h"
-#include "harness/diagnose/explain/element_places.h"
+#include "harness/diagnose/explain/output_regions.h"
 #include "harness/diagnose/identify/identify_probe.h"
-#include "harness/diagnose/identify/identify_ways.h"
+#include "harness/diagnose/identify/identify_variants.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/operators/operator.h"
 
@@ -23,11 +23,11 @@ void use_requantization(RoundingProfile profile, Stages& stages);
 [[nodiscard]] bool requantizations_diverge(const Lowered& lowered);
 [[nodiscard]] const FeatureList& convolution_case_features();
 void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
-[[nodiscard]] std::vector<Aspect> convolution_aspects();
-[[nodiscard]] std::vector<Inquiry> convolution_inquiries();
+[[nodiscard]] std::vector<Choice> convolution_choices();
+[[nodiscard]] std::vector<Experiment> convolution_experiments();
 [[nodiscard]] std::optional<Profile> profile_of_requantization(const Pin& pin);
 
 /// Of that list: QLinearConv's requantization, with scales and sums solved for ties and near ties.
-[[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const Rivals& rivals);
+[[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs);
 
 }  // namespace qconform::diagnose

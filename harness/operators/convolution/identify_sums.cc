@@ -1,4 +1,4 @@
-// Probes of convolutions' sums and of QLinearConv's extremes, and the list of inquiries of both operators.
+// Probes of convolutions' sums and of QLinearConv's extremes, and the list of experiments of both operators.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -136,7 +136,7 @@ Output sum_output(Rng& rng, const Form& form, const Operands& o) {
   return output;
 }
 
-Case draw_sum(Rng& rng, const Form& form, const Rivals&) {
+Case draw_sum(Rng& rng, const Form& form, const CandidatePairs&) {
   const Operands o = draw_sum_operands(rng, form);
   return assemble(rng, form, o, sum_output(rng, form, o));
 }
@@ -147,7 +147,7 @@ void put_tie_at_end(Rng& rng, std::int64_t sum, Output& output) {
   output.y_scale = tie_scale((end + sum) / 2, output.x_scale, output.w_scale, 2 * rng.between(20, 100) + 1);
 }
 
-Case draw_overflow(Rng& rng, const Form& form, const Rivals&) {
+Case draw_overflow(Rng& rng, const Form& form, const CandidatePairs&) {
   Output output;
   if (form.op_type == "ConvInteger" || !form.bias) {
     const Operands o = draw_deep_operands(rng, form);
@@ -179,7 +179,7 @@ Operands draw_short_sums(Rng& rng, const Form& form) {
 }
 
 // Values between 2^31 and 2^40 of either sign.
-Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
+Case draw_conversion(Rng& rng, const Form& form, const CandidatePairs&) {
   const Operands o = draw_short_sums(rng, form);
   Output output;
   output.bias.assign(16, 0);
@@ -191,7 +191,7 @@ Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
 }
 
 // Scales whose product, or one of which, lies below 2^-126; the outputs are ordinary.
-Case draw_subnormals(Rng& rng, const Form& form, const Rivals&) {
+Case draw_subnormals(Rng& rng, const Form& form, const CandidatePairs&) {
   const Operands o = draw_short_sums(rng, form);
   Output output;
   for (int m = 0; m < 16; ++m) output.bias.push_back(rng.between(-2000, 2000));
@@ -274,7 +274,7 @@ Forms integer_forms() {
 
 }  // namespace
 
-std::vector<Inquiry> convolution_inquiries() {
+std::vector<Experiment> convolution_experiments() {
   constexpr std::string_view kQ = "QLinearConv";
   constexpr std::string_view kI = "ConvInteger";
   return {{kQ, {"product", "rounding", "bias"}, qlinear_forms(), draw_requantization},

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "harness/diagnose/explain/case_features.h"
-#include "harness/diagnose/explain/element_places.h"
+#include "harness/diagnose/explain/output_regions.h"
 #include "harness/diagnose/identify/identify_probe.h"
-#include "harness/diagnose/identify/identify_ways.h"
+#include "harness/diagnose/identify/identify_variants.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/operators/operator.h"
 
@@ -18,7 +18,7 @@ namespace qconform::diagnose {
 [[nodiscard]] std::span<const DefectList> linear_defects();
 [[nodiscard]] const FeatureList& linear_case_features();
 void place_by_parameter(const Lowered& lowered, std::span<Element> elements);
-[[nodiscard]] std::vector<Aspect> linear_aspects();
-[[nodiscard]] std::vector<Inquiry> linear_inquiries();
+[[nodiscard]] std::vector<Choice> linear_choices();
+[[nodiscard]] std::vector<Experiment> linear_experiments();
 
 }  // namespace qconform::diagnose

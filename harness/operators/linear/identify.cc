@@ -1,4 +1,4 @@
-// Probes of QuantizeLinear and DequantizeLinear, and the list of their inquiries.
+// Probes of QuantizeLinear and DequantizeLinear, and the list of their experiments.
 #include <algorithm>
 #include <cmath>
 
@@ -65,8 +65,8 @@ QuantizeLinear quantize_node(const Form& form) {
 
 class QuantizeProbe {
  public:
-  QuantizeProbe(Rng& rng, const Form& form, const Rivals& rivals)
-      : rng_(rng), form_(form), rivals_(rivals), node_(quantize_node(form)) {
+  QuantizeProbe(Rng& rng, const Form& form, const CandidatePairs& pairs)
+      : rng_(rng), form_(form), pairs_(pairs), node_(quantize_node(form)) {
     if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of_quantized(form.y) + rng.between(-9, 9));
     const bool is_half = form.x == ElementType::float16;
     const std::int64_t bits = is_half ? 11 : 24;
@@ -95,7 +95,7 @@ class QuantizeProbe {
   }
 
   double aim() {
-    const Rivals::Pair pair = rivals_.next(rng_);
+    const CandidatePairs::Pair pair = pairs_.next(rng_);
     const reference::IntegerRange range = range_of(node_.y_type);
     double x = 0;
     for (int attempt = 0; attempt < kDrawsForAnElement; ++attempt) {
@@ -110,19 +110,19 @@ class QuantizeProbe {
 
   Rng& rng_;
   const Form& form_;
-  const Rivals& rivals_;
+  const CandidatePairs& pairs_;
   QuantizeLinear node_;
   std::int32_t zero_point_ = 0;
   std::int64_t factor_ = 1;
   double scale_ = 1;
 };
 
-Case draw_division(Rng& rng, const Form& form, const Rivals& rivals) {
-  return QuantizeProbe(rng, form, rivals).build();
+Case draw_division(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+  return QuantizeProbe(rng, form, pairs).build();
 }
 
 // Quotients from 2^31 up, of either sign.
-Case draw_large_quotients(Rng& rng, const Form& form, const Rivals&) {
+Case draw_large_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
   Tensor x = Tensor::zeros(form.x, shape_of(form));
   for (std::int64_t i = 0; i < kElements; ++i) {
     const double value = static_cast<double>(random_float(rng, static_cast<int>(rng.between(20, 30)) - 23));
@@ -134,7 +134,7 @@ Case draw_large_quotients(Rng& rng, const Form& form, const Rivals&) {
 }
 
 // A subnormal x over a small normal scale, or a small normal x over a subnormal scale.
-Case draw_subnormal_quotients(Rng& rng, const Form& form, const Rivals&) {
+Case draw_subnormal_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
   const bool in_scale = rng.chance(1, 2);
   const auto subnormal = [&] { return std::ldexp(static_cast<double>(rng.between(1 << 20, (1 << 23) - 1)), -149); };
   const auto normal = [&] {
@@ -170,12 +170,12 @@ std::uint64_t dequantized(const Stages& stages, const DequantizeLinear& node, do
   return stages.get(stage::multiply)(node, x, zero_point, stages.get(stage::difference)(node, x, zero_point), scale);
 }
 
-Case draw_products(Rng& rng, const Form& form, const Rivals& rivals, double scale) {
+Case draw_products(Rng& rng, const Form& form, const CandidatePairs& pairs, double scale) {
   const DequantizeLinear node = dequantize_node(form);
   const double zero_point = form.x_zero_point ? draw_integer(rng, form.x) : 0;
   Tensor x = Tensor::zeros(form.x, shape_of(form));
   for (std::int64_t i = 0; i < kElements; ++i) {
-    const Rivals::Pair pair = rivals.next(rng);
+    const CandidatePairs::Pair pair = pairs.next(rng);
     double value = draw_integer(rng, form.x);
     for (int attempt = 0; pair.first != nullptr && attempt < kDrawsForAnElement; ++attempt) {
       if (dequantized(*pair.first, node, value, zero_point, scale) !=
@@ -189,14 +189,14 @@ Case draw_products(Rng& rng, const Form& form, const Rivals& rivals, double scal
   return assemble(form, std::move(x), scalar_of(form.y, scale), static_cast<std::int64_t>(zero_point));
 }
 
-Case draw_multiplication(Rng& rng, const Form& form, const Rivals& rivals) {
+Case draw_multiplication(Rng& rng, const Form& form, const CandidatePairs& pairs) {
   const int bits = form.y == ElementType::float16 ? 11 : 24;
   const auto mantissa = static_cast<double>(rng.between(1 << (bits - 1), (1 << bits) - 1));
-  return draw_products(rng, form, rivals, std::ldexp(mantissa, static_cast<int>(rng.between(-12, -4)) - bits));
+  return draw_products(rng, form, pairs, std::ldexp(mantissa, static_cast<int>(rng.between(-12, -4)) - bits));
 }
 
-Case draw_subnormal_products(Rng& rng, const Form& form, const Rivals& rivals) {
-  return draw_products(rng, form, rivals, std::ldexp(static_cast<double>(rng.between(1 << 14, (1 << 23) - 1)), -149));
+Case draw_subnormal_products(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+  return draw_products(rng, form, pairs, std::ldexp(static_cast<double>(rng.between(1 << 14, (1 << 23) - 1)), -149));
 }
 
 using Forms = std::vector<std::vector<Form>>;
@@ -238,26 +238,26 @@ Forms integer_forms() {
 
 }  // namespace
 
-std::vector<Inquiry> linear_inquiries() {
+std::vector<Experiment> linear_experiments() {
   constexpr std::string_view kQ = "QuantizeLinear";
   constexpr std::string_view kD = "DequantizeLinear";
   const Forms from_float = quantize_forms(ElementType::float32, {13, 10, 19, 21});
   const Forms from_bytes =
       dequantize_forms({ElementType::uint8, ElementType::int8}, ElementType::float32, {13, 10, 19});
-  std::vector<Inquiry> all{{kQ, {"division", "rounding"}, from_float, draw_division},
-                           {kQ, {"division-float16"}, quantize_forms(ElementType::float16, {19, 21}), draw_division},
-                           {kQ, {"division-int32"}, quantize_forms(ElementType::int32, {13, 10}), draw_division},
-                           {kQ, {"conversion"}, from_float, draw_large_quotients},
-                           {kQ, {"subnormals"}, from_float, draw_subnormal_quotients},
-                           {kD, {"product"}, from_bytes, draw_multiplication},
-                           // Before products of float16, which are subnormal now and then.
-                           {kD, {"subnormals"}, from_bytes, draw_subnormal_products},
-                           {kD,
-                            {"product-float16"},
-                            dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
-                            draw_multiplication},
-                           {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
-  for (Inquiry& inquiry : all) inquiry.asks_again = true;
+  std::vector<Experiment> all{{kQ, {"division", "rounding"}, from_float, draw_division},
+                              {kQ, {"division-float16"}, quantize_forms(ElementType::float16, {19, 21}), draw_division},
+                              {kQ, {"division-int32"}, quantize_forms(ElementType::int32, {13, 10}), draw_division},
+                              {kQ, {"conversion"}, from_float, draw_large_quotients},
+                              {kQ, {"subnormals"}, from_float, draw_subnormal_quotients},
+                              {kD, {"product"}, from_bytes, draw_multiplication},
+                              // Before products of float16, which are subnormal now and then.
+                              {kD, {"subnormals"}, from_bytes, draw_subnormal_products},
+                              {kD,
+                               {"product-float16"},
+                               dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
+                               draw_multiplication},
+                              {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
+  for (Experiment& experiment : all) experiment.asks_again = true;
   return all;
 }
 

@@ -16,8 +16,8 @@ const Family& linear_family() {
                              .defects = diagnose::linear_defects,
                              .case_features = diagnose::linear_case_features,
                              .place = diagnose::place_by_parameter,
-                             .aspects = diagnose::linear_aspects,
-                             .inquiries = diagnose::linear_inquiries};
+                             .choices = diagnose::linear_choices,
+                             .experiments = diagnose::linear_experiments};
   return family;
 }
 

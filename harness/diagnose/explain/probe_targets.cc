@@ -1,4 +1,4 @@
-#include "harness/diagnose/explain/aims.h"
+#include "harness/diagnose/explain/probe_targets.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "harness/diagnose/explain/element_places.h"
+#include "harness/diagnose/explain/output_regions.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,7 @@ namespace qconform::diagnose {
 namespace {
 
 struct Rule {
-  Place place;
+  OutputRegion place;
   bool (*holds)(const Element& element, const Element& first_wrong);
 };
 
@@ -88,16 +88,16 @@ std::vector<Element> elements_of(const Observation& observation) {
 
 }  // namespace
 
-std::span<const Place> places() {
-  static const std::vector<Place> all = [] {
-    std::vector<Place> list;
+std::span<const OutputRegion> output_regions() {
+  static const std::vector<OutputRegion> all = [] {
+    std::vector<OutputRegion> list;
     for (const Rule& rule : kRules) list.push_back(rule.place);
     return list;
   }();
   return all;
 }
 
-std::vector<std::uint64_t> places_of(const Observation& observation) {
+std::vector<std::uint64_t> output_regions_of(const Observation& observation) {
   const std::vector<Element> elements = elements_of(observation);
   const std::vector<ElementState>& states = observation.states();
   const auto wrong = std::find(states.begin(), states.end(), ElementState::wrong);

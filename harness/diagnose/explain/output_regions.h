@@ -1,4 +1,4 @@
-// Places in an output where kernels tend to be wrong together: borders, tails, ties, ...
+// Regions of an output where kernels tend to be wrong together: borders, tails, ties, ...
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ struct Element {
   bool is_open = false;  ///< another value than the reference's is legal
 };
 
-struct Place {
+struct OutputRegion {
   std::string_view id;           ///< "border"
   std::string_view description;  ///< "windows that reach the padding"
 };
 
 /// All of them.
-[[nodiscard]] std::span<const Place> places();
+[[nodiscard]] std::span<const OutputRegion> output_regions();
 
-/// For each element of the output the places that it lies in: bit i stands for places()[i]. "One
+/// For each element of the output the regions that it lies in: bit i stands for output_regions()[i]. "One
 /// channel" and the like are those of the first wrong element. The shape of the output is right.
-[[nodiscard]] std::vector<std::uint64_t> places_of(const Observation& observation);
+[[nodiscard]] std::vector<std::uint64_t> output_regions_of(const Observation& observation);
 
 }  // namespace qconform::diagnose
