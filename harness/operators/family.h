@@ -78,7 +78,8 @@ struct Family {
   // Diagnosis.
 
   /// What the stages make of a case: the reference's answer where none is replaced. Nothing where a replaced one leaves
-  /// no output. Null: failures are counted, and not explained; backends are not asked how they compute.
+  /// no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not null: each
+  /// operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
