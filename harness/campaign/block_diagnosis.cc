@@ -17,10 +17,10 @@ std::uint64_t hash_of(const Case& test_case) {
   return digest.value();
 }
 
-std::vector<const diagnose::Defect*> defects_of(diagnose::Op op) {
+std::vector<const diagnose::Defect*> defects_of(const Operator& op) {
   std::vector<const diagnose::Defect*> known;
   for (const diagnose::Defect& defect : diagnose::defects()) {
-    if (defect.operators.contains(op)) known.push_back(&defect);
+    if (defect.operators.contains(op.name)) known.push_back(&defect);
   }
   return known;
 }
@@ -28,7 +28,7 @@ std::vector<const diagnose::Defect*> defects_of(diagnose::Op op) {
 }  // namespace
 
 std::string symptom_of(const diagnose::Observation& observation) {
-  const diagnose::Op op = observation.modelled().op();
+  const Operator& op = observation.modelled().op();
   const diagnose::Model own = diagnose::arithmetics(op, observation.expected().policy).front().model;
   const diagnose::Defect* first = nullptr;
   for (const diagnose::Defect* defect : defects_of(op)) {

@@ -18,7 +18,8 @@ struct CaseRow {
   struct OfBackend {
     QC_DESCRIBED();
     QC_FIELD(VerdictKind, verdict, {VerdictKind::pass}, "verdict");
-    QC_FIELD(std::optional<reference::Tier>, tier, {}, "tier");  ///< the strictest of all elements; of QLinearConv
+    QC_FIELD(std::optional<reference::Tier>, tier, {},
+             "tier");  ///< the strictest of all elements, where there are tiers
     /// 0 where it does not fail.
     QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong", .presence = Presence::omitted);
     /// As in FailureKey; empty where it does not fail.

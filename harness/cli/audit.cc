@@ -70,7 +70,7 @@ void print_table(const std::vector<Audit>& audits) {
   fmt::print("{}\n", header);
   for (std::size_t i = 0; i < audits.front().mutants.size(); ++i) {
     const Mutant& mutant = audits.front().mutants[i];
-    std::string row = fmt::format("{:<24} {:<17}", mutant.defect->id, name_of(mutant.op));
+    std::string row = fmt::format("{:<24} {:<17}", mutant.defect->id, mutant.op->name);
     for (const Audit& audit : audits) row += fmt::format("{:>{}}", cell(audit.mutants[i]), column_width(audit));
     fmt::print("{}\n", row);
   }
@@ -99,9 +99,9 @@ constexpr std::size_t kListedSurvivors = 12;
 void print_survivors(const Audit& audit) {
   std::size_t survivors = 0;
   for (const Mutant& mutant : audit.mutants) {
-    if (mutant.defect->admitted.contains(mutant.op) || mutant.fate() == Fate::killed) continue;
+    if (mutant.defect->admitted.contains(mutant.op->name) || mutant.fate() == Fate::killed) continue;
     if (++survivors > kListedSurvivors) continue;
-    fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, name_of(mutant.op), audit.survival(mutant).reason);
+    fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, mutant.op->name, audit.survival(mutant).reason);
   }
   if (survivors > kListedSurvivors)
     fmt::print("  and {} more survive (--json says why)\n", survivors - kListedSurvivors);

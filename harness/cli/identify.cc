@@ -33,9 +33,9 @@ struct IdentifyCommand {
 };
 
 // "ort-f32, half-even"
-std::string ways_text(const Candidate& candidate) {
+std::string variants_text(const Candidate& candidate) {
   std::string text;
-  for (const diagnose::Way* const way : candidate.ways) text += (text.empty() ? "" : ", ") + way->id;
+  for (const diagnose::Variant* const variant : candidate.variants) text += (text.empty() ? "" : ", ") + variant->id;
   return text;
 }
 
@@ -43,11 +43,11 @@ std::string counted(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", report::with_thousands(count), what, count == 1 ? "" : "s");
 }
 
-void print_ways(const Answer& answer, const Candidate& candidate) {
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
-    const diagnose::Way& way = *candidate.ways[a];
-    fmt::print("  {:<17} {}: {}{}\n", answer.aspects[a]->id, way.id, way.formula,
-               way.defect.empty() ? "" : fmt::format(" (defect model {})", way.defect));
+void print_variants(const Answer& answer, const Candidate& candidate) {
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) {
+    const diagnose::Variant& variant = *candidate.variants[a];
+    fmt::print("  {:<17} {}: {}{}\n", answer.choices[a]->id, variant.id, variant.formula,
+               variant.defect.empty() ? "" : fmt::format(" (defect model {})", variant.defect));
   }
 }
 
@@ -56,8 +56,8 @@ void print_evidence(const Answer& answer, const Candidate& candidate) {
              counted(answer.elements, "element"), counted(candidate.confirmed_cases, "case"));
   if (const Candidate* const rival = answer.nearest_rival()) {
     const std::size_t eliminated = answer.candidates.size() - answer.survivors().size();
-    fmt::print("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"), ways_text(*rival),
-               counted(rival->refuted_elements, "element"));
+    fmt::print("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"),
+               variants_text(*rival), counted(rival->refuted_elements, "element"));
   }
 }
 
@@ -66,24 +66,24 @@ void print_answer(const Answer& answer) {
   if (!answer.narrowed.empty()) fmt::print("  {}\n", answer.narrowed);
   const auto survivors = answer.survivors();
   if (answer.forms.empty()) {
-    for (const diagnose::Aspect* const aspect : answer.aspects) {
-      fmt::print("  {:<17} not asked: {}\n", aspect->id, answer.declined);
+    for (const diagnose::Choice* const choice : answer.choices) {
+      fmt::print("  {:<17} not asked: {}\n", choice->id, answer.declined);
     }
   } else if (survivors.empty()) {
-    for (const diagnose::Aspect* const aspect : answer.aspects) {
-      fmt::print("  {:<17} none of the {} known ways\n", aspect->id, aspect->ways.size());
+    for (const diagnose::Choice* const choice : answer.choices) {
+      fmt::print("  {:<17} none of the {} known ways\n", choice->id, choice->variants.size());
     }
     const Candidate& rival = *answer.nearest_rival();
-    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", ways_text(rival),
+    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(rival),
                counted(rival.refuted_elements, "element"), counted(answer.elements, "element"));
   } else if (survivors.size() > 1 && survivors.size() == answer.candidates.size()) {
-    fmt::print("  {:<17} not to be seen: no case tells the {} ways apart\n", answer.aspects.front()->id,
+    fmt::print("  {:<17} not to be seen: no case tells the {} ways apart\n", answer.choices.front()->id,
                survivors.size());
   } else {
-    print_ways(answer, *survivors.front());
+    print_variants(answer, *survivors.front());
     print_evidence(answer, *survivors.front());
     for (std::size_t i = 1; i < survivors.size(); ++i) {
-      fmt::print("{:<20}no case tells it from {}\n", "", ways_text(*survivors[i]));
+      fmt::print("{:<20}no case tells it from {}\n", "", variants_text(*survivors[i]));
     }
   }
 }
@@ -91,10 +91,10 @@ void print_answer(const Answer& answer) {
 void print_identification(const diagnose::Identification& found) {
   fmt::print("{} {}   seed {}   {}\n", found.backend.name, found.backend.version, found.seed,
              counted(found.cases, "case"));
-  std::optional<diagnose::Op> op;
+  std::string_view op_type;
   for (const Answer& answer : found.answers) {
-    if (answer.op != op) fmt::print("{}\n", name_of(answer.op));
-    op = answer.op;
+    if (answer.op_type != op_type) fmt::print("{}\n", answer.op_type);
+    op_type = answer.op_type;
     print_answer(answer);
   }
 }

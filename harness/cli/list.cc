@@ -9,7 +9,7 @@
 #include "harness/cli/command.h"
 #include "harness/core/profile.h"
 #include "harness/core/version.h"
-#include "harness/diagnose/identify/identify_ways.h"
+#include "harness/diagnose/identify/identify_variants.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
@@ -86,12 +86,12 @@ std::vector<Row> profile_rows() {
   return rows;
 }
 
-std::vector<Row> way_rows() {
+std::vector<Row> variant_rows() {
   std::vector<Row> rows;
-  for (const diagnose::Aspect& aspect : diagnose::aspects()) {
-    for (const diagnose::Way& way : aspect.ways) {
-      const std::string model = way.defect.empty() ? "" : fmt::format(" (defect model {})", way.defect);
-      rows.push_back({fmt::format("{} {} {}", name_of(aspect.op), aspect.id, way.id), "", way.formula + model});
+  for (const diagnose::Choice& choice : diagnose::choices()) {
+    for (const diagnose::Variant& variant : choice.variants) {
+      const std::string model = variant.defect.empty() ? "" : fmt::format(" (defect model {})", variant.defect);
+      rows.push_back({fmt::format("{} {} {}", choice.op_type, choice.id, variant.id), "", variant.formula + model});
     }
   }
   return rows;
@@ -135,10 +135,10 @@ void print_hazards_json() {
   fmt::print("{}\n", list.dump(2));
 }
 
-std::vector<std::string_view> names_of(diagnose::OpSet ops) {
+std::vector<std::string_view> names_of(const diagnose::OpSet& ops) {
   std::vector<std::string_view> names;
-  for (const diagnose::Op op : diagnose::kAllOps) {
-    if (ops.contains(op)) names.push_back(diagnose::name_of(op));
+  for (const Operator& known : operators()) {
+    if (ops.contains(known.name)) names.push_back(known.name);
   }
   return names;
 }
@@ -296,7 +296,7 @@ void add_list(CLI::App& app, Action& action) {
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"suites", "Suites of cases", suite_rows},
       {"profiles", "Which right answer can be asked for", profile_rows},
-      {"ways", "How backends are known to compute: what identify tells apart", way_rows},
+      {"ways", "How backends are known to compute: what identify tells apart", variant_rows},
       {"operators", "Operators and their versions", operator_rows},
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
   };

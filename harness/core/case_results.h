@@ -13,7 +13,7 @@ namespace qconform {
 struct CaseResult {
   struct OfBackend {
     VerdictKind verdict = VerdictKind::pass;
-    std::optional<reference::Tier> tier;  ///< the strictest that every element meets; of QLinearConv
+    std::optional<reference::Tier> tier;  ///< the strictest that every element meets, where there are tiers
     std::uint64_t wrong_elements = 0;     ///< 0 where it does not fail
     std::string finding{};                ///< that the case counts to: "F1"; empty where it does not fail
     std::string reason{};                 ///< may be stated where has_reason(verdict)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,21 +15,12 @@ namespace qconform {
 
 using TextsByKey = std::map<std::string, std::string>;
 
-/// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_ways.h.
+/// Of all families, each once (harness/diagnose/identify/identify_variants.h).
+[[nodiscard]] std::span<const std::string_view> choice_ids();
+
+/// The arithmetic of one operator. Names are those of harness/diagnose/identify/identify_variants.h.
 struct Pin {
   static constexpr std::array<std::string_view, 3> kTyped{"x", "w", "y"};
-  static constexpr std::array<std::string_view, 12> kAspects{"product",
-                                                             "rounding",
-                                                             "bias",
-                                                             "sum",
-                                                             "overflow",
-                                                             "conversion",
-                                                             "subnormals",
-                                                             "division",
-                                                             "division-float16",
-                                                             "division-int32",
-                                                             "product-float16",
-                                                             "product-int32"};
 
   QC_DESCRIBED(.name = "pin",
                .doc =
@@ -38,7 +30,7 @@ struct Pin {
            .presence = Presence::omitted, .names = Pin::kTyped);
   QC_FIELD(TextsByKey, ways, {}, "ways",
            .doc = "By aspect, the id of the way. A case that an aspect without a way concerns is not pinned.",
-           .names = Pin::kAspects, .names_def = "aspect");  ///< {"product", "ort-f32"}
+           .names = choice_ids(), .names_def = "aspect");  ///< {"product", "ort-f32"}
 
   bool operator==(const Pin&) const = default;
 };

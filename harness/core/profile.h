@@ -28,7 +28,7 @@ enum class Profile : std::uint8_t {
 /// How a judge judges.
 struct Policy {
   Profile profile = Profile::conformance;
-  OverflowPolicy overflow = OverflowPolicy::wrap;  ///< rule C17, ConvInteger
+  OverflowPolicy overflow = OverflowPolicy::wrap;  ///< of integer sums that are outputs: rule C17
   /// A profile from a file: what it pins goes before what `profile` admits. Null without one.
   std::shared_ptr<const PinnedProfile> pinned = {};
 };

@@ -65,7 +65,7 @@ struct OperatorResult {
   QC_LINE(describe_waived(archive, self));
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
-  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< QLinearConv only
+  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
   /// By the hazard's id; empty in older reports.
@@ -234,7 +234,7 @@ struct Diagnosis {
 };
 
 /// A failing case that shows the pattern of a failure better than the smallest one.
-struct TellingCase {
+struct RepresentativeCase {
   QC_DESCRIBED(.doc =
                    "Of the finding's cases of moderate size the one with the clearest pattern, as it was met: with the "
                    "most elements of the kind, right or wrong, of which it has fewer. Absent where outputs have one "
@@ -249,9 +249,9 @@ struct TellingCase {
   QC_FIELD(std::optional<Picture>, picture, {}, "picture");                   ///< of its output
 
   /// More elements on both sides of where the failure begins; then, more wrong ones.
-  [[nodiscard]] bool tells_more_than(const TellingCase& other) const;
+  [[nodiscard]] bool tells_more_than(const RepresentativeCase& other) const;
 
-  bool operator==(const TellingCase&) const = default;
+  bool operator==(const RepresentativeCase&) const = default;
 };
 
 /// A failure with what is needed to see it again.
@@ -300,7 +300,7 @@ struct Finding {
   QC_FIELD(std::optional<Shrinking>, shrinking, {}, "shrinking");
   /// Of the example's output, where values are wrong (harness/engine/picture.h).
   QC_FIELD(std::optional<Picture>, picture, {}, "picture");
-  QC_FIELD(std::optional<TellingCase>, telling, {}, "telling");
+  QC_FIELD(std::optional<RepresentativeCase>, telling, {}, "telling");
 
   bool operator==(const Finding&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "harness/core/tensor.h"
 
 #include <cstring>
+#include <utility>
 
 #include "harness/core/limits.h"
 
@@ -8,6 +9,12 @@ namespace qconform {
 
 std::int64_t Tensor::elements() const {
   return elements_of(shape);
+}
+
+Tensor Tensor::zeros(ElementType type, std::vector<std::int64_t> shape) {
+  Tensor tensor{type, std::move(shape), {}};
+  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
+  return tensor;
 }
 
 std::int64_t elements_of(std::span<const std::int64_t> shape) {

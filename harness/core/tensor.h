@@ -35,6 +35,8 @@ struct Tensor {
   [[nodiscard]] static Tensor of(ElementType type, std::vector<std::int64_t> shape, const std::vector<T>& values) {
     return of<T>(type, std::move(shape), std::span<const T>(values));
   }
+  /// Every bit 0.
+  [[nodiscard]] static Tensor zeros(ElementType type, std::vector<std::int64_t> shape);
   template <typename T>
   [[nodiscard]] static Tensor scalar(ElementType type, T value) {
     return of<T>(type, {}, std::span<const T>(&value, 1));

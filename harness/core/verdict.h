@@ -64,7 +64,7 @@ inline constexpr int kVerdictKinds = 21;
          kind == VerdictKind::bad_shape;
 }
 
-/// How many elements meet which tier at best, of QLinearConv outputs.
+/// How many elements meet which tier at best, of operators that have tiers.
 struct TierTally {
   std::array<std::uint64_t, std::size(reference::kAllTiers)> by_tier{};  ///< by strictest tier, indexed by Tier
   std::uint64_t none = 0;                                                ///< in no tier's set
@@ -117,7 +117,7 @@ struct Verdict {
   QC_FIELD(std::string, log, {}, "log");              ///< what the backend printed meanwhile, where that is known
   QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< judged
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");
-  QC_FIELD(TierTally, tiers, {}, "tiers");                     ///< of QLinearConv; empty for other operators
+  QC_FIELD(TierTally, tiers, {}, "tiers");                     ///< empty for operators without tiers
   ErrorTally errors;                                           ///< of the wrong elements; journals do not keep it
   QC_FIELD(std::optional<ElementReport>, worst, {}, "worst");  ///< the wrong element farthest from the admissible set
 

@@ -16,11 +16,11 @@ std::size_t size_of(const Case& test_case) {
 constexpr std::uint64_t kMostElements = 4096;
 constexpr std::size_t kMostInputBytes = std::size_t{64} << 10;
 
-void note_telling(const Case& test_case, const Verdict& verdict, std::optional<TellingCase>& telling) {
+void note_telling(const Case& test_case, const Verdict& verdict, std::optional<RepresentativeCase>& telling) {
   if (verdict.kind != VerdictKind::wrong || verdict.elements > kMostElements) return;
   if (verdict.elements < 2 || size_of(test_case) > kMostInputBytes) return;
-  TellingCase candidate{.right_elements = verdict.elements - verdict.wrong_elements,
-                        .wrong_elements = verdict.wrong_elements};
+  RepresentativeCase candidate{.right_elements = verdict.elements - verdict.wrong_elements,
+                               .wrong_elements = verdict.wrong_elements};
   if (telling && !candidate.tells_more_than(*telling)) return;
   candidate.test_case = test_case;
   telling = std::move(candidate);

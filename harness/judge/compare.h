@@ -13,7 +13,7 @@ struct Comparison {
   std::uint64_t wrong = 0;
   std::int64_t worst = -1;    ///< flat index of the wrong element farthest from the reference's
   double worst_distance = 0;  ///< infinite where values cannot be compared (NaN against a number)
-  TierTally tiers;            ///< of QLinearConv
+  TierTally tiers;            ///< where the operator has them
   ErrorTally errors;          ///< of the wrong elements
 };
 

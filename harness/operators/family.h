@@ -35,9 +35,13 @@ struct Reduction;
 }  // namespace shrink
 
 namespace diagnose {
-struct Aspect;
-struct Defect;
-struct Inquiry;
+class Stages;
+struct Arithmetic;
+struct Choice;
+struct DefectList;
+struct Element;
+struct FeatureList;
+struct Experiment;
 }  // namespace diagnose
 
 namespace bench {
@@ -107,6 +111,30 @@ struct Family {
   Result<bench::Layer> (*layer)(std::string_view text, const bench::LayerOptions& options) = nullptr;
   /// Sets what kind of work a layer's case is, and how much. Null: elements, one by one.
   void (*measure_layer)(const Lowered& lowered, bench::Layer& layer) = nullptr;
+
+  // Diagnosis.
+
+  /// What the stages make of a case: the reference's answer where none is replaced. Nothing where a replaced one leaves
+  /// no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not null: each
+  /// operator has a `draw`.
+  std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
+  /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
+  void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
+  /// Of real kernels. Null: those in the stages that families share alone.
+  std::span<const diagnose::DefectList> (*defects)() = nullptr;
+  /// Those that the policy admits beside its own, of one operator. Null: none.
+  std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
+  /// Whether the answer by one of them can be far from that by another. Null: never.
+  bool (*arithmetics_diverge)(const Lowered& lowered) = nullptr;
+  /// What can be said of a case in a few words. Null: which hazards it reaches.
+  const diagnose::FeatureList& (*case_features)() = nullptr;
+  /// Says where the elements of the output lie; each has its index. Null: there is no more to say.
+  void (*place)(const Lowered& lowered, std::span<diagnose::Element> elements) = nullptr;
+  /// What implementations do differently, operator by operator, and the cases that tell. Null: nothing that is known.
+  std::vector<diagnose::Choice> (*choices)() = nullptr;
+  std::vector<diagnose::Experiment> (*experiments)() = nullptr;
+  /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
+  std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
 };
 
 /// Every family, in the order of lists and reports.

@@ -137,6 +137,9 @@ struct Operator {
   std::span<const InputSignature> inputs;
   std::span<const std::int64_t> versions;  ///< ONNX opset versions that changed it, ascending
   Classification (*classify)(const Case&);
+  /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
+  /// (harness/diagnose/models/stages.h).
+  bool quantizes = false;
   /// The hazards that its cases can reach: what suites aim for, and what reports count.
   HazardSet hazards = {};
   /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.

@@ -5,13 +5,14 @@
 
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/pipeline.h"
+#include "harness/operators/linear/pipeline.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::testing {
 namespace {
 
 using diagnose::Defect;
-using diagnose::Op;
 using diagnose::OpSet;
 using diagnose::Stages;
 using reference::Tier;
@@ -22,27 +23,20 @@ bool is_condemned(const Vector& vector, const std::optional<Tensor>& output) {
   return output && vector.expected.output && is_failure(judge(vector.expected, outcome::Produced{*output}).kind);
 }
 
-RuleMutant defect(const char* rule, const char* id,
-                  OpSet ops = {Op::qlinear_conv, Op::conv_integer, Op::quantize_linear, Op::dequantize_linear}) {
+// `ops`: where it is to show; empty: in any operator.
+RuleMutant defect(const char* rule, const char* id, const OpSet& ops = {}) {
   const Defect* model = diagnose::find_defect(id);
   return {rule, std::string("value: ") + id, [model, ops](const Vector& v) {
-            return model != nullptr && v.modelled && ops.contains(v.modelled->op()) &&
+            return model != nullptr && v.modelled && (ops.is_empty() || ops.contains(v.modelled->op().name)) &&
                    is_condemned(v, v.modelled->run(*model));
           }};
 }
 
 RuleMutant value(const char* rule, const char* name, void (*replace)(Stages&)) {
   return {rule, std::string("value: ") + name, [replace](const Vector& v) {
-            static constexpr OpSet kAll{Op::qlinear_conv, Op::conv_integer, Op::quantize_linear, Op::dequantize_linear};
-            const Defect mutant{.id = "",
-                                .description = "",
-                                .operators = kAll,
-                                .trigger = "",
-                                .rule = "",
-                                .evidence = "",
-                                .admitted = {},
-                                .replace = replace};
-            return v.modelled && is_condemned(v, v.modelled->run(mutant));
+            Stages stages;
+            replace(stages);
+            return v.modelled && is_condemned(v, v.modelled->run(stages));
           }};
 }
 
@@ -103,7 +97,7 @@ bool flips(const Vector& v, const Determined& determined) {
 // QLinearConv's set under one profile in place of that under another.
 RuleMutant set_exchanged(const char* rule, const char* name, Profile of, Profile by) {
   return {rule, std::string("set: ") + name, [of, by](const Vector& v) {
-            const bool applies = v.modelled && v.modelled->op() == Op::qlinear_conv;
+            const bool applies = v.modelled && v.modelled->op().name == "QLinearConv";
             if (!applies || v.expected.policy.profile != of) return false;
             return flips(v, [&](const Lowered& lowered, std::int64_t i) {
               return lowered.is_determined(i, Policy{.profile = by});
@@ -116,7 +110,7 @@ RuleMutant tier_narrowed(const char* rule, Tier tier, Tier stricter, const char*
   const std::string name = "set: " + std::string(name_of(stricter)) + " in its place, seen by " + model;
   const Defect* found = diagnose::find_defect(model);
   return {rule, name, [=](const Vector& v) {
-            if (!v.modelled || v.modelled->op() != Op::qlinear_conv || found == nullptr) return false;
+            if (!v.modelled || v.modelled->op().name != "QLinearConv" || found == nullptr) return false;
             const std::optional<Tensor> output = v.modelled->run(*found);
             if (!output || output->shape != v.expected.output->shape) return false;
             for (std::int64_t i = 0; i < output->elements(); ++i) {
@@ -129,7 +123,7 @@ RuleMutant tier_narrowed(const char* rule, Tier tier, Tier stricter, const char*
 
 RuleMutant saturating_sums(const char* rule) {
   return {rule, "set: ConvInteger also saturates", [](const Vector& v) {
-            return v.modelled && v.modelled->op() == Op::conv_integer &&
+            return v.modelled && v.modelled->op().name == "ConvInteger" &&
                    flips(v, [](const Lowered& lowered, std::int64_t i) {
                      return lowered.is_determined(i, Policy{.overflow = OverflowPolicy::permissive});
                    });
@@ -139,7 +133,7 @@ RuleMutant saturating_sums(const char* rule) {
 // Only the sum itself, or only the wrapped one, may be requantized.
 RuleMutant one_sum_only(const char* rule) {
   return {rule, "set: QLinearConv wraps its sums, and nothing else", [](const Vector& v) {
-            if (!v.modelled || v.modelled->op() != Op::qlinear_conv) return false;
+            if (!v.modelled || v.modelled->op().name != "QLinearConv") return false;
             const auto& node = *qlinear_conv_of(v.modelled->lowered());
             const auto sums = exact_sums(node.operands, *v.test_case.input(0), *v.test_case.input(3));
             const auto channels = static_cast<std::size_t>(node.operands.geometry.output_channels);
@@ -209,26 +203,27 @@ bool is_linear_scalar_or_empty(const Vector& v) {
 
 // The formula without the scales' signs.
 void ignore_signs_of_scales(Stages& s) {
-  s.requantization.product = [](std::int64_t sum, const reference::Requantization& p,
-                                const reference::FloatExpression*) {
-    const reference::Requantization positive{std::fabs(p.x_scale), std::fabs(p.w_scale), std::fabs(p.y_scale),
-                                             p.y_zero_point, p.y_range};
-    return diagnose::quotient_of_float(requantize(RoundingProfile::correctly_rounded, sum, positive) - p.y_zero_point);
-  };
+  s.set(diagnose::stage::product,
+        {[](std::int64_t sum, const reference::Requantization& p, const reference::FloatExpression*) {
+          const reference::Requantization positive{std::fabs(p.x_scale), std::fabs(p.w_scale), std::fabs(p.y_scale),
+                                                   p.y_zero_point, p.y_range};
+          return diagnose::quotient_of_float(requantize(RoundingProfile::correctly_rounded, sum, positive) -
+                                             p.y_zero_point);
+        }});
 }
 
 // As x86's conversion does, which gives -2^31 for what an int32 cannot hold.
 void convert_huge_to_minimum(Stages& s) {
-  s.output.round = [](const reference::Quotient& quotient, std::int32_t) {
+  s.set(diagnose::stage::round, [](const reference::Quotient& quotient, std::int32_t) {
     const std::int64_t rounded = diagnose::neighbours_of(quotient).even();
     return rounded >= INT32_MIN && rounded <= INT32_MAX ? rounded : std::int64_t{INT32_MIN};
-  };
+  });
 }
 
 void lose_signs_of_zeros(Stages& s) {
-  s.linear.result = [](const reference::FloatFormat& format, std::uint64_t bits) {
+  s.set(diagnose::stage::result, [](const reference::FloatFormat& format, std::uint64_t bits) {
     return is_zero(format, bits) ? std::uint64_t{0} : bits;
-  };
+  });
 }
 
 std::vector<RuleMutant> convolution_mutants() {
@@ -280,10 +275,10 @@ std::vector<RuleMutant> sum_mutants() {
       saturating_sums("C17"),
       one_sum_only("C17"),
       defect("C18", "pair-sat-i16"),
-      defect("C19", "half-away", {Op::qlinear_conv}),
-      defect("C19", "half-up", {Op::qlinear_conv}),
-      defect("C19", "truncate", {Op::qlinear_conv}),
-      defect("C19", "zp-before-round", {Op::qlinear_conv}),
+      defect("C19", "half-away", {"QLinearConv"}),
+      defect("C19", "half-up", {"QLinearConv"}),
+      defect("C19", "truncate", {"QLinearConv"}),
+      defect("C19", "zp-before-round", {"QLinearConv"}),
       defect("C20", "bias-not-rescaled"),
       latitude_dropped("C21"),
       latitude_refused("C21"),
@@ -299,7 +294,7 @@ std::vector<RuleMutant> sum_mutants() {
 std::vector<RuleMutant> linear_mutants() {
   return {
       defect("D1", "dq-expanded"),
-      defect("D1", "zp-sub-wraps-8bit", {Op::dequantize_linear}),
+      defect("D1", "zp-sub-wraps-8bit", {"DequantizeLinear"}),
       narrowed("D2"),
       latitude_dropped("D3"),
       latitude_refused("D3"),
@@ -317,11 +312,11 @@ std::vector<RuleMutant> linear_mutants() {
       latitude_dropped("D7"),
       latitude_refused("D7"),
       refused("D8", "rank-0 and empty tensors", is_linear_scalar_or_empty),
-      defect("Q1", "reciprocal", {Op::quantize_linear}),
+      defect("Q1", "reciprocal", {"QuantizeLinear"}),
       narrowed("Q1"),
-      defect("Q2", "zp-before-round", {Op::quantize_linear}),
+      defect("Q2", "zp-before-round", {"QuantizeLinear"}),
       narrowed("Q3"),
-      defect("Q4", "wrap-not-saturate", {Op::quantize_linear}),
+      defect("Q4", "wrap-not-saturate", {"QuantizeLinear"}),
       value("Q4", "what an int32 cannot hold becomes its minimum", convert_huge_to_minimum),
       narrowed("Q5"),
       narrowed("Q6"),

@@ -95,7 +95,7 @@ std::string original_summary(const Shrinking& shrinking) {
   return shrinking.original_summary.empty() ? summary_of(shrinking.original) : shrinking.original_summary;
 }
 
-std::string telling_summary(const TellingCase& telling) {
+std::string telling_summary(const RepresentativeCase& telling) {
   return telling.summary.empty() ? summary_of(telling.test_case) : telling.summary;
 }
 

@@ -43,9 +43,9 @@ class Auditor {
   Auditor(std::string suite, const AuditOptions& options) : options_(options) {
     audit_.suite = std::move(suite);
     for (const Defect& defect : defects()) {
-      for (const Op op : kAllOps) {
-        if (!defect.operators.contains(op)) continue;
-        audit_.mutants.push_back({&defect, op, 0, 0, 0, std::nullopt});
+      for (const Operator& op : operators()) {
+        if (!defect.operators.contains(op.name)) continue;
+        audit_.mutants.push_back({&defect, &op, 0, 0, 0, std::nullopt});
         models_.emplace_back(defect);
         own_seconds_.push_back(0);
       }
@@ -75,14 +75,13 @@ class Auditor {
     }
     assess(test_case, expected);
     for (const HazardInfo& info : hazards()) {
-      audit_.hazards[static_cast<std::size_t>(modelled->op())].add(
-          info.hazard, static_cast<std::int64_t>(expected.hazards[info.hazard]));
+      audit_.hazards[modelled->op().name].add(info.hazard, static_cast<std::int64_t>(expected.hazards[info.hazard]));
     }
     shared_seconds_ += seconds_since(start);
     const RoundingProfile arithmetic = arithmetic_of(expected.policy.profile);
     const Tensor& right = expected.pinned ? *expected.pinned : *expected.output;
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
-      if (audit_.mutants[i].op == modelled->op()) {
+      if (audit_.mutants[i].op == &modelled->op()) {
         run_mutant(i, test_case, *modelled, models_[i].under(arithmetic), right, expected);
       }
     }
@@ -118,7 +117,7 @@ class Auditor {
 Fate Mutant::fate() const {
   if (killed > 0) return Fate::killed;
   if (differed == 0) return Fate::not_triggered;
-  return defect->admitted.contains(op) ? Fate::admitted : Fate::undetected;
+  return defect->admitted.contains(op->name) ? Fate::admitted : Fate::undetected;
 }
 
 std::uint64_t Audit::count(Fate fate) const {
@@ -127,13 +126,13 @@ std::uint64_t Audit::count(Fate fate) const {
 }
 
 std::uint64_t Audit::killable() const {
-  return static_cast<std::uint64_t>(std::count_if(mutants.begin(), mutants.end(),
-                                                  [](const Mutant& m) { return !m.defect->admitted.contains(m.op); }));
+  return static_cast<std::uint64_t>(std::count_if(
+      mutants.begin(), mutants.end(), [](const Mutant& m) { return !m.defect->admitted.contains(m.op->name); }));
 }
 
 std::uint64_t Audit::killed() const {
   return static_cast<std::uint64_t>(std::count_if(mutants.begin(), mutants.end(), [](const Mutant& m) {
-    return !m.defect->admitted.contains(m.op) && m.fate() == Fate::killed;
+    return !m.defect->admitted.contains(m.op->name) && m.fate() == Fate::killed;
   }));
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "harness/describe/archive.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
+#include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
 
@@ -45,7 +47,7 @@ struct Detection {
 
 struct Mutant {
   const Defect* defect = nullptr;
-  Op op = Op::qlinear_conv;
+  const Operator* op = nullptr;
   std::uint64_t cases = 0;     ///< of its operator, on which it ran
   std::uint64_t differed = 0;  ///< its output was not the reference's
   std::uint64_t killed = 0;    ///< the judge condemned it
@@ -54,9 +56,8 @@ struct Mutant {
   [[nodiscard]] Fate fate() const;
 };
 
-/// The hazards that let the defect show in the operator: any one of them. Empty for a defect that ordinary
-/// cases show, or that needs a parameter which is no hazard.
-[[nodiscard]] std::vector<Hazard> hazards_behind(const Defect& defect, Op op);
+/// Of the hazards that let the defect show those that concern the operator.
+[[nodiscard]] std::vector<Hazard> hazards_behind(const Defect& defect, const Operator& op);
 
 /// Why a mutant survives.
 struct Survival {
@@ -71,11 +72,11 @@ struct Audit {
   /// Cases of no use here: out of contract, or with any value right.
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
-  /// What the cases of each operator reach, by its position in kAllOps.
-  std::array<HazardCounts, std::size(kAllOps)> hazards;
+  std::map<std::string_view, HazardCounts> hazards;  ///< that the cases of each operator reach, by its name
 
-  [[nodiscard]] std::uint64_t reached(Op op, Hazard hazard) const {
-    return hazards[static_cast<std::size_t>(op)][hazard];
+  [[nodiscard]] std::uint64_t reached(std::string_view op_type, Hazard hazard) const {
+    const auto found = hazards.find(op_type);
+    return found == hazards.end() ? 0 : found->second[hazard];
   }
   /// Of a mutant that is not killed.
   [[nodiscard]] Survival survival(const Mutant& mutant) const;

@@ -11,7 +11,7 @@ namespace {
 
 MutantEntry entry_of(const Audit& audit, const Mutant& mutant) {
   MutantEntry entry{.defect = std::string(mutant.defect->id),
-                    .op_type = std::string(name_of(mutant.op)),
+                    .op_type = std::string(mutant.op->name),
                     .fate = mutant.fate(),
                     .cases = mutant.cases,
                     .differed = mutant.differed,
@@ -34,7 +34,7 @@ bool still_killed(const KilledMutant& before, std::span<const Audit> audits) {
   return std::any_of(audits.begin(), audits.end(), [&](const Audit& audit) {
     return audit.suite == before.suite &&
            std::any_of(audit.mutants.begin(), audit.mutants.end(), [&](const Mutant& mutant) {
-             return mutant.defect->id == before.defect && name_of(mutant.op) == before.op_type &&
+             return mutant.defect->id == before.defect && mutant.op->name == before.op_type &&
                     mutant.fate() == Fate::killed;
            });
   });

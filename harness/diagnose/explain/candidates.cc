@@ -1,6 +1,7 @@
 #include "harness/diagnose/explain/candidates.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace qconform::diagnose {
 namespace {
@@ -14,33 +15,20 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
   return "onnx-reference";
 }
 
-// Where products of scales over- or underflow, one arithmetic's answer can be far from another's.
-bool is_beyond_domain(const Observation& observation) {
-  const NodeDescription node = description_of(observation.modelled().lowered());
-  const auto* quantized = std::get_if<const QLinearConv*>(&node);
-  if (quantized == nullptr) return false;
-  const std::size_t channels = (*quantized)->w_scale.size();
-  for (std::size_t m = 0; m < channels; ++m) {
-    if (!reference::within_domain((*quantized)->requantization(m))) return true;
-  }
-  return false;
-}
-
-bool has_arithmetic_of_its_own(const DefectSet& candidate) {
-  return std::any_of(candidate.defects.begin(), candidate.defects.end(), [](const Defect* defect) {
-    const std::vector<std::string_view> stages = stages_of(*defect);
-    return std::find(stages.begin(), stages.end(), "product") != stages.end();
-  });
+// Where one arithmetic's answer can be far from another's.
+bool arithmetics_diverge(const Observation& observation) {
+  const ModelledCase& modelled = observation.modelled();
+  const auto diverge = modelled.family().arithmetics_diverge;
+  return diverge != nullptr && diverge(modelled.lowered());
 }
 
 }  // namespace
 
-std::vector<Arithmetic> arithmetics(Op op, const Policy& policy) {
+std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
   const RoundingProfile own = arithmetic_of(policy.profile);
   std::vector<Arithmetic> all{{std::string(name_of_arithmetic(own)), Model(own)}};
-  if (op != Op::qlinear_conv || !tier_of(policy.profile) || policy.profile == Profile::correctly_rounded) return all;
-  for (const auto& expression : reference::float_expressions()) {
-    all.push_back({std::string(expression.name), Model(expression)});
+  if (const auto further = family_of("", op.name)->arithmetics) {
+    for (Arithmetic& arithmetic : further(op, policy)) all.push_back(std::move(arithmetic));
   }
   return all;
 }
@@ -55,6 +43,20 @@ Model CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic
   Model model = arithmetics_[arithmetic].model;
   for (const Defect* defect : candidate.defects) static_cast<void>(model.add(*defect));
   return model;
+}
+
+std::size_t CandidateTest::choices_for(const DefectSet& candidate) const {
+  std::vector<const StageInfo*> replaced;
+  for (const Defect* defect : candidate.defects) {
+    const auto stages = replaced_stages(*defect);
+    replaced.insert(replaced.end(), stages.begin(), stages.end());
+  }
+  for (const Arithmetic& arithmetic : arithmetics_) {
+    for (const StageInfo* stage : arithmetic.model.original().replaced()) {
+      if (std::find(replaced.begin(), replaced.end(), stage) != replaced.end()) return 1;
+    }
+  }
+  return arithmetics_.size();
 }
 
 std::optional<std::uint64_t> CandidateTest::legal_under(const DefectSet& candidate, std::size_t arithmetic,
@@ -72,12 +74,12 @@ std::optional<std::uint64_t> CandidateTest::legal_under(const DefectSet& candida
 // First the policy's own arithmetic. The others come into question only where it is off by a step.
 bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* const> evidence) const {
   const Model model = model_of(candidate, candidate.arithmetic);
-  const std::size_t choices = has_arithmetic_of_its_own(candidate) ? 1 : arithmetics_.size();
+  const std::size_t choices = choices_for(candidate);
   bool is_exact = true;
   for (const Observation* observation : evidence) {
     const Match found = outcome_of(model, *observation);
     if (found.is_exact()) continue;
-    const bool may_be_arithmetic = choices > 1 && (found.is_near || is_beyond_domain(*observation));
+    const bool may_be_arithmetic = choices > 1 && (found.is_near || arithmetics_diverge(*observation));
     if (!found.holds && !may_be_arithmetic) return false;
     is_exact = false;
     if (!found.holds) break;

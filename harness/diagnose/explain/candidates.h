@@ -12,15 +12,14 @@
 
 namespace qconform::diagnose {
 
-/// A way to form QLinearConv's scaled value. Every one that a policy admits may be a backend's, whatever
-/// else is wrong with it.
+/// A way to compute what a policy leaves open: each that it admits may be a backend's, whatever else is wrong with it.
 struct Arithmetic {
-  std::string name;  ///< "correctly-rounded", "ort-f32", ...: those of profiles and float_expressions()
+  std::string name;  ///< "correctly-rounded", "ort-f32", ...: those of profiles and of the family
   Model model;       ///< without defects
 };
 
-/// The policy's own first; the others where the operator has them and the policy pins none.
-[[nodiscard]] std::vector<Arithmetic> arithmetics(Op op, const Policy& policy);
+/// The policy's own first, then those of the operator's family.
+[[nodiscard]] std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy);
 
 /// Defects that a backend may have, all at once.
 struct DefectSet {
@@ -37,7 +36,7 @@ struct DefectSet {
 /// Tests candidates against evidence, element by element, and counts what that takes.
 class CandidateTest {
  public:
-  CandidateTest(Op op, const Policy& policy) : arithmetics_(arithmetics(op, policy)) {}
+  CandidateTest(const Operator& op, const Policy& policy) : arithmetics_(arithmetics(op, policy)) {}
 
   [[nodiscard]] const std::vector<Arithmetic>& known_arithmetics() const { return arithmetics_; }
   [[nodiscard]] Model model_of(const DefectSet& candidate) const { return model_of(candidate, candidate.arithmetic); }
@@ -55,6 +54,9 @@ class CandidateTest {
   /// The elements that are legal and not reproduced; nothing where an observation contradicts.
   [[nodiscard]] std::optional<std::uint64_t> legal_under(const DefectSet& candidate, std::size_t arithmetic,
                                                          std::span<const Observation* const> evidence) const;
+
+  /// How many of them come into question: one where the defects replace what arithmetics differ in.
+  [[nodiscard]] std::size_t choices_for(const DefectSet& candidate) const;
 
   std::vector<Arithmetic> arithmetics_;
   mutable std::uint64_t work_ = 0;

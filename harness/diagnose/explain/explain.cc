@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "harness/diagnose/explain/aims.h"
 #include "harness/diagnose/explain/budget.h"
 #include "harness/diagnose/explain/nearest_set.h"
+#include "harness/diagnose/explain/probe_targets.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {
@@ -50,7 +50,7 @@ class Search {
     for (const Defect& defect : defects()) {
       const auto& known = options.known;
       const bool is_known = known.empty() || std::find(known.begin(), known.end(), &defect) != known.end();
-      if (is_known && defect.operators.contains(op_)) known_.push_back(&defect);
+      if (is_known && defect.operators.contains(op_.name)) known_.push_back(&defect);
     }
     probes_.add_neighbourhood(first->test_case());
     observed_.insert(digest_of(first->test_case()));
@@ -95,7 +95,7 @@ class Search {
   void gather() {
     const std::uint64_t count = std::min(kBlindCases, options_.cases);
     for (; generated_ < count && budget_.is_left(kForGathering); ++generated_) {
-      if (generated_ % kAimingTurn == 0) probes_.aim_at(common_hazards(op_, failures_of(evidence_)));
+      if (generated_ % kAimingTurn == 0) probes_.target(common_hazards(op_, failures_of(evidence_)));
       observe(probes_.next());
     }
   }
@@ -151,7 +151,7 @@ class Search {
       for (const DefectSet& candidate : *list) all.push_back(&candidate);
     }
     std::vector<Hazard> hazards = separating_hazards(op_, all, known_, few_fail());
-    if (!hazards.empty()) probes_.aim_at(std::move(hazards));
+    if (!hazards.empty()) probes_.target(std::move(hazards));
   }
 
   // Cases on which the candidates disagree, until one is left or none comes up any more.
@@ -194,7 +194,7 @@ class Search {
   // of them passed; one that fails corrects the region.
   void doubt_region() {
     Region believed = region(suspected_region);
-    probes_.aim_at(common_hazards(op_, failures_of(evidence_)));
+    probes_.target(common_hazards(op_, failures_of(evidence_)));
     probes_.stay_near();
     std::uint64_t passed = 0;
     for (std::uint64_t drawn = 0; drawn < kDoubts && passed < kFewestOutside && budget_.is_left(kForDoubting);
@@ -220,7 +220,7 @@ class Search {
 
   Explanation conclude() {
     Explanation result;
-    result.op = op_;
+    result.op = &op_;
     if (fitting_.empty()) {
       result.candidates = nearest_set(test_, evidence_, known_, budget_);
       result.status = result.candidates.empty() ? Status::unexplained : Status::partial;
@@ -239,7 +239,7 @@ class Search {
   }
 
   const Clock::time_point start_ = Clock::now();
-  Op op_;
+  const Operator& op_;
   const Runner& run_;
   const Policy& policy_;
   const ExplainOptions& options_;

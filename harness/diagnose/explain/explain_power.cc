@@ -18,21 +18,21 @@ constexpr std::uint64_t kFurtherStream = 0xF4E5ULL << 32;
 
 bool is_admitted(const Plant& plant) {
   return std::all_of(plant.defects.begin(), plant.defects.end(),
-                     [&](const Defect* defect) { return defect->admitted.contains(plant.op); });
+                     [&](const Defect* defect) { return defect->admitted.contains(plant.op->name); });
 }
 
 std::unique_ptr<Observation> failing_observation(const Plant& plant, const TrialOptions& options) {
   const Runner run = plant.runner();
   for (std::uint64_t i = 0; i < options.search; ++i) {
     Case test_case = fuzz_case(options.seed ^ kSearchStream, i);
-    if (test_case.op_type != name_of(plant.op)) continue;
+    if (test_case.op_type != plant.op->name) continue;
     auto observation = Observation::of(std::move(test_case), run, {});
     if (observation != nullptr && observation->is_failure()) return observation;
   }
   return nullptr;
 }
 
-bool compute_the_same(const Model& a, const Model& b, Op op, const TrialOptions& options) {
+bool compute_the_same(const Model& a, const Model& b, const Operator& op, const TrialOptions& options) {
   Probes probes(op, options.seed ^ kComparisonStream);
   for (std::uint64_t i = 0; i < options.comparisons; ++i) {
     const Case test_case = probes.next();
@@ -52,7 +52,7 @@ Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOp
   if (explanation.status == Status::partial) return Grade::partial;
   if (explanation.status == Status::ambiguous && lists(explanation.candidates, plant)) return Grade::ambiguous;
   if (explanation.candidates.front().defects == plant.defects) return Grade::named;
-  if (compute_the_same(*explanation.model({}), plant.model(), plant.op, options)) return Grade::equivalent;
+  if (compute_the_same(*explanation.model({}), plant.model(), *plant.op, options)) return Grade::equivalent;
   return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;
 }
 
@@ -60,7 +60,7 @@ Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOp
 // since a defect may show in one of 200.
 Soundness soundness_of(const Explanation& explanation, const Plant& plant, const Case& explained,
                        const TrialOptions& options) {
-  Probes probes(plant.op, options.seed ^ kFurtherStream);
+  Probes probes(*plant.op, options.seed ^ kFurtherStream);
   probes.add_neighbourhood(explained);
   const Runner run = plant.runner();
   Soundness result;
@@ -88,7 +88,7 @@ Soundness soundness_of(const Explanation& explanation, const Plant& plant, const
 }  // namespace
 
 std::string Plant::name() const {
-  std::string text = std::string(name_of(op)) + " ";
+  std::string text = std::string(op->name) + " ";
   for (const Defect* defect : defects) text += (text.back() == ' ' ? "" : "+") + std::string(defect->id);
   return text;
 }
@@ -116,8 +116,8 @@ Runner runner_of(Model model) {
 std::vector<Plant> single_plants() {
   std::vector<Plant> plants;
   for (const Defect& defect : defects()) {
-    for (const Op op : kAllOps) {
-      if (defect.operators.contains(op) && !defect.admitted.contains(op)) plants.push_back({op, {&defect}});
+    for (const Operator& op : operators()) {
+      if (defect.operators.contains(op.name) && !defect.admitted.contains(op.name)) plants.push_back({&op, {&defect}});
     }
   }
   return plants;
@@ -127,10 +127,10 @@ Plant random_pair(std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
   const auto draw = [&] { return &defects()[rng.below(static_cast<std::uint32_t>(defects().size()))]; };
   for (;;) {
-    Plant plant{rng.pick(kAllOps), {draw(), draw()}};
+    Plant plant{&operators()[rng.below(static_cast<std::uint32_t>(operators().size()))], {draw(), draw()}};
     if (plant.defects[0] > plant.defects[1]) std::swap(plant.defects[0], plant.defects[1]);
     const bool concerned =
-        plant.defects[0]->operators.contains(plant.op) && plant.defects[1]->operators.contains(plant.op);
+        plant.defects[0]->operators.contains(plant.op->name) && plant.defects[1]->operators.contains(plant.op->name);
     if (concerned && plant.defects[0] != plant.defects[1] && !is_admitted(plant) &&
         pair_of(*plant.defects[0], *plant.defects[1])) {
       return plant;

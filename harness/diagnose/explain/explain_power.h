@@ -15,7 +15,7 @@ namespace qconform::diagnose {
 
 /// A backend with known defects, in one operator.
 struct Plant {
-  Op op = Op::qlinear_conv;
+  const Operator* op = nullptr;
   std::vector<const Defect*> defects;
 
   [[nodiscard]] std::string name() const;

@@ -45,7 +45,7 @@ std::string Explanation::signature() const {
 
 std::optional<Model> Explanation::model(const Policy& policy) const {
   if (candidates.empty() || (status == Status::partial && !support.reproduces_case)) return std::nullopt;
-  return CandidateTest(op, policy).model_of(candidates.front());
+  return CandidateTest(*op, policy).model_of(candidates.front());
 }
 
 void describe(Explanation& explanation, const Evidence& evidence, const CandidateTest& test) {

@@ -40,10 +40,10 @@ struct Support {
 
 struct Explanation {
   Status status = Status::unexplained;
-  Op op = Op::qlinear_conv;
+  const Operator* op = nullptr;
   /// The best one first: one where explained, the nearest one where partial, none where unexplained.
   std::vector<DefectSet> candidates;
-  std::string arithmetic;  ///< of QLinearConv's scaled value under the first candidate, "ort-f32"
+  std::string arithmetic;  ///< Arithmetic::name, under the first candidate: "ort-f32"
   /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
   std::vector<DefectSet> not_excluded;
   Support support;

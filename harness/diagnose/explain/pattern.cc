@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/diagnose/explain/element_places.h"
+#include "harness/diagnose/explain/output_regions.h"
 #include "harness/operators/element_text.h"
 
 namespace qconform::diagnose {
@@ -20,7 +20,7 @@ struct Tally {
   std::uint64_t elements = 0;
 
   void add(const Observation& observation) {
-    const std::vector<std::uint64_t> located = places_of(observation);
+    const std::vector<std::uint64_t> located = output_regions_of(observation);
     for (std::size_t i = 0; i < located.size(); ++i) {
       for (std::size_t place = 0; place < there.size(); ++place) there[place] += located[i] >> place & 1U;
       if (observation.states()[i] != ElementState::wrong) continue;
@@ -34,18 +34,18 @@ struct Tally {
 }  // namespace
 
 Pattern pattern_of(std::span<const Observation* const> observations) {
-  Tally tally{std::vector<std::uint64_t>(places().size(), 0)};
+  Tally tally{std::vector<std::uint64_t>(output_regions().size(), 0)};
   for (const Observation* observation : observations) {
     if (!observation->has_wrong_shape() && observation->wrong_elements() > 0) tally.add(*observation);
   }
   if (tally.elements == 0) return {"shape", "outputs of another shape", 0, 0, 0};
   Pattern narrowest{"everywhere", "no place that is known", tally.wrong, tally.elements, tally.elements};
   const auto limit = static_cast<std::uint64_t>(kNearlyAll * static_cast<double>(tally.elements));
-  for (std::size_t place = 0; place < places().size(); ++place) {
+  for (std::size_t place = 0; place < output_regions().size(); ++place) {
     const bool holds_all = (tally.common >> place & 1U) != 0;
     if (!holds_all || tally.there[place] > limit || tally.there[place] >= narrowest.there) continue;
-    narrowest.id = places()[place].id;
-    narrowest.description = places()[place].description;
+    narrowest.id = output_regions()[place].id;
+    narrowest.description = output_regions()[place].description;
     narrowest.there = tally.there[place];
   }
   return narrowest;
@@ -56,11 +56,11 @@ bool lies_in(const Observation& observation, std::string_view pattern_id) {
     return observation.has_wrong_shape() && pattern_id == "shape";
   }
   if (pattern_id == "everywhere") return true;
-  const auto found =
-      std::find_if(places().begin(), places().end(), [&](const Place& place) { return place.id == pattern_id; });
-  if (found == places().end()) return false;
-  const auto bit = static_cast<std::size_t>(found - places().begin());
-  const std::vector<std::uint64_t> located = places_of(observation);
+  const auto found = std::find_if(output_regions().begin(), output_regions().end(),
+                                  [&](const OutputRegion& place) { return place.id == pattern_id; });
+  if (found == output_regions().end()) return false;
+  const auto bit = static_cast<std::size_t>(found - output_regions().begin());
+  const std::vector<std::uint64_t> located = output_regions_of(observation);
   for (std::size_t i = 0; i < located.size(); ++i) {
     if (observation.states()[i] == ElementState::wrong && (located[i] >> bit & 1U) == 0) return false;
   }

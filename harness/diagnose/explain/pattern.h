@@ -11,7 +11,7 @@
 
 namespace qconform::diagnose {
 
-/// The narrowest of a list of places that holds every wrong element.
+/// The narrowest of a list of regions of the output that holds every wrong element.
 struct Pattern {
   std::string_view id;           ///< "border"; "everywhere" when no place of the list holds them all
   std::string_view description;  ///< "windows that reach the padding"

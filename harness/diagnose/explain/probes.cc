@@ -5,10 +5,6 @@
 #include "harness/hazards/hazard.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
-#include "harness/mutate/steps.h"
-#include "harness/operators/convolution/directed.h"
-#include "harness/operators/convolution/random.h"
-#include "harness/operators/linear/random.h"
 #include "harness/suites/swarm.h"
 
 namespace qconform::diagnose {
@@ -24,6 +20,12 @@ constexpr std::uint64_t kProbeStream = 0x5345'5041'5241'5445U;
 
 }  // namespace
 
+Probes::Probes(const Operator& op, std::uint64_t seed) : op_(op), family_(*family_of("", op.name)), seed_(seed) {
+  for (const HazardInfo& info : hazards()) {
+    if (info.concerns(op.name)) concerned_.push_back(info.hazard);
+  }
+}
+
 void Probes::add_neighbourhood(const Case& test_case) {
   if (!is_small(test_case, classify(test_case))) return;
   if (neighbours_.size() < kNeighbourhoods) {
@@ -35,20 +37,11 @@ void Probes::add_neighbourhood(const Case& test_case) {
 
 Hazard Probes::draw_hazard(Rng& rng) const {
   // Not always: what nobody aims for on purpose is to be met as well.
-  if (!aims_.empty() && rng.chance(3, 4)) return aims_[rng.below(static_cast<std::uint32_t>(aims_.size()))];
+  if (!targets_.empty() && rng.chance(3, 4)) return targets_[rng.below(static_cast<std::uint32_t>(targets_.size()))];
   for (;;) {
     const HazardInfo& info = hazards()[rng.below(static_cast<std::uint32_t>(hazards().size()))];
-    if (info.concerns(name_of(op_))) return info.hazard;
+    if (info.concerns(op_.name)) return info.hazard;
   }
-}
-
-// Half of those that aim for ties get them under multipliers that are no powers of two, too.
-Case Probes::draw_aimed(Rng& rng) const {
-  const Hazard hazard = draw_hazard(rng);
-  Case drawn = directed::draw_convolution(rng, name_of(op_), hazard);
-  const bool is_rounding = hazard <= Hazard::near_tie_below;
-  if (is_rounding && rng.chance(1, 2)) mutation::solve_tie(drawn, rng);
-  return drawn;
 }
 
 Case Probes::draw(Rng& rng) const {
@@ -56,12 +49,10 @@ Case Probes::draw(Rng& rng) const {
   if ((turn == 0 || (is_near_ && turn == 1)) && !neighbours_.empty()) {
     return mutate(neighbours_[rng.below(static_cast<std::uint32_t>(neighbours_.size()))], rng);
   }
-  if (op_ == Op::quantize_linear) return random_quantize_linear(rng);
-  if (op_ == Op::dequantize_linear) return random_dequantize_linear(rng);
-  if (turn == 1 || (!aims_.empty() && rng.chance(1, 2)))
-    return directed::draw_convolution(rng, name_of(op_), draw_hazard(rng));
-  const Swarm swarm = Swarm::of_case(seed_, drawn_ * kSwarmBlock);
-  return op_ == Op::qlinear_conv ? random_qlinear_conv(rng, swarm) : random_conv_integer(rng, swarm);
+  const bool aims = family_.draw_for != nullptr && !concerned_.empty();
+  if (aims && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
+    return family_.draw_for(rng, op_, draw_hazard(rng));
+  return op_.draw(rng, Swarm::of_case(seed_, drawn_ * kSwarmBlock));
 }
 
 Case Probes::next() {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
+#include "harness/operators/family.h"
 #include "harness/suites/rng.h"
 
 namespace qconform::diagnose {
@@ -15,7 +15,7 @@ namespace qconform::diagnose {
 /// something, random ones, and ones that aim for a hazard. Deterministic.
 class Probes {
  public:
-  Probes(Op op, std::uint64_t seed) : op_(op), seed_(seed) {}
+  Probes(const Operator& op, std::uint64_t seed);
 
   /// One case in three is from now on a mutant of this one or of another one added. A case that is not
   /// small (harness/mutate) has no mutants, and is left aside. Keeps the latest few.
@@ -23,7 +23,7 @@ class Probes {
 
   /// From now on most cases that aim for a hazard aim for one of these, which concern the operator, and
   /// more cases do.
-  void aim_at(std::vector<Hazard> hazards) { aims_ = std::move(hazards); }
+  void target(std::vector<Hazard> hazards) { targets_ = std::move(hazards); }
   /// From now on two cases in three are mutants.
   void stay_near() { is_near_ = true; }
 
@@ -31,13 +31,14 @@ class Probes {
 
  private:
   [[nodiscard]] Case draw(Rng& rng) const;
-  [[nodiscard]] Case draw_aimed(Rng& rng) const;
   [[nodiscard]] Hazard draw_hazard(Rng& rng) const;
 
-  Op op_;
+  const Operator& op_;
+  const Family& family_;
+  std::vector<Hazard> concerned_;  // that concern the operator
   std::uint64_t seed_;
   std::uint64_t drawn_ = 0;
-  std::vector<Hazard> aims_;
+  std::vector<Hazard> targets_;
   std::vector<Case> neighbours_;
   bool is_near_ = false;
   std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept

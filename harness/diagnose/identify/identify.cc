@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/diagnose/identify/experiment.h"
+#include "harness/diagnose/identify/elimination.h"
 #include "harness/engine/execute.h"
+#include "harness/operators/family.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -46,11 +47,10 @@ class Identifier {
   Identifier(Backend& backend, const IdentifyOptions& options) : backend_(backend), options_(options) {
     result_.backend = backend.info();
     result_.seed = options.seed;
-    for (const Op op : kAllOps) known_.emplace(op, reference_stages(reference::RoundingProfile::correctly_rounded));
   }
 
   Identification run() {
-    for (const Inquiry& inquiry : inquiries()) inquire(inquiry);
+    for (const Experiment& experiment : experiments()) perform(experiment);
     return std::move(result_);
   }
 
@@ -64,27 +64,26 @@ class Identifier {
     return outcome;
   }
 
-  [[nodiscard]] Case draw(const Inquiry& inquiry, const Form& form, const Rivals& rivals) {
+  [[nodiscard]] Case draw(const Experiment& experiment, const Form& form, const CandidatePairs& pairs) {
     const std::uint64_t number = draws_;
     Rng rng = next_stream();
-    Case test_case = inquiry.draw(rng, form, rivals);
+    Case test_case = experiment.draw(rng, form, pairs);
     std::string topic;
-    for (const std::string& aspect : inquiry.aspects) topic += "-" + aspect;
+    for (const std::string& choice : experiment.choices) topic += "-" + choice;
     test_case.id = "identify" + topic + "-" + std::to_string(options_.seed) + "-" + std::to_string(number);
     test_case.provenance = {"identify", options_.seed, number};
     return test_case;
   }
 
   // The first form of each list that the backend takes. What it once took of an operator is not searched again.
-  std::vector<Form> accepted_forms(const Inquiry& inquiry, std::string& reason) {
+  std::vector<Form> accepted_forms(const Experiment& experiment, std::string& reason) {
     std::vector<Form> accepted;
-    const std::vector<Form>& before = accepted_[inquiry.op];
-    const bool is_linear = inquiry.op == Op::quantize_linear || inquiry.op == Op::dequantize_linear;
-    for (const std::vector<Form>& chain : inquiry.forms) {
+    const std::vector<Form>& before = accepted_[experiment.op_type];
+    for (const std::vector<Form>& chain : experiment.forms) {
       for (const Form& form : chain) {
         const bool is_candidate = before.empty() || std::find(before.begin(), before.end(), form) != before.end() ||
-                                  (is_linear && !is_known_by_types(before, form));
-        if (!is_candidate || !takes(inquiry, form, reason)) continue;
+                                  (experiment.asks_again && !is_known_by_types(before, form));
+        if (!is_candidate || !takes(experiment, form, reason)) continue;
         accepted.push_back(form);
         break;
       }
@@ -92,39 +91,39 @@ class Identifier {
     return accepted;
   }
 
-  bool takes(const Inquiry& inquiry, const Form& form, std::string& reason) {
+  bool takes(const Experiment& experiment, const Form& form, std::string& reason) {
     for (int i = 0; i < kDrawsForAForm; ++i) {
-      const Outcome outcome = execute_on_backend(draw(inquiry, form, NoRivals()));
+      const Outcome outcome = execute_on_backend(draw(experiment, form, NoPairs()));
       if (std::holds_alternative<outcome::Produced>(outcome)) return true;
       if (reason.empty()) reason = refusal_of(outcome);
     }
     return false;
   }
 
-  void inquire(const Inquiry& inquiry) {
+  void perform(const Experiment& experiment) {
     std::string reason;
-    const std::vector<Form> forms = accepted_forms(inquiry, reason);
-    if (accepted_[inquiry.op].empty()) accepted_[inquiry.op] = forms;
-    Answer answer = ask(inquiry, forms);
+    const std::vector<Form> forms = accepted_forms(experiment, reason);
+    if (accepted_[experiment.op_type].empty()) accepted_[experiment.op_type] = forms;
+    Answer answer = ask(experiment, forms);
     if (forms.empty()) answer.declined = reason;
     if (!answer.survivors().empty()) return keep(std::move(answer));
-    std::vector<Answer> by_types = ask_by_types(inquiry, forms);
+    std::vector<Answer> by_types = ask_by_types(experiment, forms);
     const auto is_answered = [](const Answer& a) { return !a.survivors().empty(); };
     if (!by_types.empty() && std::all_of(by_types.begin(), by_types.end(), is_answered)) return keep_all(by_types);
-    if (auto narrowed = ask_narrowed(inquiry, forms)) return keep(std::move(*narrowed));
+    if (auto narrowed = ask_narrowed(experiment, forms)) return keep(std::move(*narrowed));
     if (std::any_of(by_types.begin(), by_types.end(), is_answered)) return keep_all(by_types);
     keep(std::move(answer));
   }
 
   // Types may have arithmetics of their own, which no candidate for all of them can follow.
-  std::vector<Answer> ask_by_types(const Inquiry& inquiry, const std::vector<Form>& forms) {
+  std::vector<Answer> ask_by_types(const Experiment& experiment, const std::vector<Form>& forms) {
     std::vector<Answer> answers;
     for (std::size_t i = 0; i < forms.size(); ++i) {
       if (is_known_by_types({forms.begin(), forms.begin() + static_cast<std::ptrdiff_t>(i)}, forms[i])) continue;
       std::vector<Form> alike;
       std::copy_if(forms.begin(), forms.end(), std::back_inserter(alike),
                    [&](const Form& form) { return form.has_types_of(forms[i]); });
-      answers.push_back(ask(inquiry, alike));
+      answers.push_back(ask(experiment, alike));
       answers.back().by_types = true;
     }
     if (answers.size() < 2) answers.clear();
@@ -132,46 +131,46 @@ class Identifier {
   }
 
   // A backend may compute wrongly with a parameter, a defect beside its arithmetic, and rightly without.
-  std::optional<Answer> ask_narrowed(const Inquiry& inquiry, const std::vector<Form>& forms) {
+  std::optional<Answer> ask_narrowed(const Experiment& experiment, const std::vector<Form>& forms) {
     for (const Narrowing& narrowing : kNarrowings) {
       std::vector<Form> narrowed;
       for (Form form : forms) {
         narrowing.narrow(form);
         std::string reason;
         const bool is_new = std::find(narrowed.begin(), narrowed.end(), form) == narrowed.end();
-        if (is_new && takes(inquiry, form, reason)) narrowed.push_back(form);
+        if (is_new && takes(experiment, form, reason)) narrowed.push_back(form);
       }
-      Answer answer = ask(inquiry, narrowed);
+      Answer answer = ask(experiment, narrowed);
       answer.narrowed = narrowing.text;
       if (!narrowed.empty() && !answer.survivors().empty()) return answer;
     }
     return std::nullopt;
   }
 
-  Answer ask(const Inquiry& inquiry, const std::vector<Form>& forms) {
-    Experiment experiment(inquiry, known_.at(inquiry.op));
+  Answer ask(const Experiment& experiment, const std::vector<Form>& forms) {
+    Elimination elimination(experiment, known_[experiment.op_type]);
     int idle = 0;
-    for (int i = 0; i < kMostCases && !forms.empty() && !experiment.is_over(idle); ++i) {
+    for (int i = 0; i < kMostCases && !forms.empty() && !elimination.is_over(idle); ++i) {
       const Form& form = forms[static_cast<std::size_t>(i) % forms.size()];
-      const Case test_case = draw(inquiry, form, experiment.rivals());
+      const Case test_case = draw(experiment, form, elimination.pairs());
       ++idle;
-      if (!experiment.predict(test_case)) continue;
+      if (!elimination.predict(test_case)) continue;
       const Outcome outcome = execute_on_backend(test_case);
       const auto* const produced = std::get_if<outcome::Produced>(&outcome);
-      if (produced != nullptr && experiment.eliminate(test_case, produced->output)) idle = 0;
+      if (produced != nullptr && elimination.eliminate(test_case, produced->output)) idle = 0;
     }
-    return experiment.take(forms);
+    return elimination.take(forms);
   }
 
   void keep_all(std::vector<Answer>& answers) {
     for (Answer& answer : answers) keep(std::move(answer));
   }
 
-  // Later inquiries start from what this one found out.
+  // Later experiments start from what this one found out.
   void keep(Answer answer) {
     const auto survivors = answer.survivors();
     if (!survivors.empty() && !answer.by_types && !answer.forms.empty()) {
-      for (const Way* const way : survivors.front()->ways) way->replace(known_.at(answer.op));
+      for (const Variant* const variant : survivors.front()->variants) variant->replace(known_[answer.op_type]);
     }
     result_.answers.push_back(std::move(answer));
   }
@@ -180,15 +179,18 @@ class Identifier {
   const IdentifyOptions& options_;
   Identification result_;
   GuardedOutput output_;
-  std::map<Op, Stages> known_;
-  std::map<Op, std::vector<Form>> accepted_;
+  std::map<std::string_view, Stages> known_;  // by operator
+  std::map<std::string_view, std::vector<Form>> accepted_;
   std::uint64_t draws_ = 0;
 };
 
-std::vector<Inquiry> all_inquiries() {
-  std::vector<Inquiry> all = convolution_inquiries();
-  std::vector<Inquiry> linear = linear_inquiries();
-  std::move(linear.begin(), linear.end(), std::back_inserter(all));
+std::vector<Experiment> all_experiments() {
+  std::vector<Experiment> all;
+  for (const Family* family : families()) {
+    if (family->experiments == nullptr) continue;
+    std::vector<Experiment> own = family->experiments();
+    std::move(own.begin(), own.end(), std::back_inserter(all));
+  }
   return all;
 }
 
@@ -199,14 +201,13 @@ bool Form::has_types_of(const Form& other) const {
 }
 
 std::string types_text(const Form& form) {
-  const bool has_weights = form.op == Op::qlinear_conv || form.op == Op::conv_integer;
   std::string text = "x " + name_of(form.x);
-  if (has_weights) text += ", w " + name_of(form.w);
-  return form.op == Op::conv_integer ? text : text + ", y " + name_of(form.y);
+  if (form.w != ElementType::undefined) text += ", w " + name_of(form.w);
+  return form.y == ElementType::undefined ? text : text + ", y " + name_of(form.y);
 }
 
-std::span<const Inquiry> inquiries() {
-  static const std::vector<Inquiry> all = all_inquiries();
+std::span<const Experiment> experiments() {
+  static const std::vector<Experiment> all = all_experiments();
   return all;
 }
 

@@ -1,9 +1,9 @@
-// How a backend computes: of the ways that are known, which one its outputs are consistent with.
+// How a backend computes: of the variants that are known, which one its outputs are consistent with.
 //
-// Every combination of ways of an inquiry (identify_probe.h) is a candidate. Cases are drawn on which
+// Every combination of variants of an experiment (identify_probe.h) is a candidate. Cases are drawn on which
 // candidates disagree; the backend's output eliminates those that predicted another value of any element.
 // What is left after no case told the rest apart any more has survived, with the number of elements that
-// speak for it. That no candidate is left is an answer too: none of the known ways.
+// speak for it. That no candidate is left is an answer too: none of the known variants.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "harness/core/backend.h"
 #include "harness/diagnose/identify/identify_probe.h"
-#include "harness/diagnose/identify/identify_ways.h"
+#include "harness/diagnose/identify/identify_variants.h"
 
 namespace qconform::diagnose {
 
@@ -26,9 +26,9 @@ struct Refutation {
   std::string predicted;
 };
 
-/// A way for each aspect of an inquiry.
+/// A variant for each choice of an experiment.
 struct Candidate {
-  std::vector<const Way*> ways;
+  std::vector<const Variant*> variants;
   /// Elements, and cases with such, on which some candidates disagreed and this one was right.
   std::uint64_t confirmed_elements = 0;
   std::uint64_t confirmed_cases = 0;
@@ -39,10 +39,10 @@ struct Candidate {
   [[nodiscard]] bool survives() const { return refuted_elements == 0; }
 };
 
-/// What came of one inquiry.
+/// What came of one experiment.
 struct Answer {
-  Op op = Op::qlinear_conv;
-  std::vector<const Aspect*> aspects;
+  std::string_view op_type;
+  std::vector<const Choice*> choices;
   std::vector<Form> forms;  ///< that the backend takes; empty: none, so that nothing could be asked
   bool by_types = false;    ///< the answer holds for the types of `forms` alone; other types have others
   std::string narrowed;     ///< what had to be left out of the forms for any candidate to fit; may be empty

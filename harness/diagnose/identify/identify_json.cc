@@ -1,5 +1,6 @@
 #include "harness/diagnose/identify/identify_json.h"
 
+#include <algorithm>
 #include <set>
 
 #include "harness/json/case_json_object.h"
@@ -7,21 +8,21 @@
 namespace qconform::diagnose {
 namespace {
 
-Json ways_object(const Answer& answer, const Candidate& candidate) {
-  Json ways = Json::object();
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) ways[answer.aspects[a]->id] = candidate.ways[a]->id;
-  return ways;
+Json variants_object(const Answer& answer, const Candidate& candidate) {
+  Json variants = Json::object();
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) variants[answer.choices[a]->id] = candidate.variants[a]->id;
+  return variants;
 }
 
 Json survivor_object(const Answer& answer, const Candidate& candidate) {
   Json formulas = Json::object();
   Json defects = Json::array();
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
-    const Way& way = *candidate.ways[a];
-    formulas[answer.aspects[a]->id] = way.formula;
-    if (!way.defect.empty()) defects.push_back(way.defect);
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) {
+    const Variant& variant = *candidate.variants[a];
+    formulas[answer.choices[a]->id] = variant.formula;
+    if (!variant.defect.empty()) defects.push_back(variant.defect);
   }
-  return {{"ways", ways_object(answer, candidate)},
+  return {{"ways", variants_object(answer, candidate)},
           {"formulas", std::move(formulas)},
           {"defects", std::move(defects)},
           {"confirmed_elements", candidate.confirmed_elements},
@@ -30,18 +31,21 @@ Json survivor_object(const Answer& answer, const Candidate& candidate) {
 
 Json eliminated_object(const Answer& answer, const Candidate& candidate) {
   const Refutation& by = *candidate.refutation;
-  return {{"ways", ways_object(answer, candidate)},
+  return {{"ways", variants_object(answer, candidate)},
           {"refuted_elements", candidate.refuted_elements},
           {"refuted_cases", candidate.refuted_cases},
           {"by", {{"case", by.test_case.id}, {"element", by.element}, {"got", by.got}, {"predicted", by.predicted}}}};
 }
 
+bool has_input(std::string_view op_type, std::string_view name) {
+  const auto inputs = find_operator("", op_type)->inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](const InputSignature& input) { return input.name == name; });
+}
+
 Json form_object(const Form& form) {
   Json object{{"types", types_text(form)}, {"opset_version", form.version}, {"rank", form.rank}};
-  if (form.op == Op::qlinear_conv) {
-    object["channel_scales"] = form.channel_scales;
-    object["bias"] = form.bias;
-  }
+  if (has_input(form.op_type, "w_scale")) object["channel_scales"] = form.channel_scales;
+  if (has_input(form.op_type, "B")) object["bias"] = form.bias;
   object["x_zero_point"] = form.x_zero_point;
   object["w_zero_point"] = form.w_zero_point;
   object["y_zero_point"] = form.y_zero_point;
@@ -49,8 +53,8 @@ Json form_object(const Form& form) {
 }
 
 Json answer_object(const Answer& answer) {
-  Json aspects = Json::array();
-  for (const Aspect* const aspect : answer.aspects) aspects.push_back(aspect->id);
+  Json choices = Json::array();
+  for (const Choice* const choice : answer.choices) choices.push_back(choice->id);
   Json forms = Json::array();
   for (const Form& form : answer.forms) forms.push_back(form_object(form));
   Json survivors = Json::array();
@@ -64,8 +68,8 @@ Json answer_object(const Answer& answer) {
       eliminated.push_back(eliminated_object(answer, candidate));
     }
   }
-  Json object{{"operator", name_of(answer.op)}, {"aspects", std::move(aspects)}, {"by_types", answer.by_types},
-              {"forms", std::move(forms)},      {"cases", answer.cases},         {"elements", answer.elements}};
+  Json object{{"operator", answer.op_type}, {"aspects", std::move(choices)}, {"by_types", answer.by_types},
+              {"forms", std::move(forms)},  {"cases", answer.cases},         {"elements", answer.elements}};
   if (!answer.narrowed.empty()) object["narrowed"] = answer.narrowed;
   if (!answer.declined.empty()) object["declined"] = text_json(answer.declined);
   object["survivors"] = std::move(survivors);

@@ -1,9 +1,10 @@
-// Cases on which ways of computing (identify_ways.h) disagree, in a form that a backend takes.
+// Cases on which ways of computing (identify_variants.h) disagree, in a form that a backend takes.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,13 +16,13 @@ namespace qconform::diagnose {
 
 /// What a probe may use: backends decline types, parameters and ranks.
 struct Form {
-  Op op = Op::qlinear_conv;
+  std::string_view op_type;
   std::int64_t version = 10;
   ElementType x = ElementType::uint8;
-  ElementType w = ElementType::int8;   ///< of convolutions
-  ElementType y = ElementType::uint8;  ///< of the output; ConvInteger's is int32
-  std::int64_t rank = 4;               ///< of x
-  bool channel_scales = false;         ///< of w
+  ElementType w = ElementType::undefined;  ///< of weights, where there are some
+  ElementType y = ElementType::undefined;  ///< of the output, where it may have several
+  std::int64_t rank = 4;                   ///< of x
+  bool channel_scales = false;             ///< of w
   bool bias = false;
   bool x_zero_point = false;  ///< other than 0
   bool w_zero_point = false;
@@ -35,39 +36,36 @@ struct Form {
 /// "x uint8, w int8, y uint8": the types.
 [[nodiscard]] std::string types_text(const Form& form);
 
-/// Two ways to be told apart at a time, drawn anew for each element of a case.
-class Rivals {
+/// Two candidates to be told apart at a time, drawn anew for each element of a case.
+class CandidatePairs {
  public:
   using Pair = std::pair<const Stages*, const Stages*>;
-  virtual ~Rivals() = default;
+  virtual ~CandidatePairs() = default;
   /// Both null when there is nothing to tell apart.
   [[nodiscard]] virtual Pair next(Rng& rng) const = 0;
 };
 
-/// No rivals: for a case that is to be computed, whatever it tells.
-class NoRivals final : public Rivals {
+/// None: for a case that is to be computed, whatever it tells.
+class NoPairs final : public CandidatePairs {
  public:
   [[nodiscard]] Pair next(Rng&) const override { return {nullptr, nullptr}; }
 };
 
-/// A case of one question, as far as possible with elements on which the rivals disagree.
-using Draw = Case (*)(Rng& rng, const Form& form, const Rivals& rivals);
+/// A case of one question, as far as possible with elements on which two candidates disagree.
+using Draw = Case (*)(Rng& rng, const Form& form, const CandidatePairs& pairs);
 
-/// One aspect, or two that only show together, and the cases that tell their ways apart.
-struct Inquiry {
-  Op op;
-  std::vector<std::string> aspects;
+/// One choice, or two that only show together, and the cases that tell their variants apart.
+struct Experiment {
+  std::string_view op_type;
+  std::vector<std::string> choices;
   /// Forms by their types, and for each the liberal ones first.
   std::vector<std::vector<Form>> forms;
   Draw draw;
+  /// Types that the backend declined in the experiments before are tried again: this one's forms may suit it.
+  bool asks_again = false;
 };
 
-[[nodiscard]] std::span<const Inquiry> inquiries();
-
-// Parts of that list, each in a file of its own.
-[[nodiscard]] std::vector<Inquiry> convolution_inquiries();
-[[nodiscard]] std::vector<Inquiry> linear_inquiries();
-/// QLinearConv's requantization: scales and sums solved for ties and near ties.
-[[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const Rivals& rivals);
+/// Those of all families.
+[[nodiscard]] std::span<const Experiment> experiments();
 
 }  // namespace qconform::diagnose

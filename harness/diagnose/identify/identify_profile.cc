@@ -14,29 +14,21 @@
 namespace qconform::diagnose {
 namespace {
 
-std::optional<Op> op_named(std::string_view name) {
-  for (const Op op : kAllOps) {
-    if (name_of(op) == name) return op;
-  }
-  return std::nullopt;
-}
-
 // The types that a pin may speak of.
 TextsByKey types_of(const Form& form) {
   TextsByKey types{{"x", name_of(form.x)}};
-  if (form.op == Op::qlinear_conv || form.op == Op::conv_integer) types["w"] = name_of(form.w);
-  if (form.op != Op::conv_integer) types["y"] = name_of(form.y);
+  if (form.w != ElementType::undefined) types["w"] = name_of(form.w);
+  if (form.y != ElementType::undefined) types["y"] = name_of(form.y);
   return types;
 }
 
-TextsByKey types_of(const Case& test_case, Op op, ElementType y) {
-  Form form;
-  form.op = op;
-  form.x = test_case.input(0)->type;
-  form.y = y;
-  if (op == Op::qlinear_conv) form.w = test_case.input(3)->type;
-  if (op == Op::conv_integer) form.w = test_case.input(1)->type;
-  return types_of(form);
+TextsByKey types_of(const Case& test_case, const ModelledCase& modelled) {
+  TextsByKey types{{"y", name_of(modelled.lowered().output_type())}};
+  const auto inputs = modelled.op().inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].role != InputRole::parameter) types[std::string(inputs[i].name)] = name_of(test_case.input(i)->type);
+  }
+  return types;
 }
 
 bool speaks_of(const Pin& pin, const TextsByKey& types) {
@@ -46,25 +38,25 @@ bool speaks_of(const Pin& pin, const TextsByKey& types) {
   });
 }
 
-void add_ways(const Answer& answer, TextsByKey& ways) {
-  for (std::size_t a = 0; a < answer.aspects.size(); ++a) {
-    const Aspect& aspect = *answer.aspects[a];
-    ways[aspect.id] = answer.forms.empty() ? aspect.ways.front().id : answer.survivors().front()->ways[a]->id;
+void add_variants(const Answer& answer, TextsByKey& ways) {
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) {
+    const Choice& choice = *answer.choices[a];
+    ways[choice.id] = answer.forms.empty() ? choice.variants.front().id : answer.survivors().front()->variants[a]->id;
   }
 }
 
 // Where answers differ by types, each set of types has a pin of its own, which holds what is common too.
-void add_pins(const Identification& identification, Op op, PinnedProfile& profile) {
-  Pin common{std::string(name_of(op)), {}, {}};
+void add_pins(const Identification& identification, std::string_view op_type, PinnedProfile& profile) {
+  Pin common{std::string(op_type), {}, {}};
   bool takes_any = false;
   std::vector<const Answer*> by_types;
   for (const Answer& answer : identification.answers) {
-    if (answer.op != op) continue;
+    if (answer.op_type != op_type) continue;
     takes_any = takes_any || !answer.forms.empty();
     if (answer.by_types) {
       by_types.push_back(&answer);
     } else if (!answer.survivors().empty() && answer.narrowed.empty()) {
-      add_ways(answer, common.ways);
+      add_variants(answer, common.ways);
     }
   }
   if (!takes_any) return;
@@ -78,7 +70,7 @@ void add_pins(const Identification& identification, Op op, PinnedProfile& profil
       profile.pins.push_back({common.op_type, types, common.ways});
       present = std::prev(profile.pins.end());
     }
-    add_ways(*answer, present->ways);
+    add_variants(*answer, present->ways);
   }
 }
 
@@ -87,28 +79,29 @@ tl::unexpected<Error> unknown(std::string where, const char* what, const std::st
   return fail(std::move(where), fmt::format("no {} \"{}\"; there are {}", what, name, fmt::join(known, ", ")));
 }
 
-Result<void> check_way(Op op, const std::string& id, const std::string& name, const std::string& where) {
+Result<void> check_variant(std::string_view op_type, const std::string& id, const std::string& name,
+                           const std::string& where) {
   std::vector<std::string_view> known;
-  const Aspect* const aspect = find_aspect(op, id);
-  if (aspect == nullptr) {
-    for (const Aspect& each : aspects()) {
-      if (each.op == op) known.push_back(each.id);
+  const Choice* const choice = find_choice(op_type, id);
+  if (choice == nullptr) {
+    for (const Choice& each : choices()) {
+      if (each.op_type == op_type) known.push_back(each.id);
     }
     return unknown(where, "aspect", id, known);
   }
-  if (find_way(*aspect, name) != nullptr) return {};
-  for (const Way& way : aspect->ways) known.push_back(way.id);
+  if (find_variant(*choice, name) != nullptr) return {};
+  for (const Variant& variant : choice->variants) known.push_back(variant.id);
   return unknown(json_path(where, id), "way", name, known);
 }
 
 Result<void> check(const Pin& pin, const std::string& where) {
-  const std::optional<Op> op = op_named(pin.op_type);
-  if (!op) return unknown(json_path(where, "operator"), "operator", pin.op_type, operator_names());
+  if (find_operator("", pin.op_type) == nullptr)
+    return unknown(json_path(where, "operator"), "operator", pin.op_type, operator_names());
   const std::string types = json_path(where, "types");
   for (const auto& [input, type] : pin.types) {
     if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
-  for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_way(*op, id, name, json_path(where, "ways")));
+  for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_variant(pin.op_type, id, name, json_path(where, "ways")));
   return {};
 }
 
@@ -116,7 +109,7 @@ Result<void> check(const Pin& pin, const std::string& where) {
 
 PinnedProfile pinned_profile(const Identification& identification) {
   PinnedProfile profile{identification.backend.name + " " + identification.backend.version, {}};
-  for (const Op op : kAllOps) add_pins(identification, op, profile);
+  for (const Operator& known : operators()) add_pins(identification, known.name, profile);
   return profile;
 }
 
@@ -124,33 +117,25 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
                                     const PinnedProfile& profile) {
   const auto modelled = ModelledCase::prepare(test_case, classification);
   if (modelled == nullptr) return std::nullopt;
-  const Op op = modelled->op();
-  const auto types = types_of(test_case, op, modelled->lowered().output_type());
+  const auto types = types_of(test_case, *modelled);
   const auto pin = std::find_if(profile.pins.begin(), profile.pins.end(),
-                                [&](const Pin& p) { return p.op_type == name_of(op) && speaks_of(p, types); });
+                                [&](const Pin& p) { return p.op_type == modelled->op().name && speaks_of(p, types); });
   if (pin == profile.pins.end()) return std::nullopt;
-  Stages stages = reference_stages(RoundingProfile::correctly_rounded);
-  const NodeDescription node = description_of(modelled->lowered());
-  for (const Aspect& aspect : aspects()) {
-    if (aspect.op != op || !aspect.concerns(node)) continue;
-    const auto way = pin->ways.find(aspect.id);
-    if (way == pin->ways.end()) return std::nullopt;
-    find_way(aspect, way->second)->replace(stages);
+  Stages stages;
+  for (const Choice& choice : choices()) {
+    if (choice.op_type != modelled->op().name || !choice.concerns(modelled->lowered())) continue;
+    const auto variant = pin->ways.find(choice.id);
+    if (variant == pin->ways.end()) return std::nullopt;
+    find_variant(choice, variant->second)->replace(stages);
   }
   return modelled->run(stages);
 }
 
 Profile named_profile_like(const PinnedProfile& profile) {
   for (const Pin& pin : profile.pins) {
-    if (pin.op_type != name_of(Op::qlinear_conv) || !pin.types.empty()) continue;
-    const auto way = [&](const char* aspect) {
-      const auto found = pin.ways.find(aspect);
-      return found == pin.ways.end() ? std::string() : found->second;
-    };
-    if (way("product") == "ort-f32" && way("rounding") == "half-even") return Profile::ort_f32;
-    if (way("product") == "f32-multiplier-widened" && way("rounding").starts_with("zero-point-first")) {
-      return Profile::onnx_reference;
-    }
+    const Family* family = family_of("", pin.op_type);
+    if (!pin.types.empty() || family == nullptr || family->profile_of == nullptr) continue;
+    if (const auto like = family->profile_of(pin)) return *like;
   }
   return Profile::conformance;
 }

@@ -13,8 +13,8 @@
 
 namespace qconform::diagnose {
 
-/// What was identified. An operator of which an inquiry found none of the known ways is left out, or the
-/// types for which it did. Of several ways that no case tells apart the first is taken, of what the backend
+/// What was identified. An operator of which an experiment found none of the known variants is left out, or the
+/// types for which it did. Of several variants that no case tells apart the first is taken, of what the backend
 /// declines the reference's.
 [[nodiscard]] PinnedProfile pinned_profile(const Identification& identification);
 
@@ -23,12 +23,12 @@ namespace qconform::diagnose {
 [[nodiscard]] std::optional<Tensor> pinned_output(const Case& test_case, const Classification& classification,
                                                   const PinnedProfile& profile);
 
-/// The named profile whose arithmetic of QLinearConv the profile pins, so that in-tree kernels use it;
+/// The named profile whose arithmetic the profile pins, so that in-tree kernels use it;
 /// `conformance` where there is none.
 [[nodiscard]] Profile named_profile_like(const PinnedProfile& profile);
 
 [[nodiscard]] std::string pinned_profile_json(const PinnedProfile& profile);
-/// Reads strictly. An error's field is the JSON path; unknown operators, aspects and ways are errors.
+/// Reads strictly. An error's field is the JSON path; unknown operators, choices and variants are errors.
 [[nodiscard]] Result<PinnedProfile> read_pinned_profile_json(std::string_view text);
 /// The same for a file.
 [[nodiscard]] Result<PinnedProfile> load_pinned_profile(const std::filesystem::path& path);

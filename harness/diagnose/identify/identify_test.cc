@@ -32,25 +32,26 @@ Identification identified(const std::string& name, RoundingProfile arithmetic = 
   return identify(*backend, {});
 }
 
-const Answer& answer_of(const Identification& found, Op op, const std::string& aspect) {
+const Answer& answer_of(const Identification& found, std::string_view op_type, const std::string& choice) {
   for (const Answer& answer : found.answers) {
-    if (answer.op == op && answer.aspects.front()->id == aspect) return answer;
+    if (answer.op_type == op_type && answer.choices.front()->id == choice) return answer;
   }
-  throw std::out_of_range(aspect);
+  throw std::out_of_range(choice);
 }
 
 // "ort-f32, half-even, integer", and further survivors behind a bar.
-std::string ways_of(const Answer& answer) {
+std::string variants_of(const Answer& answer) {
   std::string text;
   for (const Candidate* const candidate : answer.survivors()) {
     if (!text.empty()) text += " | ";
-    for (const Way* const way : candidate->ways) text += (way == candidate->ways.front() ? "" : ", ") + way->id;
+    for (const Variant* const variant : candidate->variants)
+      text += (variant == candidate->variants.front() ? "" : ", ") + variant->id;
   }
   return text;
 }
 
 std::string requantization_of(const Identification& found) {
-  return ways_of(answer_of(found, Op::qlinear_conv, "product"));
+  return variants_of(answer_of(found, "QLinearConv", "product"));
 }
 
 TEST(Identify, NamesTheArithmeticOfTheKernelsUnderEachProfile) {
@@ -63,15 +64,14 @@ TEST(Identify, NamesTheArithmeticOfTheKernelsUnderEachProfile) {
 // What the default profile admits is nevertheless told apart: by name.
 TEST(Identify, NamesEveryDefectModelThatIsAdmitted) {
   for (const Defect& defect : defects()) {
-    for (const Op op : kAllOps) {
-      if (!defect.admitted.contains(op)) continue;
+    for (const std::string_view op_type : defect.admitted) {
       const Identification found = identified("defect:" + std::string(defect.id));
       std::vector<std::string_view> named;
       for (const Answer& answer : found.answers) {
-        if (answer.op != op || answer.survivors().size() != 1) continue;
-        for (const Way* const way : answer.survivors().front()->ways) named.push_back(way->defect);
+        if (answer.op_type != op_type || answer.survivors().size() != 1) continue;
+        for (const Variant* const variant : answer.survivors().front()->variants) named.push_back(variant->defect);
       }
-      EXPECT_THAT(named, Contains(defect.id)) << name_of(op);
+      EXPECT_THAT(named, Contains(defect.id)) << op_type;
     }
   }
 }
@@ -82,15 +82,15 @@ TEST(Identify, NamesModelsOutsideTheAdmissibleSetToo) {
   // Its product is an integer: no rounding is left to be seen.
   EXPECT_THAT(requantization_of(identified("defect:double-round")), StartsWith("q31-double-round, half-even, integer"));
   const Identification pairs = identified("defect:pair-sat-i16");
-  EXPECT_EQ(ways_of(answer_of(pairs, Op::qlinear_conv, "sum")), "pair-sat-i16");
-  EXPECT_EQ(ways_of(answer_of(pairs, Op::conv_integer, "sum")), "pair-sat-i16");
-  EXPECT_EQ(ways_of(answer_of(identified("defect:i32-sat"), Op::conv_integer, "overflow")), "saturate32");
+  EXPECT_EQ(variants_of(answer_of(pairs, "QLinearConv", "sum")), "pair-sat-i16");
+  EXPECT_EQ(variants_of(answer_of(pairs, "ConvInteger", "sum")), "pair-sat-i16");
+  EXPECT_EQ(variants_of(answer_of(identified("defect:i32-sat"), "ConvInteger", "overflow")), "saturate32");
 }
 
 // A kernel whose arithmetic is not on the list.
 TEST(Identify, SaysThatItKnowsNoneWhereNoneFits) {
   const Identification found = identified("defect:k-tail");
-  const Answer& sum = answer_of(found, Op::conv_integer, "sum");
+  const Answer& sum = answer_of(found, "ConvInteger", "sum");
   EXPECT_TRUE(sum.survivors().empty());
   ASSERT_NE(sum.nearest_rival(), nullptr);
   EXPECT_GT(sum.nearest_rival()->refuted_elements, 0U);
@@ -125,15 +125,15 @@ class Choosy final : public Backend {
 TEST(Identify, FindsAFormThatABackendTakes) {
   Choosy choosy(backend_named("defect:scale-double"));
   const Identification found = identify(choosy, {});
-  const Answer& answer = answer_of(found, Op::qlinear_conv, "product");
+  const Answer& answer = answer_of(found, "QLinearConv", "product");
   ASSERT_FALSE(answer.forms.empty());
   for (const Form& form : answer.forms) {
     EXPECT_EQ(form.rank, 3);
     EXPECT_FALSE(form.bias);
     EXPECT_EQ(form.w, ElementType::int8);
   }
-  EXPECT_THAT(ways_of(answer), HasSubstr("f64, half-even"));
-  const Answer& declined = answer_of(found, Op::quantize_linear, "division");
+  EXPECT_THAT(variants_of(answer), HasSubstr("f64, half-even"));
+  const Answer& declined = answer_of(found, "QuantizeLinear", "division");
   EXPECT_TRUE(declined.forms.empty());
   EXPECT_EQ(declined.declined, "only QLinearConv");
 }
@@ -200,13 +200,13 @@ TEST(PinnedProfile, MistakesInTheFileAreNamed) {
         read_pinned_profile_json(R"({"format":"qconform-profile","version":1,"name":"x","pins":[)" + pins + "]}");
     return read ? std::string() : read.error().text();
   };
-  EXPECT_EQ(message(R"({"operator":"ConvInteger","ways":{"sum":"exact"}})"), "");
-  EXPECT_THAT(message(R"({"operator":"Conv","ways":{}})"), HasSubstr("pins[0].operator: no operator \"Conv\""));
-  EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"product":"f64"}})"),
+  EXPECT_EQ(message(R"({"operator":"ConvInteger","variants":{"sum":"exact"}})"), "");
+  EXPECT_THAT(message(R"({"operator":"Conv","variants":{}})"), HasSubstr("pins[0].operator: no operator \"Conv\""));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","variants":{"product":"f64"}})"),
               HasSubstr("pins[0].ways: no aspect \"product\"; there are sum, overflow"));
-  EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"sum":"f64"}})"),
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","variants":{"sum":"f64"}})"),
               HasSubstr("pins[0].ways.sum: no way \"f64\"; there are exact"));
-  EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"ways":{}})"),
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"variants":{}})"),
               HasSubstr("pins[0].types.x: no type \"byte\""));
   EXPECT_THAT(message(R"({"operator":"ConvInteger"})"), HasSubstr("ways"));
   EXPECT_FALSE(read_pinned_profile_json("{}").has_value());

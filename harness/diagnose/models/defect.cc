@@ -1,26 +1,39 @@
 #include "harness/diagnose/models/defect.h"
 
 #include <algorithm>
-#include <array>
 
 #include "harness/base/near_names.h"
-#include "harness/diagnose/models/defect_lists.h"
+#include "harness/diagnose/models/common_defects.h"
+#include "harness/operators/family.h"
 
 namespace qconform::diagnose {
 namespace {
 
-std::vector<Defect> all_defects() {
-  std::vector<Defect> all;
-  for (const auto& list : {geometry_defects, sum_defects, output_defects, linear_defects}) {
-    const std::span<const Defect> defects = list();
-    all.insert(all.end(), defects.begin(), defects.end());
-  }
-  return all;
+void add_to(std::vector<Defect>& all, const Defect& added) {
+  const auto present =
+      std::find_if(all.begin(), all.end(), [&](const Defect& defect) { return defect.id == added.id; });
+  if (present == all.end()) return all.push_back(added);
+  present->operators.add(added.operators);
+  present->admitted.add(added.admitted);
+  present->also.add(added.replace);
 }
 
-Stages with(const Defect& defect, Stages stages) {
-  defect.replace(stages);
-  return stages;
+std::vector<Defect> all_defects() {
+  const std::vector<Defect> common = common_defects();
+  std::vector<DefectList> lists;
+  for (const Family* family : families()) {
+    if (family->defects == nullptr) continue;
+    const auto of_family = family->defects();
+    lists.insert(lists.end(), of_family.begin(), of_family.end());
+  }
+  lists.push_back({Topic::output, common});
+  std::stable_sort(lists.begin(), lists.end(),
+                   [](const DefectList& a, const DefectList& b) { return a.topic < b.topic; });
+  std::vector<Defect> all;
+  for (const DefectList& list : lists) {
+    for (const Defect& defect : list.defects) add_to(all, defect);
+  }
+  return all;
 }
 
 std::string unknown_id(std::string_view id) {
@@ -34,14 +47,9 @@ std::string unknown_id(std::string_view id) {
 
 }  // namespace
 
-std::string_view name_of(Op op) {
-  switch (op) {
-    case Op::qlinear_conv: return "QLinearConv";
-    case Op::conv_integer: return "ConvInteger";
-    case Op::quantize_linear: return "QuantizeLinear";
-    case Op::dequantize_linear: break;
-  }
-  return "DequantizeLinear";
+void Defect::apply(Stages& stages) const {
+  replace(stages);
+  for (const auto further : also) further(stages);
 }
 
 std::span<const Defect> defects() {
@@ -55,24 +63,31 @@ const Defect* find_defect(std::string_view id) {
   return found == all.end() ? nullptr : &*found;
 }
 
-std::vector<std::string_view> stages_of(const Defect& defect) {
-  const Stages original = reference_stages(reference::RoundingProfile::correctly_rounded);
-  return replaced_stages(with(defect, original), original);
+std::vector<const StageInfo*> replaced_stages(const Defect& defect) {
+  Stages stages;
+  defect.apply(stages);
+  return stages.replaced();
 }
 
-Model::Model(reference::RoundingProfile profile) : original_(reference_stages(profile)) {}
+std::vector<std::string_view> stages_of(const Defect& defect) {
+  std::vector<std::string_view> names;
+  for (const StageInfo* stage : replaced_stages(defect)) names.push_back(stage->name);
+  return names;
+}
 
-Model::Model(const reference::FloatExpression& expression) : Model() {
-  use_expression(original_, expression);
+Model::Model(reference::RoundingProfile profile) {
+  for (const Family* family : families()) {
+    if (family->use_profile != nullptr) family->use_profile(profile, original_);
+  }
 }
 
 Result<void> Model::add(const Defect& defect) {
-  const std::vector<std::string_view> added = stages_of(defect);
+  const std::vector<const StageInfo*> added = replaced_stages(defect);
   for (const Defect* present : defects_) {
-    for (const std::string_view stage : stages_of(*present)) {
+    for (const StageInfo* stage : replaced_stages(*present)) {
       if (std::find(added.begin(), added.end(), stage) == added.end()) continue;
       return fail("", "defects " + std::string(present->id) + " and " + std::string(defect.id) +
-                          " do not combine: both replace the stage " + std::string(stage));
+                          " do not combine: both replace the stage " + std::string(stage->name));
     }
   }
   defects_.push_back(&defect);
@@ -92,10 +107,10 @@ Result<Model> Model::named(std::string_view ids, reference::RoundingProfile prof
   return model;
 }
 
-Stages Model::stages(Op op) const {
+Stages Model::stages(std::string_view op_type) const {
   Stages stages = original_;
   for (const Defect* defect : defects_) {
-    if (defect->operators.contains(op)) defect->replace(stages);
+    if (defect->operators.contains(op_type)) defect->apply(stages);
   }
   return stages;
 }

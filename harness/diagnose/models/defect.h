@@ -1,75 +1,75 @@
-// Defects of real quantized kernels, each as the stages of the reference that it replaces.
+// Defects of real quantized kernels, each as the stages of the reference that it replaces. Families have them
+// (Family::defects); those of the stages that families share are in common_defects.cc.
 //
 // docs/defect-models.md says how to add one.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/error.h"
 #include "harness/diagnose/models/stages.h"
+#include "reference/numerics/requantize.h"
 
 namespace qconform::diagnose {
 
-enum class Op : std::uint8_t { qlinear_conv, conv_integer, quantize_linear, dequantize_linear };
-
-inline constexpr Op kAllOps[] = {Op::qlinear_conv, Op::conv_integer, Op::quantize_linear, Op::dequantize_linear};
-
-/// "QLinearConv"
-[[nodiscard]] std::string_view name_of(Op op);
-
-/// A set of operators.
-class OpSet {
- public:
-  constexpr OpSet() = default;
-  constexpr OpSet(std::initializer_list<Op> ops) {
-    for (const Op op : ops) bits_ = static_cast<std::uint8_t>(bits_ | bit(op));
-  }
-  [[nodiscard]] constexpr bool contains(Op op) const { return (bits_ & bit(op)) != 0; }
-  [[nodiscard]] constexpr bool contains(OpSet other) const { return (other.bits_ & ~bits_) == 0; }
-  [[nodiscard]] constexpr bool is_empty() const { return bits_ == 0; }
-
- private:
-  static constexpr std::uint8_t bit(Op op) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(op)); }
-  std::uint8_t bits_ = 0;
-};
+/// Names of operators.
+using OpSet = SmallSet<std::string_view>;
 
 /// A way in which kernels have been wrong, or in which they legally differ from the reference.
 struct Defect {
-  std::string_view id;           ///< "pad-raw-zero"
-  std::string_view description;  ///< what it computes, one line
-  OpSet operators;               ///< that it shows in
-  std::string_view trigger;      ///< what a case needs for it to show
-  std::string_view rule;         ///< of docs/numerics.md, which it breaks; "formula" where that is the
-                                 ///< operator's formula itself
-  std::string_view evidence;     ///< public reports; empty where none is known
+  std::string_view id;                ///< "pad-raw-zero"
+  std::string_view description = {};  ///< what it computes, one line
+  OpSet operators = {};               ///< that it shows in
+  std::string_view trigger = {};      ///< what a case needs for it to show
+  std::string_view rule = {};         ///< of docs/numerics.md, which it breaks; "formula" where that is the
+                                      ///< operator's formula itself
+  std::string_view evidence = {};     ///< public reports; empty where none is known
   /// The operators in which the default profile admits what it computes: there it is the expression that
   /// a backend uses, not a failure.
-  OpSet admitted;
-  void (*replace)(Stages& stages);
+  OpSet admitted = {};
+  /// Any one of them lets it show. Empty for a defect that ordinary cases show, or that needs a parameter which is no
+  /// hazard: `trigger` says which.
+  SmallSet<Hazard> hazards = {};
+  void (*replace)(Stages& stages) = nullptr;
+  /// What further families replace, of entries with the same id.
+  SmallSet<void (*)(Stages& stages)> also = {};
 
   /// Admitted wherever it shows.
   [[nodiscard]] bool is_expression() const { return admitted.contains(operators); }
+  void apply(Stages& stages) const;
 };
 
-/// All of them, in the order of the pipeline.
+/// What defects are about; the order of lists and reports.
+enum class Topic : std::uint8_t { geometry, sum, output, elements };
+
+/// Some of the defects of a family. An entry with the id of an earlier one, in another family, adds its operators to
+/// that defect, and what it replaces there; it has no texts of its own.
+struct DefectList {
+  Topic topic;
+  std::span<const Defect> defects;
+};
+
+/// All of them, by topic, in the order of the families and their lists.
 [[nodiscard]] std::span<const Defect> defects();
 /// Null when there is none of that id.
 [[nodiscard]] const Defect* find_defect(std::string_view id);
 /// The stages that it replaces.
+[[nodiscard]] std::vector<const StageInfo*> replaced_stages(const Defect& defect);
+/// Their names.
 [[nodiscard]] std::vector<std::string_view> stages_of(const Defect& defect);
 
 /// The reference with no, one or several defects.
 class Model {
  public:
-  /// The reference itself, under the requantization of `profile`.
+  /// The reference itself, under the arithmetic of `profile`.
   explicit Model(reference::RoundingProfile profile = reference::RoundingProfile::correctly_rounded);
-  /// The reference with QLinearConv's product in a floating-point expression.
-  explicit Model(const reference::FloatExpression& expression);
+  /// The reference but for these stages, which are no defects.
+  explicit Model(Stages original) : original_(std::move(original)) {}
 
   /// Adds a defect. An error, and no change, when one that is present replaces the same stage.
   [[nodiscard]] Result<void> add(const Defect& defect);
@@ -80,7 +80,9 @@ class Model {
                                            const std::string& field);
 
   /// The pipeline for one operator: defects of other operators are left out.
-  [[nodiscard]] Stages stages(Op op) const;
+  [[nodiscard]] Stages stages(std::string_view op_type) const;
+  /// Without the defects.
+  [[nodiscard]] const Stages& original() const { return original_; }
   [[nodiscard]] std::span<const Defect* const> defects() const { return defects_; }
 
  private:

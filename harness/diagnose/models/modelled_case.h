@@ -9,8 +9,7 @@
 
 #include "harness/core/case.h"
 #include "harness/diagnose/models/defect.h"
-#include "harness/diagnose/models/node_description.h"
-#include "harness/operators/operator.h"
+#include "harness/operators/family.h"
 
 namespace qconform::diagnose {
 
@@ -18,13 +17,14 @@ namespace qconform::diagnose {
 class ModelledCase {
  public:
   /// Null when the case is out of contract, or when any value is right (rules C21, Q5): there is nothing
-  /// to model. The classification says why.
+  /// to model. The classification says why. Null, too, where the family has no stages (Family::run).
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case);
   /// The same from a classification that is at hand; it must outlive the result.
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case,
                                                              const Classification& classification);
 
-  [[nodiscard]] Op op() const { return op_; }
+  [[nodiscard]] const Operator& op() const { return *op_; }
+  [[nodiscard]] const Family& family() const { return *family_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
   /// Products, or elements of an element-wise node.
   [[nodiscard]] std::int64_t work() const { return work_; }
@@ -44,8 +44,8 @@ class ModelledCase {
   const Case& case_;
   std::unique_ptr<Classification> owned_;  // where nobody else holds it
   const Lowered& lowered_;
-  NodeDescription node_;
-  Op op_;
+  const Operator* op_;
+  const Family* family_;
   std::int64_t work_;
   std::uint64_t expense_;
 };

@@ -1,163 +1,80 @@
-// The reference as a pipeline of named stages. A defect model replaces some of them.
+// The reference as a pipeline of named stages, of which a defect model replaces some.
 //
-// A convolution runs through
-//   dilations, pads, auto_pad                                  where the windows lie
-//   image, group_base, locate, weight_tap                      which element belongs to which tap
-//   pad, x_zero_point, x_difference, w_value, w_zero_point     the factors of one product
-//   accumulate, correction, empty_window, bias, keep           the sum
-// and QLinearConv then through w_scale, product and the output stages round, zero_point, clamp.
-// QuantizeLinear has count, parameter, operand, quotient and the output stages; DequantizeLinear count,
-// parameter, operand, difference, multiply, result.
+// A family of operators states its stages in its own folder (pipeline.h); those of `stage` below end the pipeline of
+// every operator that quantizes (Operator::quantizes).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "reference/convolution/geometry.h"
-#include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/numerics/float_expressions.h"
-#include "reference/numerics/small_float.h"
-#include "reference/qlinear_conv/qlinear_conv.h"
+#include "harness/base/small_set.h"
+#include "harness/hazards/hazard.h"
+#include "reference/numerics/integer8.h"
+#include "reference/numerics/saturate.h"
 #include "reference/quantize_linear/division.h"
 
 namespace qconform::diagnose {
 
-using reference::ConvolutionAttributes;
-using reference::ConvolutionGeometry;
-using reference::ConvolutionOperands;
-using reference::DequantizeLinear;
-using reference::FloatFormat;
-using reference::Integer8;
 using reference::IntegerRange;
-using reference::QLinearConv;
-using reference::QuantizationLayout;
-using reference::QuantizeLinear;
 using reference::Quotient;
-using reference::Requantization;
 
-inline constexpr std::int64_t kInPadding = -1;
-
-/// What a stage of the geometry may ask.
-struct StatedGeometry {
-  const ConvolutionAttributes& attributes;
-  std::span<const std::int64_t> x_shape;
+struct StageInfo {
+  std::string_view name;  ///< "round"
+  /// Where replacements of the stage show and random cases nearly never are.
+  SmallSet<Hazard> hazards = {};
 };
 
-/// Changes a resolved geometry. Returns false when the changed one has no output.
-using GeometryStage = bool (*)(ConvolutionGeometry& geometry, const StatedGeometry& stated);
+/// A step of a pipeline, known by its address: a constant that there is once.
+template <typename T>
+struct Stage {
+  StageInfo info;
+  T reference;  ///< what the reference does: a function, or a few pointers
+};
 
-/// The taps of one output element: channel by channel, each in row-major order of the kernel.
-struct Window {
-  const ConvolutionOperands& operands;
-  std::span<const std::int32_t> x;             ///< as read; padded taps as the stage `pad` has them
-  std::span<const std::int32_t> x_difference;  ///< x less its zero point
-  std::span<const std::int32_t> w;             ///< as read
-  std::int32_t x_zero_point;                   ///< in force for this window
-  std::int32_t w_zero_point;                   ///< likewise
-
-  [[nodiscard]] std::int64_t product(std::size_t k) const {
-    return std::int64_t{x_difference[k]} * (w[k] - w_zero_point);
+/// What is done at each stage: what the reference does, but where something else is set.
+class Stages {
+ public:
+  template <typename T>
+  [[nodiscard]] T get(const Stage<T>& stage) const {
+    for (const Replaced& replaced : replaced_) {
+      if (replaced.stage != &stage.info) continue;
+      T found;
+      std::memcpy(&found, replaced.by.data(), sizeof(T));
+      return found;
+    }
+    return stage.reference;
   }
-};
 
-struct ConvolutionStages {
-  GeometryStage dilations;
-  GeometryStage pads;
-  GeometryStage auto_pad;
-  /// The image of x that image n of y is computed from.
-  std::int64_t (*image)(std::int64_t n);
-  /// The first input channel of a group.
-  std::int64_t (*group_base)(const ConvolutionGeometry& geometry, std::int64_t group);
-  /// The offset of a position within a channel's plane, or kInPadding. One coordinate for each axis, of
-  /// any value.
-  std::int64_t (*locate)(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position);
-  /// Which of a channel's weights tap number `tap` uses.
-  std::int64_t (*weight_tap)(const ConvolutionGeometry& geometry, std::int64_t tap);
-  /// The value of a padded tap; `zero_point` is in force.
-  std::int32_t (*pad)(const ConvolutionOperands& operands, std::int32_t zero_point);
-  std::int32_t (*x_zero_point)(const ConvolutionOperands& operands, bool touches_padding);
-  std::int32_t (*x_difference)(std::int32_t x, std::int32_t zero_point);
-  std::int32_t (*w_value)(Integer8 type, std::byte stored);
-  std::int32_t (*w_zero_point)(const ConvolutionOperands& operands, std::int64_t channel);
-  std::int64_t (*accumulate)(const Window& window);
-  /// Added to the sum.
-  std::int64_t (*correction)(const Window& window);
-  /// The sum of a window wholly in padding; `previous` is the sum before it in the same plane, or 0.
-  std::int64_t (*empty_window)(std::int64_t sum, std::int64_t previous);
-  /// Added to the sum; 0 without a bias.
-  std::int64_t (*bias)(const ConvolutionOperands& operands, std::int64_t channel);
-  /// The sum as the accumulator's type holds it.
-  std::int64_t (*keep)(std::int64_t sum);
-};
+  template <typename T>
+  void set(const Stage<T>& stage, const std::type_identity_t<T>& by) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Replaced::by));
+    std::memcpy(at(stage.info).by.data(), &by, sizeof(T));
+  }
 
-struct RequantizationStages {
-  float (*w_scale)(const QLinearConv& node, std::int64_t channel);
-  /// accumulator * sx * sw / sy
-  Quotient (*product)(std::int64_t accumulator, const Requantization& parameters,
-                      const reference::FloatExpression* expression);
-  const reference::FloatExpression* expression;  ///< for a product in floating point; belongs to `product`
+  /// The stages for which something is set, in that order.
+  [[nodiscard]] std::vector<const StageInfo*> replaced() const;
+
+ private:
+  struct Replaced {
+    const StageInfo* stage;
+    std::array<std::byte, 2 * sizeof(void*)> by;
+  };
+  [[nodiscard]] Replaced& at(const StageInfo& stage);
+
+  std::vector<Replaced> replaced_;
 };
 
 /// The integers that shape an output element.
 struct OutputParameters {
   std::int32_t zero_point;
   IntegerRange range;
-  std::int64_t bias;  ///< of QLinearConv's channel; 0 for other operators
+  std::int64_t bias;  ///< part of the sum before it was scaled; 0 where there is none
 };
-
-/// From a scaled value to an integer; the low bits of what `clamp` returns are stored.
-struct OutputStages {
-  std::int64_t (*round)(const Quotient& value, std::int32_t zero_point);
-  std::int64_t (*zero_point)(std::int64_t rounded, const OutputParameters& parameters);
-  std::int64_t (*clamp)(std::int64_t value, IntegerRange range);
-};
-
-/// The output stages in their order: the integer whose low bits are stored.
-[[nodiscard]] inline std::int64_t finish(const OutputStages& stages, const Quotient& value,
-                                         const OutputParameters& parameters) {
-  const std::int64_t rounded = stages.round(value, parameters.zero_point);
-  return stages.clamp(stages.zero_point(rounded, parameters), parameters.range);
-}
-
-/// An element-wise node as the stages see it.
-struct LinearPlacement {
-  const QuantizationLayout& layout;
-  std::span<const std::int64_t> x_shape;
-  std::int64_t axis;  ///< as the node states it, or its default
-};
-
-struct LinearStages {
-  /// How many elements of a tensor are computed; the rest holds zero bits.
-  std::int64_t (*count)(std::int64_t elements);
-  std::size_t (*parameter)(const LinearPlacement& placement, std::int64_t index);
-  /// An operand as an arithmetic of this format takes it.
-  double (*operand)(const FloatFormat& format, double value);
-  Quotient (*quotient)(const QuantizeLinear& node, double x, double scale);
-  double (*difference)(const DequantizeLinear& node, double x, double zero_point);
-  /// The stored product.
-  std::uint64_t (*multiply)(const DequantizeLinear& node, double x, double zero_point, double difference, double scale);
-  /// The product as an arithmetic of this format returns it.
-  std::uint64_t (*result)(const FloatFormat& format, std::uint64_t bits);
-};
-
-struct Stages {
-  ConvolutionStages convolution;
-  RequantizationStages requantization;
-  OutputStages output;
-  LinearStages linear;
-};
-
-/// Nothing replaced: under `profile` these stages equal the reference bit for bit.
-[[nodiscard]] Stages reference_stages(reference::RoundingProfile profile);
-
-/// A product in one of the named floating-point expressions.
-void use_expression(Stages& stages, const reference::FloatExpression& expression);
-
-/// Names of the stages in which the two differ, in the order of the pipeline.
-[[nodiscard]] std::vector<std::string_view> replaced_stages(const Stages& stages, const Stages& original);
 
 /// `value` as its two neighbouring integers: magnitudes, not beyond 2^40, where every output is
 /// saturated. NaN counts as 0.
@@ -176,5 +93,29 @@ struct Neighbours {
 /// A number formed in floating point, as the requantization's clamp takes it: NaN ends at the lower
 /// bound.
 [[nodiscard]] Quotient quotient_of_float(double value);
+
+inline constexpr SmallSet<Hazard> kTies{Hazard::tie_positive, Hazard::tie_negative, Hazard::tie_odd_zero_point,
+                                        Hazard::near_tie_above, Hazard::near_tie_below};
+
+namespace stage {
+
+// From a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
+
+inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero_point)> round{
+    {"round", kTies}, [](const Quotient& value, std::int32_t) { return neighbours_of(value).even(); }};
+inline constexpr Stage<std::int64_t (*)(std::int64_t rounded, const OutputParameters& parameters)> zero_point{
+    {"zero_point"},
+    [](std::int64_t rounded, const OutputParameters& parameters) { return rounded + parameters.zero_point; }};
+inline constexpr Stage<std::int64_t (*)(std::int64_t value, IntegerRange range)> clamp{
+    {"clamp"}, [](std::int64_t value, IntegerRange range) { return std::int64_t{reference::saturate(value, range)}; }};
+
+}  // namespace stage
+
+/// These stages in their order: the integer whose low bits are stored.
+[[nodiscard]] inline std::int64_t finish(const Stages& stages, const Quotient& value,
+                                         const OutputParameters& parameters) {
+  const std::int64_t rounded = stages.get(stage::round)(value, parameters.zero_point);
+  return stages.get(stage::clamp)(stages.get(stage::zero_point)(rounded, parameters), parameters.range);
+}
 
 }  // namespace qconform::diagnose

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/directed.h"
 #include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/lowered_convolution.h"
@@ -13,7 +14,6 @@
 #include "harness/operators/convolution/sweep.h"
 
 namespace qconform {
-
 namespace {
 
 Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard) {
@@ -70,7 +70,17 @@ const Family& convolution_family() {
                              .with_gathered_scales = shrink::with_gathered_multiplier,
                              .layer_sets = bench::convolution_layer_sets,
                              .layer = bench::convolution_layer,
-                             .measure_layer = bench::measure_convolution};
+                             .measure_layer = bench::measure_convolution,
+                             .run = diagnose::run_convolution,
+                             .use_profile = diagnose::use_requantization,
+                             .defects = diagnose::convolution_defects,
+                             .arithmetics = diagnose::requantization_arithmetics,
+                             .arithmetics_diverge = diagnose::requantizations_diverge,
+                             .case_features = diagnose::convolution_case_features,
+                             .place = diagnose::place_in_convolution,
+                             .choices = diagnose::convolution_choices,
+                             .experiments = diagnose::convolution_experiments,
+                             .profile_of = diagnose::profile_of_requantization};
   return family;
 }
 

@@ -1,11 +1,12 @@
 // Probes of QLinearConv between sum and output: 1x1 kernels with one output position that counts, whose
-// value before rounding is put on a tie or beside one, as near as rivals need it.
+// value before rounding is put on a tie or beside one, as near as the candidates need it.
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "harness/diagnose/identify/identify_probe.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/convolution/diagnosis.h"
+#include "harness/operators/convolution/pipeline.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/tie_solver.h"
 
@@ -67,7 +68,7 @@ struct Halves {
 
 class RequantizationProbe {
  public:
-  RequantizationProbe(Rng& rng, const Form& form, const Rivals& rivals) : rng_(rng), form_(form), rivals_(rivals) {
+  RequantizationProbe(Rng& rng, const Form& form, const CandidatePairs& pairs) : rng_(rng), form_(form), pairs_(pairs) {
     channels_ = form.bias || form.channel_scales ? 48 : 16;
     depth_ = rng.pick({std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{16}, std::int64_t{33}});
     scales_ = draw_scales(rng, form.bias ? static_cast<int>(rng.between(9, 30)) : 11);
@@ -116,11 +117,10 @@ class RequantizationProbe {
 
   [[nodiscard]] std::int64_t output(const Stages& stages, std::int64_t sum, float w_scale, float y_scale) const {
     const reference::Requantization p{scales_.x, w_scale, y_scale, zero_point_, range_};
-    return finish(stages.output, stages.requantization.product(sum, p, stages.requantization.expression),
-                  {zero_point_, range_, 0});
+    return finish(stages, stages.get(stage::product)(sum, p), {zero_point_, range_, 0});
   }
 
-  [[nodiscard]] bool disagree(const Rivals::Pair& pair, std::int64_t sum, float w_scale, float y_scale) const {
+  [[nodiscard]] bool disagree(const CandidatePairs::Pair& pair, std::int64_t sum, float w_scale, float y_scale) const {
     return pair.first == nullptr ||
            output(*pair.first, sum, w_scale, y_scale) != output(*pair.second, sum, w_scale, y_scale);
   }
@@ -133,7 +133,7 @@ class RequantizationProbe {
   }
 
   void aim_by_bias(std::size_t m) {
-    const Rivals::Pair pair = rivals_.next(rng_);
+    const CandidatePairs::Pair pair = pairs_.next(rng_);
     std::int64_t sum = sums_[m];
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (form_.channel_scales && scales_.family == Family::near_tie) {
@@ -152,7 +152,7 @@ class RequantizationProbe {
   }
 
   void aim_by_w_scale(std::size_t m) {
-    const Rivals::Pair pair = rivals_.next(rng_);
+    const CandidatePairs::Pair pair = pairs_.next(rng_);
     const std::int64_t sum = sums_[m];
     if (sum == 0) return;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -164,7 +164,7 @@ class RequantizationProbe {
   }
 
   void aim_by_y_scale() {
-    const Rivals::Pair pair = rivals_.next(rng_);
+    const CandidatePairs::Pair pair = pairs_.next(rng_);
     for (int attempt = 0; attempt < kAttempts * 8; ++attempt) {
       const std::int64_t sum = sums_[rng_.below(static_cast<std::uint32_t>(channels_))];
       if (sum == 0) continue;
@@ -193,7 +193,7 @@ class RequantizationProbe {
 
   Rng& rng_;
   const Form& form_;
-  const Rivals& rivals_;
+  const CandidatePairs& pairs_;
   std::int64_t channels_ = 1;
   std::int64_t depth_ = 1;
   Scales scales_;
@@ -211,8 +211,8 @@ class RequantizationProbe {
 
 }  // namespace
 
-Case draw_requantization(Rng& rng, const Form& form, const Rivals& rivals) {
-  return RequantizationProbe(rng, form, rivals).build();
+Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+  return RequantizationProbe(rng, form, pairs).build();
 }
 
 }  // namespace qconform::diagnose

@@ -1,10 +1,10 @@
-// Probes of convolutions' sums and of QLinearConv's extremes, and the list of inquiries of both operators.
+// Probes of convolutions' sums and of QLinearConv's extremes, and the list of experiments of both operators.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
-#include "harness/diagnose/identify/identify_probe.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/convolution/diagnosis.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/tie_solver.h"
 
@@ -102,7 +102,7 @@ struct Output {
 };
 
 Case assemble(Rng& rng, const Form& form, const Operands& o, const Output& output) {
-  if (form.op == Op::conv_integer) {
+  if (form.op_type == "ConvInteger") {
     ConvIntegerBuilder builder;
     builder.x(make::integers(form.x, o.x_shape, o.x)).w(make::integers(form.w, o.w_shape, o.w));
     if (form.x_zero_point || form.w_zero_point) builder.x_zero_point(o.x_zero_point);
@@ -128,7 +128,7 @@ Case assemble(Rng& rng, const Form& form, const Operands& o, const Output& outpu
 // The bias takes the exact sum away, so that what is left shows in units; without one, a tie shows it.
 Output sum_output(Rng& rng, const Form& form, const Operands& o) {
   Output output;
-  if (form.op == Op::conv_integer) return output;
+  if (form.op_type == "ConvInteger") return output;
   for (std::int64_t m = 0; m < o.channels(); ++m) output.bias.push_back(rng.between(-50, 50) - o.sum(m));
   if (form.bias) return output;
   const std::int64_t sum = o.sum(static_cast<std::int64_t>(rng.below(4)));
@@ -136,7 +136,7 @@ Output sum_output(Rng& rng, const Form& form, const Operands& o) {
   return output;
 }
 
-Case draw_sum(Rng& rng, const Form& form, const Rivals&) {
+Case draw_sum(Rng& rng, const Form& form, const CandidatePairs&) {
   const Operands o = draw_sum_operands(rng, form);
   return assemble(rng, form, o, sum_output(rng, form, o));
 }
@@ -147,11 +147,11 @@ void put_tie_at_end(Rng& rng, std::int64_t sum, Output& output) {
   output.y_scale = tie_scale((end + sum) / 2, output.x_scale, output.w_scale, 2 * rng.between(20, 100) + 1);
 }
 
-Case draw_overflow(Rng& rng, const Form& form, const Rivals&) {
+Case draw_overflow(Rng& rng, const Form& form, const CandidatePairs&) {
   Output output;
-  if (form.op == Op::conv_integer || !form.bias) {
+  if (form.op_type == "ConvInteger" || !form.bias) {
     const Operands o = draw_deep_operands(rng, form);
-    if (form.op == Op::qlinear_conv) put_tie_at_end(rng, o.sum(0), output);
+    if (form.op_type == "QLinearConv") put_tie_at_end(rng, o.sum(0), output);
     return assemble(rng, form, o, output);
   }
   Operands o = draw_shapes(form, 16, 64, 1);
@@ -179,7 +179,7 @@ Operands draw_short_sums(Rng& rng, const Form& form) {
 }
 
 // Values between 2^31 and 2^40 of either sign.
-Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
+Case draw_conversion(Rng& rng, const Form& form, const CandidatePairs&) {
   const Operands o = draw_short_sums(rng, form);
   Output output;
   output.bias.assign(16, 0);
@@ -191,7 +191,7 @@ Case draw_conversion(Rng& rng, const Form& form, const Rivals&) {
 }
 
 // Scales whose product, or one of which, lies below 2^-126; the outputs are ordinary.
-Case draw_subnormals(Rng& rng, const Form& form, const Rivals&) {
+Case draw_subnormals(Rng& rng, const Form& form, const CandidatePairs&) {
   const Operands o = draw_short_sums(rng, form);
   Output output;
   for (int m = 0; m < 16; ++m) output.bias.push_back(rng.between(-2000, 2000));
@@ -243,7 +243,7 @@ Forms qlinear_forms() {
           for (const std::int64_t rank : {4, 3}) {
             for (const Freedom& f : kFreedoms) {
               if (f.channel_scales != with_channels) continue;
-              chain.push_back({Op::qlinear_conv, 10, x, w, y, rank, f.channel_scales, f.bias, f.x_zero_point,
+              chain.push_back({"QLinearConv", 10, x, w, y, rank, f.channel_scales, f.bias, f.x_zero_point,
                                f.w_zero_point, f.y_zero_point});
             }
           }
@@ -263,7 +263,7 @@ Forms integer_forms() {
       for (const std::int64_t rank : {4, 3}) {
         for (const auto& [x_zero_point, w_zero_point] : {std::pair(true, true), {true, false}, {false, false}}) {
           chain.push_back(
-              {Op::conv_integer, 10, x, w, ElementType::int32, rank, false, false, x_zero_point, w_zero_point, false});
+              {"ConvInteger", 10, x, w, ElementType::undefined, rank, false, false, x_zero_point, w_zero_point, false});
         }
       }
       forms.push_back(std::move(chain));
@@ -274,9 +274,9 @@ Forms integer_forms() {
 
 }  // namespace
 
-std::vector<Inquiry> convolution_inquiries() {
-  constexpr Op kQ = Op::qlinear_conv;
-  constexpr Op kI = Op::conv_integer;
+std::vector<Experiment> convolution_experiments() {
+  constexpr std::string_view kQ = "QLinearConv";
+  constexpr std::string_view kI = "ConvInteger";
   return {{kQ, {"product", "rounding", "bias"}, qlinear_forms(), draw_requantization},
           {kQ, {"sum"}, qlinear_forms(), draw_sum},
           {kQ, {"overflow"}, qlinear_forms(), draw_overflow},

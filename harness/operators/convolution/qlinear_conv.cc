@@ -277,6 +277,7 @@ constexpr Operator kQLinearConv{
     .inputs = kQLinearConvInputs,
     .versions = kQLinearConvVersions,
     .classify = classify_qlinear_conv,
+    .quantizes = true,
     .hazards = {HazardTopic::rounding, HazardTopic::requantization, HazardTopic::scales, HazardTopic::sums,
                 HazardTopic::differences, HazardTopic::windows, HazardTopic::channels},
     .draw = random_qlinear_conv,

@@ -1,6 +1,5 @@
 // Defects in the factors and the sum of a convolution's products.
-#include "harness/diagnose/models/defect_lists.h"
-#include "reference/dequantize_linear/multiplication.h"
+#include "harness/operators/convolution/defects.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
@@ -26,12 +25,6 @@ std::int32_t group_local_zero_point(const ConvolutionOperands& o, std::int64_t c
   return o.w_zero_point[static_cast<std::size_t>(channel % o.geometry.group_output_channels())];
 }
 
-std::int64_t exact_sum(const Window& window) {
-  std::int64_t sum = 0;
-  for (std::size_t k = 0; k < window.w.size(); ++k) sum += window.product(k);
-  return sum;
-}
-
 std::int64_t raw_product(const Window& window, std::size_t k) {
   return std::int64_t{window.x[k]} * window.w[k];
 }
@@ -40,7 +33,7 @@ std::int64_t raw_product(const Window& window, std::size_t k) {
 // terms of the zero points are summed apart, and are right.
 std::int64_t saturate_pairs(const Window& window) {
   const ConvolutionOperands& o = window.operands;
-  std::int64_t sum = exact_sum(window);
+  std::int64_t sum = window.sum();
   if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return sum;
   const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
   const auto channels = static_cast<std::size_t>(o.geometry.group_input_channels());
@@ -55,7 +48,7 @@ std::int64_t saturate_pairs(const Window& window) {
 // Raw products of one channel at a time, of int8 by int8.
 std::int64_t wrap_channels(const Window& window) {
   const ConvolutionOperands& o = window.operands;
-  std::int64_t sum = exact_sum(window);
+  std::int64_t sum = window.sum();
   if (o.x_type != Integer8::int8 || o.w_type != Integer8::int8) return sum;
   const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
   for (std::size_t begin = 0; begin < window.w.size(); begin += taps) {
@@ -89,28 +82,25 @@ constexpr Defect kDefects[] = {
      .trigger = "padding reached, x_zero_point not 0",
      .rule = "C1",
      .evidence = "TVM#4807, executorch#13576",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.pad = [](const ConvolutionOperands&, std::int32_t) { return 0; }; }},
+     .replace = [](Stages& s) { s.set(stage::pad, [](const ConvolutionOperands&, std::int32_t) { return 0; }); }},
     {.id = "pad-zp-resigned",
      .description = "a padded tap is the zero point with its highest bit flipped",
      .operators = kConvolutions,
      .trigger = "padding reached",
      .rule = "C1",
      .evidence = "XNNPACK#8647",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.pad = pad_with_flipped_sign; }},
+     .replace = [](Stages& s) { s.set(stage::pad, pad_with_flipped_sign); }},
     {.id = "border-comp-omitted",
      .description = "windows that touch the padding skip the correction for x_zero_point",
      .operators = kConvolutions,
      .trigger = "padding reached, x_zero_point not 0",
      .rule = "C1",
      .evidence = "TVM#13364",
-     .admitted = kNoOperators,
      .replace =
          [](Stages& s) {
-           s.convolution.x_zero_point = [](const ConvolutionOperands& o, bool touches_padding) {
+           s.set(stage::x_zero_point, [](const ConvolutionOperands& o, bool touches_padding) {
              return touches_padding ? 0 : o.x_zero_point;
-           };
+           });
          }},
     {.id = "x-zp-ignored",
      .description = "x_zero_point taken as 0",
@@ -118,42 +108,32 @@ constexpr Defect kDefects[] = {
      .trigger = "x_zero_point not 0",
      .rule = "formula",
      .evidence = "MIGraphX#2888, MIGraphX#3763",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.x_zero_point = [](const ConvolutionOperands&, bool) { return 0; }; }},
+     .replace = [](Stages& s) { s.set(stage::x_zero_point, [](const ConvolutionOperands&, bool) { return 0; }); }},
     {.id = "zp-added",
      .description = "x + x_zero_point in place of the difference",
      .operators = kConvolutions,
      .trigger = "x_zero_point not 0",
      .rule = "formula",
      .evidence = "ComputeLibrary#1033",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.x_difference = [](std::int32_t x, std::int32_t zp) { return x + zp; }; }},
+     .replace = [](Stages& s) { s.set(stage::x_difference, [](std::int32_t x, std::int32_t zp) { return x + zp; }); }},
     {.id = "zp-sub-wraps-8bit",
      .description = "x - zero point kept in int8",
-     .operators = {Op::qlinear_conv, Op::conv_integer, Op::dequantize_linear},
+     .operators = kConvolutions,
      .trigger = "a difference outside [-128, 127]",
      .rule = "C17",
      .evidence = "executorch#20655, onnxruntime#32578",
-     .admitted = kNoOperators,
+     .hazards = {Hazard::wide_difference},
      .replace =
-         [](Stages& s) {
-           s.convolution.x_difference = [](std::int32_t x, std::int32_t zp) { return wrap8(x - zp); };
-           s.linear.difference = [](const DequantizeLinear& node, double x, double zp) {
-             const double difference = reference::difference_of(node.x_type, x, zp);
-             const bool is_byte = is_integer(node.x_type) && bits_of(node.x_type) == 8;
-             return is_byte ? wrap8(static_cast<std::int64_t>(difference)) : difference;
-           };
-         }},
+         [](Stages& s) { s.set(stage::x_difference, [](std::int32_t x, std::int32_t zp) { return wrap8(x - zp); }); }},
     {.id = "w-u8-as-s8",
      .description = "uint8 weights read as int8, their zero point unchanged",
      .operators = kConvolutions,
      .trigger = "w uint8 with values of 128 or more",
      .rule = "C14",
      .evidence = "onnxruntime#27671",
-     .admitted = kNoOperators,
      .replace =
          [](Stages& s) {
-           s.convolution.w_value = [](Integer8, std::byte stored) { return reference::load8(Integer8::int8, stored); };
+           s.set(stage::w_value, [](Integer8, std::byte stored) { return reference::load8(Integer8::int8, stored); });
          }},
     {.id = "w-zp-ignored",
      .description = "w_zero_point taken as 0",
@@ -161,19 +141,17 @@ constexpr Defect kDefects[] = {
      .trigger = "w_zero_point not 0",
      .rule = "formula",
      .evidence = "MIGraphX#2888, MIGraphX#3763",
-     .admitted = kNoOperators,
      .replace =
-         [](Stages& s) { s.convolution.w_zero_point = [](const ConvolutionOperands&, std::int64_t) { return 0; }; }},
+         [](Stages& s) { s.set(stage::w_zero_point, [](const ConvolutionOperands&, std::int64_t) { return 0; }); }},
     {.id = "w-zp-first-channel",
      .description = "the first channel's w_zero_point serves every channel",
      .operators = kConvolutions,
      .trigger = "w_zero_point differs between channels",
      .rule = "C13",
-     .evidence = "",
-     .admitted = kNoOperators,
+     .hazards = {Hazard::channel_zero_points},
      .replace =
          [](Stages& s) {
-           s.convolution.w_zero_point = [](const ConvolutionOperands& o, std::int64_t) { return o.w_zero_point[0]; };
+           s.set(stage::w_zero_point, [](const ConvolutionOperands& o, std::int64_t) { return o.w_zero_point[0]; });
          }},
     {.id = "w-zp-group-local",
      .description = "w_zero_point indexed by the channel within its group",
@@ -181,75 +159,71 @@ constexpr Defect kDefects[] = {
      .trigger = "2 groups or more, w_zero_point differs between channels",
      .rule = "C13",
      .evidence = "rten#1193",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.w_zero_point = group_local_zero_point; }},
+     .hazards = {Hazard::group_parameters},
+     .replace = [](Stages& s) { s.set(stage::w_zero_point, group_local_zero_point); }},
     {.id = "pair-sat-i16",
      .description = "pairs of raw u8*s8 products saturate to int16 (VPMADDUBSW)",
      .operators = kConvolutions,
      .trigger = "x uint8, w int8, |w| > 64, 2 products or more",
      .rule = "C18",
      .evidence = "onnxruntime#6004, onnxruntime#16105, onnxruntime#9365, pytorch#76390",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.accumulate = saturate_pairs; }},
+     .hazards = {Hazard::pair_saturation},
+     .replace = [](Stages& s) { s.set(stage::accumulate, saturate_pairs); }},
     {.id = "acc-wrap-i16-9tap",
      .description = "each channel's raw s8*s8 products summed in a wrapping int16",
      .operators = kConvolutions,
      .trigger = "x and w int8, two extreme products in one channel",
      .rule = "C17",
      .evidence = "ncnn#717, ncnn#783",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.accumulate = wrap_channels; }},
+     .hazards = {Hazard::tap_sum_wrap},
+     .replace = [](Stages& s) { s.set(stage::accumulate, wrap_channels); }},
     {.id = "f32-accumulate",
      .description = "the sum formed in float32",
      .operators = kConvolutions,
      .trigger = "sums beyond 2^24: 259 products of 255 * 255 or more",
      .rule = "C17",
      .evidence = "oneDNN commit ab09db98e9",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.accumulate = sum_in_float; }},
+     .hazards = {Hazard::float_accumulation},
+     .replace = [](Stages& s) { s.set(stage::accumulate, sum_in_float); }},
     {.id = "k-tail",
      .description = "the last K % 4 products dropped",
      .operators = kConvolutions,
      .trigger = "a number of products that 4 does not divide",
      .rule = "formula",
      .evidence = "oneDNN commit c895644e87",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.accumulate = drop_tail; }},
+     .replace = [](Stages& s) { s.set(stage::accumulate, drop_tail); }},
     {.id = "zp-cross-term-missing",
      .description = "the expanded sum lacks + K * x_zero_point * w_zero_point",
      .operators = kConvolutions,
      .trigger = "both zero points not 0",
      .rule = "formula",
      .evidence = "TVM#3580 (its form)",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.correction = without_cross_term; }},
+     .replace = [](Stages& s) { s.set(stage::correction, without_cross_term); }},
     {.id = "no-valid-tap",
      .description = "a window wholly in padding keeps the sum before it",
      .operators = kConvolutions,
      .trigger = "pads at least as wide as the window",
      .rule = "C9",
      .evidence = "oneDNN commit 3f2c2e7e12, oneDNN commit b5d3aeed86",
-     .admitted = kNoOperators,
+     .hazards = {Hazard::padding_only_window},
      .replace =
-         [](Stages& s) { s.convolution.empty_window = [](std::int64_t, std::int64_t previous) { return previous; }; }},
+         [](Stages& s) { s.set(stage::empty_window, [](std::int64_t, std::int64_t previous) { return previous; }); }},
     {.id = "acc-narrow-i8",
      .description = "the sum kept in int8",
-     .operators = {Op::conv_integer},
+     .operators = {"ConvInteger"},
      .trigger = "sums outside [-128, 127]",
      .rule = "C17",
      .evidence = "stablehlo#2953",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.convolution.keep = [](std::int64_t sum) { return std::int64_t{wrap8(sum)}; }; }},
+     .replace = [](Stages& s) { s.set(stage::keep, [](std::int64_t sum) { return std::int64_t{wrap8(sum)}; }); }},
     {.id = "i32-sat",
      .description = "the sum saturates to int32 (right under --overflow permissive)",
-     .operators = {Op::conv_integer},
+     .operators = {"ConvInteger"},
      .trigger = "33026 products of 255 * 255 or more",
      .rule = "C17",
-     .evidence = "",
-     .admitted = kNoOperators,
+     .hazards = {Hazard::int32_wrap},
      .replace =
          [](Stages& s) {
-           s.convolution.keep = [](std::int64_t sum) { return std::int64_t{reference::saturate(sum, kInt32)}; };
+           s.set(stage::keep, [](std::int64_t sum) { return std::int64_t{reference::saturate(sum, kInt32)}; });
          }},
 };
 

@@ -1,7 +1,8 @@
-// Defects of QuantizeLinear and DequantizeLinear alone.
+// Defects of QuantizeLinear and DequantizeLinear.
 #include <cmath>
 
-#include "harness/diagnose/models/defect_lists.h"
+#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/pipeline.h"
 #include "reference/dequantize_linear/multiplication.h"
 
 namespace qconform::diagnose {
@@ -49,68 +50,95 @@ double flush(const FloatFormat& format, double value) {
 }
 
 void flush_subnormals(Stages& s) {
-  s.linear.operand = flush;
-  s.linear.result = [](const FloatFormat& format, std::uint64_t bits) {
+  s.set(stage::operand, flush);
+  s.set(stage::result, [](const FloatFormat& format, std::uint64_t bits) {
     return is_subnormal(format, decode(format, bits)) ? bits & format.sign_bit() : bits;
-  };
+  });
 }
 
+std::int32_t wrap_to_int8(double value) {
+  return static_cast<std::int8_t>(static_cast<std::uint8_t>(static_cast<std::int64_t>(value) & 0xFF));
+}
+
+constexpr OpSet kLinear{"QuantizeLinear", "DequantizeLinear"};
+
 constexpr Defect kDefects[] = {
+    // Convolutions have these two as well, and say what they are.
+    {.id = "zp-sub-wraps-8bit",
+     .operators = {"DequantizeLinear"},
+     .replace =
+         [](Stages& s) {
+           s.set(stage::difference, [](const DequantizeLinear& node, double x, double zp) {
+             const double difference = reference::difference_of(node.x_type, x, zp);
+             const bool is_byte = is_integer(node.x_type) && bits_of(node.x_type) == 8;
+             return is_byte ? wrap_to_int8(difference) : difference;
+           });
+         }},
+    {.id = "reciprocal",
+     .operators = {"QuantizeLinear"},
+     .replace =
+         [](Stages& s) {
+           s.set(stage::quotient, [](const QuantizeLinear& node, double x, double scale) {
+             return reference::divide({reference::DivisionMethod::reciprocal, division_type(node), "Q1"}, x, scale);
+           });
+         }},
     {.id = "axis-ignored",
      .description = "the first scale and zero point serve every element",
      .operators = kLinear,
      .trigger = "scales or zero points that differ",
      .rule = "D7",
      .evidence = "tract#2849",
-     .admitted = kNoOperators,
+     .hazards = {Hazard::parameters_differ},
      .replace =
-         [](Stages& s) { s.linear.parameter = [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; }; }},
+         [](Stages& s) {
+           s.set(stage::parameter, [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; });
+         }},
     {.id = "neg-axis",
      .description = "a negative axis taken for the dimension before it",
      .operators = kLinear,
      .trigger = "a negative axis, 2 dimensions or more",
      .rule = "D7",
      .evidence = "coreai-torch#24",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.linear.parameter = parameter_off_by_one; }},
+     .hazards = {Hazard::negative_axis},
+     .replace = [](Stages& s) { s.set(stage::parameter, parameter_off_by_one); }},
     {.id = "blocked-interleave",
      .description = "blocks indexed by position modulo their number",
      .operators = kLinear,
      .trigger = "a block_size, 2 blocks or more",
      .rule = "D7",
      .evidence = "openvino#32918",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.linear.parameter = interleaved_parameter; }},
+     .hazards = {Hazard::parameters_differ},
+     .replace = [](Stages& s) { s.set(stage::parameter, interleaved_parameter); }},
     {.id = "vec4-tail",
      .description = "the last elements of a size that 4 does not divide stay 0",
      .operators = kLinear,
      .trigger = "a number of elements that 4 does not divide",
      .rule = "formula",
      .evidence = "onnxruntime#27706",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.linear.count = [](std::int64_t elements) { return elements / 4 * 4; }; }},
+     .hazards = {Hazard::size_tail},
+     .replace = [](Stages& s) { s.set(stage::count, [](std::int64_t elements) { return elements / 4 * 4; }); }},
     {.id = "dq-expanded",
      .description = "x * scale - zero_point * scale, each rounded",
-     .operators = {Op::dequantize_linear},
+     .operators = {"DequantizeLinear"},
      .trigger = "a zero point other than 0, a scale that is no power of two",
      .rule = "D1",
-     .evidence = "",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.linear.multiply = multiply_expanded; }},
+     .hazards = {Hazard::expanded_product},
+     .replace = [](Stages& s) { s.set(stage::multiply, multiply_expanded); }},
     {.id = "denormal-flush",
      .description = "subnormal scales, operands and results flushed to zero",
      .operators = kLinear,
      .trigger = "a subnormal scale or result",
      .rule = "D6",
-     .evidence = "",
-     .admitted = {Op::dequantize_linear},
+     .admitted = {"DequantizeLinear"},
+     .hazards = {Hazard::subnormal_scale, Hazard::subnormal_result},
      .replace = flush_subnormals},
 };
 
 }  // namespace
 
-std::span<const Defect> linear_defects() {
-  return kDefects;
+std::span<const DefectList> linear_defects() {
+  static constexpr DefectList kLists[] = {{Topic::elements, kDefects}};
+  return kLists;
 }
 
 }  // namespace qconform::diagnose

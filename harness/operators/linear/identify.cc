@@ -1,11 +1,12 @@
-// Probes of QuantizeLinear and DequantizeLinear, and the list of their inquiries.
+// Probes of QuantizeLinear and DequantizeLinear, and the list of their experiments.
 #include <algorithm>
 #include <cmath>
 
-#include "harness/diagnose/identify/identify_probe.h"
 #include "harness/mutate/tensor_values.h"
 #include "harness/operators/case_builder.h"
 #include "harness/operators/element_text.h"
+#include "harness/operators/linear/diagnosis.h"
+#include "harness/operators/linear/pipeline.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform::diagnose {
@@ -20,13 +21,8 @@ make::Shape shape_of(const Form& form) {
   return shape;
 }
 
-Tensor zeros(ElementType type, const make::Shape& shape) {
-  const std::int64_t elements = elements_of(shape);
-  return {type, shape, std::vector<std::byte>(static_cast<std::size_t>(bytes_for(type, elements)))};
-}
-
 Tensor scalar_of(ElementType type, double value) {
-  Tensor tensor = zeros(type, {});
+  Tensor tensor = Tensor::zeros(type, {});
   store_number(tensor, 0, value);
   return tensor;
 }
@@ -48,8 +44,8 @@ std::int64_t middle_of_quantized(ElementType type) {
 
 Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point) {
   Case result;
-  const bool is_quantize = form.op == Op::quantize_linear;
-  result.op_type = std::string(name_of(form.op));
+  const bool is_quantize = form.op_type == "QuantizeLinear";
+  result.op_type = form.op_type;
   result.opset_version = form.version;
   result.inputs = {std::move(x), std::move(scale)};
   const ElementType type = is_quantize ? form.y : form.x;
@@ -69,8 +65,8 @@ QuantizeLinear quantize_node(const Form& form) {
 
 class QuantizeProbe {
  public:
-  QuantizeProbe(Rng& rng, const Form& form, const Rivals& rivals)
-      : rng_(rng), form_(form), rivals_(rivals), node_(quantize_node(form)) {
+  QuantizeProbe(Rng& rng, const Form& form, const CandidatePairs& pairs)
+      : rng_(rng), form_(form), pairs_(pairs), node_(quantize_node(form)) {
     if (form.y_zero_point) zero_point_ = static_cast<std::int32_t>(middle_of_quantized(form.y) + rng.between(-9, 9));
     const bool is_half = form.x == ElementType::float16;
     const std::int64_t bits = is_half ? 11 : 24;
@@ -84,7 +80,7 @@ class QuantizeProbe {
   }
 
   Case build() {
-    Tensor x = zeros(form_.x, shape_of(form_));
+    Tensor x = Tensor::zeros(form_.x, shape_of(form_));
     for (std::int64_t i = 0; i < kElements; ++i) store_number(x, i, aim());
     const ElementType scale_type = form_.x == ElementType::float16 ? ElementType::float16 : ElementType::float32;
     return assemble(form_, std::move(x), scalar_of(scale_type, scale_), zero_point_);
@@ -93,13 +89,13 @@ class QuantizeProbe {
  private:
   [[nodiscard]] std::int64_t output(const Stages& stages, double x) const {
     const reference::FloatFormat& format = reference::float_format(division_type(node_));
-    const Quotient quotient =
-        stages.linear.quotient(node_, stages.linear.operand(format, x), stages.linear.operand(format, scale_));
-    return finish(stages.output, quotient, {zero_point_, range_of(node_.y_type), 0});
+    const auto operand = stages.get(stage::operand);
+    const Quotient quotient = stages.get(stage::quotient)(node_, operand(format, x), operand(format, scale_));
+    return finish(stages, quotient, {zero_point_, range_of(node_.y_type), 0});
   }
 
   double aim() {
-    const Rivals::Pair pair = rivals_.next(rng_);
+    const CandidatePairs::Pair pair = pairs_.next(rng_);
     const reference::IntegerRange range = range_of(node_.y_type);
     double x = 0;
     for (int attempt = 0; attempt < kDrawsForAnElement; ++attempt) {
@@ -114,20 +110,20 @@ class QuantizeProbe {
 
   Rng& rng_;
   const Form& form_;
-  const Rivals& rivals_;
+  const CandidatePairs& pairs_;
   QuantizeLinear node_;
   std::int32_t zero_point_ = 0;
   std::int64_t factor_ = 1;
   double scale_ = 1;
 };
 
-Case draw_division(Rng& rng, const Form& form, const Rivals& rivals) {
-  return QuantizeProbe(rng, form, rivals).build();
+Case draw_division(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+  return QuantizeProbe(rng, form, pairs).build();
 }
 
 // Quotients from 2^31 up, of either sign.
-Case draw_large_quotients(Rng& rng, const Form& form, const Rivals&) {
-  Tensor x = zeros(form.x, shape_of(form));
+Case draw_large_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
+  Tensor x = Tensor::zeros(form.x, shape_of(form));
   for (std::int64_t i = 0; i < kElements; ++i) {
     const double value = static_cast<double>(random_float(rng, static_cast<int>(rng.between(20, 30)) - 23));
     store_number(x, i, rng.chance(1, 2) ? value : -value);
@@ -138,13 +134,13 @@ Case draw_large_quotients(Rng& rng, const Form& form, const Rivals&) {
 }
 
 // A subnormal x over a small normal scale, or a small normal x over a subnormal scale.
-Case draw_subnormal_quotients(Rng& rng, const Form& form, const Rivals&) {
+Case draw_subnormal_quotients(Rng& rng, const Form& form, const CandidatePairs&) {
   const bool in_scale = rng.chance(1, 2);
   const auto subnormal = [&] { return std::ldexp(static_cast<double>(rng.between(1 << 20, (1 << 23) - 1)), -149); };
   const auto normal = [&] {
     return static_cast<double>(random_float(rng, static_cast<int>(rng.between(-126, -122)) - 23));
   };
-  Tensor x = zeros(form.x, shape_of(form));
+  Tensor x = Tensor::zeros(form.x, shape_of(form));
   for (std::int64_t i = 0; i < kElements; ++i) {
     const double value = in_scale ? normal() : subnormal();
     store_number(x, i, rng.chance(1, 2) ? value : -value);
@@ -171,16 +167,15 @@ double draw_integer(Rng& rng, ElementType type) {
 
 std::uint64_t dequantized(const Stages& stages, const DequantizeLinear& node, double x, double zero_point,
                           double scale) {
-  const LinearStages& linear = stages.linear;
-  return linear.multiply(node, x, zero_point, linear.difference(node, x, zero_point), scale);
+  return stages.get(stage::multiply)(node, x, zero_point, stages.get(stage::difference)(node, x, zero_point), scale);
 }
 
-Case draw_products(Rng& rng, const Form& form, const Rivals& rivals, double scale) {
+Case draw_products(Rng& rng, const Form& form, const CandidatePairs& pairs, double scale) {
   const DequantizeLinear node = dequantize_node(form);
   const double zero_point = form.x_zero_point ? draw_integer(rng, form.x) : 0;
-  Tensor x = zeros(form.x, shape_of(form));
+  Tensor x = Tensor::zeros(form.x, shape_of(form));
   for (std::int64_t i = 0; i < kElements; ++i) {
-    const Rivals::Pair pair = rivals.next(rng);
+    const CandidatePairs::Pair pair = pairs.next(rng);
     double value = draw_integer(rng, form.x);
     for (int attempt = 0; pair.first != nullptr && attempt < kDrawsForAnElement; ++attempt) {
       if (dequantized(*pair.first, node, value, zero_point, scale) !=
@@ -194,26 +189,27 @@ Case draw_products(Rng& rng, const Form& form, const Rivals& rivals, double scal
   return assemble(form, std::move(x), scalar_of(form.y, scale), static_cast<std::int64_t>(zero_point));
 }
 
-Case draw_multiplication(Rng& rng, const Form& form, const Rivals& rivals) {
+Case draw_multiplication(Rng& rng, const Form& form, const CandidatePairs& pairs) {
   const int bits = form.y == ElementType::float16 ? 11 : 24;
   const auto mantissa = static_cast<double>(rng.between(1 << (bits - 1), (1 << bits) - 1));
-  return draw_products(rng, form, rivals, std::ldexp(mantissa, static_cast<int>(rng.between(-12, -4)) - bits));
+  return draw_products(rng, form, pairs, std::ldexp(mantissa, static_cast<int>(rng.between(-12, -4)) - bits));
 }
 
-Case draw_subnormal_products(Rng& rng, const Form& form, const Rivals& rivals) {
-  return draw_products(rng, form, rivals, std::ldexp(static_cast<double>(rng.between(1 << 14, (1 << 23) - 1)), -149));
+Case draw_subnormal_products(Rng& rng, const Form& form, const CandidatePairs& pairs) {
+  return draw_products(rng, form, pairs, std::ldexp(static_cast<double>(rng.between(1 << 14, (1 << 23) - 1)), -149));
 }
 
 using Forms = std::vector<std::vector<Form>>;
 
 // One list of forms for each pair of types: versions, ranks, and with or without a zero point.
-std::vector<Form> linear_chain(Op op, ElementType x, ElementType y, std::initializer_list<std::int64_t> versions) {
+std::vector<Form> linear_chain(std::string_view op_type, ElementType x, ElementType y,
+                               std::initializer_list<std::int64_t> versions) {
   std::vector<Form> chain;
   for (const std::int64_t version : versions) {
     for (const std::int64_t rank : {2, 4, 1}) {
       for (const bool zero_point : {true, false}) {
-        Form form{.op = op, .version = version, .x = x, .y = y, .rank = rank};
-        (op == Op::quantize_linear ? form.y_zero_point : form.x_zero_point) = zero_point;
+        Form form{.op_type = op_type, .version = version, .x = x, .y = y, .rank = rank};
+        (op_type == "QuantizeLinear" ? form.y_zero_point : form.x_zero_point) = zero_point;
         chain.push_back(form);
       }
     }
@@ -222,14 +218,14 @@ std::vector<Form> linear_chain(Op op, ElementType x, ElementType y, std::initial
 }
 
 Forms quantize_forms(ElementType x, std::initializer_list<std::int64_t> versions) {
-  return {linear_chain(Op::quantize_linear, x, ElementType::uint8, versions),
-          linear_chain(Op::quantize_linear, x, ElementType::int8, versions)};
+  return {linear_chain("QuantizeLinear", x, ElementType::uint8, versions),
+          linear_chain("QuantizeLinear", x, ElementType::int8, versions)};
 }
 
 Forms dequantize_forms(std::initializer_list<ElementType> types, ElementType y,
                        std::initializer_list<std::int64_t> versions) {
   Forms forms;
-  for (const ElementType x : types) forms.push_back(linear_chain(Op::dequantize_linear, x, y, versions));
+  for (const ElementType x : types) forms.push_back(linear_chain("DequantizeLinear", x, y, versions));
   return forms;
 }
 
@@ -242,25 +238,27 @@ Forms integer_forms() {
 
 }  // namespace
 
-std::vector<Inquiry> linear_inquiries() {
-  constexpr Op kQ = Op::quantize_linear;
-  constexpr Op kD = Op::dequantize_linear;
+std::vector<Experiment> linear_experiments() {
+  constexpr std::string_view kQ = "QuantizeLinear";
+  constexpr std::string_view kD = "DequantizeLinear";
   const Forms from_float = quantize_forms(ElementType::float32, {13, 10, 19, 21});
   const Forms from_bytes =
       dequantize_forms({ElementType::uint8, ElementType::int8}, ElementType::float32, {13, 10, 19});
-  return {{kQ, {"division", "rounding"}, from_float, draw_division},
-          {kQ, {"division-float16"}, quantize_forms(ElementType::float16, {19, 21}), draw_division},
-          {kQ, {"division-int32"}, quantize_forms(ElementType::int32, {13, 10}), draw_division},
-          {kQ, {"conversion"}, from_float, draw_large_quotients},
-          {kQ, {"subnormals"}, from_float, draw_subnormal_quotients},
-          {kD, {"product"}, from_bytes, draw_multiplication},
-          // Before products of float16, which are subnormal now and then.
-          {kD, {"subnormals"}, from_bytes, draw_subnormal_products},
-          {kD,
-           {"product-float16"},
-           dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
-           draw_multiplication},
-          {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
+  std::vector<Experiment> all{{kQ, {"division", "rounding"}, from_float, draw_division},
+                              {kQ, {"division-float16"}, quantize_forms(ElementType::float16, {19, 21}), draw_division},
+                              {kQ, {"division-int32"}, quantize_forms(ElementType::int32, {13, 10}), draw_division},
+                              {kQ, {"conversion"}, from_float, draw_large_quotients},
+                              {kQ, {"subnormals"}, from_float, draw_subnormal_quotients},
+                              {kD, {"product"}, from_bytes, draw_multiplication},
+                              // Before products of float16, which are subnormal now and then.
+                              {kD, {"subnormals"}, from_bytes, draw_subnormal_products},
+                              {kD,
+                               {"product-float16"},
+                               dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
+                               draw_multiplication},
+                              {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
+  for (Experiment& experiment : all) experiment.asks_again = true;
+  return all;
 }
 
 }  // namespace qconform::diagnose

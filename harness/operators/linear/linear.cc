@@ -3,6 +3,7 @@
 #include <array>
 
 #include "harness/bench/layers.h"
+#include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/model_inputs.h"
 #include "harness/operators/linear/relation_parts.h"
 #include "harness/operators/linear/relations.h"
@@ -54,7 +55,13 @@ const Family& linear_family() {
                              .extents = shrink::linear_extents,
                              .without_dimension = shrink::without_dimension,
                              .parameter_index = shrink::parameter_of_wrong_element,
-                             .layer_sets = bench::linear_layer_sets};
+                             .layer_sets = bench::linear_layer_sets,
+                             .run = diagnose::run_linear,
+                             .defects = diagnose::linear_defects,
+                             .case_features = diagnose::linear_case_features,
+                             .place = diagnose::place_by_parameter,
+                             .choices = diagnose::linear_choices,
+                             .experiments = diagnose::linear_experiments};
   return family;
 }
 

@@ -1,17 +1,59 @@
 // QuantizeLinear and DequantizeLinear, stage by stage.
+//
+// QuantizeLinear runs through count, parameter, operand, quotient and the stages that all quantizing operators share;
+// DequantizeLinear through count, parameter, operand, difference, multiply, result.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "harness/diagnose/models/stages.h"
+#include "reference/dequantize_linear/dequantize_linear.h"
+#include "reference/numerics/small_float.h"
 
 namespace qconform::diagnose {
 
-/// x holds the elements of the layout, y room for as many, both packed as ONNX packs them; y is zero.
-void run_quantize(const Stages& stages, const QuantizeLinear& node, const LinearPlacement& placement,
-                  std::span<const std::byte> x, std::span<std::byte> y);
-void run_dequantize(const Stages& stages, const DequantizeLinear& node, const LinearPlacement& placement,
-                    std::span<const std::byte> x, std::span<std::byte> y);
+using reference::DequantizeLinear;
+using reference::FloatFormat;
+using reference::QuantizationLayout;
+using reference::QuantizeLinear;
+
+/// An element-wise node as the stages see it.
+struct LinearPlacement {
+  const QuantizationLayout& layout;
+  std::span<const std::int64_t> x_shape;
+  std::int64_t axis;  ///< as the node states it, or its default
+};
+
+// What the reference does.
+Quotient divide(const QuantizeLinear& node, double x, double scale);
+double subtract(const DequantizeLinear& node, double x, double zero_point);
+std::uint64_t multiply(const DequantizeLinear& node, double x, double zero_point, double difference, double scale);
+
+namespace stage {
+
+/// How many elements of a tensor are computed; the rest holds zero bits.
+inline constexpr Stage<std::int64_t (*)(std::int64_t elements)> count{{"count"},
+                                                                      [](std::int64_t elements) { return elements; }};
+inline constexpr Stage<std::size_t (*)(const LinearPlacement& placement, std::int64_t index)> parameter{
+    {"parameter"},
+    [](const LinearPlacement& placement, std::int64_t index) { return placement.layout.parameter_of(index); }};
+/// An operand as an arithmetic of this format takes it.
+inline constexpr Stage<double (*)(const FloatFormat& format, double value)> operand{
+    {"operand"}, [](const FloatFormat&, double value) { return value; }};
+inline constexpr Stage<Quotient (*)(const QuantizeLinear& node, double x, double scale)> quotient{{"quotient", kTies},
+                                                                                                  divide};
+inline constexpr Stage<double (*)(const DequantizeLinear& node, double x, double zero_point)> difference{{"difference"},
+                                                                                                         subtract};
+/// The stored product.
+inline constexpr Stage<std::uint64_t (*)(const DequantizeLinear& node, double x, double zero_point, double difference,
+                                         double scale)>
+    multiply{{"multiply"}, diagnose::multiply};
+/// The product as an arithmetic of this format returns it.
+inline constexpr Stage<std::uint64_t (*)(const FloatFormat& format, std::uint64_t bits)> result{
+    {"result"}, [](const FloatFormat&, std::uint64_t bits) { return bits; }};
+
+}  // namespace stage
 
 }  // namespace qconform::diagnose

@@ -1,4 +1,4 @@
-#include "harness/diagnose/identify/experiment.h"
+#include "harness/diagnose/identify/elimination.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,15 +17,15 @@ constexpr int kIdleCasesInDoubt = 96;
 constexpr int kIdleCasesOfSeveral = 192;
 constexpr std::uint64_t kFewElements = 5;
 
-std::vector<Hypothesis> combinations(const std::vector<const Aspect*>& aspects, const Stages& base) {
+std::vector<Hypothesis> combinations(const std::vector<const Choice*>& choices, const Stages& base) {
   std::vector<Hypothesis> all{{{}, base}};
-  for (const Aspect* const aspect : aspects) {
+  for (const Choice* const choice : choices) {
     std::vector<Hypothesis> extended;
     for (const Hypothesis& shorter : all) {
-      for (const Way& way : aspect->ways) {
+      for (const Variant& variant : choice->variants) {
         extended.push_back(shorter);
-        extended.back().candidate.ways.push_back(&way);
-        way.replace(extended.back().stages);
+        extended.back().candidate.variants.push_back(&variant);
+        variant.replace(extended.back().stages);
       }
     }
     all = std::move(extended);
@@ -60,7 +60,7 @@ bool compare(const Case& test_case, const Tensor& got, const Tensor& predicted, 
 
 }  // namespace
 
-NextRivals::NextRivals(const std::vector<Hypothesis>& hypotheses) {
+NextPairs::NextPairs(const std::vector<Hypothesis>& hypotheses) {
   for (const Hypothesis& h : hypotheses) (h.candidate.survives() ? left_ : eliminated_).push_back(&h);
   const auto fewer = [](const Hypothesis* a, const Hypothesis* b) {
     return a->candidate.refuted_elements < b->candidate.refuted_elements;
@@ -68,7 +68,7 @@ NextRivals::NextRivals(const std::vector<Hypothesis>& hypotheses) {
   std::stable_sort(eliminated_.begin(), eliminated_.end(), fewer);
 }
 
-NextRivals::Pair NextRivals::next(Rng& rng) const {
+NextPairs::Pair NextPairs::next(Rng& rng) const {
   if (left_.empty()) return {nullptr, nullptr};
   const auto draw = [&](std::size_t bound) {
     return static_cast<std::size_t>(rng.below(static_cast<std::uint32_t>(bound)));
@@ -84,13 +84,13 @@ NextRivals::Pair NextRivals::next(Rng& rng) const {
   return {&left_[0]->stages, &eliminated_[draw(of)]->stages};
 }
 
-Experiment::Experiment(const Inquiry& inquiry, const Stages& base) {
-  answer_.op = inquiry.op;
-  for (const std::string& id : inquiry.aspects) answer_.aspects.push_back(find_aspect(inquiry.op, id));
-  hypotheses_ = combinations(answer_.aspects, base);
+Elimination::Elimination(const Experiment& experiment, const Stages& base) {
+  answer_.op_type = experiment.op_type;
+  for (const std::string& id : experiment.choices) answer_.choices.push_back(find_choice(experiment.op_type, id));
+  hypotheses_ = combinations(answer_.choices, base);
 }
 
-bool Experiment::predict(const Case& test_case) {
+bool Elimination::predict(const Case& test_case) {
   const auto modelled = ModelledCase::prepare(test_case);
   if (modelled == nullptr) return false;
   predictions_.clear();
@@ -100,7 +100,7 @@ bool Experiment::predict(const Case& test_case) {
 }
 
 // The elements on which candidates disagree.
-std::vector<bool> Experiment::telling_elements() const {
+std::vector<bool> Elimination::telling_elements() const {
   std::vector<bool> tells(static_cast<std::size_t>(predictions_.front().elements()));
   for (std::size_t i = 0; i < tells.size(); ++i) {
     tells[i] = std::any_of(predictions_.begin(), predictions_.end(),
@@ -109,7 +109,7 @@ std::vector<bool> Experiment::telling_elements() const {
   return tells;
 }
 
-bool Experiment::eliminate(const Case& test_case, const Tensor& got) {
+bool Elimination::eliminate(const Case& test_case, const Tensor& got) {
   if (got.type != predictions_.front().type || got.shape != predictions_.front().shape) return false;
   const std::vector<bool> tells = telling_elements();
   bool is_news = false;
@@ -121,7 +121,7 @@ bool Experiment::eliminate(const Case& test_case, const Tensor& got) {
   return is_news;
 }
 
-bool Experiment::is_over(int idle) const {
+bool Elimination::is_over(int idle) const {
   std::size_t left = 0;
   bool in_doubt = false;
   for (const Hypothesis& h : hypotheses_) {
@@ -132,7 +132,7 @@ bool Experiment::is_over(int idle) const {
   return left == 0 || idle >= (in_doubt ? kIdleCasesInDoubt : kIdleCases);
 }
 
-Answer Experiment::take(std::vector<Form> forms) {
+Answer Elimination::take(std::vector<Form> forms) {
   answer_.forms = std::move(forms);
   for (Hypothesis& h : hypotheses_) answer_.candidates.push_back(std::move(h.candidate));
   return std::move(answer_);

@@ -1,37 +1,30 @@
-#include "harness/diagnose/explain/aims.h"
+#include "harness/diagnose/explain/probe_targets.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/diagnose/explain/pattern.h"
 
 namespace qconform::diagnose {
 namespace {
 
-// Hazards at which defects in these stages show, and random cases nearly never: rounding and long sums.
-std::vector<Hazard> hazards_near(const Defect& defect, Op op) {
+std::vector<Hazard> hazards_near(const Defect& defect, const Operator& op) {
   std::vector<Hazard> wanted;
-  for (const std::string_view stage : stages_of(defect)) {
-    if (stage == "round" || stage == "product" || stage == "quotient") {
-      wanted.insert(wanted.end(), {Hazard::tie_positive, Hazard::tie_negative, Hazard::tie_odd_zero_point,
-                                   Hazard::near_tie_above, Hazard::near_tie_below});
-    }
-    if (stage == "accumulate") {
-      wanted.insert(wanted.end(), {Hazard::float_accumulation, Hazard::pair_saturation, Hazard::tap_sum_wrap});
-    }
-    if (stage == "keep") wanted.push_back(Hazard::int32_wrap);
+  for (const StageInfo* stage : replaced_stages(defect)) {
+    std::copy_if(stage->hazards.begin(), stage->hazards.end(), std::back_inserter(wanted),
+                 [&](Hazard hazard) { return info_of(hazard).concerns(op.name); });
   }
-  std::erase_if(wanted, [&](Hazard hazard) { return !info_of(hazard).concerns(name_of(op)); });
   return wanted;
 }
 
 }  // namespace
 
-std::vector<Hazard> common_hazards(Op op, std::span<const Observation* const> failures) {
+std::vector<Hazard> common_hazards(const Operator& op, std::span<const Observation* const> failures) {
   const std::string_view pattern = pattern_of(failures).id;
   const bool is_rounding = pattern == "ties" || pattern == "near-ties";
   std::vector<Hazard> common;
   for (const HazardInfo& info : hazards()) {
-    if (!info.concerns(name_of(op))) continue;
+    if (!info.concerns(op.name)) continue;
     const bool is_common = std::all_of(failures.begin(), failures.end(), [&](const Observation* observation) {
       return observation->expected().hazards[info.hazard] > 0;
     });
@@ -40,7 +33,7 @@ std::vector<Hazard> common_hazards(Op op, std::span<const Observation* const> fa
   return common;
 }
 
-std::vector<Hazard> separating_hazards(Op op, std::span<const DefectSet* const> candidates,
+std::vector<Hazard> separating_hazards(const Operator& op, std::span<const DefectSet* const> candidates,
                                        std::span<const Defect* const> known, bool few_failures) {
   std::vector<Hazard> separating;
   for (const Defect* defect : known) {

@@ -1,9 +1,9 @@
-// Defects between a sum, or a quotient, and the stored integer.
+// Defects of QLinearConv between a sum and its scaled value.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "harness/diagnose/models/defect_lists.h"
+#include "harness/operators/convolution/defects.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
@@ -70,172 +70,86 @@ Quotient multiply_rounding_once(std::int64_t sum, const Requantization& p, const
   return quotient_of_integer((product + (std::int64_t{1} << (shift - 1))) >> shift);
 }
 
-std::int64_t round_half_away(const Quotient& value, std::int32_t) {
-  const Neighbours n = neighbours_of(value);
-  return n.is_tie ? n.sign * (n.lower + 1) : n.even();
-}
-
-std::int64_t round_half_up(const Quotient& value, std::int32_t) {
-  const Neighbours n = neighbours_of(value);
-  if (!n.is_tie) return n.even();
-  return n.sign > 0 ? n.lower + 1 : -n.lower;
-}
-
-std::int64_t truncate(const Quotient& value, std::int32_t) {
-  const Neighbours n = neighbours_of(value);
-  return n.sign * n.lower;
-}
-
-// rne(v + zero point) - zero point: an odd zero point turns every tie round.
-std::int64_t round_with_zero_point(const Quotient& value, std::int32_t zero_point) {
-  const Neighbours n = neighbours_of(value);
-  return zero_point % 2 == 0 ? n.even() : n.odd();
-}
-
-std::int64_t keep(std::int64_t value, IntegerRange) {
-  return value;
-}
-
-void clamp_before_zero_point(Stages& s) {
-  s.output.zero_point = [](std::int64_t rounded, const OutputParameters& p) {
-    return std::int64_t{reference::saturate(rounded, p.range)} + p.zero_point;
-  };
-  s.output.clamp = keep;
-}
-
 void add_bias_after_scaling(Stages& s) {
-  s.convolution.bias = [](const ConvolutionOperands&, std::int64_t) { return std::int64_t{0}; };
-  s.output.zero_point = [](std::int64_t rounded, const OutputParameters& p) { return rounded + p.bias + p.zero_point; };
-}
-
-void multiply_by_reciprocal(Stages& s) {
-  use_expression_named(s, "multiplier-reciprocal");
-  s.linear.quotient = [](const QuantizeLinear& node, double x, double scale) {
-    return reference::divide({reference::DivisionMethod::reciprocal, division_type(node), "Q1"}, x, scale);
-  };
+  s.set(stage::bias, [](const ConvolutionOperands&, std::int64_t) { return std::int64_t{0}; });
+  s.set(stage::zero_point,
+        [](std::int64_t rounded, const OutputParameters& p) { return rounded + p.bias + p.zero_point; });
 }
 
 constexpr Defect kDefects[] = {
     {.id = "bias-not-rescaled",
      .description = "the bias is added after scaling, in units of y_scale",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "a bias other than 0, x_scale * w_scale unlike y_scale",
      .rule = "C20",
      .evidence = "onnxruntime#28229, MIGraphX#4521",
-     .admitted = kNoOperators,
      .replace = add_bias_after_scaling},
     {.id = "w-scale-common",
      .description = "the first channel's w_scale serves every channel",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "w_scale differs between channels",
      .rule = "formula",
      .evidence = "oneDNN commit 7c52f36a92",
-     .admitted = kNoOperators,
      .replace =
          [](Stages& s) {
-           s.requantization.w_scale = [](const QLinearConv& node, std::int64_t) { return node.w_scale[0]; };
+           s.set(stage::w_scale, [](const QLinearConv& node, std::int64_t) { return node.w_scale[0]; });
          }},
     {.id = "w-scale-group-local",
      .description = "w_scale indexed by the channel within its group",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "2 groups or more, w_scale differs between channels",
      .rule = "formula",
      .evidence = "ncnn#1234",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.requantization.w_scale = group_local_scale; }},
+     .hazards = {Hazard::group_parameters},
+     .replace = [](Stages& s) { s.set(stage::w_scale, group_local_scale); }},
     {.id = "double-round",
      .description = "Q31 doubling high multiplication, then a rounding shift: two roundings",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "a multiplier below 1/2, values within 2^-(shift + 1) of a tie",
      .rule = "C19",
      .evidence = "tensorflow#25087",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.requantization.product = multiply_rounding_twice; }},
+     .hazards = {Hazard::tie_positive, Hazard::tie_negative, Hazard::near_tie_above, Hazard::near_tie_below},
+     .replace = [](Stages& s) { s.set(stage::product, {multiply_rounding_twice}); }},
     {.id = "q31-single-round",
      .description = "Q31 multiplication with one 64-bit rounding, half up",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "ties with a negative value, values within 2^-31 of a tie",
      .rule = "C19",
      .evidence = "TFLite single rounding, XNNPACK rndnu",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.requantization.product = multiply_rounding_once; }},
+     .hazards = {Hazard::tie_negative, Hazard::near_tie_above, Hazard::near_tie_below},
+     .replace = [](Stages& s) { s.set(stage::product, {multiply_rounding_once}); }},
     {.id = "scale-associate-right",
      .description = "multiplier x_scale * (w_scale / y_scale) in float32",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "values within a few float32 roundings of a tie",
      .rule = "C19",
      .evidence = "onnxruntime#32132, tract#2828",
-     .admitted = {Op::qlinear_conv},
+     .admitted = {"QLinearConv"},
+     .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
      .replace = [](Stages& s) { use_expression_named(s, "multiplier-sw-by-sy"); }},
     {.id = "scale-double",
      .description = "multiplier and product in double",
-     .operators = {Op::qlinear_conv},
+     .operators = {"QLinearConv"},
      .trigger = "values within a few double roundings of a tie",
      .rule = "C19",
      .evidence = "tensorflow#23800",
-     .admitted = {Op::qlinear_conv},
+     .admitted = {"QLinearConv"},
+     .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
      .replace = [](Stages& s) { use_expression_named(s, "f64"); }},
     {.id = "reciprocal",
      .description = "multiplication by 1 / y_scale, rounded to float32",
-     .operators = kQuantizing,
+     .operators = {"QLinearConv"},
      .trigger = "values within a few float32 roundings of a tie",
      .rule = "Q1",
      .evidence = "onnx-mlir#2967, pytorch#41342",
-     .admitted = {Op::qlinear_conv},
-     .replace = multiply_by_reciprocal},
-    {.id = "half-away",
-     .description = "ties round away from zero",
-     .operators = kQuantizing,
-     .trigger = "exact ties beside an even integer",
-     .rule = "C19",
-     .evidence = "onnxruntime#25045, tract#2850",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.output.round = round_half_away; }},
-    {.id = "half-up",
-     .description = "floor(v + 1/2)",
-     .operators = kQuantizing,
-     .trigger = "exact ties above an even integer",
-     .rule = "C19",
-     .evidence = "tensorflow#50290",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.output.round = round_half_up; }},
-    {.id = "truncate",
-     .description = "fractions cut off, toward zero",
-     .operators = kQuantizing,
-     .trigger = "a fraction of one half or more",
-     .rule = "C19",
-     .evidence = "onnxruntime#18576, onnxruntime#32452",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.output.round = truncate; }},
-    {.id = "zp-before-round",
-     .description = "the zero point is added before rounding",
-     .operators = kQuantizing,
-     .trigger = "exact ties with an odd zero point",
-     .rule = "C19",
-     .evidence = "onnx-mlir (Xilinx)#138, webnn-baseline#101",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.output.round = round_with_zero_point; }},
-    {.id = "clamp-before-zp",
-     .description = "saturated before the zero point is added, which then wraps",
-     .operators = kQuantizing,
-     .trigger = "values that reach a bound with or without the zero point",
-     .rule = "C19",
-     .evidence = "",
-     .admitted = kNoOperators,
-     .replace = clamp_before_zero_point},
-    {.id = "wrap-not-saturate",
-     .description = "the low bits are kept in place of saturating",
-     .operators = kQuantizing,
-     .trigger = "values outside the output's type",
-     .rule = "C19",
-     .evidence = "onnx#7835",
-     .admitted = kNoOperators,
-     .replace = [](Stages& s) { s.output.clamp = keep; }},
+     .admitted = {"QLinearConv"},
+     .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
+     .replace = [](Stages& s) { use_expression_named(s, "multiplier-reciprocal"); }},
 };
 
 }  // namespace
 
-std::span<const Defect> output_defects() {
+std::span<const Defect> requantization_defects() {
   return kDefects;
 }
 

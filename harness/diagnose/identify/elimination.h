@@ -1,4 +1,4 @@
-// One inquiry on one set of forms: candidates, what they predict, and which of them are out.
+// One experiment on one set of forms: candidates, what they predict, and which of them are out.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace qconform::diagnose {
 
-/// A candidate, and the reference computing its way.
+/// A candidate, and the stages that compute as it says.
 struct Hypothesis {
   Candidate candidate;
   Stages stages;
@@ -15,9 +15,9 @@ struct Hypothesis {
 
 /// Pairs of candidates that are left; when one is left, that one and an eliminated one, often the one that
 /// the fewest elements tell it from. The hypotheses must outlive it.
-class NextRivals final : public Rivals {
+class NextPairs final : public CandidatePairs {
  public:
-  explicit NextRivals(const std::vector<Hypothesis>& hypotheses);
+  explicit NextPairs(const std::vector<Hypothesis>& hypotheses);
   [[nodiscard]] Pair next(Rng& rng) const override;
 
  private:
@@ -25,13 +25,13 @@ class NextRivals final : public Rivals {
   std::vector<const Hypothesis*> eliminated_;
 };
 
-class Experiment {
+class Elimination {
  public:
-  /// Every combination of the ways of the inquiry's aspects, on top of `base`.
-  Experiment(const Inquiry& inquiry, const Stages& base);
+  /// Every combination of the variants of the experiment's choices, on top of `base`.
+  Elimination(const Experiment& experiment, const Stages& base);
 
-  /// The rivals of the next case.
-  [[nodiscard]] NextRivals rivals() const { return NextRivals(hypotheses_); }
+  /// Those to be told apart by the next case.
+  [[nodiscard]] NextPairs pairs() const { return NextPairs(hypotheses_); }
 
   /// Whether any two candidates predict different outputs: only then is the case worth running.
   [[nodiscard]] bool predict(const Case& test_case);

@@ -1,8 +1,9 @@
-#include "harness/diagnose/identify/identify_ways.h"
+#include "harness/diagnose/identify/identify_variants.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "harness/operators/family.h"
 #include "reference/numerics/round.h"
 #include "reference/numerics/saturate.h"
 #include "reference/numerics/small_float.h"
@@ -12,8 +13,8 @@ namespace {
 
 using Round = std::int64_t (*)(const Quotient& value, std::int32_t zero_point);
 
-Way rounding(std::string id, std::string formula, Round round) {
-  return {std::move(id), std::move(formula), [round](Stages& s) { s.output.round = round; }};
+Variant rounding(std::string id, std::string formula, Round round) {
+  return {std::move(id), std::move(formula), [round](Stages& s) { s.set(stage::round, round); }};
 }
 
 std::int64_t half_down(const Quotient& value, std::int32_t) {
@@ -69,31 +70,42 @@ std::int64_t clamp_converted(std::int64_t value, IntegerRange range) {
   return fits ? reference::saturate(value, range) : range.lo;
 }
 
-std::vector<Aspect> all_aspects() {
-  std::vector<Aspect> all = convolution_aspects();
-  std::vector<Aspect> linear = linear_aspects();
-  std::move(linear.begin(), linear.end(), std::back_inserter(all));
+std::vector<Choice> all_choices() {
+  std::vector<Choice> all;
+  for (const Family* family : families()) {
+    if (family->choices == nullptr) continue;
+    std::vector<Choice> own = family->choices();
+    std::move(own.begin(), own.end(), std::back_inserter(all));
+  }
   return all;
+}
+
+std::vector<std::string_view> all_ids() {
+  std::vector<std::string_view> ids;
+  for (const Choice& choice : choices()) {
+    if (std::find(ids.begin(), ids.end(), choice.id) == ids.end()) ids.push_back(choice.id);
+  }
+  return ids;
 }
 
 }  // namespace
 
-Way way_of_defect(std::string id, std::string formula, std::string_view defect) {
-  return {std::move(id), std::move(formula), find_defect(defect)->replace, defect};
+Variant variant_of_defect(std::string id, std::string formula, std::string_view defect) {
+  return {std::move(id), std::move(formula), [model = find_defect(defect)](Stages& s) { model->apply(s); }, defect};
 }
 
-Way plain_way(std::string id, std::string formula) {
+Variant plain_variant(std::string id, std::string formula) {
   return {std::move(id), std::move(formula), [](Stages&) {}};
 }
 
-std::vector<Way> rounding_ways() {
+std::vector<Variant> rounding_variants() {
   return {
-      plain_way("half-even", "to nearest, ties to even, then the zero point"),
-      way_of_defect("half-away", "to nearest, ties away from zero, then the zero point", "half-away"),
-      way_of_defect("half-up", "to nearest, ties upward, then the zero point", "half-up"),
+      plain_variant("half-even", "to nearest, ties to even, then the zero point"),
+      variant_of_defect("half-away", "to nearest, ties away from zero, then the zero point", "half-away"),
+      variant_of_defect("half-up", "to nearest, ties upward, then the zero point", "half-up"),
       rounding("half-down", "to nearest, ties downward, then the zero point", half_down),
-      way_of_defect("truncate", "toward zero, then the zero point", "truncate"),
-      way_of_defect("zero-point-first", "the zero point, then to nearest, ties to even", "zp-before-round"),
+      variant_of_defect("truncate", "toward zero, then the zero point", "truncate"),
+      variant_of_defect("zero-point-first", "the zero point, then to nearest, ties to even", "zp-before-round"),
       rounding("zero-point-first-f32", "f32(value + zero point), then to nearest, ties to even",
                with_zero_point<as_float32, nearest_even>),
       rounding("zero-point-first-f64", "f64(value + zero point), then to nearest, ties to even",
@@ -105,26 +117,33 @@ std::vector<Way> rounding_ways() {
   };
 }
 
-std::vector<Way> conversion_ways() {
-  return {plain_way("saturates", "values beyond int32 saturate by their sign"),
+std::vector<Variant> conversion_variants() {
+  return {plain_variant("saturates", "values beyond int32 saturate by their sign"),
           {"lowest", "values beyond int32, of either sign, give the lowest output (x86's cvtps2dq)",
-           [](Stages& s) { s.output.clamp = clamp_converted; }}};
+           [](Stages& s) { s.set(stage::clamp, clamp_converted); }}};
 }
 
-std::span<const Aspect> aspects() {
-  static const std::vector<Aspect> all = all_aspects();
+std::span<const Choice> choices() {
+  static const std::vector<Choice> all = all_choices();
   return all;
 }
 
-const Aspect* find_aspect(Op op, std::string_view id) {
-  const auto all = aspects();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Aspect& a) { return a.op == op && a.id == id; });
+const Choice* find_choice(std::string_view op_type, std::string_view id) {
+  const auto all = choices();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Choice& a) { return a.op_type == op_type && a.id == id; });
   return found == all.end() ? nullptr : &*found;
 }
 
-const Way* find_way(const Aspect& aspect, std::string_view id) {
-  const auto found = std::find_if(aspect.ways.begin(), aspect.ways.end(), [&](const Way& way) { return way.id == id; });
-  return found == aspect.ways.end() ? nullptr : &*found;
+const Variant* find_variant(const Choice& choice, std::string_view id) {
+  const auto found = std::find_if(choice.variants.begin(), choice.variants.end(),
+                                  [&](const Variant& variant) { return variant.id == id; });
+  return found == choice.variants.end() ? nullptr : &*found;
 }
 
 }  // namespace qconform::diagnose
+
+std::span<const std::string_view> qconform::choice_ids() {
+  static const std::vector<std::string_view> all = diagnose::all_ids();
+  return all;
+}

@@ -1,0 +1,84 @@
+#include "harness/operators/convolution/diagnosis.h"
+
+#include <algorithm>
+
+#include "harness/operators/convolution/convolution.h"
+#include "harness/operators/convolution/defects.h"
+
+namespace qconform::diagnose {
+
+std::span<const DefectList> convolution_defects() {
+  static const DefectList lists[] = {
+      {Topic::geometry, geometry_defects()}, {Topic::sum, sum_defects()}, {Topic::output, requantization_defects()}};
+  return lists;
+}
+
+std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const Policy& policy) {
+  std::vector<Arithmetic> all;
+  const bool is_open = tier_of(policy.profile) && policy.profile != Profile::correctly_rounded;
+  if (known.name != "QLinearConv" || !is_open) return all;
+  for (const auto& expression : reference::float_expressions()) {
+    Stages stages;
+    use_expression(stages, expression);
+    all.push_back({std::string(expression.name), Model(std::move(stages))});
+  }
+  return all;
+}
+
+// Where products of scales over- or underflow.
+bool requantizations_diverge(const Lowered& lowered) {
+  const QLinearConv* quantized = qlinear_conv_of(lowered);
+  for (std::size_t m = 0; quantized != nullptr && m < quantized->w_scale.size(); ++m) {
+    if (!reference::within_domain(quantized->requantization(m))) return true;
+  }
+  return false;
+}
+
+std::optional<Profile> profile_of_requantization(const Pin& pin) {
+  const auto variant = [&](const char* choice) {
+    const auto found = pin.ways.find(choice);
+    return found == pin.ways.end() ? std::string() : found->second;
+  };
+  if (variant("product") == "ort-f32" && variant("rounding") == "half-even") return Profile::ort_f32;
+  if (variant("product") == "f32-multiplier-widened" && variant("rounding").starts_with("zero-point-first")) {
+    return Profile::onnx_reference;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+void place_window(const ConvolutionGeometry& geometry, Element& element) {
+  const std::int64_t positions = geometry.output_positions();
+  const std::int64_t plane = element.index / positions;
+  std::int64_t rest = element.index % positions;
+  element.image = plane / geometry.output_channels;
+  element.channel = plane % geometry.output_channels;
+  element.channels = geometry.output_channels;
+  element.group = element.channel / geometry.group_output_channels();
+  for (std::size_t a = geometry.axes.size(); a-- > 0;) {
+    const reference::SpatialAxis& axis = geometry.axes[a];
+    const std::int64_t at = rest % axis.output;
+    rest /= axis.output;
+    if (a + 1 == geometry.axes.size()) {
+      element.column = at;
+      element.columns = axis.output;
+    }
+    if (a == 0 && geometry.axes.size() > 1) element.is_last_row = at + 1 == axis.output && axis.output > 1;
+    std::int64_t outside = 0;
+    for (std::int64_t tap = 0; tap < axis.kernel; ++tap) {
+      const std::int64_t position = at * axis.stride - axis.pad_begin + tap * axis.dilation;
+      outside += position < 0 || position >= axis.input ? 1 : 0;
+    }
+    element.touches_padding = element.touches_padding || outside > 0;
+    element.is_padding_only = element.is_padding_only || outside == axis.kernel;
+  }
+}
+
+}  // namespace
+
+void place_in_convolution(const Lowered& lowered, std::span<Element> elements) {
+  for (Element& element : elements) place_window(operands_of(lowered)->geometry, element);
+}
+
+}  // namespace qconform::diagnose

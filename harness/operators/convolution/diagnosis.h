@@ -1,0 +1,33 @@
+// What diagnosis asks the family of QLinearConv and ConvInteger: Family says what each of these does.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/explain/case_features.h"
+#include "harness/diagnose/explain/output_regions.h"
+#include "harness/diagnose/identify/identify_probe.h"
+#include "harness/diagnose/identify/identify_variants.h"
+#include "harness/diagnose/models/defect.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::diagnose {
+
+[[nodiscard]] std::optional<Tensor> run_convolution(const Case& test_case, const Lowered& lowered,
+                                                    const Stages& stages);
+void use_requantization(RoundingProfile profile, Stages& stages);
+[[nodiscard]] std::span<const DefectList> convolution_defects();
+[[nodiscard]] std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const Policy& policy);
+[[nodiscard]] bool requantizations_diverge(const Lowered& lowered);
+[[nodiscard]] const FeatureList& convolution_case_features();
+void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
+[[nodiscard]] std::vector<Choice> convolution_choices();
+[[nodiscard]] std::vector<Experiment> convolution_experiments();
+[[nodiscard]] std::optional<Profile> profile_of_requantization(const Pin& pin);
+
+/// Of that list: QLinearConv's requantization, with scales and sums solved for ties and near ties.
+[[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs);
+
+}  // namespace qconform::diagnose

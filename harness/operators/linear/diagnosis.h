@@ -1,0 +1,24 @@
+// What diagnosis asks the family of QuantizeLinear and DequantizeLinear: Family says what each of these does.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/diagnose/explain/case_features.h"
+#include "harness/diagnose/explain/output_regions.h"
+#include "harness/diagnose/identify/identify_probe.h"
+#include "harness/diagnose/identify/identify_variants.h"
+#include "harness/diagnose/models/defect.h"
+#include "harness/operators/operator.h"
+
+namespace qconform::diagnose {
+
+[[nodiscard]] std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages);
+[[nodiscard]] std::span<const DefectList> linear_defects();
+[[nodiscard]] const FeatureList& linear_case_features();
+void place_by_parameter(const Lowered& lowered, std::span<Element> elements);
+[[nodiscard]] std::vector<Choice> linear_choices();
+[[nodiscard]] std::vector<Experiment> linear_experiments();
+
+}  // namespace qconform::diagnose
