@@ -128,7 +128,7 @@ Result<std::unique_ptr<Backend>> open_emulated(const Specification& what, Roundi
 }
 
 Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
-  if (cpu == "native") return {};
+  if (cpu == "native" || cpu == what.cpu) return {};
   if (what.kind == SelectedKind::process) {
     return fail("--cpu", fmt::format("{}: a command chooses its processor itself", text_of(what)));
   }

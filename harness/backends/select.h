@@ -45,7 +45,7 @@ struct IsolationPolicy {
                                                                        const IsolationPolicy& isolation = {});
 
 /// Each backend on each processor: "avx2" and "native", "Haswell" give "avx2", "avx2[Haswell]". With `valid_only`, each
-/// is sent valid cases alone. Errors: a name that is none; a processor of a process, or beside one that is named.
+/// is sent valid cases alone. Errors: a name that is none; a processor of a process, or beside another one.
 [[nodiscard]] Result<std::vector<std::string>> whole_names(const std::vector<std::string>& backends,
                                                            const std::vector<std::string>& cpus,
                                                            bool valid_only = false);

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/message.h"
@@ -21,6 +22,9 @@
 
 namespace qconform {
 namespace {
+
+// Who hears of an error names the field itself.
+constexpr std::string_view kBackendField = "--backend";
 
 // What the signal handler needs. One worker per process.
 struct State {
@@ -192,7 +196,12 @@ void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int
   redirect_output(log);
   catch_signals();
   auto backend = open();
-  const Hello hello = backend ? Hello{(*backend)->info(), ""} : Hello{{}, backend.error().text()};
+  Hello hello;
+  if (backend) {
+    hello.info = (*backend)->info();
+  } else {
+    hello.error = backend.error().field == kBackendField ? backend.error().message : backend.error().text();
+  }
   channel.put_hello(write_answer(hello, channel, 0));
   if (!backend) _exit(0);
   (void)take_log(log);
