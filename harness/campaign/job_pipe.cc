@@ -60,7 +60,7 @@ void send_command(int file, const BlockCommand& command) {
 bool receive_command(int file, BlockCommand& command) {
   char* to = reinterpret_cast<char*>(&command);
   for (std::size_t left = sizeof command; left > 0;) {
-    const ssize_t count = read(file, to, left);
+    const ssize_t count = ::read(file, to, left);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     to += count;

@@ -23,7 +23,7 @@ constexpr std::size_t kSupplied = 2;
 void discard_rest(int file) {
   char bytes[1 << 16];
   for (;;) {
-    const ssize_t count = read(file, bytes, sizeof bytes);
+    const ssize_t count = ::read(file, bytes, sizeof bytes);
     if (count == 0 || (count < 0 && errno != EINTR)) return;
   }
 }
@@ -135,7 +135,7 @@ Result<std::vector<JobMessage>> Jobs::wait(double seconds) {
 Result<void> Jobs::receive(std::size_t number, std::vector<JobMessage>& messages) {
   Job& job = jobs_[number];
   char bytes[1 << 16];
-  const ssize_t count = read(job.from.get(), bytes, sizeof bytes);
+  const ssize_t count = ::read(job.from.get(), bytes, sizeof bytes);
   if (count < 0 && errno == EINTR) return {};
   if (count <= 0) return tl::unexpected(death_of(number));
   job.received.append(bytes, static_cast<std::size_t>(count));

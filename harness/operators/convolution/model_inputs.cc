@@ -39,13 +39,15 @@ Result<InputShape> convolution_data_shape(const NodeInputs& inputs) {
 }
 
 Result<Shape> convolution_parameter_shape(const NodeInputs& inputs, std::string_view name) {
-  const auto w = inputs.facts("w").shape;
-  const std::optional<std::int64_t> channels = w && !w->empty() ? w->front() : std::nullopt;
-  if (name == "B" && channels) return Shape{*channels};
+  constexpr std::int64_t kUnknown = -1;
+  const PartialShape w = inputs.facts("w").shape.value_or(PartialShape{});
+  const std::int64_t channels = w.empty() ? kUnknown : w.front().value_or(kUnknown);
+  if (name == "B" && channels != kUnknown) return Shape{channels};
   if (name == "B" || name == "w") return fail("", fmt::format("input {} of unknown shape", name), "skip");
   const PartialShape known = parameter_facts(inputs, name).value_or(PartialShape{});
   Shape shape;
-  for (const auto& size : known) shape.push_back(size.value_or(name.starts_with("w") ? channels.value_or(1) : 1));
+  const std::int64_t assumed = name.starts_with("w") && channels != kUnknown ? channels : 1;
+  for (const auto& size : known) shape.push_back(size.value_or(assumed));
   return shape;
 }
 
