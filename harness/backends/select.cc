@@ -63,10 +63,10 @@ Result<std::unique_ptr<Backend>> open_kernels(const reference::KernelSet& set, c
 // Null where there is none.
 const Library* library_of(const Specification& what) {
   if (what.kind != SelectedKind::named) return nullptr;
-  const auto offered = offered_libraries();
-  const auto found =
-      std::find_if(offered.begin(), offered.end(), [&](const Library& library) { return library.name == what.name; });
-  return found == offered.end() ? nullptr : &*found;
+  for (const Library& library : offered_libraries()) {
+    if (library.name == what.name) return &library;
+  }
+  return nullptr;
 }
 
 Error no_such_backend(const Specification& what) {
