@@ -28,7 +28,7 @@ const std::vector<Reach>& reaches() {
   return all;
 }
 
-const FeatureList& features_of(const Family& family) {
+const FeatureList& list_of(const Family& family) {
   static const FeatureList none{{}, [](const Case&, const Expected&) { return std::vector<bool>(); }};
   return family.case_features == nullptr ? none : family.case_features();
 }
@@ -39,7 +39,7 @@ std::span<const Feature> case_features() {
   static const std::vector<Feature> all = [] {
     std::vector<Feature> list;
     for (const Family* family : families()) {
-      const std::vector<Feature>& own = features_of(*family).features;
+      const std::vector<Feature>& own = list_of(*family).features;
       list.insert(list.end(), own.begin(), own.end());
     }
     for (const Reach& reach : reaches()) list.push_back({reach.text});
@@ -53,7 +53,7 @@ FeatureSet features_of(const Case& test_case, const Expected& expected) {
   FeatureSet result;
   std::size_t at = 0;
   for (const Family* family : families()) {
-    const FeatureList& list = features_of(*family);
+    const FeatureList& list = list_of(*family);
     if (family == family_of(test_case.domain, test_case.op_type)) {
       const std::vector<bool> hold = list.hold(test_case, expected);
       for (std::size_t i = 0; i < hold.size(); ++i) result[at + i] = hold[i];

@@ -40,7 +40,7 @@ void clamp_before_zero_point(Stages& s) {
   s.set(stage::clamp, keep);
 }
 
-constexpr Defect kDefects[] = {
+constexpr Defect kCommonDefects[] = {
     {.id = "half-away",
      .description = "ties round away from zero",
      .trigger = "exact ties beside an even integer",
@@ -90,7 +90,7 @@ std::vector<Defect> common_defects() {
   for (const Operator& known : operators()) {
     if (known.quantizes) quantizing.add(known.name);
   }
-  std::vector<Defect> all(std::begin(kDefects), std::end(kDefects));
+  std::vector<Defect> all(std::begin(kCommonDefects), std::end(kCommonDefects));
   for (Defect& defect : all) defect.operators = quantizing;
   return all;
 }

@@ -119,7 +119,7 @@ std::int64_t transposed_tap(const ConvolutionGeometry& geometry, std::int64_t ta
   return tap % columns * rows + tap / columns;
 }
 
-constexpr Defect kDefects[] = {
+constexpr Defect kGeometryDefects[] = {
     {.id = "dil-x-for-y",
      .description = "the last axis' dilation serves every axis",
      .operators = kConvolutions,
@@ -225,7 +225,7 @@ constexpr Defect kDefects[] = {
 }  // namespace
 
 std::span<const Defect> geometry_defects() {
-  return kDefects;
+  return kGeometryDefects;
 }
 
 }  // namespace qconform::diagnose

@@ -9,7 +9,7 @@
 namespace qconform::diagnose {
 namespace {
 
-constexpr IntegerRange kInt32{INT32_MIN, INT32_MAX};
+constexpr IntegerRange kMultiplied{INT32_MIN, INT32_MAX};
 
 void use_expression_named(Stages& stages, std::string_view name) {
   const auto expressions = reference::float_expressions();
@@ -43,7 +43,7 @@ FixedPointMultiplier fixed_point_multiplier(const Requantization& p) {
 
 // Both multiplications end at a 32-bit integer.
 Quotient quotient_of_integer(std::int64_t value) {
-  return quotient_of_float(reference::saturate(value, kInt32));
+  return quotient_of_float(reference::saturate(value, kMultiplied));
 }
 
 // gemmlowp: the high half of twice the product, rounded, and then a shift that rounds again. Ties go
@@ -51,7 +51,7 @@ Quotient quotient_of_integer(std::int64_t value) {
 Quotient multiply_rounding_twice(std::int64_t sum, const Requantization& p, const reference::FloatExpression*) {
   const FixedPointMultiplier multiplier = fixed_point_multiplier(p);
   const std::int64_t shifted =
-      reference::saturate(sum * (std::int64_t{1} << std::clamp(multiplier.exponent, 0, 31)), kInt32);
+      reference::saturate(sum * (std::int64_t{1} << std::clamp(multiplier.exponent, 0, 31)), kMultiplied);
   const std::int64_t product = shifted * multiplier.mantissa;
   const std::int64_t nudge = product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30);
   const std::int64_t high = (product + nudge) / (std::int64_t{1} << 31);
@@ -76,7 +76,7 @@ void add_bias_after_scaling(Stages& s) {
         [](std::int64_t rounded, const OutputParameters& p) { return rounded + p.bias + p.zero_point; });
 }
 
-constexpr Defect kDefects[] = {
+constexpr Defect kRequantizationDefects[] = {
     {.id = "bias-not-rescaled",
      .description = "the bias is added after scaling, in units of y_scale",
      .operators = {"QLinearConv"},
@@ -150,7 +150,7 @@ constexpr Defect kDefects[] = {
 }  // namespace
 
 std::span<const Defect> requantization_defects() {
-  return kDefects;
+  return kRequantizationDefects;
 }
 
 }  // namespace qconform::diagnose

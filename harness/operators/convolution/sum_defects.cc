@@ -75,7 +75,7 @@ std::int64_t without_cross_term(const Window& window) {
   return -std::int64_t{window.x_zero_point} * window.w_zero_point * static_cast<std::int64_t>(window.w.size());
 }
 
-constexpr Defect kDefects[] = {
+constexpr Defect kSumDefects[] = {
     {.id = "pad-raw-zero",
      .description = "a padded tap is raw 0, not the zero point",
      .operators = kConvolutions,
@@ -230,7 +230,7 @@ constexpr Defect kDefects[] = {
 }  // namespace
 
 std::span<const Defect> sum_defects() {
-  return kDefects;
+  return kSumDefects;
 }
 
 }  // namespace qconform::diagnose

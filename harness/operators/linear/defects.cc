@@ -62,7 +62,7 @@ std::int32_t wrap_to_int8(double value) {
 
 constexpr OpSet kLinear{"QuantizeLinear", "DequantizeLinear"};
 
-constexpr Defect kDefects[] = {
+constexpr Defect kLinearDefects[] = {
     // Convolutions have these two as well, and say what they are.
     {.id = "zp-sub-wraps-8bit",
      .operators = {"DequantizeLinear"},
@@ -137,7 +137,7 @@ constexpr Defect kDefects[] = {
 }  // namespace
 
 std::span<const DefectList> linear_defects() {
-  static constexpr DefectList kLists[] = {{Topic::elements, kDefects}};
+  static constexpr DefectList kLists[] = {{Topic::elements, kLinearDefects}};
   return kLists;
 }
 
