@@ -7,7 +7,7 @@
 namespace qconform::campaign {
 namespace {
 
-constexpr std::uint64_t kJournalVersion = 3;
+constexpr std::uint64_t kJournalVersion = 4;
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;

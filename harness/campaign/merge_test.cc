@@ -212,7 +212,7 @@ TEST(Identity, OfAJournalInAnotherFormIsRefusedByName) {
     const auto read = decode_identity(bytes);
     ASSERT_FALSE(read.has_value());
     EXPECT_NE(read.error().text().find(writer), std::string::npos) << read.error().text();
-    EXPECT_NE(read.error().text().find("reads journals of version 3"), std::string::npos) << read.error().text();
+    EXPECT_NE(read.error().text().find("reads journals of version 4"), std::string::npos) << read.error().text();
   }
 }
 
