@@ -206,7 +206,7 @@ TEST(Merge, RefusesAnotherCampaign) {
 TEST(Identity, OfAJournalInAnotherFormIsRefusedByName) {
   const std::string key = "version";
   for (const auto& [version, writer] :
-       {std::pair{'\x01', "an older qconform"}, std::pair{'\x04', "a newer qconform"}}) {
+       {std::pair{'\x01', "an older qconform"}, std::pair{'\x05', "a newer qconform"}}) {
     std::string bytes = encode_identity(identity());
     bytes[bytes.find(key) + key.size()] = version;
     const auto read = decode_identity(bytes);
