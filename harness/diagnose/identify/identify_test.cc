@@ -200,13 +200,13 @@ TEST(PinnedProfile, MistakesInTheFileAreNamed) {
         read_pinned_profile_json(R"({"format":"qconform-profile","version":1,"name":"x","pins":[)" + pins + "]}");
     return read ? std::string() : read.error().text();
   };
-  EXPECT_EQ(message(R"({"operator":"ConvInteger","variants":{"sum":"exact"}})"), "");
-  EXPECT_THAT(message(R"({"operator":"Conv","variants":{}})"), HasSubstr("pins[0].operator: no operator \"Conv\""));
-  EXPECT_THAT(message(R"({"operator":"ConvInteger","variants":{"product":"f64"}})"),
+  EXPECT_EQ(message(R"({"operator":"ConvInteger","ways":{"sum":"exact"}})"), "");
+  EXPECT_THAT(message(R"({"operator":"Conv","ways":{}})"), HasSubstr("pins[0].operator: no operator \"Conv\""));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"product":"f64"}})"),
               HasSubstr("pins[0].ways: no aspect \"product\"; there are sum, overflow"));
-  EXPECT_THAT(message(R"({"operator":"ConvInteger","variants":{"sum":"f64"}})"),
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"sum":"f64"}})"),
               HasSubstr("pins[0].ways.sum: no way \"f64\"; there are exact"));
-  EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"variants":{}})"),
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"ways":{}})"),
               HasSubstr("pins[0].types.x: no type \"byte\""));
   EXPECT_THAT(message(R"({"operator":"ConvInteger"})"), HasSubstr("ways"));
   EXPECT_FALSE(read_pinned_profile_json("{}").has_value());
