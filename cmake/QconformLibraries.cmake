@@ -1,74 +1,77 @@
-# Finds the libraries that qconform has adapters for. Each is AUTO (used when found), ON (must be found)
-# or OFF, and what is missing ends up in `qconform list backends`.
+# An adapter to a third-party library: harness/backends/libraries/<name>.cc, with <name>_*.cc beside it, is part of the
+# build where the library is found. QCONFORM_<NAME> is AUTO (used when found), ON (must be found) or OFF; what is missing
+# ends up in `qconform list backends`.
 #
-# Sets QCONFORM_<NAME>_FOUND, or QCONFORM_<NAME>_ABSENT to the reason.
-
-# qconform_library(<NAME> <what to install> <variables that a found library sets>...)
-function(qconform_library name remedy)
-  set(QCONFORM_${name} AUTO CACHE STRING "Adapter: AUTO, ON or OFF")
-  set_property(CACHE QCONFORM_${name} PROPERTY STRINGS AUTO ON OFF)
-  set(QCONFORM_${name}_FOUND FALSE PARENT_SCOPE)
-  if(QCONFORM_${name} STREQUAL "OFF")
-    set(QCONFORM_${name}_ABSENT "built with QCONFORM_${name}=OFF" PARENT_SCOPE)
+# qconform_adapter(<name> "<title>" "<how to get it>"
+#   HEADERS <header>...         each is looked for, and its folder included
+#   [LIBRARIES <library>...]    each is looked for and linked; without them the adapter loads the library when it runs
+#   [HINTS <folder>...] [SUFFIXES <folder below an include folder>...] [ONLY_HINTS]
+#   [VERSION_OF <package>]      for a library that does not tell its version: QCONFORM_<NAME>_VERSION, of Debian's package
+#   [LINK <target>...] [DEFINE <definition>...])
+function(qconform_adapter name title remedy)
+  cmake_parse_arguments(arg "ONLY_HINTS" "VERSION_OF" "HEADERS;LIBRARIES;HINTS;SUFFIXES;LINK;DEFINE" ${ARGN})
+  string(TOUPPER "${name}" upper)
+  set(QCONFORM_${upper} AUTO CACHE STRING "Adapter: AUTO, ON or OFF")
+  set_property(CACHE QCONFORM_${upper} PROPERTY STRINGS AUTO ON OFF)
+  set(only_hints)
+  if(arg_ONLY_HINTS)
+    set(only_hints NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+  endif()
+  set(absent "")
+  set(folders)
+  set(libraries)
+  if(QCONFORM_${upper} STREQUAL "OFF")
+    set(absent "built with QCONFORM_${upper}=OFF")
+  else()
+    foreach(header IN LISTS arg_HEADERS)
+      string(MAKE_C_IDENTIFIER "QCONFORM_${upper}_${header}" found)
+      find_path(${found} ${header} HINTS ${arg_HINTS} PATH_SUFFIXES ${arg_SUFFIXES} ${only_hints})
+      list(APPEND folders "${${found}}")
+    endforeach()
+    foreach(library IN LISTS arg_LIBRARIES)
+      string(MAKE_C_IDENTIFIER "QCONFORM_${upper}_${library}" found)
+      find_library(${found} ${library})
+      list(APPEND libraries "${${found}}")
+    endforeach()
+    if("${folders};${libraries}" MATCHES "NOTFOUND")
+      set(absent "not found when qconform was built: ${remedy}")
+      if(NOT QCONFORM_${upper} STREQUAL "AUTO")
+        message(FATAL_ERROR "QCONFORM_${upper}=${QCONFORM_${upper}}, but it was not found: ${remedy}")
+      endif()
+    endif()
+  endif()
+  if(absent)
+    set_property(GLOBAL APPEND_STRING PROPERTY QCONFORM_ADAPTERS
+      "QCONFORM_ABSENT_LIBRARY(${name}, \"${title}\", \"${absent}\")\n")
     return()
   endif()
-  foreach(variable ${ARGN})
-    if(NOT ${variable})
-      if(NOT QCONFORM_${name} STREQUAL "AUTO")
-        message(FATAL_ERROR "QCONFORM_${name}=${QCONFORM_${name}}, but it was not found: ${remedy}")
-      endif()
-      set(QCONFORM_${name}_ABSENT "not found when qconform was built: ${remedy}" PARENT_SCOPE)
-      return()
-    endif()
-  endforeach()
-  set(QCONFORM_${name}_FOUND TRUE PARENT_SCOPE)
+  set_property(GLOBAL APPEND_STRING PROPERTY QCONFORM_ADAPTERS "QCONFORM_LIBRARY(${name})\n")
+  file(GLOB sources CONFIGURE_DEPENDS ${name}.cc ${name}_*.cc)
+  target_sources(qconform_libraries PRIVATE ${sources})
+  target_include_directories(qconform_libraries SYSTEM PRIVATE ${folders})
+  target_link_libraries(qconform_libraries PRIVATE ${libraries} ${arg_LINK})
+  target_compile_definitions(qconform_libraries PRIVATE QCONFORM_HAS_${upper} ${arg_DEFINE})
+  if(arg_VERSION_OF)
+    qconform_package_version(${upper} ${arg_VERSION_OF})
+    target_compile_definitions(qconform_libraries PRIVATE QCONFORM_${upper}_VERSION="${QCONFORM_${upper}_VERSION}")
+  endif()
 endfunction()
 
-# The C API's header only: the library itself is loaded at run time.
-if(CMAKE_CROSSCOMPILING)
-  set(QCONFORM_ONNXRUNTIME_DIRECTORY "${PROJECT_SOURCE_DIR}/build/onnxruntime-arm64")
-  find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
-    PATHS "${QCONFORM_ONNXRUNTIME_DIRECTORY}/include" NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
-  qconform_library(ONNXRUNTIME "scripts/get-onnxruntime --arm64 fetches it" QCONFORM_ONNXRUNTIME_INCLUDE)
-else()
-  set(QCONFORM_ONNXRUNTIME_DIRECTORY "${PROJECT_SOURCE_DIR}/build/onnxruntime")
-  find_path(QCONFORM_ONNXRUNTIME_INCLUDE onnxruntime_c_api.h
-    HINTS "$ENV{ONNXRUNTIME_ROOT}/include" "${QCONFORM_ONNXRUNTIME_DIRECTORY}/include"
-    PATH_SUFFIXES onnxruntime onnxruntime/core/session)
-  qconform_library(ONNXRUNTIME "scripts/get-onnxruntime fetches it, or set ONNXRUNTIME_ROOT"
-    QCONFORM_ONNXRUNTIME_INCLUDE)
-endif()
-
-# Its package for CMake insists on OpenCL, which nothing here needs.
-find_path(QCONFORM_ONEDNN_INCLUDE dnnl.hpp)
-find_library(QCONFORM_ONEDNN_LIBRARY dnnl)
-qconform_library(ONEDNN "install libdnnl-dev" QCONFORM_ONEDNN_INCLUDE QCONFORM_ONEDNN_LIBRARY)
-
-# Neither has a package for CMake, and XNNPACK says nowhere which version it is: Debian does.
-find_path(QCONFORM_XNNPACK_INCLUDE xnnpack.h)
-find_path(QCONFORM_PTHREADPOOL_INCLUDE pthreadpool.h)
-find_library(QCONFORM_XNNPACK_LIBRARY XNNPACK)
-qconform_library(XNNPACK "install libxnnpack-dev and libpthreadpool-dev"
-  QCONFORM_XNNPACK_INCLUDE QCONFORM_PTHREADPOOL_INCLUDE QCONFORM_XNNPACK_LIBRARY)
-if(QCONFORM_XNNPACK_FOUND AND NOT QCONFORM_XNNPACK_VERSION)
+# Sets QCONFORM_<NAME>_VERSION unless it is set: the upstream version of Debian's package, or "unknown".
+function(qconform_package_version upper package)
+  if(QCONFORM_${upper}_VERSION)
+    return()
+  endif()
   if(CMAKE_CROSSCOMPILING)
     # "libxnnpack-dev 0.0~git...-1", as scripts/arm64-sysroot writes it
-    file(STRINGS "${QCONFORM_ARM64_SYSROOT}/.versions" version REGEX "^libxnnpack-dev ")
-    string(REGEX REPLACE "^libxnnpack-dev (.*)-[^-]*$" "\\1" version "${version}")
-    set(unknown 0)
+    file(STRINGS "${QCONFORM_ARM64_SYSROOT}/.versions" version REGEX "^${package} ")
+    string(REGEX REPLACE "^${package} (.*)-[^-]*$" "\\1" version "${version}")
   else()
-    execute_process(COMMAND dpkg-query --show "--showformat=\${source:Upstream-Version}" libxnnpack-dev
-      OUTPUT_VARIABLE version ERROR_QUIET RESULT_VARIABLE unknown)
+    execute_process(COMMAND dpkg-query --show "--showformat=\${source:Upstream-Version}" ${package}
+      OUTPUT_VARIABLE version ERROR_QUIET)
   endif()
-  if(NOT unknown EQUAL 0)
+  if(NOT version)
     set(version "unknown")
   endif()
-  set(QCONFORM_XNNPACK_VERSION "${version}" CACHE STRING "Version of XNNPACK, for reports")
-endif()
-
-# Debian's package for CMake is in libopencv-dev, which wants all of OpenCV.
-find_path(QCONFORM_OPENCV_INCLUDE opencv2/dnn.hpp PATH_SUFFIXES opencv4)
-find_library(QCONFORM_OPENCV_CORE_LIBRARY opencv_core)
-find_library(QCONFORM_OPENCV_DNN_LIBRARY opencv_dnn)
-qconform_library(OPENCV "install libopencv-dnn-dev"
-  QCONFORM_OPENCV_INCLUDE QCONFORM_OPENCV_CORE_LIBRARY QCONFORM_OPENCV_DNN_LIBRARY)
+  set(QCONFORM_${upper}_VERSION "${version}" CACHE STRING "Version of the library, for reports")
+endfunction()

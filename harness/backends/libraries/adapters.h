@@ -1,4 +1,4 @@
-// One declaration for each adapter, and what all of them do alike. Only adapters include it.
+// What all adapters do alike. Only adapters include it.
 #pragma once
 
 #include <string>
@@ -13,12 +13,15 @@
 
 namespace qconform::libraries {
 
-// Defined where the library was found when qconform was built.
-[[nodiscard]] backend::Library onnxruntime();
+// An adapter defines a function of its library's name, which the list in CMakeLists.txt has.
+#define QCONFORM_LIBRARY(name) [[nodiscard]] backend::Library name();
+#define QCONFORM_ABSENT_LIBRARY(name, title, reason)
+#include "libraries.inc"
+#undef QCONFORM_LIBRARY
+#undef QCONFORM_ABSENT_LIBRARY
+
+/// Where ONNX Runtime was found when qconform was built.
 [[nodiscard]] ModelRuntime onnxruntime_models();
-[[nodiscard]] backend::Library onednn();
-[[nodiscard]] backend::Library xnnpack();
-[[nodiscard]] backend::Library opencv();
 
 /// A library's message on one line, at most 200 bytes.
 [[nodiscard]] std::string one_line(std::string message);

@@ -1,5 +1,7 @@
 #include "harness/backends/libraries/libraries.h"
 
+#include <algorithm>
+
 #include "harness/backends/libraries/adapters.h"
 
 namespace qconform::libraries {
@@ -12,10 +14,12 @@ namespace {
 }  // namespace
 
 ModelRuntime model_runtime() {
-#ifdef QCONFORM_ONNXRUNTIME_ABSENT
-  return {"ONNX Runtime", QCONFORM_ONNXRUNTIME_ABSENT, nullptr};
-#else
+#ifdef QCONFORM_HAS_ONNXRUNTIME
   return onnxruntime_models();
+#else
+  const auto all = libraries();
+  const auto found = std::find_if(all.begin(), all.end(), [](const auto& l) { return l.name == "onnxruntime"; });
+  return {"ONNX Runtime", found->state().absent, nullptr};
 #endif
 }
 
