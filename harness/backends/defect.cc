@@ -22,6 +22,13 @@ class PreparedModel final : public PreparedCase {
   Tensor output_;
 };
 
+// Of a case that no model computes: out of contract, or open, or of a family without stages.
+Preparation refusal_of(const Case& test_case, const Classification& classification) {
+  const reference::Remark* remark = classification.deciding_remark();
+  if (remark != nullptr) return outcome::Rejected{remark->text()};
+  return outcome::Unsupported{"no model of " + operator_name(test_case.domain, test_case.op_type)};
+}
+
 class DefectModel final : public Backend {
  public:
   DefectModel(diagnose::Model model, std::string name)
@@ -32,7 +39,7 @@ class DefectModel final : public Backend {
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     const Classification classification = classify(test_case);
     const auto modelled = diagnose::ModelledCase::prepare(test_case, classification);
-    if (!modelled) return outcome::Rejected{classification.deciding_remark()->text()};
+    if (!modelled) return refusal_of(test_case, classification);
     std::optional<Tensor> output = modelled->run(model_);
     if (!output) return outcome::Unsupported{"the model's geometry has no output for this case"};
     return std::make_unique<PreparedModel>(std::move(*output));
