@@ -10,8 +10,8 @@ namespace qconform {
 
 /// What the ONNX library says about a case, against classify().
 struct CrossCheck {
-  /// False when the library is older than the case's opset version, or does not know its domain:
-  /// then there is no second opinion.
+  /// False when the library is older than the case's opset version, or does not know its domain, or an operator that
+  /// find_operator() knows: then there is no second opinion.
   bool comparable = false;
   /// One line each; empty when both agree. A valid case is accepted, with the same output type and
   /// shape. A case with latitude may be refused. An invalid case is refused: the library checks
