@@ -140,7 +140,8 @@ struct Operator {
   /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
   /// (harness/diagnose/models/stages.h).
   bool quantizes = false;
-  /// The hazards that its cases can reach: what suites aim for, and what reports count.
+  /// The hazards that its cases can reach: what suites aim for, and what reports count. Others that Lowered::survey()
+  /// finds are dropped.
   HazardSet hazards = {};
   /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.
   Case (*draw)(Rng& rng, const Swarm& swarm) = nullptr;
