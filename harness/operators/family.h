@@ -92,7 +92,8 @@ struct Family {
   /// Of its own; the engine has some for cases of any operator.
   std::span<const shrink::Reduction> (*reductions)() = nullptr;
   /// The index spaces that can be made smaller, of more than one index each. `wrong_element` indexes the output, or is
-  /// empty. Null: none; only cases that fit no operator lose indices then, of one input at a time.
+  /// empty. Null: each axis of each input by itself, which is all that element-wise operators without parameters along
+  /// an axis need.
   std::vector<shrink::Extent> (*extents)(const Case& test_case,
                                          const std::vector<std::int64_t>& wrong_element) = nullptr;
   /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.

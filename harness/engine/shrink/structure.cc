@@ -14,7 +14,8 @@ using List = std::vector<Extent> (*)(const Subject&);
 
 std::vector<Extent> own_extents(const Subject& subject) {
   const Family* family = family_of(subject.current());
-  if (family == nullptr || family->extents == nullptr) return {};
+  if (family == nullptr) return {};
+  if (family->extents == nullptr) return single_axes_of(subject.current());
   return family->extents(subject.current(), subject.wrong_element());
 }
 
