@@ -8,6 +8,8 @@
 
 #include "harness/core/limits.h"
 #include "harness/onnx/node_attributes.h"
+#include "harness/operators/family.h"
+#include "harness/suites/node_inputs.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform {
@@ -249,7 +251,9 @@ ValueFacts facts_of_output(const onnx::NodeProto& node, const GraphScope& scope)
     if (typed) facts.type = scope.facts(node.input(rule.typed_like)).type;
     return facts;
   }
-  return {};
+  const Family* family = family_of(domain, node.op_type());
+  if (family == nullptr || family->output_facts == nullptr) return {};
+  return family->output_facts({node, *find_operator(domain, node.op_type()), scope});
 }
 
 }  // namespace qconform

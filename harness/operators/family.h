@@ -19,6 +19,7 @@ namespace qconform {
 
 struct InputShape;
 struct NodeInputs;
+struct ValueFacts;
 
 namespace sweep {
 struct SweptModel;
@@ -70,6 +71,10 @@ struct Family {
   Result<InputShape> (*data_shape)(const NodeInputs& inputs) = nullptr;
   /// Of the parameter or weight `name`. Null: such nodes are skipped.
   Result<std::vector<std::int64_t>> (*parameter_shape)(const NodeInputs& inputs, std::string_view name) = nullptr;
+
+  /// Type and shape of a node's output, as far as its inputs tell. Null: as far as ONNX and harness/onnx/shape_rules.cc
+  /// know the operator.
+  ValueFacts (*output_facts)(const NodeInputs& inputs) = nullptr;
 
   // Mutation: each changes the case in place and reports whether it found something to change.
 
