@@ -42,7 +42,7 @@ struct Detection {
   QC_FIELD(std::uint64_t, at, {}, "at", .doc = "The case's number in the suite, from 1.", .minimum = 1);
   QC_FIELD(std::string, case_id, {}, "case");
   QC_FIELD(double, seconds, {}, "seconds", .doc = "Processor time of drawing, reference, mutant and judge until then.",
-           .form = Form::seconds);
+           .form = qconform::Form::seconds);
 };
 
 struct Mutant {
