@@ -1,0 +1,78 @@
+// A third family, of one small operator: all that a family can state, as short as it gets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/diagnose/explain/case_features.h"
+#include "harness/diagnose/explain/output_regions.h"
+#include "harness/diagnose/identify/identify_probe.h"
+#include "harness/diagnose/identify/identify_variants.h"
+#include "harness/operators/family.h"
+#include "harness/operators/lowered_by_bits.h"
+#include "reference/numerics/integer8.h"
+
+namespace qconform::testing {
+
+/// Halve: y = saturate(round(x / 2) + y_zero_point), ties to even. x is int8 or uint8, y_zero_point a scalar of its
+/// type or omitted, y like x. Every odd x is a tie.
+[[nodiscard]] const Family& halving_family();
+
+/// The same operator by the name Bare, in a family that leaves out all that a family may leave out.
+[[nodiscard]] const Family& bare_family();
+
+/// "Halve" or "Bare" of x, with a zero point of its type or without.
+[[nodiscard]] Case halve_case(std::string_view op_type, Tensor x, std::optional<std::int64_t> zero_point = {});
+
+// What follows is for the families alone.
+
+inline constexpr Feature kHalveFeature{20};
+
+/// Either operator's case, parsed.
+class LoweredHalve final : public LoweredByBits {
+ public:
+  LoweredHalve(const Tensor& x, std::int32_t zero_point) : LoweredByBits(x, x.type), zero_point_(zero_point) {}
+
+  [[nodiscard]] std::int32_t zero_point() const { return zero_point_; }
+  [[nodiscard]] reference::IntegerRange range() const;
+
+  [[nodiscard]] Survey survey(const Policy& policy) const override;
+  [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
+                                                                         reference::Latitude latitude) const override;
+  [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
+                                                                 RoundingProfile profile) const override;
+  [[nodiscard]] std::string exact_value(std::int64_t index) const override;
+
+ private:
+  void compute(std::span<const std::byte> x, std::span<std::byte> y) const override;
+
+  std::int32_t zero_point_;
+};
+
+// Suites, mutation, relations, layers: halve_suites.cc.
+
+[[nodiscard]] Case draw_halve(Rng& rng, const Swarm& swarm);
+[[nodiscard]] Case draw_halve_for(Rng& rng, const Operator& known, Hazard hazard);
+[[nodiscard]] std::span<const sweep::SweptModel> swept_halve();
+bool change_halve(Case& test_case, Rng& rng);
+bool solve_halve_tie(Case& test_case, Rng& rng);
+[[nodiscard]] std::span<const relations::FamilyRelation> halve_relations();
+[[nodiscard]] std::optional<Case> halve_without_dimension(const Case& test_case, std::size_t dimension);
+[[nodiscard]] std::vector<bench::LayerSet> halve_layer_sets();
+
+}  // namespace qconform::testing
+
+// Stages, defects, features, choices: halve_diagnosis.cc.
+namespace qconform::diagnose {
+
+[[nodiscard]] std::optional<Tensor> run_halve(const Case& test_case, const Lowered& lowered, const Stages& stages);
+[[nodiscard]] std::span<const DefectList> halve_defects();
+[[nodiscard]] const FeatureList& halve_case_features();
+void place_in_row(const Lowered& lowered, std::span<Element> elements);
+[[nodiscard]] std::vector<Choice> halve_choices();
+[[nodiscard]] std::vector<Experiment> halve_experiments();
+
+}  // namespace qconform::diagnose
