@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/campaign/block_diagnosis.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/suites/fuzz.h"
 
 namespace qconform::campaign {
@@ -110,7 +110,7 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uin
   std::vector<std::unique_ptr<CaseSource>> sources;
   sources.push_back(std::move(source));
   BlockDiagnosis diagnosis(number);
-  CampaignOptions campaign{.policy = options.judging.policy, .stop = options.stop, .waivers = options.judging.waivers};
+  SuiteRunOptions campaign{.policy = options.judging.policy, .stop = options.stop, .waivers = options.judging.waivers};
   if (options.judging.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;
@@ -120,7 +120,7 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uin
     note_row(test_case, results, rows);
   };
   Report report;
-  QCONFORM_TRY(run_campaign(sources, backends, campaign, report));
+  QCONFORM_TRY(run_suites(sources, backends, campaign, report));
   return tally_of(report, number, diagnosis, std::move(rows), reached);
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/core/error.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 
 namespace qconform::cli {
 

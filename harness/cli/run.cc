@@ -13,9 +13,9 @@
 #include "harness/cli/report_output.h"
 #include "harness/cli/waivers.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/engine/campaign.h"
 #include "harness/engine/picture.h"
-#include "harness/engine/relation_campaign.h"
+#include "harness/engine/run_relations.h"
+#include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
@@ -100,7 +100,7 @@ Result<int> run(RunOptions options) {
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
     ProgressLine line;
-    CampaignOptions campaign{.policy = policy,
+    SuiteRunOptions campaign{.policy = policy,
                              .progress = [&](const Progress& progress) { line.update(progress); },
                              .stop = {},
                              .waivers = waivers ? &*waivers : nullptr,
@@ -109,9 +109,9 @@ Result<int> run(RunOptions options) {
                              .fail_fast = options.fail_fast,
                              .drops_hanging_backends = true,
                              .results = RowsKept::all};
-    QCONFORM_TRY(run_campaign(suites.judged, backends, campaign, report));
+    QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
     if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
-    if (report.stopped.empty()) QCONFORM_TRY(run_relation_campaign(suites.related, backends, campaign, report));
+    if (report.stopped.empty()) QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
   }
   print_note(newer.text());
   if (is_default) leave_to_kernels(report);

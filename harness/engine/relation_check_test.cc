@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "harness/engine/relation_campaign.h"
+#include "harness/engine/run_relations.h"
 #include "harness/operators/case_builder.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relation_parts.h"
@@ -283,7 +283,7 @@ Report run(std::vector<std::unique_ptr<Backend>> backends, int cases) {
   std::vector<std::unique_ptr<CaseSource>> bases;
   bases.push_back(std::make_unique<SmallCases>(cases));
   Report report;
-  EXPECT_TRUE(run_relation_campaign(bases, backends, {}, report).has_value());
+  EXPECT_TRUE(run_relations(bases, backends, {}, report).has_value());
   return report;
 }
 

@@ -10,7 +10,7 @@
 
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/model_fixture.h"
@@ -86,7 +86,7 @@ TEST_F(OnnxModel, NewerOpsetsGetTheSameVerdicts) {
         backend::select_all({"scalar", "defect:pad-raw-zero+dq-expanded"}, RoundingProfile::correctly_rounded, {});
     EXPECT_TRUE(backends.has_value()) << backends.error().text();
     Report report;
-    EXPECT_TRUE(run_campaign(suites, *backends, {}, report).has_value());
+    EXPECT_TRUE(run_suites(suites, *backends, {}, report).has_value());
     EXPECT_EQ(report.suites.front().cases, 6U) << opset;
     EXPECT_EQ(report.suites.front().expectations, (Counts{{"valid", 6}})) << opset;
     EXPECT_TRUE(report.backends[0].conforms()) << opset;

@@ -8,7 +8,7 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/suites/select.h"
 #include "harness/tests/program.h"
 #include "harness/tests/rows.h"
@@ -43,9 +43,9 @@ Report run_of(const std::string& backend, std::uint64_t cases = kCases, std::uin
   report.overflow = "wrap";
   if (!suites || !backends) return report;
   diagnose::CampaignDiagnosis diagnosis(*backends, policy);
-  CampaignOptions options{
+  SuiteRunOptions options{
       .policy = policy, .progress = {}, .stop = {}, .waivers = nullptr, .draft = nullptr, .diagnoser = &diagnosis};
-  if (!run_campaign(*suites, *backends, options, report)) report.backends.clear();
+  if (!run_suites(*suites, *backends, options, report)) report.backends.clear();
   return renamed(std::move(report));
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/core/case_source.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/operators/case_builder.h"
 
 namespace qconform::testing {
@@ -83,7 +83,7 @@ inline void expect_hostile_row(const Report& report, const Hostile& hostile) {
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(backend));
   Report report;
-  if (!run_campaign(suites, backends, {}, report)) report.backends.clear();
+  if (!run_suites(suites, backends, {}, report)) report.backends.clear();
   return report;
 }
 

@@ -13,7 +13,7 @@
 #include "harness/backends/sandbox/message.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
 #include "harness/suites/random.h"
@@ -107,7 +107,7 @@ TEST(GuardedRun, ALibraryThatIsSeldomRandomIsNotSaidToRemember) {
     std::vector<std::unique_ptr<Backend>> backends;
     backends.push_back(std::move(*backend));
     Report report;
-    ASSERT_TRUE(run_campaign(suites, backends, {}, report));
+    ASSERT_TRUE(run_suites(suites, backends, {}, report));
     random += report.backends[0].count(VerdictKind::nondeterministic);
     EXPECT_EQ(report.backends[0].count(VerdictKind::depends_on_earlier_runs), 0U);
   }
@@ -163,7 +163,7 @@ TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
   backends.push_back(std::move(*here));
   backends.push_back(std::move(*there));
   Report report;
-  ASSERT_TRUE(run_campaign(suites, backends, {}, report));
+  ASSERT_TRUE(run_suites(suites, backends, {}, report));
   EXPECT_TRUE(report.conforms());
   for (const auto& [name, result] : report.backends[0].operators) {
     EXPECT_EQ(result.verdicts, report.backends[1].operators[name].verdicts) << name;

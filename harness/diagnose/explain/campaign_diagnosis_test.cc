@@ -8,7 +8,7 @@
 
 #include "harness/backends/in_tree.h"
 #include "harness/backends/select.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/fuzz.h"
@@ -47,11 +47,11 @@ Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<CaseSource> suit
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(backend));
   CampaignDiagnosis diagnosis(backends, {});
-  CampaignOptions options;
+  SuiteRunOptions options;
   options.diagnoser = &diagnosis;
   options.results = RowsKept::all;
   Report report;
-  EXPECT_TRUE(run_campaign(suites, backends, options, report).has_value());
+  EXPECT_TRUE(run_suites(suites, backends, options, report).has_value());
   if (shrinks) {
     shrink::shrink_findings(report, backends, {}, {},
                             [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });

@@ -21,7 +21,7 @@
 #include "harness/backends/select.h"
 #include "harness/bench/pinning.h"
 #include "harness/bench/statistics.h"
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 #include "harness/suites/random.h"
 
 namespace qconform {
@@ -134,7 +134,7 @@ Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const Options&
   Report report;
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<ChosenSource>(options.seed, numbers));
-  if (auto ran = run_campaign(suites, backends, {}, report); !ran) throw std::runtime_error(ran.error().text());
+  if (auto ran = run_suites(suites, backends, {}, report); !ran) throw std::runtime_error(ran.error().text());
   return report;
 }
 

@@ -22,10 +22,10 @@
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/identify/identify.h"
-#include "harness/engine/campaign.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/picture.h"
 #include "harness/engine/relation_check.h"
+#include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
 #include "harness/json/case_json.h"
 #include "harness/mutate/case_mutator.h"
@@ -421,10 +421,10 @@ Report report_on_halves() {
   backends.push_back(with_defect("halved-by-shift"));
   backends.push_back(std::make_unique<HalfUp>());
   diagnose::CampaignDiagnosis diagnosis(backends, {});
-  CampaignOptions options;
+  SuiteRunOptions options;
   options.diagnoser = &diagnosis;
   Report report;
-  EXPECT_TRUE(run_campaign(suites, backends, options, report));
+  EXPECT_TRUE(run_suites(suites, backends, options, report));
   shrink::shrink_findings(report, backends, {}, {},
                           [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });
   add_pictures(report, backends, {});

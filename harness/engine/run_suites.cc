@@ -1,4 +1,4 @@
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,9 +40,9 @@ std::string type_mix(const Case& test_case, const Expected& expected) {
   return mix + name_of(expected.output->type);
 }
 
-class Campaign {
+class SuiteRunner {
  public:
-  Campaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
+  SuiteRunner(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
       : backends_(backends),
         options_(options),
         report_(report),
@@ -363,7 +363,7 @@ class Campaign {
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;
-  const CampaignOptions& options_;
+  const SuiteRunOptions& options_;
   Report& report_;
   SuiteResult suite_;
   std::deque<Pending> pending_;    ///< begun and not judged
@@ -385,15 +385,15 @@ class Campaign {
 
 }  // namespace
 
-Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
-                          std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
-                          Report& report) {
+Result<void> run_suites(std::vector<std::unique_ptr<CaseSource>>& suites,
+                        std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
+                        Report& report) {
   const auto start = std::chrono::steady_clock::now();
-  Campaign campaign(backends, options, report);
+  SuiteRunner runner(backends, options, report);
   for (const auto& suite : suites) {
-    if (!campaign.has_failed_enough()) QCONFORM_TRY(campaign.run(*suite));
+    if (!runner.has_failed_enough()) QCONFORM_TRY(runner.run(*suite));
   }
-  campaign.finish();
+  runner.finish();
   report.times.total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }

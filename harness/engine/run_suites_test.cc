@@ -1,5 +1,5 @@
 // The tester tested: planted defects must be caught, and told as what they are.
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) 
     backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
   }
   Report report;
-  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  EXPECT_TRUE(run_suites(suites, backends, {}, report).has_value());
   return report;
 }
 
@@ -77,7 +77,7 @@ Report run_without_conv_integer(const std::vector<std::string>& others) {
     backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
   }
   Report report;
-  EXPECT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  EXPECT_TRUE(run_suites(suites, backends, {}, report).has_value());
   return report;
 }
 
@@ -85,7 +85,7 @@ std::uint64_t failures(const BackendResult& result, VerdictKind kind) {
   return result.count(kind);
 }
 
-TEST(Campaign, ReferenceConformsToItself) {
+TEST(SuiteRunner, ReferenceConformsToItself) {
   const Report report = run_random({"scalar"}, 400);
   EXPECT_TRUE(report.conforms());
   EXPECT_TRUE(report.findings.empty());
@@ -97,7 +97,7 @@ TEST(Campaign, ReferenceConformsToItself) {
   EXPECT_GT(report.times.reference, 0);
 }
 
-TEST(Campaign, CountsHazardsOfCasesThatABackendComputes) {
+TEST(SuiteRunner, CountsHazardsOfCasesThatABackendComputes) {
   const Report refused = run_without_conv_integer({});
   const Report computed = run_without_conv_integer({"scalar"});
   EXPECT_EQ(refused.suites[0].cases, computed.suites[0].cases);
@@ -111,7 +111,7 @@ TEST(Campaign, CountsHazardsOfCasesThatABackendComputes) {
   EXPECT_EQ(refused.backends[0].count(VerdictKind::unsupported), computed.backends[0].count(VerdictKind::unsupported));
 }
 
-TEST(Campaign, CatchesRawZeroPadding) {
+TEST(SuiteRunner, CatchesRawZeroPadding) {
   const Report report = run_random({"scalar", "pad-raw-zero"}, 400);
   EXPECT_FALSE(report.conforms());
   EXPECT_TRUE(report.backends[0].conforms()) << "the defect of one backend must not reach another";
@@ -122,13 +122,13 @@ TEST(Campaign, CatchesRawZeroPadding) {
   EXPECT_TRUE(report.findings[0].verdict.worst.has_value());
 }
 
-TEST(Campaign, CatchesInt16PairSaturation) {
+TEST(SuiteRunner, CatchesInt16PairSaturation) {
   const Report report = run_random({"pair-sat-i16"}, 400);
   EXPECT_FALSE(report.conforms());
   EXPECT_GT(failures(report.backends[0], VerdictKind::wrong), 5U);
 }
 
-TEST(Campaign, CatchesOneByteBehindTheOutput) {
+TEST(SuiteRunner, CatchesOneByteBehindTheOutput) {
   const Report report = run_random({"past-end"}, 50);
   EXPECT_FALSE(report.conforms());
   ASSERT_EQ(report.findings.size(), 1U);
@@ -136,13 +136,13 @@ TEST(Campaign, CatchesOneByteBehindTheOutput) {
   EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte past the output");
 }
 
-TEST(Campaign, CatchesOneByteBeforeTheOutput) {
+TEST(SuiteRunner, CatchesOneByteBeforeTheOutput) {
   const Report report = run_random({"before-start"}, 50);
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings[0].verdict.detail, "wrote 1 byte before the output");
 }
 
-TEST(Campaign, KeepsTheCaseWithTheClearestPattern) {
+TEST(SuiteRunner, KeepsTheCaseWithTheClearestPattern) {
   const Report report = run_random({"pad-raw-zero"}, 400);
   for (const Finding& finding : report.findings) {
     ASSERT_TRUE(finding.telling.has_value());
@@ -152,7 +152,7 @@ TEST(Campaign, KeepsTheCaseWithTheClearestPattern) {
   }
 }
 
-TEST(Campaign, KeepsTheSmallestCaseOfAFinding) {
+TEST(SuiteRunner, KeepsTheSmallestCaseOfAFinding) {
   const Report report = run_random({"past-end"}, 200);
   ASSERT_EQ(report.findings.size(), 1U);
   const Finding& finding = report.findings[0];
@@ -171,7 +171,7 @@ TEST(Campaign, KeepsTheSmallestCaseOfAFinding) {
 }
 
 // ONNX Runtime's arithmetic is not correctly rounded, and right all the same.
-TEST(Campaign, TellsALegalFloatRoundingFromADefect) {
+TEST(SuiteRunner, TellsALegalFloatRoundingFromADefect) {
   const auto run = [](Profile profile) {
     std::vector<std::unique_ptr<CaseSource>> suites;
     suites.push_back(std::make_unique<NearTieSource>());
@@ -179,7 +179,7 @@ TEST(Campaign, TellsALegalFloatRoundingFromADefect) {
     backends.push_back(
         backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::ort_f32, "scalar@ort-f32"));
     Report report;
-    EXPECT_TRUE(run_campaign(suites, backends, {.policy = {.profile = profile}, .progress = {}}, report).has_value());
+    EXPECT_TRUE(run_suites(suites, backends, {.policy = {.profile = profile}, .progress = {}}, report).has_value());
     return report;
   };
   const Report admitted = run(Profile::conformance);
@@ -190,13 +190,13 @@ TEST(Campaign, TellsALegalFloatRoundingFromADefect) {
   EXPECT_TRUE(run(Profile::ort_f32).conforms());
 }
 
-TEST(Campaign, WhatWasNotRunIsNeverAPass) {
+TEST(SuiteRunner, WhatWasNotRunIsNeverAPass) {
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<RandomSource>(1, 20));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::make_unique<testing::RefusingBackend>());
   Report report;
-  ASSERT_TRUE(run_campaign(suites, backends, {}, report).has_value());
+  ASSERT_TRUE(run_suites(suites, backends, {}, report).has_value());
   EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 20U);
   EXPECT_EQ(report.backends[0].count(VerdictKind::pass), 0U);
   EXPECT_FALSE(report.conforms());

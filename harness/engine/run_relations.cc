@@ -1,4 +1,4 @@
-#include "harness/engine/relation_campaign.h"
+#include "harness/engine/run_relations.h"
 
 #include <chrono>
 
@@ -26,9 +26,9 @@ std::uint64_t& counter_of(RelationResult& result, RelationOutcome outcome) {
   return result.not_applicable;
 }
 
-class RelationCampaign {
+class RelationRunner {
  public:
-  RelationCampaign(std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options, Report& report)
+  RelationRunner(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
       : backends_(backends), options_(options), report_(report), hangs_(backends.size()) {
     if (report_.backends.empty()) {
       for (const auto& backend : backends_) report_.backends.push_back({.info = backend->info()});
@@ -132,7 +132,7 @@ class RelationCampaign {
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;
-  const CampaignOptions& options_;
+  const SuiteRunOptions& options_;
   Report& report_;
   GuardedOutput output_;
   Findings findings_;
@@ -142,16 +142,16 @@ class RelationCampaign {
 
 }  // namespace
 
-Result<void> run_relation_campaign(std::vector<std::unique_ptr<CaseSource>>& bases,
-                                   std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
-                                   Report& report) {
+Result<void> run_relations(std::vector<std::unique_ptr<CaseSource>>& bases,
+                           std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
+                           Report& report) {
   if (bases.empty()) return {};
   const auto start = Clock::now();
-  RelationCampaign campaign(backends, options, report);
+  RelationRunner runner(backends, options, report);
   for (const auto& source : bases) {
-    if (!campaign.has_failed_enough()) QCONFORM_TRY(campaign.run(*source));
+    if (!runner.has_failed_enough()) QCONFORM_TRY(runner.run(*source));
   }
-  campaign.finish();
+  runner.finish();
   report.times.total += seconds_since(start);
   return {};
 }

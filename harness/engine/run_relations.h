@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "harness/engine/campaign.h"
+#include "harness/engine/run_suites.h"
 
 namespace qconform {
 
@@ -12,8 +12,8 @@ namespace qconform {
 /// against each other, never against the reference's. Adds to the report's suites (named
 /// "relations:SOURCE"), backends (in the order of `backends`; added where the report has none yet),
 /// findings and times; a source's error ends the run.
-[[nodiscard]] Result<void> run_relation_campaign(std::vector<std::unique_ptr<CaseSource>>& bases,
-                                                 std::vector<std::unique_ptr<Backend>>& backends,
-                                                 const CampaignOptions& options, Report& report);
+[[nodiscard]] Result<void> run_relations(std::vector<std::unique_ptr<CaseSource>>& bases,
+                                         std::vector<std::unique_ptr<Backend>>& backends,
+                                         const SuiteRunOptions& options, Report& report);
 
 }  // namespace qconform

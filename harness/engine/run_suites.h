@@ -45,7 +45,7 @@ class HangWatch {
 inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
 inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
 
-struct CampaignOptions {
+struct SuiteRunOptions {
   Policy policy;
   std::function<void(const Progress&)> progress = {};  ///< called after every case; may be empty
   std::function<bool()> stop = {};                     ///< asked before every case whether to end; may be empty
@@ -66,8 +66,8 @@ struct CampaignOptions {
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
 /// the report; a source's error ends the run.
-[[nodiscard]] Result<void> run_campaign(std::vector<std::unique_ptr<CaseSource>>& suites,
-                                        std::vector<std::unique_ptr<Backend>>& backends, const CampaignOptions& options,
-                                        Report& report);
+[[nodiscard]] Result<void> run_suites(std::vector<std::unique_ptr<CaseSource>>& suites,
+                                      std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
+                                      Report& report);
 
 }  // namespace qconform
