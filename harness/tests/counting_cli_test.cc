@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/tests/program.h"
+#include "harness/tests/temporary_folder.h"
 
 namespace qconform::testing {
 namespace {
@@ -17,10 +18,11 @@ using ::testing::Not;
 const std::string kPlugins = "plugin:" QCONFORM_PLUGINS "/";
 
 ProgramResult judged(const std::string& backend, const std::string& declined, const std::string& options = {}) {
-  return run_program(QCONFORM_PROGRAM,
-                     "run --suite corpus --no-explain --out " + ::testing::TempDir() + "/counting --backend " +
-                         backend + " " + options,
-                     declined.empty() ? "" : "DECLINES=" + declined);
+  const TemporaryFolder folder;
+  return run_program(
+      QCONFORM_PROGRAM,
+      "run --suite corpus --no-explain --out " + folder.path().string() + " --backend " + backend + " " + options,
+      declined.empty() ? "" : "DECLINES=" + declined);
 }
 
 TEST(Counting, NothingIsJudgedOfWhatDeclinesEveryCase) {
@@ -76,9 +78,10 @@ TEST(Counting, CasesOutOfContractAreNotSentToWhatAssumesValidNodes) {
 }
 
 TEST(Stopped, ABackendThatHangsTenTimesInARowGetsNoMoreCases) {
+  const TemporaryFolder folder;
   const ProgramResult result = run_program(QCONFORM_PROGRAM,
                                            "run --suite corpus --no-explain --no-shrink --timeout 0.1 --out " +
-                                               ::testing::TempDir() + "/hangs --backend " + kPlugins + "fickle.so",
+                                               folder.path().string() + " --backend " + kPlugins + "fickle.so",
                                            "FICKLE=hang");
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(
@@ -88,10 +91,11 @@ TEST(Stopped, ABackendThatHangsTenTimesInARowGetsNoMoreCases) {
 }
 
 TEST(Stopped, EnoughFailuresEndTheRun) {
+  const TemporaryFolder folder;
   const ProgramResult result = run_program(QCONFORM_PROGRAM,
                                            "run --suite corpus --suite sweep --suite relations:random --no-explain "
                                            "--fail-fast 3 --backend scalar --backend defect:half-away --out " +
-                                               ::testing::TempDir() + "/fast");
+                                               folder.path().string());
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("stopped: enough cases have failed (--fail-fast)"), ContainsRegex("wrong +wrong 3\n"),
