@@ -85,6 +85,14 @@ using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOf
 
 }  // namespace outcome
 
+/// What the same prepared node gave for another input, where a run of the case gave an output and the backend takes
+/// other inputs. Nothing is wrong with it but perhaps its values.
+struct OnOtherInput {
+  std::size_t position = 0;  ///< of the input that was another
+  Tensor input;
+  Tensor output;
+};
+
 struct Outcome : outcome::Any {
   using outcome::Any::Any;
   // Compiled once: in every file that moves an outcome they would be a sixth of the time that it takes to compile.
@@ -96,13 +104,6 @@ struct Outcome : outcome::Any {
 
   /// It came to this in a run of the same node with other values, which shows whether the backend keeps them apart.
   bool of_neighbour = false;
-  /// What the same prepared node gave for another input, where a run of the case gave an output and the backend takes
-  /// other inputs. Nothing is wrong with it but perhaps its values.
-  struct OnOtherInput {
-    std::size_t position = 0;  ///< of the input that was another
-    Tensor input;
-    Tensor output;
-  };
   std::optional<OnOtherInput> on_other_input;
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
   /// backends in worker processes only.
