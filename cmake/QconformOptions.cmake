@@ -79,8 +79,9 @@ function(qconform_optimize target)
     $<$<CONFIG:Release>:-O${level}>)
 endfunction()
 
-# Compiles the sources of `target` as so many files, where QCONFORM_UNITY is on. Files of one room are variations of a theme
-# and use the same names for it; so neighbours go to different groups. For the last line of a folder that adds sources.
+# Compiles the sources of `target` as so many files, up to 16, where QCONFORM_UNITY is on. The name of a source decides where it goes, so
+# that another one that comes or goes leaves it there: two files that go together must not use one name for two things.
+# For the last line of a folder that adds sources.
 function(qconform_unity target groups)
   if(NOT QCONFORM_UNITY)
     return()
@@ -88,11 +89,11 @@ function(qconform_unity target groups)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
-  set(number 0)
   foreach(source ${sources})
-    math(EXPR group "${number} % ${groups}")
+    string(MD5 digest "${source}")
+    string(SUBSTRING "${digest}" 0 1 digit)
+    math(EXPR group "0x${digit} % ${groups}")
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP group${group})
-    math(EXPR number "${number} + 1")
   endforeach()
 endfunction()
 
