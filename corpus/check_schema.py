@@ -31,6 +31,28 @@ BROKEN_CASES = (
     lambda d: d["cases"][0].update(attributes=[{"name": "group", "int": 1, "ints": [1]}]),
 )
 
+# A right graph of two nodes, and what makes it a wrong one.
+GRAPH = {
+    "id": "twice",
+    "nodes": [
+        {"op_type": "QuantizeLinear", "opset_version": 10, "inputs": ["a", "s"], "outputs": ["q"]},
+        {"op_type": "DequantizeLinear", "opset_version": 10, "inputs": ["q", "s", ""], "outputs": ["b"]},
+    ],
+    "inputs": [{"name": "a", "type": "float", "shape": [1], "data": [2.5]}],
+    "initializers": [{"name": "s", "type": "float", "shape": [], "data": [1.0]}],
+    "outputs": ["b"],
+    "recorded_outputs": [{"type": "float", "shape": [1], "data": [2.0]}],
+}
+BROKEN_GRAPHS = (
+    lambda g: g.update(op_type="QuantizeLinear"),
+    lambda g: g["nodes"].pop(),
+    lambda g: g["nodes"][0].pop("outputs"),
+    lambda g: g["inputs"][0].pop("name"),
+    lambda g: g.update(inputs=[None]),
+    lambda g: g.update(outputs=[]),
+    lambda g: g["recorded_outputs"][0].update(name="b"),
+)
+
 # The same for DirectML, whose first description is a valid one.
 BROKEN_DESCRIPTIONS = (
     lambda d: d.update(version=2),
@@ -45,6 +67,12 @@ BROKEN_DESCRIPTIONS = (
     lambda d: d["cases"][0]["InputTensor"].update(Stride=[1]),
     lambda d: d["cases"].append({"id": "no-rules", "expectation": "invalid"}),
 )
+
+
+
+def of_graph(change):
+    return lambda document: change(document["cases"][0])
+
 
 # The schema, the files that follow it, the file to try it on, and what it must refuse of that.
 FORMATS = (
@@ -61,6 +89,9 @@ def check(schema_path, paths, sample, broken):
     if not samples:
         sys.exit(f"no {sample} found to try the schema on")
     problems += schema.accepted(samples[0], broken)
+    if sample == "padding.json":
+        with_graph = {**samples[0], "cases": [GRAPH]}
+        problems += schema.problems(with_graph, "a graph") + schema.accepted(with_graph, map(of_graph, BROKEN_GRAPHS))
     print("\n".join(problems + [f"{schema.name}: {len(documents)} files, {len(problems)} problems"]))
     return len(problems)
 

@@ -24,7 +24,8 @@ TEST(Corpus, EveryVectorCitesARule) {
 
 TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
   std::map<std::string, std::set<std::string>> rules;
-  for (const Case& vector : committed_vectors()) rules[vector.op_type].insert(vector.rules.begin(), vector.rules.end());
+  for (const Case& vector : committed_vectors())
+    rules[vector.node().op_type].insert(vector.rules.begin(), vector.rules.end());
   std::set<std::string> convolution;
   for (int rule = 1; rule <= 21; ++rule) convolution.insert("C" + std::to_string(rule));
   EXPECT_THAT(rules["QLinearConv"], ::testing::IsSupersetOf(convolution));
@@ -36,7 +37,7 @@ TEST(Corpus, EveryRuleOfAnOperatorHasAVector) {
 TEST(Corpus, EveryRuleOfTheElementWiseOperatorsHasAVectorAtEveryVersion) {
   std::map<std::pair<std::string, std::int64_t>, std::set<std::string>> rules;
   for (const Case& vector : committed_vectors()) {
-    rules[{vector.op_type, vector.opset_version}].insert(vector.rules.begin(), vector.rules.end());
+    rules[{vector.node().op_type, vector.node().opset_version}].insert(vector.rules.begin(), vector.rules.end());
   }
   for (const std::int64_t version : {10, 13, 19, 21, 23, 24, 25}) {
     std::set<std::string> quantize{"Q1", "Q2", "Q4", "Q5", "Q6", "Q7", "C15", "C21", "D7", "D8", "signature"};

@@ -20,7 +20,7 @@ TEST(CorpusPower, EveryTagIsUsedAndOnBothConvolutions) {
   std::map<std::string_view, std::map<std::string, int>> seen;  // tag, operator
   for (const Case& vector : committed_vectors()) {
     for (const lint::TagClaim& claim : lint::tag_claims()) {
-      if (has_tag(vector, claim.tag)) ++seen[claim.tag][vector.op_type];
+      if (has_tag(vector, claim.tag)) ++seen[claim.tag][vector.node().op_type];
     }
   }
   const std::set<std::string_view> of_qlinear_conv_alone{"power-tie", "power-near-tie", "power-large-bias",

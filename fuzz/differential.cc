@@ -75,9 +75,9 @@ void judge_kernels(const Case& test_case, Profile profile) {
     const auto backend = backend::in_tree(set, arithmetic_of(profile), set.name);
     const Outcome outcome = execute(*backend, test_case, output);
     Verdict verdict = judge(expected, outcome);
-    const auto* const produced = std::get_if<outcome::Produced>(&outcome);
+    const Tensor* const produced = output_of(outcome);
     const Tensor* const answer = only_answer(expected);
-    if (!is_failure(verdict.kind) && produced != nullptr && answer != nullptr && !(produced->output == *answer)) {
+    if (!is_failure(verdict.kind) && produced != nullptr && answer != nullptr && !(*produced == *answer)) {
       verdict.kind = VerdictKind::wrong;
       verdict.detail = "admissible, but not the reference's bytes";
     }

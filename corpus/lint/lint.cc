@@ -113,19 +113,19 @@ class Examiner {
   }
 
   void answer(Case& vector, const Classification& classification) {
-    std::optional<Tensor>& recorded = vector.recorded_output;
-    const std::string got = recorded ? tensor_text(*recorded) : "";
+    std::vector<Tensor>& recorded = vector.recorded_outputs;
+    const std::string got = recorded.empty() ? "" : tensor_text(recorded.front());
     if (!classification.lowered) {
-      if (recorded) problem(answer_, "expected none, since the vector must be refused, got " + got);
+      if (!recorded.empty()) problem(answer_, "expected none, since the vector must be refused, got " + got);
       return;
     }
     Tensor right = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
     if (!is_the_only_answer(vector, classification, right)) {
-      if (recorded) problem(answer_, "expected none, since more than one answer is right, got " + got);
-    } else if (!recorded) {
+      if (!recorded.empty()) problem(answer_, "expected none, since more than one answer is right, got " + got);
+    } else if (recorded.empty()) {
       absent(answer_, tensor_text(right));
-      recorded = std::move(right);
-    } else if (*recorded != right) {
+      recorded = {std::move(right)};
+    } else if (recorded.front() != right) {
       problem(answer_, "expected " + tensor_text(right) + ", got " + got);
     }
   }
@@ -163,11 +163,11 @@ Json in_order(const Json& description) {
 // `object` is the description as it stands in the file.
 Result<void> examine_description(const directml::Description& description, Examiner& examiner, Json& object) {
   QCONFORM_ASSIGN(auto vector, in_context(description.id, directml::lower(description)));
-  const bool was_answered = vector.recorded_output.has_value();
+  const bool was_answered = !vector.recorded_outputs.empty();
   examiner.vector(vector);
   object["expectation"] = name_of(vector.expectation);
-  if (vector.recorded_output && !was_answered) {
-    Json contents = tensor_object(*vector.recorded_output);
+  if (!vector.recorded_outputs.empty() && !was_answered) {
+    Json contents = tensor_object(vector.recorded_outputs.front());
     contents.erase("type");
     contents.erase("shape");
     object["OutputTensor"].update(contents);

@@ -11,7 +11,7 @@ namespace {
 
 // The input of that name; one that is not there is a tensor without elements.
 const Tensor& input_named(const Case& vector, std::string_view name) {
-  const Operator* known = find_operator(vector.domain, vector.op_type);
+  const Operator* known = operator_of(vector);
   for (std::size_t i = 0; known != nullptr && i < known->inputs.size(); ++i) {
     if (known->inputs[i].name == name && vector.input(i) != nullptr) return *vector.input(i);
   }
@@ -129,7 +129,7 @@ std::string broken_promise(const Case& vector, const Classification& classificat
   if (tag.starts_with("profile:")) return profile_named(tag.substr(8)) ? "" : "a profile";
   if (tag == "refusal") return classification.lowered ? "a vector that must be refused" : "";
   const std::optional<ElementType> type = element_type_named(tag);
-  const bool is_linear = vector.op_type.ends_with("quantizeLinear") || vector.op_type == "QuantizeLinear";
+  const bool is_linear = vector.node().op_type.ends_with("quantizeLinear") || vector.node().op_type == "QuantizeLinear";
   return type && is_linear && !has_type(vector, classification, *type) ? "a tensor of that type" : "";
 }
 

@@ -26,7 +26,7 @@ class PreparedModel final : public PreparedCase {
 Preparation refusal_of(const Case& test_case, const Classification& classification) {
   const reference::Remark* remark = classification.deciding_remark();
   if (remark != nullptr) return outcome::Rejected{remark->text()};
-  return outcome::Unsupported{"no model of " + operator_name(test_case.domain, test_case.op_type)};
+  return outcome::Unsupported{"no model of " + operator_name(test_case)};
 }
 
 class DefectModel final : public Backend {

@@ -47,12 +47,13 @@ std::optional<PluginRefusal> refusal_of(int status, PluginReason& reason) {
                               ", which qconform/backend.h does not know: " + reason.text("no reason")};
 }
 
-void* allocate_for_plugin(OutputSink& sink, std::int32_t type, std::int32_t rank, const std::int64_t* dims) {
+void* allocate_for_plugin(OutputSink& sink, std::size_t output, std::int32_t type, std::int32_t rank,
+                          const std::int64_t* dims) {
   if (rank < 0 || (rank > 0 && dims == nullptr)) return nullptr;
   const std::span<const std::int64_t> shape(dims, static_cast<std::size_t>(rank));
   const auto element_type = static_cast<ElementType>(type);
   if (!checked_bytes("y", element_type, shape)) return nullptr;
-  return sink.allocate(element_type, shape).data();
+  return sink.allocate(output, element_type, shape).data();
 }
 
 Result<std::unique_ptr<Backend>> load_plugin(const Specification& what) {

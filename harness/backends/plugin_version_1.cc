@@ -11,7 +11,7 @@ namespace {
 class PluginNode {
  public:
   PluginNode(const Case& test_case, InputMemory* memory) {
-    for (const Attribute& attribute : test_case.attributes)
+    for (const Attribute& attribute : test_case.node().attributes)
       attributes_.push_back(attribute_for_plugin<qc_attribute>(attribute));
     tensors_.reserve(test_case.inputs.size());
     for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
@@ -25,8 +25,13 @@ class PluginNode {
                           input->shape.data(), data, input->bytes.size()});
       inputs_.push_back(&tensors_.back());
     }
-    node_ = {test_case.op_type.c_str(), test_case.domain.c_str(), test_case.opset_version, attributes_.size(),
-             attributes_.data(),        inputs_.size(),           inputs_.data()};
+    node_ = {test_case.node().op_type.c_str(),
+             test_case.node().domain.c_str(),
+             test_case.node().opset_version,
+             attributes_.size(),
+             attributes_.data(),
+             inputs_.size(),
+             inputs_.data()};
   }
   PluginNode(const PluginNode&) = delete;
   PluginNode& operator=(const PluginNode&) = delete;
@@ -41,7 +46,7 @@ class PluginNode {
 };
 
 void* allocate_output(void* context, std::int32_t type, std::int32_t rank, const std::int64_t* dims) {
-  return allocate_for_plugin(*static_cast<OutputSink*>(context), type, rank, dims);
+  return allocate_for_plugin(*static_cast<OutputSink*>(context), 0, type, rank, dims);
 }
 
 class PreparedPlugin final : public PreparedCase {

@@ -49,7 +49,7 @@ class PluginGraph {
  public:
   /// `with_constants`: the data of weights too.
   PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants) {
-    for (const Attribute& attribute : test_case.attributes)
+    for (const Attribute& attribute : test_case.node().attributes)
       attributes_.add(attribute_for_plugin<qc2_attribute>(attribute));
     for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
       if (!test_case.inputs[i]) {
@@ -60,9 +60,9 @@ class PluginGraph {
     }
     outputs_.push_back(static_cast<std::int32_t>(values_.size()));
     values_.add({sizeof(qc2_value), QC2_COMPUTED, 0, -1, nullptr, nullptr, 0});
-    nodes_.add({sizeof(qc2_node), test_case.op_type.c_str(), test_case.domain.c_str(), test_case.opset_version,
-                attributes_.size(), attributes_.get(), node_inputs_.size(), node_inputs_.data(), outputs_.size(),
-                outputs_.data()});
+    nodes_.add({sizeof(qc2_node), test_case.node().op_type.c_str(), test_case.node().domain.c_str(),
+                test_case.node().opset_version, attributes_.size(), attributes_.get(), node_inputs_.size(),
+                node_inputs_.data(), outputs_.size(), outputs_.data()});
     graph_ = {sizeof(qc2_graph), values_.size(), values_.get(),   nodes_.size(),  nodes_.get(),
               inputs_.size(),    inputs_.data(), outputs_.size(), outputs_.data()};
   }
@@ -110,10 +110,16 @@ class PluginGraph {
   qc2_graph graph_{};
 };
 
+// Where the outputs of a run go.
+struct RunOutputs {
+  OutputSink& sink;
+  std::size_t count;
+};
+
 void* allocate_output_2(void* context, std::size_t output, std::int32_t type, std::int32_t rank,
                         const std::int64_t* dims) {
-  if (output != 0) return nullptr;
-  return allocate_for_plugin(*static_cast<OutputSink*>(context), type, rank, dims);
+  const auto& outputs = *static_cast<const RunOutputs*>(context);
+  return output < outputs.count ? allocate_for_plugin(outputs.sink, output, type, rank, dims) : nullptr;
 }
 
 // What is wrong with the scratch memory that a library states; empty where nothing is.
@@ -154,7 +160,8 @@ class PreparedGraph final : public PreparedCase {
       scratch = sink.scratch(prepared_.scratch_bytes, prepared_.scratch_alignment).data();
     }
     Reason2 why;
-    const qc2_run run{sizeof(qc2_run), graph_->get(), graph_->run_inputs(), scratch, &sink, allocate_output_2};
+    RunOutputs outputs{sink, graph_->get()->output_count};
+    const qc2_run run{sizeof(qc2_run), graph_->get(), graph_->run_inputs(), scratch, &outputs, allocate_output_2};
     const int status = plugin_.functions.run(plugin_.state, prepared_.node, &run, &why.room);
     if (auto refusal = refusal_of(status, why.reason)) {
       std::visit([&](auto&& reason) { sink.refuse(std::forward<decltype(reason)>(reason)); }, std::move(*refusal));

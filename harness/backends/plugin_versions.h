@@ -62,7 +62,7 @@ template <typename T>
 }
 
 /// Memory for an output as a library states it; null where that is no tensor.
-[[nodiscard]] void* allocate_for_plugin(OutputSink& sink, std::int32_t type, std::int32_t rank,
+[[nodiscard]] void* allocate_for_plugin(OutputSink& sink, std::size_t output, std::int32_t type, std::int32_t rank,
                                         const std::int64_t* dims);
 
 /// `functions` lives as long as the process. Errors, of the field "plugin:PATH": what it lacks or refuses.

@@ -35,8 +35,7 @@ class Remote final : public PreparedCase {
     Outcome outcome = worker_.finish();
     const auto* produced = std::get_if<outcome::Produced>(&outcome);
     if (produced == nullptr) return sink.refuse(std::move(outcome));
-    const std::span<std::byte> memory = sink.allocate(produced->output.type, produced->output.shape);
-    std::copy(produced->output.bytes.begin(), produced->output.bytes.end(), memory.begin());
+    copy_outputs(*produced, sink);
   }
 
  private:

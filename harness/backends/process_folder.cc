@@ -43,18 +43,6 @@ class CaseFolder {
   fs::path path_;
 };
 
-// What a backend may see of a case: not what is expected of it.
-Case shown(const Case& test_case) {
-  Case result;
-  result.id = test_case.id;
-  result.op_type = test_case.op_type;
-  result.domain = test_case.domain;
-  result.opset_version = test_case.opset_version;
-  result.attributes = test_case.attributes;
-  result.inputs = test_case.inputs;
-  return result;
-}
-
 std::string with_folder(const std::string& command, const fs::path& folder) {
   const std::string word = shell_word(folder.string());
   std::string result;
@@ -93,7 +81,7 @@ class FolderBackend final : public ProcessBackend {
   [[nodiscard]] std::optional<Outcome> begin(const Case& test_case) {
     folder_.emplace();
     if (folder_->path().empty()) return outcome::Crashed{0, "no temporary folder can be made for the case"};
-    if (const auto written = write_case_folder(shown(test_case), folder_->path()); !written) {
+    if (const auto written = write_case_folder(computation_of(test_case), folder_->path()); !written) {
       return outcome::Unsupported{"the case cannot be written: " + written.error().text()};
     }
     auto started = ChildProcess::start(with_folder(command_, folder_->path()), ChildProcess::Output::logged);

@@ -16,24 +16,28 @@
 namespace qconform::backend {
 namespace {
 
-// How a further output differs from that of a run alone; empty if it does not.
-std::string difference(const Tensor& alone, const std::optional<Tensor>& further) {
-  if (!further) return "refused";
-  if (further->type != alone.type || further->shape != alone.shape) return "had another type or shape";
-  const auto change = std::mismatch(alone.bytes.begin(), alone.bytes.end(), further->bytes.begin());
-  if (change.first == alone.bytes.end()) return {};
-  return fmt::format("differed from element {} on", (change.first - alone.bytes.begin()) * 8 / bits_of(alone.type));
+// How further outputs differ from those of a run alone; empty if they do not.
+std::string difference(const std::vector<Tensor>& alone, const std::optional<std::vector<Tensor>>& further) {
+  if (!further || further->size() != alone.size()) return "refused";
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const Tensor& one = alone[i];
+    const Tensor& other = (*further)[i];
+    if (other.type != one.type || other.shape != one.shape) return "had another type or shape";
+    const auto change = std::mismatch(one.bytes.begin(), one.bytes.end(), other.bytes.begin());
+    if (change.first == one.bytes.end()) continue;
+    return fmt::format("differed from element {} on", (change.first - one.bytes.begin()) * 8 / bits_of(one.type));
+  }
+  return {};
 }
 
 // Passes a run on and keeps what was given for it.
 class WatchedSink final : public OutputSink {
  public:
   explicit WatchedSink(OutputSink& sink) : sink_(sink) {}
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
-    type_ = type;
-    shape_.assign(shape.begin(), shape.end());
-    memory_ = sink_.allocate(type, shape);
-    return *memory_;
+  std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) override {
+    if (given_.size() <= output) given_.resize(output + 1);
+    given_[output] = {type, {shape.begin(), shape.end()}, sink_.allocate(output, type, shape)};
+    return given_[output].memory;
   }
   void refuse(Outcome refusal) override {
     refused_ = true;
@@ -42,16 +46,23 @@ class WatchedSink final : public OutputSink {
   std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
     return sink_.scratch(bytes, alignment);
   }
-  [[nodiscard]] std::optional<Tensor> output() const {
-    if (refused_ || !memory_) return std::nullopt;
-    return Tensor{type_, shape_, std::vector<std::byte>(memory_->begin(), memory_->end())};
+  [[nodiscard]] std::optional<std::vector<Tensor>> outputs() const {
+    if (refused_ || given_.empty()) return std::nullopt;
+    std::vector<Tensor> outputs;
+    for (const Given& each : given_)
+      outputs.push_back({each.type, each.shape, {each.memory.begin(), each.memory.end()}});
+    return outputs;
   }
 
  private:
+  struct Given {
+    ElementType type = ElementType::undefined;
+    std::vector<std::int64_t> shape;
+    std::span<std::byte> memory;
+  };
+
   OutputSink& sink_;
-  ElementType type_ = ElementType::undefined;
-  std::vector<std::int64_t> shape_;
-  std::optional<std::span<std::byte>> memory_;
+  std::vector<Given> given_;
   bool refused_ = false;
 };
 
@@ -63,9 +74,9 @@ class CheckedCase final : public PreparedCase {
   void run(OutputSink& sink) override {
     WatchedSink watched(sink);
     inner_->run(watched);
-    const auto alone = watched.output();
+    const auto alone = watched.outputs();
     if (!alone) return;
-    const auto again = output_of(*inner_);
+    const auto again = outputs_of(*inner_);
     if (const std::string change = difference(*alone, again); !change.empty()) {
       return sink.refuse(alone_again(*alone, again, "the prepared node, run again alone, " + change));
     }
@@ -81,19 +92,19 @@ class CheckedCase final : public PreparedCase {
 
  private:
   // What it is that has nothing to do with threads.
-  [[nodiscard]] Outcome alone_again(const Tensor& first, const std::optional<Tensor>& second,
+  [[nodiscard]] Outcome alone_again(const std::vector<Tensor>& first, const std::optional<std::vector<Tensor>>& second,
                                     std::string detail) const {
     const auto happens_again = [&] {
       Preparation preparation = backend_.prepare(test_case_);
       auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation);
-      return prepared != nullptr && output_of(**prepared) == first && output_of(**prepared) == second;
+      return prepared != nullptr && outputs_of(**prepared) == first && outputs_of(**prepared) == second;
     };
     if (remembers(backend_, test_case_, happens_again)) return outcome::DependsOnEarlierRuns{std::move(detail)};
     return outcome::Nondeterministic{std::move(detail)};
   }
 
   // By thread, what was different in one of its runs.
-  std::vector<std::string> run_at_once(const Tensor& alone) {
+  std::vector<std::string> run_at_once(const std::vector<Tensor>& alone) {
     std::vector<std::string> differences(static_cast<std::size_t>(threads_));
     std::barrier start(threads_);
     std::vector<std::thread> threads;
@@ -102,8 +113,8 @@ class CheckedCase final : public PreparedCase {
       threads.emplace_back([&] {
         for (int i = 0; i < kThreadRuns; ++i) {
           start.arrive_and_wait();
-          const auto output = output_of(*inner_);
-          if (found.empty()) found = difference(alone, output);
+          const auto outputs = outputs_of(*inner_);
+          if (found.empty()) found = difference(alone, outputs);
         }
       });
     }

@@ -22,7 +22,7 @@ bool measure_work(Layer& layer) {
   const Lowered& lowered = *classification.lowered;
   const auto y_bytes = bytes_for(lowered.output_type(), elements_of(lowered.output_shape()));
   layer.bytes = static_cast<std::int64_t>(layer.test_case.input(0)->bytes.size()) + y_bytes;
-  const Family& family = *family_of(layer.test_case.domain, layer.test_case.op_type);
+  const Family& family = *family_of(layer.test_case);
   if (family.measure_layer != nullptr) family.measure_layer(lowered, layer);
   return true;
 }

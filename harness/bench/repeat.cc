@@ -10,7 +10,9 @@ namespace {
 // Memory that is allocated at the first run, so that the runs that are timed find it there.
 class SteadySink final : public OutputSink {
  public:
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
+  // Layers have one output.
+  std::span<std::byte> allocate(std::size_t /*output*/, ElementType type,
+                                std::span<const std::int64_t> shape) override {
     const auto size = static_cast<std::size_t>(bytes_for(type, elements_of(shape)));
     if (memory_.bytes().size() != size) memory_ = AlignedBytes(size);
     type_ = type;

@@ -105,7 +105,8 @@ Result<LayerResult> run_layer(const Layer& layer, const std::vector<Contestant>&
   const std::size_t rounds = play(participants, options.seconds, rng, record);
 
   LayerResult result{
-      layer.name, layer.set, layer.test_case.op_type, layer.kind, layer.macs, layer.bytes, layer.count, {}, {}, {}};
+      layer.name, layer.set, layer.test_case.node().op_type, layer.kind, layer.macs, layer.bytes, layer.count, {},
+      {},         {}};
   infos.clear();
   for (std::size_t i = 0; i < contestants.size(); ++i) {
     Participant& participant = *participants[i];

@@ -27,7 +27,7 @@ struct ReplayOptions {
 };
 
 void print_case(const Case& test_case, const Expected& expected) {
-  fmt::print("{}   {} at opset {}\n", test_case.id, test_case.op_type, test_case.opset_version);
+  fmt::print("{}   {} at opset {}\n", test_case.id, test_case.op_types(), test_case.node().opset_version);
   if (!test_case.note.empty()) fmt::print("  note      {}\n", test_case.note);
   const auto* remark = expected.classification.deciding_remark();
   fmt::print("  contract  {}{}\n", name_of(expected.classification.expectation()),
@@ -77,8 +77,8 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
   if (options.json) {
     fmt::print("{}", report::to_json(test_case, Expectation::valid, std::string(relation->statement), results));
   } else {
-    fmt::print("{}   {} at opset {}\n  relation  {}: {}\n  because   {}\n", test_case.id, test_case.op_type,
-               test_case.opset_version, relation->id, relation->statement, relation->reason);
+    fmt::print("{}   {} at opset {}\n  relation  {}: {}\n  because   {}\n", test_case.id, test_case.op_types(),
+               test_case.node().opset_version, relation->id, relation->statement, relation->reason);
     for (const auto& [name, verdict] : results) print_verdict(name, verdict);
   }
   return holds ? kConforms : kDoesNotConform;

@@ -69,7 +69,8 @@ std::string steps_text(const shrink::Result& result) {
 void print_result(const Case& original, const shrink::Result& result, const ShrinkOptions& options,
                   const std::string& out, const std::string& replay) {
   const auto line = [](const char* label, const std::string& value) { fmt::print("  {:<9} {}\n", label, value); };
-  fmt::print("{}   {} at opset {} on {}\n", original.id, original.op_type, original.opset_version, options.backend);
+  fmt::print("{}   {} at opset {} on {}\n", original.id, original.op_types(), original.node().opset_version,
+             options.backend);
   line("before", size_text(original));
   line("after", size_text(result.smallest));
   line("reduced", steps_text(result));

@@ -19,14 +19,19 @@
 
 namespace qconform {
 
-/// Where a backend puts its output. Asking for memory states the output's type and shape, which are
+/// Where a backend puts its outputs. Asking for memory states an output's type and shape, which are
 /// judged too. The memory is guarded and filled with a pattern before the backend sees it.
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
-  /// Memory for bytes_for(type, elements) bytes, valid until the next case. Called once per run.
-  virtual std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) = 0;
-  /// Instead of an output: Unsupported or Rejected, where that shows only in the run.
+  /// Memory for bytes_for(type, elements) bytes of output number `output`, valid until the next case. Called once for
+  /// each of Case::output_count() outputs and run.
+  virtual std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) = 0;
+  /// For a case of one output.
+  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) {
+    return allocate(0, type, shape);
+  }
+  /// Instead of outputs: Unsupported or Rejected, where that shows only in the run.
   virtual void refuse(Outcome refusal) = 0;
   /// Memory for the run's own use, of any content, gone with the next call. `alignment`: a power of two up to
   /// kScratchAlignment.
@@ -40,6 +45,9 @@ class OutputSink {
  private:
   std::optional<AlignedBytes> scratch_;
 };
+
+/// Gives a sink what a run elsewhere produced.
+void copy_outputs(const outcome::Produced& produced, OutputSink& sink);
 
 /// A case with its weights packed. The case must outlive it.
 class PreparedCase {

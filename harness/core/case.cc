@@ -30,6 +30,22 @@ void add_value(Digest& digest, const Attribute::Value& value) {
   }
 }
 
+void add_node(Digest& digest, const Node& node) {
+  digest.add(std::string_view(node.domain));
+  digest.add(std::string_view(node.op_type));
+  digest.add(node.opset_version);
+  digest.add(std::uint64_t{node.attributes.size()});
+  for (const Attribute& attribute : node.attributes) {
+    digest.add(std::string_view(attribute.name));
+    add_value(digest, attribute.value);
+  }
+}
+
+void add_names(Digest& digest, const std::vector<std::string>& names) {
+  digest.add(std::uint64_t{names.size()});
+  for (const std::string& name : names) digest.add(std::string_view(name));
+}
+
 void add_tensor(Digest& digest, const Tensor& tensor) {
   digest.add(static_cast<std::int64_t>(tensor.type));
   digest.add(std::uint64_t{tensor.shape.size()});
@@ -40,13 +56,30 @@ void add_tensor(Digest& digest, const Tensor& tensor) {
 }  // namespace
 
 const Attribute* Case::attribute(std::string_view name) const {
-  const auto found =
-      std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& a) { return a.name == name; });
-  return found == attributes.end() ? nullptr : &*found;
+  const auto found = std::find_if(node().attributes.begin(), node().attributes.end(),
+                                  [&](const Attribute& a) { return a.name == name; });
+  return found == node().attributes.end() ? nullptr : &*found;
+}
+
+std::string Case::op_types() const {
+  std::string all = nodes.front().op_type;
+  for (std::size_t i = 1; i < nodes.size(); ++i) all += "+" + nodes[i].op_type;
+  return all;
 }
 
 const Tensor* Case::input(std::size_t position) const {
   return position < inputs.size() && inputs[position] ? &*inputs[position] : nullptr;
+}
+
+Case computation_of(const Case& test_case) {
+  Case result;
+  result.id = test_case.id;
+  result.nodes = test_case.nodes;
+  result.inputs = test_case.inputs;
+  result.input_names = test_case.input_names;
+  result.fed_inputs = test_case.fed_inputs;
+  result.outputs = test_case.outputs;
+  return result;
 }
 
 std::string_view name_of(Expectation expectation) {
@@ -63,19 +96,20 @@ std::optional<Expectation> expectation_named(std::string_view name) {
 
 std::uint64_t digest_of(const Case& test_case) {
   Digest digest;
-  digest.add(std::string_view(test_case.domain));
-  digest.add(std::string_view(test_case.op_type));
-  digest.add(test_case.opset_version);
-  digest.add(std::uint64_t{test_case.attributes.size()});
-  for (const Attribute& attribute : test_case.attributes) {
-    digest.add(std::string_view(attribute.name));
-    add_value(digest, attribute.value);
-  }
+  for (const Node& node : test_case.nodes) add_node(digest, node);
   digest.add(std::uint64_t{test_case.inputs.size()});
   for (const std::optional<Tensor>& input : test_case.inputs) {
     digest.add(std::uint64_t{input.has_value()});
     if (input) add_tensor(digest, *input);
   }
+  if (test_case.is_one_node()) return digest.value();
+  for (const Node& node : test_case.nodes) {
+    add_names(digest, node.inputs);
+    add_names(digest, node.outputs);
+  }
+  add_names(digest, test_case.input_names);
+  digest.add(std::uint64_t{test_case.fed_inputs});
+  add_names(digest, test_case.outputs);
   return digest.value();
 }
 

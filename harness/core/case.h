@@ -1,6 +1,7 @@
-// A test case: one operator node with everything that goes into it, and what is expected.
+// A test case: a small graph, of one operator node in most, with its tensors and what is expected of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,16 +38,35 @@ struct Provenance {
   bool operator==(const Provenance&) const = default;
 };
 
-/// One node. Inputs are positional, as in ONNX: nullopt stands for the empty string of an omitted
-/// optional input; trailing omitted inputs are kept if the source states them.
-struct Case {
-  std::string id;       ///< unique within its source; names files and replay lines
+/// One operator of a graph.
+struct Node {
   std::string op_type;  ///< "QLinearConv"
   std::string domain;   ///< "" is ONNX's own
   std::int64_t opset_version = 0;
   std::vector<Attribute> attributes;
+  /// The values that it reads, by position, and those that it computes: "" for an omitted one. Both are empty in a case
+  /// of one node.
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
+
+  bool operator==(const Node&) const = default;
+};
+
+/// A small ONNX graph with its tensors, and what is expected of it. harness/operators/graph/wiring.h says how the names
+/// of its values must fit together.
+struct Case {
+  std::string id;  ///< unique within its source; names files and replay lines
+  /// In topological order, never empty. One node that is alone reads the case's tensors in their order and has one
+  /// output; values have names only where there are several nodes.
+  std::vector<Node> nodes = std::vector<Node>(1);
+  /// The tensors that no node computes. Of one node, its inputs, positional as in ONNX: nullopt stands for the empty
+  /// string of an omitted optional input; trailing omitted inputs are kept if the source states them. Of several nodes,
+  /// the inputs of the graph, then its initializers; none is omitted.
   std::vector<std::optional<Tensor>> inputs;
-  std::optional<Tensor> recorded_output;  ///< what the source says the answer is, if it says so
+  std::vector<std::string> input_names = {};  ///< of `inputs`; empty in a case of one node
+  std::size_t fed_inputs = 0;                 ///< how many of `inputs` are the graph's; the others are initializers
+  std::vector<std::string> outputs = {};      ///< the graph's; empty in a case of one node, which has one
+  std::vector<Tensor> recorded_outputs = {};  ///< the answers that the source states: none, or one for each output
 
   Expectation expectation = Expectation::unstated;
   std::vector<std::string> rules;  ///< ids of the rules that the case is about
@@ -56,15 +76,30 @@ struct Case {
 
   bool operator==(const Case&) const = default;
 
+  [[nodiscard]] bool is_one_node() const { return nodes.size() == 1; }
+  /// The only node. Of several, the first: only code that is_one_node() guards may take it for the case.
+  [[nodiscard]] Node& node() { return nodes.front(); }
+  [[nodiscard]] const Node& node() const { return nodes.front(); }
+  /// What reports call the operator: "QLinearConv"; of several nodes "DequantizeLinear+Conv+QuantizeLinear".
+  [[nodiscard]] std::string op_types() const;
+  [[nodiscard]] std::size_t output_count() const { return is_one_node() ? 1 : outputs.size(); }
+  /// An attribute of the only node, or null.
   [[nodiscard]] const Attribute* attribute(std::string_view name) const;
   /// The tensor at `position`, or null when it is omitted or beyond the end.
   [[nodiscard]] const Tensor* input(std::size_t position) const;
+  /// The stated answer of a case of one output, or null.
+  [[nodiscard]] const Tensor* recorded_output() const {
+    return recorded_outputs.size() == 1 ? &recorded_outputs.front() : nullptr;
+  }
 };
+
+/// The computation alone, with the case's id: nodes, tensors and their names, and nothing that is expected or said.
+[[nodiscard]] Case computation_of(const Case& test_case);
 
 [[nodiscard]] std::string_view name_of(Expectation expectation);
 [[nodiscard]] std::optional<Expectation> expectation_named(std::string_view name);
 
-/// A 64-bit fingerprint of what the case computes: operator, version, attributes, inputs. The same
+/// A 64-bit fingerprint of what the case computes: nodes, their versions and attributes, inputs. The same
 /// on every machine and compiler; ids, notes and expectations do not enter.
 [[nodiscard]] std::uint64_t digest_of(const Case& test_case);
 

@@ -16,7 +16,9 @@ inline constexpr std::size_t kJsonDepth = 32;                     ///< nested ar
 inline constexpr std::size_t kJsonKeys = 64;                      ///< keys of one object
 inline constexpr std::size_t kJsonValues = std::size_t{1} << 24;  ///< values in one file
 inline constexpr std::int64_t kJsonTensorBytes = kTensorBytes;    ///< all tensors of one JSON file together
-inline constexpr std::size_t kInputs = 64;                        ///< inputs of a node
+inline constexpr std::size_t kNodes = 256;                        ///< nodes of a case
+inline constexpr std::size_t kGraphTensors = 1024;                ///< tensors of a case of several nodes
+inline constexpr std::size_t kInputs = 64;                        ///< inputs, and outputs, of a node
 inline constexpr std::size_t kAttributes = 64;                    ///< attributes of a node
 inline constexpr std::size_t kAttributeValues = 256;              ///< values of one attribute
 

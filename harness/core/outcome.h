@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "harness/core/tensor.h"
 
@@ -13,9 +15,13 @@ namespace qconform {
 
 namespace outcome {
 
-/// An output tensor was written, in bounds and completely as far as could be seen.
+/// The output tensors were written, in bounds and completely as far as could be seen.
 struct Produced {
-  Tensor output;
+  Produced() = default;
+  explicit Produced(Tensor output) { outputs.push_back(std::move(output)); }
+  explicit Produced(std::vector<Tensor> all) : outputs(std::move(all)) {}
+
+  std::vector<Tensor> outputs;  ///< in the order of the case's outputs
 };
 /// A clean refusal of something the backend does not implement.
 struct Unsupported {
@@ -90,7 +96,7 @@ using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOf
 struct OnOtherInput {
   std::size_t position = 0;  ///< of the input that was another
   Tensor input;
-  Tensor output;
+  std::vector<Tensor> outputs;
 };
 
 struct Outcome : outcome::Any {
@@ -109,5 +115,8 @@ struct Outcome : outcome::Any {
   /// backends in worker processes only.
   std::string log;
 };
+
+/// What was produced, where that is one output; null otherwise.
+[[nodiscard]] const Tensor* output_of(const Outcome& outcome);
 
 }  // namespace qconform

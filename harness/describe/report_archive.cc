@@ -269,7 +269,7 @@ void describe_example(Archive& archive, Finding& finding) {
         {.doc = "The case's own line for the reader; absent where it has none.", .presence = Presence::omitted});
   });
   if (!archive.fills()) return;
-  finding.example.op_type = finding.op_type;
+  finding.example.node().op_type = finding.op_type;
   finding.verdict.kind = finding.kind;
 }
 

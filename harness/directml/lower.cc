@@ -44,11 +44,11 @@ class Lowering {
 
   [[nodiscard]] Case run() const {
     Case result;
-    result.op_type = "QLinearConv";
-    result.opset_version = 10;
-    result.attributes = attributes();
+    result.node().op_type = "QLinearConv";
+    result.node().opset_version = 10;
+    result.node().attributes = attributes();
     result.inputs = inputs();
-    if (!bindings_[index_of(TensorRole::output)].empty()) result.recorded_output = data(TensorRole::output);
+    if (!bindings_[index_of(TensorRole::output)].empty()) result.recorded_outputs = {data(TensorRole::output)};
     result.tags = {"directml", kProfileTag};
     result.note = kNote;
     return result;

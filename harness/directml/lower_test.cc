@@ -141,12 +141,12 @@ TEST(Lower, NamesWhatItIs) {
   description.id = "mine";
   const Case lowered = lower(description).value();
   EXPECT_EQ(lowered.id, "mine");
-  EXPECT_EQ(lowered.op_type, "QLinearConv");
-  EXPECT_EQ(lowered.opset_version, 10);
+  EXPECT_EQ(lowered.node().op_type, "QLinearConv");
+  EXPECT_EQ(lowered.node().opset_version, 10);
   EXPECT_THAT(lowered.tags, ::testing::ElementsAre("directml", "profile:dml-doc"));
   EXPECT_THAT(lowered.note, ::testing::HasSubstr("profile dml-doc applies"));
   EXPECT_EQ(lowered.inputs.size(), 9U);
-  EXPECT_FALSE(lowered.recorded_output);
+  EXPECT_TRUE(lowered.recorded_outputs.empty());
 }
 
 TEST(Lower, PadsHaveBeginsBeforeEnds) {
@@ -208,8 +208,8 @@ TEST(Lower, GathersTheRecordedOutput) {
       std::find_if(all.begin(), all.end(), [](const Description& d) { return d.id == "recorded-output"; });
   ASSERT_NE(recorded, all.end());
   const Case lowered = lower(*recorded).value();
-  ASSERT_TRUE(lowered.recorded_output);
-  EXPECT_EQ(lowered.recorded_output->values<std::int8_t>(), (std::vector<std::int8_t>{-4, -8, -11}));
+  ASSERT_NE(lowered.recorded_output(), nullptr);
+  EXPECT_EQ(lowered.recorded_output()->values<std::int8_t>(), (std::vector<std::int8_t>{-4, -8, -11}));
 }
 
 TEST(Lower, RefusesAShortBinding) {

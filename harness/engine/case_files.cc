@@ -17,10 +17,11 @@ bool is_determined(const Expected& expected) {
 }
 
 // The only right values, or those of the exact arithmetic.
-const Tensor* answer_of(const Expected& expected, AnswerGiven answer) {
-  if (!expected.output) return nullptr;
-  if (answer == AnswerGiven::if_determined && !is_determined(expected)) return nullptr;
-  return answer == AnswerGiven::if_determined && expected.pinned ? &*expected.pinned : &*expected.output;
+std::span<const Tensor> answer_of(const Expected& expected, AnswerGiven answer) {
+  if (!expected.output) return {};
+  if (answer == AnswerGiven::if_determined && !is_determined(expected)) return {};
+  const bool is_pinned = answer == AnswerGiven::if_determined && expected.pinned;
+  return {is_pinned ? &*expected.pinned : &*expected.output, 1};
 }
 
 }  // namespace
@@ -41,12 +42,12 @@ Result<void> write_case(const Case& test_case, CaseForm form, const std::filesys
                         const Policy& policy) {
   if (form == CaseForm::json) return save_cases(path, {&test_case, 1});
   const Expected expected = expect(test_case, policy);
-  std::optional<OutputType> type;
+  OutputTypes types;
   if (const auto& lowered = expected.classification.lowered) {
-    type = OutputType{lowered->output_type(), lowered->output_shape()};
+    types = {{lowered->output_type(), lowered->output_shape()}};
   }
-  if (form == CaseForm::onnx) return write_case_model(test_case, path, type);
-  return write_case_folder(test_case, path, answer_of(expected, answer), type);
+  if (form == CaseForm::onnx) return write_case_model(test_case, path, types);
+  return write_case_folder(test_case, path, answer_of(expected, answer), types);
 }
 
 }  // namespace qconform

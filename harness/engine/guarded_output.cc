@@ -12,34 +12,49 @@ constexpr std::size_t kLargestShift = 64;
 
 }  // namespace
 
-std::span<std::byte> GuardedOutput::allocate(ElementType type, std::span<const std::int64_t> shape) {
-  type_ = type;
-  shape_.assign(shape.begin(), shape.end());
-  size_ = static_cast<std::size_t>(bytes_for(type, elements_of(shape)));
+std::span<std::byte> GuardedOutput::allocate(std::size_t output, ElementType type,
+                                             std::span<const std::int64_t> shape) {
+  if (outputs_.size() <= output) outputs_.resize(output + 1);
+  Guarded& one = outputs_[output];
+  one.type = type;
+  one.shape.assign(shape.begin(), shape.end());
+  one.size = static_cast<std::size_t>(bytes_for(type, elements_of(shape)));
   // Odd shifts for byte outputs show kernels that need alignment; wider elements keep theirs.
   const auto element = static_cast<std::size_t>(std::max(1, bits_of(type) / 8));
-  shift_ = (shift_ / element + 1) * element % kLargestShift;
-  const std::size_t needed = 2 * kCanaryBytes + kLargestShift + size_;
-  if (memory_.size() < needed) memory_.resize(needed);
-  std::memset(memory_.data(), std::to_integer<int>(kCanary), needed);
-  std::memset(output(), std::to_integer<int>(kPoison), size_);
-  allocated_ = true;
-  return {output(), size_};
+  one.shift = (one.shift / element + 1) * element % kLargestShift;
+  const std::size_t needed = 2 * kCanaryBytes + kLargestShift + one.size;
+  if (one.memory.size() < needed) one.memory.resize(needed);
+  std::memset(one.memory.data(), std::to_integer<int>(kCanary), needed);
+  std::memset(one.data(), std::to_integer<int>(kPoison), one.size);
+  one.allocated = true;
+  return {one.data(), one.size};
+}
+
+std::optional<outcome::WroteOutOfBounds> GuardedOutput::Guarded::damage() {
+  using Side = outcome::WroteOutOfBounds::Side;
+  for (std::size_t i = 1; i <= kCanaryBytes; ++i) {
+    if (data()[size + i - 1] != kCanary) return outcome::WroteOutOfBounds{Side::after, static_cast<std::int64_t>(i)};
+    if (*(data() - i) != kCanary) return outcome::WroteOutOfBounds{Side::before, static_cast<std::int64_t>(i)};
+  }
+  return std::nullopt;
+}
+
+Outcome GuardedOutput::outcome() {
+  if (refusal_) return *std::exchange(refusal_, std::nullopt);
+  std::vector<Tensor> outputs;
+  for (Guarded& one : outputs_) {
+    if (!one.allocated) break;
+    if (const auto damage = one.damage()) return *damage;
+    outputs.push_back({one.type, one.shape, {one.data(), one.data() + one.size}});
+  }
+  if (outputs.empty()) return outcome::LeftUnwritten{"run ended without asking for an output"};
+  return outcome::Produced{std::move(outputs)};
 }
 
 Outcome GuardedOutput::finish() {
-  if (refusal_) {
-    allocated_ = false;
-    return *std::exchange(refusal_, std::nullopt);
-  }
-  if (!allocated_) return outcome::LeftUnwritten{"run ended without asking for an output"};
-  allocated_ = false;
-  using Side = outcome::WroteOutOfBounds::Side;
-  for (std::size_t i = 1; i <= kCanaryBytes; ++i) {
-    if (output()[size_ + i - 1] != kCanary) return outcome::WroteOutOfBounds{Side::after, static_cast<std::int64_t>(i)};
-    if (*(output() - i) != kCanary) return outcome::WroteOutOfBounds{Side::before, static_cast<std::int64_t>(i)};
-  }
-  return outcome::Produced{Tensor{type_, shape_, std::vector<std::byte>(output(), output() + size_)}};
+  Outcome result = outcome();
+  for (Guarded& one : outputs_) one.allocated = false;
+  return result;
 }
 
 }  // namespace qconform

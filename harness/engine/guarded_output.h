@@ -12,31 +12,38 @@
 
 namespace qconform {
 
-/// Memory for one output at a time, with canaries on both sides, filled with a pattern before it is
-/// handed out. Kept from case to case, so that a run allocates only for outputs of a new size.
+/// Memory with canaries on both sides, filled with a pattern before it is handed out. Kept from case to case, so that a
+/// run allocates only for outputs of a new size.
 class GuardedOutput final : public OutputSink {
  public:
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override;
+  std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) override;
 
   void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
 
-  /// What the run that just ended did: the output, or a write outside it, or no output at all.
+  /// What the run that just ended did: the outputs, or a write outside one, or no output at all.
   /// Ready for the next run afterwards.
   [[nodiscard]] Outcome finish();
 
  private:
-  [[nodiscard]] std::byte* output() { return memory_.data() + kCanaryBytes + shift_; }
-
   /// Wide enough for the widest stray vector store of a kernel that is off by one tile.
   static constexpr std::size_t kCanaryBytes = 512;
 
-  std::vector<std::byte> memory_;
-  std::size_t shift_ = 0;  ///< varies the output's alignment
-  std::size_t size_ = 0;
-  bool allocated_ = false;
+  struct Guarded {
+    std::vector<std::byte> memory = {};
+    std::size_t shift = 0;  ///< varies the output's alignment
+    std::size_t size = 0;
+    bool allocated = false;
+    ElementType type = ElementType::undefined;
+    std::vector<std::int64_t> shape = {};
+
+    [[nodiscard]] std::byte* data() { return memory.data() + kCanaryBytes + shift; }
+    [[nodiscard]] std::optional<outcome::WroteOutOfBounds> damage();
+  };
+
+  [[nodiscard]] Outcome outcome();
+
+  std::vector<Guarded> outputs_;
   std::optional<Outcome> refusal_;
-  ElementType type_ = ElementType::undefined;
-  std::vector<std::int64_t> shape_;
 };
 
 }  // namespace qconform

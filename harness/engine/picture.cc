@@ -58,7 +58,7 @@ class Painter {
   }
 
   void paint_inputs() {
-    const Operator* known = find_operator(case_.domain, case_.op_type);
+    const Operator* known = operator_of(case_);
     for (std::size_t i = 0; i < case_.inputs.size() && i < known->inputs.size(); ++i) {
       if (const Tensor* tensor = case_.input(i)) {
         const InputSignature& signature = known->inputs[i];
@@ -126,12 +126,12 @@ std::optional<Picture> picture_of(const Case& test_case, Backend& backend, const
                                   const PictureLimits& limits) {
   GuardedOutput memory;
   const Outcome outcome = execute(backend, test_case, memory);
-  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  const Tensor* const produced = output_of(outcome);
   if (produced == nullptr) return std::nullopt;
   const Expected expected = expect(test_case, policy);
   const Verdict verdict = judge(expected, outcome);
   if (verdict.kind != VerdictKind::wrong) return std::nullopt;
-  return Painter(test_case, expected, produced->output, verdict, limits).paint();
+  return Painter(test_case, expected, *produced, verdict, limits).paint();
 }
 
 void add_pictures(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,

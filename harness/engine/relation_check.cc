@@ -158,11 +158,11 @@ RelationCheck without_output(const Case& derived, Verdict verdict) {
 }  // namespace
 
 FormedOutput run_for_output(Backend& backend, const Case& test_case, GuardedOutput& output) {
-  Outcome outcome = execute(backend, test_case, output);
+  const Outcome outcome = execute(backend, test_case, output);
   FormedOutput result;
   result.verdict = judge(expect_form(test_case, {}), outcome);
-  auto* produced = std::get_if<outcome::Produced>(&outcome);
-  if (produced != nullptr && result.verdict.kind == VerdictKind::pass) result.tensor = std::move(produced->output);
+  const Tensor* const produced = output_of(outcome);
+  if (produced != nullptr && result.verdict.kind == VerdictKind::pass) result.tensor = *produced;
   return result;
 }
 

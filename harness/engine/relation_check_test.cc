@@ -93,7 +93,7 @@ Defect rounding_defect(std::string name, double (*round)(double)) {
             if (read == nullptr || !read->is_quantized) return;
             Convolution sums_only = *read;
             sums_only.is_quantized = false;
-            sums_only.frame.op_type = "ConvInteger";
+            sums_only.frame.node().op_type = "ConvInteger";
             const Case sums_case = sums_only.build("");
             const Tensor sums = classify(sums_case).lowered->evaluate(RoundingProfile::correctly_rounded);
             const Convolution& c = *read;
@@ -131,7 +131,7 @@ std::vector<Defect> convolution_defects() {
       {.name = "same-swap",
        .misread =
            [](Convolution& c) {
-             for (Attribute& a : c.frame.attributes) {
+             for (Attribute& a : c.frame.node().attributes) {
                if (a.name != "auto_pad") continue;
                auto& value = std::get<std::string>(a.value);
                value = value == "SAME_UPPER" ? "SAME_LOWER" : value == "SAME_LOWER" ? "SAME_UPPER" : value;
@@ -222,21 +222,21 @@ std::vector<Defect> other_defects() {
       {.name = "vec4-tail",
        .spoil =
            [](const Case& test_case, Tensor& y) {
-             if (!test_case.op_type.ends_with("tizeLinear")) return;
+             if (!test_case.node().op_type.ends_with("tizeLinear")) return;
              for (std::int64_t i = y.elements() / 4 * 4; i < y.elements(); ++i)
                set_raw_bits_at(y.bytes, bits_of(y.type), i, 0);
            }},
       {.name = "quantize-toward-zero-point",
        .spoil =
            [](const Case& test_case, Tensor& y) {
-             if (test_case.op_type != "QuantizeLinear") return;
+             if (test_case.node().op_type != "QuantizeLinear") return;
              for (std::int64_t i = 0; i < y.elements(); ++i)
                if (integer_at(y, i) > 20) set_integer(y, i, integer_at(y, i) - 2);
            }},
       {.name = "wrap-not-saturate",
        .spoil =
            [](const Case& test_case, Tensor& y) {
-             if (test_case.op_type != "QuantizeLinear" && test_case.op_type != "QLinearConv") return;
+             if (test_case.node().op_type != "QuantizeLinear" && test_case.node().op_type != "QLinearConv") return;
              const relations::Range range = relations::range_of(y.type);
              for (std::int64_t i = 0; i < y.elements(); ++i)
                if (integer_at(y, i) == range.hi) set_integer(y, i, range.lo);

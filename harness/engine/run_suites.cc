@@ -32,7 +32,7 @@ class Stopwatch {
 
 // The types of data and weights, and of the output: "uint8 int8 uint8".
 std::string type_mix(const Case& test_case, const Expected& expected) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  const Operator* known = operator_of(test_case);
   std::string mix;
   for (std::size_t i = 0; i < known->inputs.size(); ++i) {
     if (known->inputs[i].role != InputRole::parameter) mix += name_of(test_case.inputs[i]->type) + " ";
@@ -189,8 +189,8 @@ class SuiteRunner {
   // What is right for a case that every backend refuses is not computed: only whether it may be refused.
   Expected expected_of(const Case& test_case) {
     const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
-    Expected expected = all_refuse && !test_case.recorded_output ? expect_form(test_case, options_.policy)
-                                                                 : expect(test_case, options_.policy);
+    Expected expected = all_refuse && test_case.recorded_outputs.empty() ? expect_form(test_case, options_.policy)
+                                                                         : expect(test_case, options_.policy);
     stopwatch_.lap(report_.times.reference);
     assess(test_case, expected);
     return expected;
@@ -205,7 +205,7 @@ class SuiteRunner {
                                       std::optional<Outcome> answer) {
     BackendResult& result = report_.backends[number];
     if (!answer) {
-      ++result.operators[test_case.op_type].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
+      ++result.operators[test_case.op_types()].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
       return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
     }
     Outcome outcome = std::move(*answer);
@@ -235,7 +235,7 @@ class SuiteRunner {
   static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
     Outcome outcome = worker.examine(test_case);
     const auto* again = std::get_if<outcome::Produced>(&outcome);
-    if (again == nullptr || again->output == first.output) return outcome;
+    if (again == nullptr || again->outputs == first.outputs) return outcome;
     return outcome::Nondeterministic{"another output when it was run again"};
   }
 
@@ -300,13 +300,13 @@ class SuiteRunner {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!qconform::is_computed(results[i].verdict)) continue;
       any_computed = true;
-      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
+      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_types()).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
-      OperatorResult& result = report_.backends[i].operators[test_case.op_type];
+      OperatorResult& result = report_.backends[i].operators[test_case.op_types()];
       result.exact_ties += expected.power.exact_ties;
       result.near_ties += expected.power.near_ties;
     }
-    if (any_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
+    if (any_computed) report_.hazards.add(test_case.op_types(), type_mix(test_case, expected), expected.hazards);
   }
 
   void report_hazards() {
@@ -321,7 +321,7 @@ class SuiteRunner {
   }
 
   void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
-    OperatorResult& counts = result.operators[test_case.op_type];
+    OperatorResult& counts = result.operators[test_case.op_types()];
     ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
     counts.elements += verdict.elements;
     counts.wrong_elements += verdict.wrong_elements;
@@ -352,7 +352,7 @@ class SuiteRunner {
                                ? nullptr
                                : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
     if (waiver != nullptr) {
-      ++result.operators[test_case.op_type].waived[static_cast<std::size_t>(verdict.kind)];
+      ++result.operators[test_case.op_types()].waived[static_cast<std::size_t>(verdict.kind)];
       return findings_.add(result.info.name, test_case, verdict, {}, waiver);
     }
     ++failures_;

@@ -56,7 +56,7 @@ class RefusesOperator final : public Backend {
       : op_type_(std::move(op_type)), rest_(std::move(rest)) {}
   [[nodiscard]] const BackendInfo& info() const override { return rest_->info(); }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    if (test_case.op_type == op_type_) return outcome::Unsupported{"no " + op_type_};
+    if (test_case.node().op_type == op_type_) return outcome::Unsupported{"no " + op_type_};
     return rest_->prepare(test_case);
   }
 
@@ -165,7 +165,7 @@ TEST(SuiteRunner, KeepsTheSmallestCaseOfAFinding) {
   };
   for (std::uint64_t index = 0; index < 200; ++index) {
     const Case c = random_case(1, index);
-    if (c.op_type == "QLinearConv") smallest = std::min(smallest, size_of(c));
+    if (c.node().op_type == "QLinearConv") smallest = std::min(smallest, size_of(c));
   }
   EXPECT_EQ(size_of(finding.example), smallest);
 }

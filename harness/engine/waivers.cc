@@ -34,14 +34,9 @@ std::optional<std::uint64_t> number(std::string_view part) {
   return value;
 }
 
-const Tensor* answer_of(const Outcome& outcome) {
-  const auto* produced = std::get_if<outcome::Produced>(&outcome);
-  return produced == nullptr ? nullptr : &produced->output;
-}
-
 bool is_pinned(const std::vector<WaivedCase>& cases, const Case& test_case, const Outcome& outcome) {
   const std::uint64_t digest = digest_of(test_case);
-  const Tensor* answer = answer_of(outcome);
+  const Tensor* answer = output_of(outcome);
   return std::any_of(cases.begin(), cases.end(), [&](const WaivedCase& waived) {
     if (waived.digest != digest) return false;
     return !waived.answer || (answer != nullptr && *waived.answer == digest_of(*answer));
@@ -62,13 +57,13 @@ Case replaced(const Case& test_case, const std::vector<Replacement>& replacement
       for (std::int64_t i = 0; i < tensor.elements(); ++i) set_raw_bits_at(tensor.bytes, bits, i, value);
       continue;
     }
-    const auto attribute = std::find_if(result.attributes.begin(), result.attributes.end(),
+    const auto attribute = std::find_if(result.node().attributes.begin(), result.node().attributes.end(),
                                         [&](const Attribute& a) { return a.name == replacement.name; });
-    if (attribute == result.attributes.end()) continue;
+    if (attribute == result.node().attributes.end()) continue;
     if (replacement.text) {
       attribute->value = *replacement.text;
     } else {
-      result.attributes.erase(attribute);
+      result.node().attributes.erase(attribute);
     }
   }
   return result;
@@ -213,9 +208,9 @@ std::vector<const Waiver*> Waivers::of(const BackendInfo& backend) const {
 
 const Waiver* Waivers::covering(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                                 const Verdict& verdict, const Policy& policy) const {
-  const Tensor* answer = answer_of(outcome);
+  const Tensor* answer = output_of(outcome);
   for (const Waiver& waiver : waivers_) {
-    if (waiver.op_type != test_case.op_type || waiver.verdict != verdict.kind || !applies(waiver, backend)) continue;
+    if (waiver.op_type != test_case.op_types() || waiver.verdict != verdict.kind || !applies(waiver, backend)) continue;
     if (waiver.detail && *waiver.detail != verdict.detail) continue;
     if (is_pinned(waiver.cases, test_case, outcome)) return &waiver;
     // A profile that pins one expression has no sets to examine elements by.

@@ -243,14 +243,14 @@ Result<Waivers> Waivers::load(const std::filesystem::path& file) {
 void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                       const Verdict& verdict) {
   auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
-    return e.backend.name == backend.name && e.op_type == test_case.op_type && e.verdict == verdict.kind;
+    return e.backend.name == backend.name && e.op_type == test_case.op_types() && e.verdict == verdict.kind;
   });
   if (entry == entries_.end()) {
-    entries_.push_back({backend, test_case.op_type, verdict.kind, {}});
+    entries_.push_back({backend, test_case.op_types(), verdict.kind, {}});
     entry = std::prev(entries_.end());
   }
   WaivedCase waived{test_case.id, digest_of(test_case), {}};
-  if (const auto* produced = std::get_if<outcome::Produced>(&outcome)) waived.answer = digest_of(produced->output);
+  if (const Tensor* answer = output_of(outcome)) waived.answer = digest_of(*answer);
   entry->cases.push_back(std::move(waived));
 }
 

@@ -6,6 +6,7 @@
 #include "harness/core/limits.h"
 #include "harness/json/case_json_object.h"
 #include "harness/json/element_json.h"
+#include "harness/operators/graph/wiring.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {
@@ -40,19 +41,52 @@ Json attribute_object(const Attribute& attribute) {
   return object;
 }
 
-// ONNX's name of the input at `position`, or "" where there is none.
-std::string_view input_name(const Operator* known, std::size_t position) {
-  return known != nullptr && position < known->inputs.size() ? known->inputs[position].name : std::string_view{};
+Json attributes_object(const Node& node) {
+  Json list = Json::array();
+  for (const Attribute& attribute : node.attributes) list.push_back(attribute_object(attribute));
+  return list;
 }
 
-Json inputs_object(const Case& test_case) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+// Those from `begin` to `end`.
+Json inputs_object(const Case& test_case, std::size_t begin, std::size_t end) {
   Json list = Json::array();
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     const std::optional<Tensor>& input = test_case.inputs[i];
-    list.push_back(input ? tensor_object(*input, input_name(known, i)) : Json());
+    list.push_back(input ? tensor_object(*input, input_name(test_case, i)) : Json());
   }
   return list;
+}
+
+Json node_object(const Node& node) {
+  Json object = Json::object();
+  object["op_type"] = text_json(node.op_type);
+  if (!node.domain.empty()) object["domain"] = text_json(node.domain);
+  object["opset_version"] = node.opset_version;
+  if (!node.attributes.empty()) object["attributes"] = attributes_object(node);
+  object["inputs"] = texts_object(node.inputs);
+  object["outputs"] = texts_object(node.outputs);
+  return object;
+}
+
+void add_node(const Case& test_case, Json& object) {
+  const Node& node = test_case.node();
+  object["op_type"] = text_json(node.op_type);
+  if (!node.domain.empty()) object["domain"] = text_json(node.domain);
+  object["opset_version"] = node.opset_version;
+  if (!node.attributes.empty()) object["attributes"] = attributes_object(node);
+  object["inputs"] = inputs_object(test_case, 0, test_case.inputs.size());
+  if (const Tensor* recorded = test_case.recorded_output()) object["recorded_output"] = tensor_object(*recorded);
+}
+
+void add_graph(const Case& test_case, Json& object) {
+  Json& nodes = object["nodes"] = Json::array();
+  for (const Node& node : test_case.nodes) nodes.push_back(node_object(node));
+  object["inputs"] = inputs_object(test_case, 0, test_case.fed_inputs);
+  object["initializers"] = inputs_object(test_case, test_case.fed_inputs, test_case.inputs.size());
+  object["outputs"] = texts_object(test_case.outputs);
+  if (test_case.recorded_outputs.empty()) return;
+  Json& recorded = object["recorded_outputs"] = Json::array();
+  for (const Tensor& output : test_case.recorded_outputs) recorded.push_back(tensor_object(output));
 }
 
 Json provenance_object(const Provenance& provenance) {
@@ -91,7 +125,7 @@ bool read_attribute(JsonFields& fields, const Json& value, const std::string& wh
   return read_value<std::vector<float>>(fields, *member, path, out.value);
 }
 
-bool read_attributes(JsonFields& fields, const Json& value, const std::string& where, Case& out) {
+bool read_attributes(JsonFields& fields, const Json& value, const std::string& where, Node& out) {
   if (!fields.array(value, where, limits::kAttributes)) return false;
   out.attributes.resize(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -100,15 +134,25 @@ bool read_attributes(JsonFields& fields, const Json& value, const std::string& w
   return true;
 }
 
+// What the node of a case of one has at the top, and each of several in "nodes".
+bool read_operator(JsonFields& fields, const Json& value, const std::string& where, Node& out) {
+  const auto attributes = value.find("attributes");
+  return fields.read(value["op_type"], json_path(where, "op_type"), out.op_type) &&
+         fields.read_optional(value, where, "domain", out.domain) &&
+         fields.read(value["opset_version"], json_path(where, "opset_version"), out.opset_version) &&
+         (attributes == value.end() || read_attributes(fields, *attributes, json_path(where, "attributes"), out));
+}
+
 // The name is for the reader of the file; the position decides. A wrong one would mislead.
-bool check_input_name(JsonFields& fields, const Json& input, const std::string& where, const Operator* known,
+bool check_input_name(JsonFields& fields, const Json& input, const std::string& where, const Case& test_case,
                       std::size_t position) {
   const auto name = input.find("name");
   if (name == input.end()) return true;
   std::string text;
   if (!fields.read(*name, json_path(where, "name"), text)) return false;
-  if (known == nullptr || text == input_name(known, position)) return true;
-  const std::string_view expected = input_name(known, position);
+  const Operator* known = operator_of(test_case);
+  const std::string_view expected = input_name(test_case, position);
+  if (known == nullptr || text == expected) return true;
   return fields.refuse(json_path(where, "name"),
                        brief(*name) + " is not input " + std::to_string(position) + " of " + std::string(known->name) +
                            (expected.empty() ? "" : ", which is \"" + std::string(expected) + "\""));
@@ -116,13 +160,46 @@ bool check_input_name(JsonFields& fields, const Json& input, const std::string& 
 
 bool read_inputs(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
   if (!fields.array(value, where, limits::kInputs)) return false;
-  const Operator* known = find_operator(out.domain, out.op_type);
   for (std::size_t i = 0; i < value.size(); ++i) {
     out.inputs.emplace_back();
     if (value[i].is_null()) continue;
     const std::string path = json_path(where, i);
     if (!read_tensor(fields, value[i], path, bytes_left, out.inputs.back().emplace()) ||
-        !check_input_name(fields, value[i], path, known, i)) {
+        !check_input_name(fields, value[i], path, out, i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Inputs or initializers of several nodes: each has a name.
+bool read_named_tensors(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                        Case& out) {
+  if (!fields.array(value, where, limits::kGraphTensors)) return false;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string path = json_path(where, i);
+    if (!read_tensor(fields, value[i], path, bytes_left, out.inputs.emplace_back().emplace())) return false;
+    if (!value[i].contains("name")) return fields.refuse(path, "expected a name", "graph");
+    if (!fields.read(value[i]["name"], json_path(path, "name"), out.input_names.emplace_back())) return false;
+  }
+  return true;
+}
+
+bool read_names(JsonFields& fields, const Json& object, const std::string& where, std::string_view key,
+                std::vector<std::string>& out) {
+  return fields.read_list(object[key], json_path(where, key), limits::kInputs, out);
+}
+
+bool read_nodes(JsonFields& fields, const Json& value, const std::string& where, std::vector<Node>& out) {
+  if (!fields.array(value, where, limits::kNodes)) return false;
+  if (value.size() < 2) return fields.refuse(where, "expected two nodes or more; one stands in the case itself");
+  out.resize(value.size());
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string path = json_path(where, i);
+    if (!fields.object(value[i], path, {"op_type", "opset_version", "inputs", "outputs"}, {"domain", "attributes"}) ||
+        !read_operator(fields, value[i], path, out[i]) ||
+        !read_names(fields, value[i], path, "inputs", out[i].inputs) ||
+        !read_names(fields, value[i], path, "outputs", out[i].outputs)) {
       return false;
     }
   }
@@ -138,13 +215,47 @@ bool read_provenance(JsonFields& fields, const Json& object, const std::string& 
          fields.read_optional(*value, path, "seed", out.seed) && fields.read_optional(*value, path, "index", out.index);
 }
 
-bool read_recorded_output(JsonFields& fields, const Json& object, const std::string& where, std::int64_t& bytes_left,
-                          Case& out) {
-  const auto value = object.find("recorded_output");
-  if (value == object.end()) return true;
-  const std::string path = json_path(where, "recorded_output");
-  if (value->contains("name")) return fields.refuse(path, "the output has no name");
-  return read_tensor(fields, *value, path, bytes_left, out.recorded_output.emplace());
+bool read_recorded(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                   Case& out) {
+  if (value.is_object() && value.contains("name")) return fields.refuse(where, "the output has no name");
+  return read_tensor(fields, value, where, bytes_left, out.recorded_outputs.emplace_back());
+}
+
+bool read_one_node(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                   Case& out) {
+  if (!fields.object(
+          value, where, {"id", "op_type", "opset_version", "inputs"},
+          {"note", "rules", "tags", "expectation", "domain", "attributes", "recorded_output", "provenance"}) ||
+      !read_operator(fields, value, where, out.node()) ||
+      !read_inputs(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
+    return false;
+  }
+  const auto recorded = value.find("recorded_output");
+  return recorded == value.end() ||
+         read_recorded(fields, *recorded, json_path(where, "recorded_output"), bytes_left, out);
+}
+
+bool read_graph(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
+  if (!fields.object(value, where, {"id", "nodes", "inputs", "initializers", "outputs"},
+                     {"note", "rules", "tags", "expectation", "recorded_outputs", "provenance"}) ||
+      !read_nodes(fields, value["nodes"], json_path(where, "nodes"), out.nodes) ||
+      !read_named_tensors(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
+    return false;
+  }
+  out.fed_inputs = out.inputs.size();
+  if (!read_named_tensors(fields, value["initializers"], json_path(where, "initializers"), bytes_left, out) ||
+      !read_names(fields, value, where, "outputs", out.outputs)) {
+    return false;
+  }
+  if (const auto recorded = value.find("recorded_outputs"); recorded != value.end()) {
+    const std::string path = json_path(where, "recorded_outputs");
+    if (!fields.array(*recorded, path, limits::kInputs)) return false;
+    for (std::size_t i = 0; i < recorded->size(); ++i) {
+      if (!read_recorded(fields, (*recorded)[i], json_path(path, i), bytes_left, out)) return false;
+    }
+  }
+  const Result<void> wired = check_wiring(out);
+  return wired || fields.refuse(wired.error().in(where));
 }
 
 bool read_document(JsonFields& fields, const Json& document, const CaseJsonLimits& allowed, std::vector<Case>& out) {
@@ -195,36 +306,19 @@ Json case_object(const Case& test_case) {
   if (!test_case.rules.empty()) object["rules"] = texts_object(test_case.rules);
   if (!test_case.tags.empty()) object["tags"] = texts_object(test_case.tags);
   if (test_case.expectation != Expectation::unstated) object["expectation"] = name_of(test_case.expectation);
-  object["op_type"] = text_json(test_case.op_type);
-  if (!test_case.domain.empty()) object["domain"] = text_json(test_case.domain);
-  object["opset_version"] = test_case.opset_version;
-  if (!test_case.attributes.empty()) {
-    Json& list = object["attributes"] = Json::array();
-    for (const Attribute& attribute : test_case.attributes) list.push_back(attribute_object(attribute));
-  }
-  object["inputs"] = inputs_object(test_case);
-  if (test_case.recorded_output) object["recorded_output"] = tensor_object(*test_case.recorded_output);
+  test_case.is_one_node() ? add_node(test_case, object) : add_graph(test_case, object);
   if (test_case.provenance != Provenance{}) object["provenance"] = provenance_object(test_case.provenance);
   return object;
 }
 
 bool read_case(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
-  if (!fields.object(
-          value, where, {"id", "op_type", "opset_version", "inputs"},
-          {"note", "rules", "tags", "expectation", "domain", "attributes", "recorded_output", "provenance"})) {
-    return false;
-  }
-  const auto attributes = value.find("attributes");
-  return fields.read(value["id"], json_path(where, "id"), out.id) &&
+  const bool is_graph = value.is_object() && value.contains("nodes");
+  return (is_graph ? read_graph(fields, value, where, bytes_left, out)
+                   : read_one_node(fields, value, where, bytes_left, out)) &&
+         fields.read(value["id"], json_path(where, "id"), out.id) &&
          fields.read_optional(value, where, "note", out.note) && read_texts(fields, value, where, "rules", out.rules) &&
          read_texts(fields, value, where, "tags", out.tags) &&
          read_expectation(fields, value, where, out.expectation) &&
-         fields.read(value["op_type"], json_path(where, "op_type"), out.op_type) &&
-         fields.read_optional(value, where, "domain", out.domain) &&
-         fields.read(value["opset_version"], json_path(where, "opset_version"), out.opset_version) &&
-         (attributes == value.end() || read_attributes(fields, *attributes, json_path(where, "attributes"), out)) &&
-         read_inputs(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out) &&
-         read_recorded_output(fields, value, where, bytes_left, out) &&
          read_provenance(fields, value, where, out.provenance);
 }
 

@@ -142,7 +142,7 @@ TEST(CaseJson, WritesFloatsShort) {
 
 TEST(CaseJson, TextThatIsNotUtf8IsKept) {
   Case test_case = sample();
-  test_case.attributes.push_back({"mode\xFF", std::string("\xC0\x80", 2)});
+  test_case.node().attributes.push_back({"mode\xFF", std::string("\xC0\x80", 2)});
   const std::string text = case_json(test_case);
   EXPECT_THAT(text, HasSubstr(R"({"name": {"hex": "6d6f6465ff"}, "string": {"hex": "c080"}})"));
   EXPECT_EQ(read_cases_json(text).value().front(), test_case);

@@ -106,7 +106,7 @@ bool read_type(JsonFields& fields, const Json& value, const std::string& where, 
 
 Json tensor_object(const Tensor& tensor, std::string_view name) {
   Json object = Json::object();
-  if (!name.empty()) object["name"] = name;
+  if (!name.empty()) object["name"] = text_json(std::string(name));
   object["type"] = name_of(tensor.type);
   object["shape"] = tensor.shape;
   const std::int64_t elements = tensor.elements();

@@ -76,6 +76,12 @@ Verdict judge_output(const Expected& expected, const Tensor& got) {
   return judge_values(expected, got);
 }
 
+// Those of one node: it has one.
+Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outputs) {
+  if (outputs.size() == 1) return judge_output(expected, outputs.front());
+  return without_values(VerdictKind::bad_shape, fmt::format("{} outputs, expected 1", outputs.size()));
+}
+
 // A clean refusal is right for a case out of contract and for one with latitude. For a valid case it
 // is neither right nor wrong: the backend does not implement it.
 Verdict judge_refusal(const Expected& expected, const std::string& reason) {
@@ -91,7 +97,7 @@ std::string distance_text(std::int64_t bytes, outcome::WroteOutOfBounds::Side si
 struct OutcomeJudge {
   const Expected& expected;
 
-  Verdict operator()(const outcome::Produced& produced) const { return judge_output(expected, produced.output); }
+  Verdict operator()(const outcome::Produced& produced) const { return judge_outputs(expected, produced.outputs); }
   Verdict operator()(const outcome::Unsupported& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Rejected& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Crashed& crash) const {
@@ -219,11 +225,11 @@ void assess(const Case& test_case, Expected& expected) {
   if (expected.output) {
     const Survey survey = classification.lowered->survey(expected.policy);
     expected.power = survey.power;
-    expected.hazards = concerning(*find_operator(test_case.domain, test_case.op_type), survey.hazards);
+    expected.hazards = concerning(*operator_of(test_case), survey.hazards);
     expected.doubt = doubt(*expected.output, expected.power);
   }
-  if (test_case.recorded_output) {
-    expected.recorded_output_disputed = !recorded_output_is_right(expected, *test_case.recorded_output);
+  if (const Tensor* recorded = test_case.recorded_output()) {
+    expected.recorded_output_disputed = !recorded_output_is_right(expected, *recorded);
   }
   expected.expectation_disputed =
       test_case.expectation != Expectation::unstated && test_case.expectation != classification.expectation();
@@ -259,10 +265,10 @@ std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outc
     return std::nullopt;
   }
   input = given;
-  test_case.recorded_output.reset();
-  Verdict verdict = judge_output(expect(test_case, expected.policy), other->output);
+  test_case.recorded_outputs.clear();
+  Verdict verdict = judge_outputs(expect(test_case, expected.policy), other->outputs);
   if (!is_failure(verdict.kind)) return std::nullopt;
-  if (other->output != first->output) {
+  if (other->outputs != first->outputs) {
     verdict.detail += ", when the prepared node is run with another x";
     return verdict;
   }

@@ -180,7 +180,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   const Expected expected = expected_of(test_case);
   Outcome outcome = outcome::Produced{*expected.output};
   const auto verdict_with = [&](const Tensor& output) {
-    outcome.on_other_input = {0, *other.inputs[0], output};
+    outcome.on_other_input = {0, *other.inputs[0], {output}};
     return judge(expected, outcome);
   };
   EXPECT_EQ(verdict_with(*expected_of(other).output).kind, VerdictKind::pass);
@@ -191,9 +191,9 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(wrong.kind, VerdictKind::wrong);
   EXPECT_EQ(wrong.detail, "2 of 2 elements wrong, when the prepared node is run with another x");
   // What a damaged worker says is no finding.
-  outcome.on_other_input = {7, *other.inputs[0], *expected.output};
+  outcome.on_other_input = {7, *other.inputs[0], {*expected.output}};
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
-  outcome.on_other_input = {0, make::uint8({1}, {5}), *expected.output};
+  outcome.on_other_input = {0, make::uint8({1}, {5}), {*expected.output}};
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
 }
 
@@ -243,9 +243,9 @@ TEST(Judge, FollowsTheProfileThatACaseImplies) {
 
 TEST(Judge, DisputesWhatTheSourceClaims) {
   Case test_case = plain();
-  test_case.recorded_output = make::uint8({1, 1, 1, 1}, {5});
+  test_case.recorded_outputs = {make::uint8({1, 1, 1, 1}, {5})};
   EXPECT_FALSE(expected_of(test_case).recorded_output_disputed);
-  test_case.recorded_output = make::uint8({1, 1, 1, 1}, {4});
+  test_case.recorded_outputs = {make::uint8({1, 1, 1, 1}, {4})};
   EXPECT_TRUE(expected_of(test_case).recorded_output_disputed);
   test_case.expectation = Expectation::invalid;
   EXPECT_TRUE(expected_of(test_case).expectation_disputed);

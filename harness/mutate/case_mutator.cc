@@ -42,13 +42,8 @@ void take_step(Case& test_case, bool in_contract, Rng& rng) {
 
 // What was said of the original does not hold for a mutant.
 Case without_remarks(const Case& original) {
-  Case result;
+  Case result = computation_of(original);
   result.id = "mutant";
-  result.op_type = original.op_type;
-  result.domain = original.domain;
-  result.opset_version = original.opset_version;
-  result.attributes = original.attributes;
-  result.inputs = original.inputs;
   result.provenance.source = "fuzz";
   return result;
 }
@@ -68,7 +63,7 @@ bool cross_inputs(Case& result, const Case& other, Rng& rng) {
 
 bool cross_attributes(Case& result, const Case& other, Rng& rng) {
   bool changed = false;
-  for (const Attribute& attribute : other.attributes) {
+  for (const Attribute& attribute : other.node().attributes) {
     if (!rng.chance(1, 2)) continue;
     mutation::set_attribute(result, attribute.name, attribute.value);
     changed = true;
@@ -103,7 +98,7 @@ Case mutate(const Case& original, Rng& rng) {
 Case cross(const Case& first, const Case& second, Rng& rng) {
   const Case original = without_remarks(first);
   const bool in_contract = classify(original).contract.holds();
-  const bool same_operator = first.op_type == second.op_type;
+  const bool same_operator = first.node().op_type == second.node().op_type;
   for (int attempt = 0; attempt < 8; ++attempt) {
     Case next = original;
     const bool changed =

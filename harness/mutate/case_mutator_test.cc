@@ -54,7 +54,8 @@ TEST(Mutate, StaysSmall) {
       for (const auto& input : mutant.inputs) ASSERT_LE(input ? input->elements() : 0, 9 * kLargestElements);
     }
     const Classification classification = classify(mutant);
-    if (mutant.op_type == original.op_type && classification.lowered && is_small(original, classify(original))) {
+    if (mutant.node().op_type == original.node().op_type && classification.lowered &&
+        is_small(original, classify(original))) {
       ASSERT_LE(classification.lowered->work(), 64 * kLargestWork);
     }
   });
@@ -86,10 +87,11 @@ TEST(Mutate, ReachesWhatTheOperatorsDistinguish) {
   for_each_mutant(testing::scaled(20'000), [&](const Case&, const Case& mutant) {
     const Classification classification = classify(mutant);
     if (!classification.lowered) return;
-    versions[mutant.op_type].insert(find_operator("", mutant.op_type)->version_at(mutant.opset_version));
-    outputs[mutant.op_type].insert(classification.lowered->output_type());
-    for (const Attribute& attribute : mutant.attributes) attributes.insert(attribute.name);
-    if (mutant.op_type == "QLinearConv") {
+    versions[mutant.node().op_type].insert(
+        find_operator("", mutant.node().op_type)->version_at(mutant.node().opset_version));
+    outputs[mutant.node().op_type].insert(classification.lowered->output_type());
+    for (const Attribute& attribute : mutant.node().attributes) attributes.insert(attribute.name);
+    if (mutant.node().op_type == "QLinearConv") {
       ranks.insert(mutant.input(0)->shape.size());
       if (!classification.value_is_open) ties += classification.lowered->survey({}).power.exact_ties > 0 ? 1 : 0;
     }
@@ -121,7 +123,7 @@ TEST(Cross, CombinesTwoCasesWithinTheContract) {
     const Case second = random_case(13, static_cast<std::uint64_t>(i));
     const Case both = cross(first, second, rng);
     ASSERT_TRUE(classify(both).contract.holds());
-    ASSERT_EQ(both.op_type, first.op_type);
+    ASSERT_EQ(both.node().op_type, first.node().op_type);
     changed += digest_of(both) != digest_of(first) ? 1 : 0;
   }
   EXPECT_GE(changed, count / 2);

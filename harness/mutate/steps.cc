@@ -10,7 +10,7 @@ namespace qconform::mutation {
 namespace {
 
 std::size_t position_of(const Case& test_case, std::string_view name) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  const Operator* known = operator_of(test_case);
   if (known == nullptr) return test_case.inputs.size();
   const auto found =
       std::find_if(known->inputs.begin(), known->inputs.end(), [&](const auto& input) { return input.name == name; });
@@ -44,7 +44,7 @@ void spoil_attribute(Case& test_case, Rng& rng) {
   }();
   const std::string_view name = kNames[rng.below(static_cast<std::uint32_t>(kNames.size()))];
   if (rng.chance(1, 8)) {
-    test_case.attributes.push_back({std::string(name), draw_wrong_value(rng)});  // perhaps a second time
+    test_case.node().attributes.push_back({std::string(name), draw_wrong_value(rng)});  // perhaps a second time
   } else {
     set_attribute(test_case, name, draw_wrong_value(rng));
   }
@@ -79,12 +79,12 @@ std::string draw_operator_name(Rng& rng) {
 }  // namespace
 
 bool change(Case& test_case, Rng& rng) {
-  const Family* family = family_of("", test_case.op_type);
+  const Family* family = family_of("", test_case.node().op_type);
   return family != nullptr && family->change != nullptr && family->change(test_case, rng);
 }
 
 bool solve_tie(Case& test_case, Rng& rng) {
-  const Family* family = family_of("", test_case.op_type);
+  const Family* family = family_of("", test_case.node().op_type);
   return family != nullptr && family->solve_tie != nullptr && family->solve_tie(test_case, rng);
 }
 
@@ -106,25 +106,26 @@ void set_input(Case& test_case, std::string_view name, std::optional<Tensor> ten
 }
 
 void set_attribute(Case& test_case, std::string_view name, Attribute::Value value) {
-  for (Attribute& attribute : test_case.attributes) {
+  for (Attribute& attribute : test_case.node().attributes) {
     if (attribute.name != name) continue;
     attribute.value = std::move(value);
     return;
   }
-  test_case.attributes.push_back({std::string(name), std::move(value)});
+  test_case.node().attributes.push_back({std::string(name), std::move(value)});
 }
 
 void remove_attribute(Case& test_case, std::string_view name) {
-  std::erase_if(test_case.attributes, [&](const Attribute& attribute) { return attribute.name == name; });
+  std::erase_if(test_case.node().attributes, [&](const Attribute& attribute) { return attribute.name == name; });
 }
 
 void spoil(Case& test_case, Rng& rng) {
   static constexpr std::int64_t kVersions[] = {-1, 0, 1, 9, 11, 12, 18, 20, 22, 26, 27, 99};
   std::optional<Tensor>* const input = draw_input(test_case, rng);
-  switch (rng.below(8)) {
-    case 0: test_case.opset_version = rng.pick(kVersions); return;
-    case 1: test_case.op_type = draw_operator_name(rng); return;
-    case 2: test_case.domain = rng.chance(1, 2) ? "ai.onnx" : "com.example"; return;
+  // Several nodes stay wired.
+  switch (test_case.is_one_node() ? rng.below(8) : rng.between(5, 6)) {
+    case 0: test_case.node().opset_version = rng.pick(kVersions); return;
+    case 1: test_case.node().op_type = draw_operator_name(rng); return;
+    case 2: test_case.node().domain = rng.chance(1, 2) ? "ai.onnx" : "com.example"; return;
     case 3:
       if (input != nullptr) input->reset();
       return;
@@ -149,7 +150,10 @@ void change_remarks(Case& test_case, Rng& rng) {
     case 2: test_case.note = rng.pick(kTexts); return;
     case 3: test_case.expectation = static_cast<Expectation>(rng.below(4)); return;
     default:
-      if (const std::optional<Tensor>* const input = draw_input(test_case, rng)) test_case.recorded_output = *input;
+      const std::optional<Tensor>* const input = draw_input(test_case, rng);
+      if (input == nullptr || !test_case.is_one_node()) return;
+      test_case.recorded_outputs.clear();
+      if (*input) test_case.recorded_outputs.push_back(**input);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
+#include "harness/operators/graph/wiring.h"
 
 namespace qconform {
 namespace {
@@ -22,10 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDataSetPrefix = "test_data_set_";
-constexpr const char* kOutputFile = "output_0.pb";
 
 std::string input_file(int index) {
   return "input_" + std::to_string(index) + ".pb";
+}
+
+std::string output_file(std::size_t index) {
+  return "output_" + std::to_string(index) + ".pb";
 }
 
 std::optional<std::uint64_t> data_set_number(const fs::path& folder) {
@@ -68,13 +72,19 @@ Result<void> write_tensor_file(const Tensor& tensor, const std::string& name, co
   return write_file(file, bytes);
 }
 
+/// What is fed, in files; of several nodes, the initializers in the model.
 Result<void> write_inputs(const Case& test_case, const fs::path& data_set, onnx::GraphProto& graph) {
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!test_case.inputs[i]) continue;
+    const Tensor& tensor = *test_case.inputs[i];
+    if (!test_case.is_one_node() && i >= test_case.fed_inputs) {
+      write_tensor(tensor, names[i], *graph.add_initializer());
+      continue;
+    }
     const fs::path file = data_set / input_file(graph.input_size());
-    write_value_info(names[i], test_case.inputs[i]->type, test_case.inputs[i]->shape, *graph.add_input());
-    QCONFORM_TRY(write_tensor_file(*test_case.inputs[i], names[i], file));
+    write_value_info(names[i], tensor.type, tensor.shape, *graph.add_input());
+    QCONFORM_TRY(write_tensor_file(tensor, names[i], file));
   }
   return {};
 }
@@ -86,23 +96,27 @@ Result<fs::path> empty_data_set(const fs::path& folder) {
   fs::create_directories(data_set, error);
   if (error) return fail(data_set.string(), error.message());
   for (int i = 0; fs::remove(data_set / input_file(i), error); ++i) continue;
-  fs::remove(data_set / kOutputFile, error);
+  for (std::size_t i = 0; fs::remove(data_set / output_file(i), error); ++i) continue;
   return data_set;
 }
 
 }  // namespace
 
-Result<void> write_case_folder(const Case& test_case, const fs::path& folder, const Tensor* computed_output,
-                               const std::optional<OutputType>& output) {
+Result<void> write_case_folder(const Case& test_case, const fs::path& folder, std::span<const Tensor> computed_outputs,
+                               const OutputTypes& outputs) {
   QCONFORM_ASSIGN(const auto data_set, empty_data_set(folder));
   onnx::ModelProto model;
-  QCONFORM_TRY(write_one_node_model(test_case, output, model));
+  QCONFORM_TRY(write_graph(test_case, outputs, model));
   QCONFORM_TRY(write_inputs(test_case, data_set, *model.mutable_graph()));
-  const Tensor* held = test_case.recorded_output ? &*test_case.recorded_output : computed_output;
-  if (held != nullptr) QCONFORM_TRY(write_tensor_file(*held, kOutputName, data_set / kOutputFile));
-  const OutputOrigin origin = test_case.recorded_output    ? OutputOrigin::recorded
-                              : computed_output != nullptr ? OutputOrigin::computed
-                                                           : OutputOrigin::none;
+  const bool is_recorded = !test_case.recorded_outputs.empty();
+  const std::span<const Tensor> held = is_recorded ? std::span(test_case.recorded_outputs) : computed_outputs;
+  const std::vector<std::string> names = output_names(test_case);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    QCONFORM_TRY(write_tensor_file(held[i], names[i], data_set / output_file(i)));
+  }
+  const OutputOrigin origin = is_recorded     ? OutputOrigin::recorded
+                              : !held.empty() ? OutputOrigin::computed
+                                              : OutputOrigin::none;
   write_metadata(test_case, origin, model);
   QCONFORM_ASSIGN(const auto bytes, in_context(folder.string(), message_bytes(model)));
   return write_file(folder / "model.onnx", bytes);
@@ -122,9 +136,6 @@ std::vector<fs::path> data_sets_of(const fs::path& folder) {
 
 Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& folder, const fs::path& data_set) {
   const onnx::GraphProto& graph = model.graph();
-  if (graph.node_size() != 1) {
-    return fail("graph", "expected a single node, got " + std::to_string(graph.node_size()));
-  }
   const std::map<std::string, fs::path> files = input_files(graph, data_set);
   const auto lookup = [&](const std::string& name) -> Result<Tensor> {
     if (const auto file = files.find(name); file != files.end()) return read_tensor_file(file->second, folder);
@@ -133,7 +144,9 @@ Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& f
     }
     return fail("input " + quoted_name(name), "has neither a file in " + data_set.string() + " nor an initializer");
   };
-  QCONFORM_ASSIGN(auto result, case_from_node(model, graph.node(0), lookup));
+  std::set<std::string> fed;
+  for (const auto& [name, file] : files) fed.insert(name);
+  QCONFORM_ASSIGN(auto result, case_from_graph(model, fed, lookup));
   const auto number = data_set_number(data_set).value_or(0);
   std::error_code error;
   const std::string name = fs::canonical(folder, error).filename().string();
@@ -141,8 +154,11 @@ Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& f
   result.provenance = {"onnx:" + name, 0, number};
   QCONFORM_ASSIGN(const auto origin, read_metadata(model, result));
   if (origin == OutputOrigin::none || origin == OutputOrigin::computed) return result;
-  if (!fs::exists(data_set / kOutputFile, error)) return result;
-  QCONFORM_ASSIGN(result.recorded_output, read_tensor_file(data_set / kOutputFile, folder));
+  for (std::size_t i = 0; i < result.output_count() && fs::exists(data_set / output_file(i), error); ++i) {
+    QCONFORM_ASSIGN(auto recorded, read_tensor_file(data_set / output_file(i), folder));
+    result.recorded_outputs.push_back(std::move(recorded));
+  }
+  QCONFORM_TRY(check_wiring(result));
   return result;
 }
 

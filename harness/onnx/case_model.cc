@@ -3,40 +3,86 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/file.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
+#include "harness/operators/graph/wiring.h"
 
 namespace qconform {
 namespace {
+
+const onnx::TensorProto* initializer_named(const onnx::GraphProto& graph, const std::string& name) {
+  const auto& all = graph.initializer();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const onnx::TensorProto& t) { return t.name() == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string recorded_output_name(const Case& test_case, std::size_t output) {
+  return test_case.is_one_node() ? kRecordedOutputName : kRecordedOutputName + ("." + std::to_string(output));
+}
+
+bool is_recorded_output(const std::string& name) {
+  return name.starts_with(kRecordedOutputName);
+}
+
+Result<void> read_recorded_outputs(const onnx::GraphProto& graph, const ExternalFolder& external, Case& out) {
+  for (std::size_t i = 0; i < out.output_count(); ++i) {
+    const onnx::TensorProto* recorded = initializer_named(graph, recorded_output_name(out, i));
+    if (recorded == nullptr) break;
+    QCONFORM_ASSIGN(auto tensor, tensor_from_proto(*recorded, external));
+    out.recorded_outputs.push_back(std::move(tensor));
+  }
+  return check_wiring(out);
+}
 
 /// `file` names a case whose model says nothing of itself; empty when it comes from memory.
 Result<Case> case_from_proto(const onnx::ModelProto& model, const std::filesystem::path& file) {
   const ExternalFolder external = file.empty() ? std::nullopt : ExternalFolder(file.parent_path());
   const onnx::GraphProto& graph = model.graph();
-  if (graph.node_size() != 1) {
-    return fail("graph", "expected a single node, got " + std::to_string(graph.node_size()));
-  }
-  const auto find = [&](const std::string& name) {
-    const auto& all = graph.initializer();
-    return std::find_if(all.begin(), all.end(), [&](const onnx::TensorProto& t) { return t.name() == name; });
-  };
   const auto lookup = [&](const std::string& name) -> Result<Tensor> {
-    const auto found = find(name);
-    if (found == graph.initializer().end()) return fail("input " + quoted_name(name), "has no initializer");
+    const onnx::TensorProto* const found = initializer_named(graph, name);
+    if (found == nullptr) return fail("input " + quoted_name(name), "has no initializer");
     return tensor_from_proto(*found, external);
   };
-  QCONFORM_ASSIGN(auto result, case_from_node(model, graph.node(0), lookup));
+  std::set<std::string> fed;
+  for (const onnx::ValueInfoProto& input : graph.input()) fed.insert(input.name());
+  QCONFORM_ASSIGN(auto result, case_from_graph(model, fed, lookup));
   result.id = file.stem().string();
   if (!file.empty()) result.provenance.source = "onnx:" + file.filename().string();
   QCONFORM_TRY(read_metadata(model, result));
-  const auto recorded = find(kRecordedOutputName);
-  if (recorded == graph.initializer().end()) return result;
-  QCONFORM_ASSIGN(result.recorded_output, tensor_from_proto(*recorded, external));
+  QCONFORM_TRY(read_recorded_outputs(graph, external, result));
   return result;
+}
+
+/// The tensors, as initializers.
+void write_initializers(const Case& test_case, onnx::GraphProto& graph) {
+  const std::vector<std::string> names = input_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (test_case.inputs[i]) write_tensor(*test_case.inputs[i], names[i], *graph.add_initializer());
+  }
+}
+
+void write_opset_imports(const Case& test_case, onnx::ModelProto& model) {
+  for (const Node& node : test_case.nodes) {
+    const auto& imports = model.opset_import();
+    const auto same_domain = [&](const onnx::OperatorSetIdProto& opset) { return opset.domain() == node.domain; };
+    if (std::any_of(imports.begin(), imports.end(), same_domain)) continue;
+    onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+    opset.set_domain(node.domain);
+    opset.set_version(node.opset_version);
+  }
+}
+
+/// Of ONNX's own domain; 0 where no node is of it.
+std::int64_t opset_version_of_onnx(const Case& test_case) {
+  for (const Node& node : test_case.nodes) {
+    if (node.domain.empty() || node.domain == "ai.onnx") return node.opset_version;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -54,41 +100,75 @@ std::int64_t ir_version_for(std::int64_t opset_version) {
   return 13;
 }
 
-Result<void> write_one_node_model(const Case& test_case, const std::optional<OutputType>& output,
-                                  onnx::ModelProto& model) {
-  const bool default_domain = test_case.domain.empty() || test_case.domain == "ai.onnx";
-  model.set_ir_version(ir_version_for(default_domain ? test_case.opset_version : 0));
+Result<void> write_graph(const Case& test_case, const OutputTypes& outputs, onnx::ModelProto& model) {
+  model.set_ir_version(ir_version_for(opset_version_of_onnx(test_case)));
   model.set_producer_name("qconform");
-  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
-  opset.set_domain(test_case.domain);
-  opset.set_version(test_case.opset_version);
+  write_opset_imports(test_case, model);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("case");
-  QCONFORM_TRY(write_node(test_case, *graph.add_node()));
-  onnx::ValueInfoProto& info = *graph.add_output();
-  info.set_name(kOutputName);
-  if (output) write_value_info(kOutputName, output->type, output->shape, info);
+  QCONFORM_TRY(write_nodes(test_case, graph));
+  const std::vector<std::string> names = output_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    onnx::ValueInfoProto& info = *graph.add_output();
+    info.set_name(names[i]);
+    if (i < outputs.size()) write_value_info(names[i], outputs[i].type, outputs[i].shape, info);
+  }
   return {};
 }
 
-Result<std::string> case_to_model(const Case& test_case, const std::optional<OutputType>& output) {
+Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outputs) {
   onnx::ModelProto model;
-  QCONFORM_TRY(write_one_node_model(test_case, output, model));
+  QCONFORM_TRY(write_graph(test_case, outputs, model));
   onnx::GraphProto& graph = *model.mutable_graph();
-  const std::vector<std::string> names = input_names(test_case);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (test_case.inputs[i]) write_tensor(*test_case.inputs[i], names[i], *graph.add_initializer());
+  write_initializers(test_case, graph);
+  for (std::size_t i = 0; i < test_case.fed_inputs; ++i) {
+    const Tensor& tensor = *test_case.inputs[i];
+    write_value_info(test_case.input_names[i], tensor.type, tensor.shape, *graph.add_input());
   }
-  if (test_case.recorded_output) {
-    write_tensor(*test_case.recorded_output, kRecordedOutputName, *graph.add_initializer());
+  for (std::size_t i = 0; i < test_case.recorded_outputs.size(); ++i) {
+    write_tensor(test_case.recorded_outputs[i], recorded_output_name(test_case, i), *graph.add_initializer());
   }
-  write_metadata(test_case, test_case.recorded_output ? OutputOrigin::recorded : OutputOrigin::none, model);
+  write_metadata(test_case, test_case.recorded_outputs.empty() ? OutputOrigin::none : OutputOrigin::recorded, model);
   return message_bytes(model);
+}
+
+Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::string>& fed,
+                             const ValueLookup& lookup) {
+  const onnx::GraphProto& graph = model.graph();
+  if (graph.node_size() == 1) return case_from_node(model, graph.node(0), lookup);
+  Case result;
+  result.nodes.clear();
+  for (const onnx::NodeProto& proto : graph.node()) {
+    Node& node = result.nodes.emplace_back();
+    QCONFORM_ASSIGN(node, in_context("node " + quoted_name(proto.name()), node_from_proto(model, proto)));
+    node.inputs.assign(proto.input().begin(), proto.input().end());
+    node.outputs.assign(proto.output().begin(), proto.output().end());
+  }
+  const auto add = [&](const std::string& name) -> Result<void> {
+    QCONFORM_ASSIGN(auto tensor, lookup(name));
+    result.inputs.emplace_back(std::move(tensor));
+    result.input_names.push_back(name);
+    return {};
+  };
+  std::set<std::string> added;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const bool is_fed = fed.contains(input.name()) || initializer_named(graph, input.name()) == nullptr;
+    if (!is_fed || !added.insert(input.name()).second) continue;
+    QCONFORM_TRY(add(input.name()));
+  }
+  result.fed_inputs = result.inputs.size();
+  for (const onnx::TensorProto& initializer : graph.initializer()) {
+    if (is_recorded_output(initializer.name()) || !added.insert(initializer.name()).second) continue;
+    QCONFORM_TRY(add(initializer.name()));
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) result.outputs.push_back(output.name());
+  QCONFORM_TRY(check_wiring(result));
+  return result;
 }
 
 Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed) {
   onnx::ModelProto model;
-  QCONFORM_TRY(write_one_node_model(test_case, {}, model));
+  QCONFORM_TRY(write_graph(test_case, {}, model));
   onnx::GraphProto& graph = *model.mutable_graph();
   const std::vector<std::string> names = input_names(test_case);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -109,9 +189,8 @@ Result<Case> case_from_model(std::string_view bytes) {
   return case_from_proto(model, {});
 }
 
-Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,
-                              const std::optional<OutputType>& output) {
-  QCONFORM_ASSIGN(const auto bytes, in_context(file.string(), case_to_model(test_case, output)));
+Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file, const OutputTypes& outputs) {
+  QCONFORM_ASSIGN(const auto bytes, in_context(file.string(), case_to_model(test_case, outputs)));
   return write_file(file, bytes);
 }
 

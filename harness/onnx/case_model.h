@@ -1,10 +1,10 @@
-// A Case as one ONNX model: a single node with its inputs as initializers (docs/formats.md).
-// Lossless for every case within limits.h, wrong ones too.
+// A Case as one ONNX model: its nodes, with its tensors as initializers (docs/formats.md). An initializer that is also
+// an input of the graph is what is fed to it. Lossless for every case within limits.h, wrong ones too.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +12,7 @@
 
 #include "harness/core/case.h"
 #include "harness/core/error.h"
+#include "harness/onnx/node_proto.h"
 
 namespace onnx {
 class ModelProto;
@@ -25,28 +26,36 @@ struct OutputType {
   std::vector<std::int64_t> shape;
 };
 
-/// The initializer that holds Case::recorded_output.
+/// The initializer that holds the recorded output of one node; of several nodes, output i has ".i" behind it.
 inline constexpr const char* kRecordedOutputName = "qconform.recorded_output";
 
-/// The bytes of the model, the same for the same case on every machine. Fails only on a limit.
-[[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const std::optional<OutputType>& output = {});
+/// One for each output, or none where they are not known.
+using OutputTypes = std::vector<OutputType>;
+
+/// The bytes of the model, the same for the same case on every machine. Fails on a limit, and on nodes that are not
+/// wired (harness/operators/graph/wiring.h).
+[[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outputs = {});
 
 /// The model that a runtime is given: the inputs at `fed` are the graph's, the others initializers.
 /// Names are those of node_proto.h. Says nothing of its output, and has no metadata.
 [[nodiscard]] Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed);
 
-/// The case in a model of one node whose inputs are all initializers; models of other producers too,
-/// with expectation unstated. Values in external files are refused.
+/// The case in a model whose inputs all have initializers; models of other producers too, with expectation unstated.
+/// Values in external files are refused.
 [[nodiscard]] Result<Case> case_from_model(std::string_view bytes);
 
 /// The same with files. Reading follows external data in the model's folder; errors name the file.
 [[nodiscard]] Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,
-                                            const std::optional<OutputType>& output = {});
+                                            const OutputTypes& outputs = {});
 [[nodiscard]] Result<Case> read_case_model(const std::filesystem::path& file);
 
-/// A model with what both forms share: versions, producer, node, output. No inputs, no metadata.
-[[nodiscard]] Result<void> write_one_node_model(const Case& test_case, const std::optional<OutputType>& output,
-                                                onnx::ModelProto& model);
+/// A model with what both forms share: versions, producer, nodes, outputs. No inputs, no metadata.
+[[nodiscard]] Result<void> write_graph(const Case& test_case, const OutputTypes& outputs, onnx::ModelProto& model);
+
+/// Nodes, tensors and outputs of a model's graph; everything else keeps its default. `lookup` gives the tensors. Inputs
+/// of the graph are fed if they are among `fed` or have no initializer.
+[[nodiscard]] Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::string>& fed,
+                                           const ValueLookup& lookup);
 
 /// The IR version of the ONNX release that brought this opset, at least 8.
 [[nodiscard]] std::int64_t ir_version_for(std::int64_t opset_version);

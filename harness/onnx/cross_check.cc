@@ -19,16 +19,16 @@ namespace qconform {
 namespace {
 
 bool library_knows(const Case& test_case) {
-  const std::string domain = test_case.domain == "ai.onnx" ? "" : test_case.domain;
+  const std::string domain = test_case.node().domain == "ai.onnx" ? "" : test_case.node().domain;
   const auto& ranges = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
   const auto range = ranges.find(domain);
-  if (range == ranges.end() || test_case.opset_version < range->second.first ||
-      test_case.opset_version > range->second.second) {
+  if (range == ranges.end() || test_case.node().opset_version < range->second.first ||
+      test_case.node().opset_version > range->second.second) {
     return false;
   }
-  const auto version = static_cast<int>(test_case.opset_version);
-  return find_operator(test_case.domain, test_case.op_type) == nullptr ||
-         onnx::OpSchemaRegistry::Schema(test_case.op_type, version, domain) != nullptr;
+  const auto version = static_cast<int>(test_case.node().opset_version);
+  return operator_of(test_case) == nullptr ||
+         onnx::OpSchemaRegistry::Schema(test_case.node().op_type, version, domain) != nullptr;
 }
 
 /// The output as inference leaves it.
@@ -65,9 +65,9 @@ std::string describe(const OutputType& output) {
   return name_of(output.type) + shape_text(output.shape);
 }
 
-onnx::ModelProto model_of(const Case& test_case, const std::optional<OutputType>& output) {
+onnx::ModelProto model_of(const Case& test_case, const OutputType& output) {
   onnx::ModelProto model;
-  if (const auto bytes = case_to_model(test_case, output)) (void)parse_message(*bytes, model).has_value();
+  if (const auto bytes = case_to_model(test_case, {output})) (void)parse_message(*bytes, model).has_value();
   return model;
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/core/limits.h"
 #include "harness/onnx/protobuf_file.h"
+#include "harness/operators/graph/wiring.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {
@@ -48,12 +49,11 @@ Result<Attribute::Value> value_of(const AttributeProto& proto) {
 }
 
 /// What is written must be readable again.
-Result<void> check_limits(const Case& test_case) {
-  if (test_case.inputs.size() > limits::kInputs) return too_many("inputs", test_case.inputs.size(), limits::kInputs);
-  if (test_case.attributes.size() > limits::kAttributes) {
-    return too_many("attributes", test_case.attributes.size(), limits::kAttributes);
+Result<void> check_limits(const Node& node) {
+  if (node.attributes.size() > limits::kAttributes) {
+    return too_many("attributes", node.attributes.size(), limits::kAttributes);
   }
-  for (const Attribute& attribute : test_case.attributes) {
+  for (const Attribute& attribute : node.attributes) {
     const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value);
     const auto* reals = std::get_if<std::vector<float>>(&attribute.value);
     const std::size_t values = integers != nullptr ? integers->size() : reals != nullptr ? reals->size() : 0;
@@ -84,6 +84,17 @@ void write_attribute(const Attribute& attribute, AttributeProto& proto) {
   }
 }
 
+Result<void> write_node(const Node& node, const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs, onnx::NodeProto& proto) {
+  QCONFORM_TRY(check_limits(node));
+  proto.set_op_type(node.op_type);
+  if (!node.domain.empty()) proto.set_domain(node.domain);
+  proto.mutable_input()->Add(inputs.begin(), inputs.end());
+  proto.mutable_output()->Add(outputs.begin(), outputs.end());
+  for (const Attribute& attribute : node.attributes) write_attribute(attribute, *proto.add_attribute());
+  return {};
+}
+
 bool is_default_domain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
@@ -110,12 +121,18 @@ Result<std::int64_t> opset_version_of(const onnx::ModelProto& model, const onnx:
   return fail("opset_import", "the model imports no version of domain " + quoted_name(node.domain()));
 }
 
+Result<Node> node_from_proto(const onnx::ModelProto& model, const onnx::NodeProto& proto) {
+  Node node;
+  node.op_type = proto.op_type();
+  node.domain = proto.domain();
+  QCONFORM_ASSIGN(node.opset_version, opset_version_of(model, proto));
+  QCONFORM_ASSIGN(node.attributes, attributes_of(proto));
+  return node;
+}
+
 Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto& node, const ValueLookup& lookup) {
   Case result;
-  result.op_type = node.op_type();
-  result.domain = node.domain();
-  QCONFORM_ASSIGN(result.opset_version, opset_version_of(model, node));
-  QCONFORM_ASSIGN(result.attributes, attributes_of(node));
+  QCONFORM_ASSIGN(result.node(), node_from_proto(model, node));
   if (node.output_size() > 1) {
     return fail("outputs", "a case has one output, the node has " + std::to_string(node.output_size()));
   }
@@ -133,28 +150,31 @@ Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto
 }
 
 std::vector<std::string> input_names(const Case& test_case) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    const std::string_view name = input_name(test_case, i);
     if (!test_case.inputs[i]) {
       names.emplace_back();
-    } else if (known != nullptr && i < known->inputs.size()) {
-      names.emplace_back(known->inputs[i].name);
     } else {
-      names.push_back("input_" + std::to_string(i));
+      names.push_back(name.empty() ? "input_" + std::to_string(i) : std::string(name));
     }
   }
   return names;
 }
 
-Result<void> write_node(const Case& test_case, onnx::NodeProto& node) {
-  QCONFORM_TRY(check_limits(test_case));
-  node.set_op_type(test_case.op_type);
-  if (!test_case.domain.empty()) node.set_domain(test_case.domain);
-  for (const std::string& name : input_names(test_case)) node.add_input(name);
-  node.add_output(std::string(kOutputName));
-  for (const Attribute& attribute : test_case.attributes) write_attribute(attribute, *node.add_attribute());
-  return {};
+std::vector<std::string> output_names(const Case& test_case) {
+  return test_case.is_one_node() ? std::vector<std::string>{kOutputName} : test_case.outputs;
+}
+
+Result<void> write_nodes(const Case& test_case, onnx::GraphProto& graph) {
+  QCONFORM_TRY(check_wiring(test_case));
+  if (!test_case.is_one_node()) {
+    for (const Node& node : test_case.nodes)
+      QCONFORM_TRY(write_node(node, node.inputs, node.outputs, *graph.add_node()));
+    return {};
+  }
+  if (test_case.inputs.size() > limits::kInputs) return too_many("inputs", test_case.inputs.size(), limits::kInputs);
+  return write_node(test_case.node(), input_names(test_case), {kOutputName}, *graph.add_node());
 }
 
 }  // namespace qconform

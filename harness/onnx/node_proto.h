@@ -1,4 +1,4 @@
-// One node of an ONNX graph to and from the parts of a Case.
+// Nodes of an ONNX graph to and from the parts of a Case.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "harness/core/error.h"
 
 namespace onnx {
+class GraphProto;
 class ModelProto;
 class NodeProto;
 }  // namespace onnx
@@ -27,17 +28,25 @@ using ValueLookup = std::function<Result<Tensor>(const std::string& name)>;
 /// The opset version that the model imports for the node's domain ("" and "ai.onnx" are the same).
 [[nodiscard]] Result<std::int64_t> opset_version_of(const onnx::ModelProto& model, const onnx::NodeProto& node);
 
-/// Operator, version, attributes and inputs; everything else keeps its default. Refused: more than
-/// one output, and what attributes_of, opset_version_of and `lookup` refuse.
+/// Operator, version and attributes, without the names of values. Refused: what attributes_of and opset_version_of
+/// refuse.
+[[nodiscard]] Result<Node> node_from_proto(const onnx::ModelProto& model, const onnx::NodeProto& proto);
+
+/// A case of the node alone: operator, version, attributes and inputs; everything else keeps its default. Refused: more
+/// than one output, and what node_from_proto and `lookup` refuse.
 [[nodiscard]] Result<Case> case_from_node(const onnx::ModelProto& model, const onnx::NodeProto& node,
                                           const ValueLookup& lookup);
 
-/// A name for each input: the operator's own ("x_scale"), "input_3" for others, "" for omitted ones.
+/// The name of each tensor of the case: the graph's where there are several nodes; otherwise the operator's own
+/// ("x_scale"), "input_3" for others, "" for omitted ones.
 [[nodiscard]] std::vector<std::string> input_names(const Case& test_case);
 
-/// The case's node, with those input names and the output kOutputName. Refuses what exceeds
-/// limits.h, because it could not be read again.
-[[nodiscard]] Result<void> write_node(const Case& test_case, onnx::NodeProto& node);
+/// The names of the case's outputs: kOutputName where there is one node.
+[[nodiscard]] std::vector<std::string> output_names(const Case& test_case);
+
+/// The case's nodes, with those names. Refuses what exceeds limits.h or is not wired, because it could not be read
+/// again.
+[[nodiscard]] Result<void> write_nodes(const Case& test_case, onnx::GraphProto& graph);
 
 inline constexpr const char* kOutputName = "y";
 

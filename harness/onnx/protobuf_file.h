@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/printable.h"
 #include "harness/core/error.h"
 
 namespace google::protobuf {
@@ -22,10 +23,5 @@ namespace qconform {
 
 /// The message's bytes, the same for the same message. Fails above limits::kOnnxFileBytes.
 [[nodiscard]] Result<std::string> message_bytes(const google::protobuf::MessageLite& message);
-
-/// A name out of a file as it may stand in a message: at most 64 bytes, control characters replaced.
-[[nodiscard]] std::string printable(std::string_view name);
-/// The same in quotes.
-[[nodiscard]] std::string quoted_name(std::string_view name);
 
 }  // namespace qconform

@@ -52,17 +52,17 @@ class CaseBuilder {
   Self& rules(std::vector<std::string> value) { return set(case_.rules, std::move(value)); }
   Self& tags(std::vector<std::string> value) { return set(case_.tags, std::move(value)); }
   Self& expect(Expectation value) { return set(case_.expectation, value); }
-  Self& version(std::int64_t opset) { return set(case_.opset_version, opset); }
-  Self& domain(std::string value) { return set(case_.domain, std::move(value)); }
-  Self& op_type(std::string value) { return set(case_.op_type, std::move(value)); }
-  Self& recorded_output(Tensor value) { return set(case_.recorded_output, std::move(value)); }
+  Self& version(std::int64_t opset) { return set(case_.node().opset_version, opset); }
+  Self& domain(std::string value) { return set(case_.node().domain, std::move(value)); }
+  Self& op_type(std::string value) { return set(case_.node().op_type, std::move(value)); }
+  Self& recorded_output(Tensor value) { return set(case_.recorded_outputs, std::vector<Tensor>{std::move(value)}); }
 
   /// Adds an attribute, or replaces the one of that name.
   Self& attribute(const std::string& name, Attribute::Value value) {
-    for (Attribute& present : case_.attributes) {
+    for (Attribute& present : case_.node().attributes) {
       if (present.name == name) return set(present.value, std::move(value));
     }
-    case_.attributes.push_back({name, std::move(value)});
+    case_.node().attributes.push_back({name, std::move(value)});
     return self();
   }
   /// Puts any tensor at an input position (ONNX's order), or nothing: the last word on that input.
@@ -73,8 +73,8 @@ class CaseBuilder {
 
  protected:
   explicit CaseBuilder(std::string op_type) {
-    case_.op_type = std::move(op_type);
-    case_.opset_version = 10;
+    case_.node().op_type = std::move(op_type);
+    case_.node().opset_version = 10;
   }
   Self& self() { return static_cast<Self&>(*this); }
   template <typename Member, typename Value>

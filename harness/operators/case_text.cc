@@ -28,15 +28,16 @@ bool multiplies_weights(const Operator* known, std::size_t position) {
 }  // namespace
 
 std::string summary_of(const Case& test_case) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  static const std::vector<Attribute> kNone;
+  const Operator* known = operator_of(test_case);
   const bool has_weights = multiplies_weights(known, 1) || multiplies_weights(known, 3);
   std::string text;
   std::string parameters;
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
     const Tensor* tensor = test_case.input(i);
     if (tensor == nullptr || (tensor->shape.empty() && i != 0)) continue;
-    const bool named = known != nullptr && i < known->inputs.size();
-    const std::string name = named ? std::string(known->inputs[i].name) : fmt::format("input {}", i);
+    const std::string_view given = input_name(test_case, i);
+    const std::string name = given.empty() ? fmt::format("input {}", i) : std::string(given);
     const std::string type = has_weights ? "" : name_of(tensor->type) + " ";
     const std::string piece = fmt::format("{} {}[{}]", name, type, fmt::join(tensor->shape, ","));
     const bool is_weight = multiplies_weights(known, i);
@@ -46,7 +47,7 @@ std::string summary_of(const Case& test_case) {
       parameters += (text.empty() && parameters.empty() ? "" : ", ") + piece;
     }
   }
-  for (const Attribute& attribute : test_case.attributes) {
+  for (const Attribute& attribute : test_case.is_one_node() ? test_case.node().attributes : kNone) {
     if (attribute.name != "kernel_shape") parameters += ", " + attribute.name + " " + value_text(attribute.value);
   }
   return text + parameters;

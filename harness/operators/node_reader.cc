@@ -28,14 +28,14 @@ bool NodeReader::check_signature(std::span<const AttributeSignature> attributes)
       return contract_.violate("C15", std::string(inputs_[i].name), "required input is missing");
     }
   }
-  for (std::size_t i = 0; i < case_.attributes.size(); ++i) {
-    const Attribute& attribute = case_.attributes[i];
+  for (std::size_t i = 0; i < case_.node().attributes.size(); ++i) {
+    const Attribute& attribute = case_.node().attributes[i];
     const auto known = std::find_if(attributes.begin(), attributes.end(),
                                     [&](const AttributeSignature& s) { return s.name == attribute.name; });
     if (known == attributes.end()) {
       return contract_.violate(
           "signature", attribute.name,
-          case_.op_type + " has no such attribute at opset " + std::to_string(case_.opset_version));
+          case_.node().op_type + " has no such attribute at opset " + std::to_string(case_.node().opset_version));
     }
     if (attribute.value.index() != known->value_index) {
       return contract_.violate("signature", attribute.name,

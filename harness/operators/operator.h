@@ -163,11 +163,20 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
+/// The operator of a case of one node; null where it is not known, and of several nodes.
+[[nodiscard]] const Operator* operator_of(const Case& test_case);
+
+/// What the case's tensor at `position` is called: by the graph where there are several nodes, or by the operator;
+/// empty where nobody knows.
+[[nodiscard]] std::string_view input_name(const Case& test_case, std::size_t position);
+
 /// Of numbers that are not negative; saturated at 2^62.
 [[nodiscard]] std::int64_t saturating_product(std::int64_t a, std::int64_t b);
 
 /// The operator's name with its domain, "com.microsoft::QLinearAdd"; ONNX's own domain is left out.
 [[nodiscard]] std::string operator_name(std::string_view domain, std::string_view op_type);
+/// Of a case; of several nodes, their names with a plus sign between.
+[[nodiscard]] std::string operator_name(const Case& test_case);
 
 /// Refuses a case whose operator find_operator() does not know: what its answer must be is unknown, and whether a
 /// backend may compute it too. Such a case is no test, so that suites leave it aside.

@@ -73,6 +73,20 @@ const Operator* find_operator(std::string_view domain, std::string_view op_type)
   return nullptr;
 }
 
+const Operator* operator_of(const Case& test_case) {
+  return test_case.is_one_node() ? find_operator(test_case.node().domain, test_case.node().op_type) : nullptr;
+}
+
+std::string_view input_name(const Case& test_case, std::size_t position) {
+  if (!test_case.is_one_node()) return test_case.input_names[position];
+  const Operator* known = operator_of(test_case);
+  return known != nullptr && position < known->inputs.size() ? known->inputs[position].name : std::string_view{};
+}
+
+const Family* family_of(const Case& test_case) {
+  return test_case.is_one_node() ? family_of(test_case.node().domain, test_case.node().op_type) : nullptr;
+}
+
 const Family* family_of(std::string_view domain, std::string_view op_type) {
   for (const Family* family : families()) {
     for (const Operator& known : family->operators) {
@@ -87,28 +101,34 @@ std::string operator_name(std::string_view domain, std::string_view op_type) {
   return is_default ? std::string(op_type) : std::string(domain) + "::" + std::string(op_type);
 }
 
+std::string operator_name(const Case& test_case) {
+  std::string all;
+  for (const Node& node : test_case.nodes) all += (all.empty() ? "" : "+") + operator_name(node.domain, node.op_type);
+  return all;
+}
+
 Result<void> check_operator(const Case& test_case) {
-  if (find_operator(test_case.domain, test_case.op_type) != nullptr) return {};
+  if (operator_of(test_case) != nullptr) return {};
   std::string known;
   for (const std::string_view& name : operator_names()) {
     const bool is_last = &name == &operator_names().back();
     known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(name);
   }
-  return fail("op_type", "expected " + known + ", got " + operator_name(test_case.domain, test_case.op_type),
-              "operator");
+  return fail("op_type", "expected " + known + ", got " + operator_name(test_case), "operator");
 }
 
 Classification classify(const Case& test_case) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
-  if (known != nullptr && known->version_at(test_case.opset_version) != 0) return known->classify(test_case);
+  const Operator* known = operator_of(test_case);
+  if (known != nullptr && known->version_at(test_case.node().opset_version) != 0) return known->classify(test_case);
   Classification result;
   if (known == nullptr) {
     const Error unknown = check_operator(test_case).error();
     result.contract.violate("operator", unknown.field, unknown.message);
   } else {
     result.contract.violate("operator", "opset_version",
-                            test_case.op_type + " exists since opset " + std::to_string(known->versions.front()) +
-                                ", got " + std::to_string(test_case.opset_version));
+                            test_case.node().op_type + " exists since opset " +
+                                std::to_string(known->versions.front()) + ", got " +
+                                std::to_string(test_case.node().opset_version));
   }
   return result;
 }

@@ -60,7 +60,7 @@ Result<std::optional<Case>> CorpusSource::next() {
   while (true) {
     QCONFORM_ASSIGN(auto test_case, next_of_any_operator());
     if (!test_case || check_operator(*test_case)) return test_case;
-    ++skipped_["unknown operator: " + printable(operator_name(test_case->domain, test_case->op_type))];
+    ++skipped_["unknown operator: " + printable(operator_name(*test_case))];
   }
 }
 

@@ -87,9 +87,9 @@ TEST_F(Activations, ReachTheNodesThatTheyReachInTheModel) {
   EXPECT_EQ(cases[0].inputs[0]->shape, (std::vector<std::int64_t>{1, 2, 2, 2})) << "a batch of one";
   // Outputs of the exposing model are a, b, c and d, in this order.
   EXPECT_EQ(cases[1].inputs[0]->values<std::uint8_t>(), std::vector<std::uint8_t>(8, 0));
-  EXPECT_EQ(cases[1].recorded_output->values<std::uint8_t>(), std::vector<std::uint8_t>(8, 1));
+  EXPECT_EQ(cases[1].recorded_output()->values<std::uint8_t>(), std::vector<std::uint8_t>(8, 1));
   EXPECT_EQ(cases[2].inputs[0]->values<std::uint8_t>(), std::vector<std::uint8_t>(8, 2)) << "behind what is no case";
-  EXPECT_EQ(cases[2].recorded_output->values<std::uint8_t>(), std::vector<std::uint8_t>(8, 3));
+  EXPECT_EQ(cases[2].recorded_output()->values<std::uint8_t>(), std::vector<std::uint8_t>(8, 3));
   EXPECT_EQ(cases[2].id, "d_node#3");
   EXPECT_THAT(cases[2].note, HasSubstr("activations of test runtime 1"));
 }
@@ -108,7 +108,7 @@ TEST_F(Activations, AreDrawnWhereTheModelCannotRun) {
       1U);
   const auto first = (*may)->next();
   ASSERT_TRUE(first && *first);
-  EXPECT_FALSE((*first)->recorded_output);
+  EXPECT_FALSE((*first)->recorded_output());
 }
 
 TEST_F(Activations, InputsOfFilesAreCheckedAgainstTheModel) {

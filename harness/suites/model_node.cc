@@ -156,7 +156,7 @@ Result<std::variant<Case, SkippedNode>> case_from_model_node(const onnx::ModelPr
   if (result) {
     result->note = drawer.note();
     const auto answer = node.output_size() == 1 ? computed.find(node.output(0)) : computed.end();
-    if (answer != computed.end()) result->recorded_output = answer->second;
+    if (answer != computed.end()) result->recorded_outputs = {answer->second};
     return Answer(std::move(*result));
   }
   if (result.error().rule == "skip") return Answer(SkippedNode{result.error().message});

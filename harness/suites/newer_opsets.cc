@@ -36,11 +36,11 @@ class CountedSource final : public CaseSource {
 }  // namespace
 
 void NewerOpsets::add(const Case& test_case) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
-  if (known == nullptr || test_case.opset_version <= kNewestOpset) return;
+  const Operator* known = operator_of(test_case);
+  if (known == nullptr || test_case.node().opset_version <= kNewestOpset) return;
   ++cases_;
-  opsets_.insert(test_case.opset_version);
-  versions_[std::string(known->name)] = known->version_at(test_case.opset_version);
+  opsets_.insert(test_case.node().opset_version);
+  versions_[std::string(known->name)] = known->version_at(test_case.node().opset_version);
 }
 
 std::string NewerOpsets::text() const {

@@ -80,18 +80,18 @@ TEST(OnnxFolderSource, NamesOthersCasesAfterTheirFolder) {
   ASSERT_TRUE(first.has_value() && first->has_value());
   EXPECT_EQ((*first)->id, "test_conv");
   EXPECT_EQ((*first)->expectation, Expectation::unstated);
-  EXPECT_EQ((*first)->recorded_output, some_case("").recorded_output);
+  EXPECT_EQ((*first)->recorded_outputs, some_case("").recorded_outputs);
   EXPECT_EQ((*first)->provenance.source, (*itself)->name());
 }
 
 TEST(OnnxFolderSource, CountsWhatIsNoQuantizedNode) {
   const TemporaryFolder folder;
   Case other = some_case("other");
-  other.op_type = "Add";
+  other.node().op_type = "Add";
   write(other, folder.path() / "add1");
   write(other, folder.path() / "add2");
   Case theirs = some_case("theirs");
-  theirs.domain = "com.example";
+  theirs.node().domain = "com.example";
   write(theirs, folder.path() / "theirs");
   write(some_case("bare"), folder.path() / "bare");
   std::filesystem::remove_all(folder.path() / "bare" / "test_data_set_0");

@@ -165,7 +165,7 @@ Result<std::optional<Case>> OnnxModelSource::next() {
     Case& result = std::get<Case>(*answer);
     result.id = label + "#" + std::to_string(position);
     result.tags = {"model"};
-    if (result.recorded_output) {
+    if (result.recorded_output() != nullptr) {
       result.note = state_->activations.origin;
     } else if (const auto first = state_->scope->assumed_first_dimension().value_or(kAssumedBatch);
                first != kAssumedBatch) {

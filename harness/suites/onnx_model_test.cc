@@ -60,7 +60,7 @@ TEST_F(OnnxModel, EveryQuantizedNodeIsACaseWithItsRealShape) {
   for (const Case& one : cases) {
     shapes[one.id] = one.inputs[0]->shape;
     EXPECT_EQ(one.note, "") << one.id;
-    EXPECT_EQ(one.opset_version, 13);
+    EXPECT_EQ(one.node().opset_version, 13);
     EXPECT_EQ(classify(one).expectation(), Expectation::valid) << one.id;
   }
   EXPECT_THAT(
@@ -110,7 +110,8 @@ TEST_F(OnnxModel, OpsetsNewerThanAnyKnownAreSaidOnce) {
     net.model().mutable_opset_import(0)->set_version(opset);
     const auto source = counted(open(net), newer);
     EXPECT_EQ(source->size(), 6U);
-    for (auto next = source->next(); next && *next; next = source->next()) EXPECT_EQ((*next)->opset_version, opset);
+    for (auto next = source->next(); next && *next; next = source->next())
+      EXPECT_EQ((*next)->node().opset_version, opset);
     EXPECT_EQ(source->skipped().size(), 3U);
   }
   EXPECT_EQ(newer.text(),

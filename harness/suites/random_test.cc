@@ -45,7 +45,7 @@ TEST(RandomSuite, EveryCaseIsValid) {
     const Classification result = classify(test_case);
     const auto* remark = result.deciding_remark();
     ASSERT_EQ(result.expectation(), Expectation::valid)
-        << test_case.id << " " << test_case.op_type << ": " << (remark == nullptr ? "" : remark->text());
+        << test_case.id << " " << test_case.node().op_type << ": " << (remark == nullptr ? "" : remark->text());
   }
 }
 
@@ -114,9 +114,9 @@ TEST(RandomSuite, ReachesWhatKernelsBranchOn) {
   const auto mark = [&](const std::string& what) { ++seen[what]; };
   for (std::uint64_t index = 0; index < 4000; ++index) {
     const Case c = random_case(3, index);
-    mark(c.op_type);
-    for (const Attribute& attribute : c.attributes) mark(attribute.name);
-    if (c.op_type != "QLinearConv") continue;
+    mark(c.node().op_type);
+    for (const Attribute& attribute : c.node().attributes) mark(attribute.name);
+    if (c.node().op_type != "QLinearConv") continue;
     mark("x " + name_of(c.input(0)->type) + " w " + name_of(c.input(3)->type) + " y " + name_of(c.input(7)->type));
     mark("rank " + std::to_string(c.input(0)->shape.size()));
     mark(c.input(4)->is_scalar() ? "per tensor" : "per channel");
@@ -164,7 +164,7 @@ TEST(Swarm, BlocksHaveTheirOwnFeatures) {
     std::array<std::array<int, 2>, 3> cases{};  // by weight: all, and with the feature
     for (std::uint64_t index = 0; index < kBlocks * kSwarmBlock; ++index) {
       const Case c = random_case(11, index);
-      if (c.op_type != "QLinearConv") continue;
+      if (c.node().op_type != "QLinearConv") continue;
       const std::uint32_t weight = Swarm::of_case(11, index).scaled(feature, 1);
       auto& [all, with] = cases[std::min<std::uint32_t>(weight, 2)];
       ++all;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,24 +98,78 @@ inline rc::Gen<Attribute::Value> arbitrary_attribute_value() {
                         rc::gen::map(rc::gen::container<std::vector<float>>(arbitrary_float()), as_value));
 }
 
+inline rc::Gen<std::vector<Attribute>> arbitrary_attributes() {
+  return rc::gen::exec([] {
+    std::vector<Attribute> attributes;
+    for (const std::string& name : *rc::gen::container<std::vector<std::string>>(
+             *rc::gen::inRange<std::size_t>(0, 5),
+             arbitrary_name({"pads", "strides", "dilations", "group", "auto_pad", "kernel_shape", "axis"}))) {
+      const auto is_taken = [&](const Attribute& attribute) { return attribute.name == name; };
+      if (std::any_of(attributes.begin(), attributes.end(), is_taken)) continue;
+      attributes.push_back({name, *arbitrary_attribute_value()});
+    }
+    return attributes;
+  });
+}
+
+inline rc::Gen<Node> arbitrary_node() {
+  return rc::gen::exec([] {
+    Node node;
+    node.op_type = *arbitrary_name({"QLinearConv", "ConvInteger", "QuantizeLinear", "DequantizeLinear", "Relu"});
+    node.domain = *arbitrary_name({"", "", "", "ai.onnx", "com.microsoft"});
+    node.opset_version = *arbitrary_integer();
+    node.attributes = *arbitrary_attributes();
+    return node;
+  });
+}
+
+/// Gives `result` its tensors and its only node.
+inline void make_one_node(Case& result) {
+  result.node() = *arbitrary_node();
+  const auto inputs = *rc::gen::inRange<std::size_t>(0, 12);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const bool omitted = *rc::gen::inRange(0, 5) == 0;
+    result.inputs.push_back(omitted ? std::nullopt : std::optional<Tensor>(*arbitrary_tensor()));
+  }
+}
+
+/// Gives `result` tensors and several nodes, wired as check_wiring() wants them.
+inline void make_graph(Case& result) {
+  std::vector<std::string> values;
+  const auto new_value = [&] { return values.emplace_back(*arbitrary_text() + "#" + std::to_string(values.size())); };
+  const auto inputs = *rc::gen::inRange<std::size_t>(0, 6);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    result.inputs.emplace_back(*arbitrary_tensor());
+    result.input_names.push_back(new_value());
+  }
+  result.fed_inputs = *rc::gen::inRange<std::size_t>(0, inputs + 1);
+  result.nodes.clear();
+  std::map<std::string, std::int64_t> versions;
+  const auto nodes = *rc::gen::inRange<std::size_t>(2, 5);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    Node node = *arbitrary_node();
+    node.opset_version =
+        versions.emplace(node.domain == "ai.onnx" ? "" : node.domain, node.opset_version).first->second;
+    const auto reads = *rc::gen::inRange<std::size_t>(0, 4);
+    for (std::size_t j = 0; j < reads; ++j) {
+      const bool omitted = values.empty() || *rc::gen::inRange(0, 4) == 0;
+      node.inputs.push_back(omitted ? "" : *rc::gen::elementOf(values));
+    }
+    if (*rc::gen::inRange(0, 4) == 0) node.outputs.emplace_back();
+    node.outputs.push_back(new_value());
+    if (result.outputs.empty() || *rc::gen::arbitrary<bool>()) result.outputs.push_back(node.outputs.back());
+    result.nodes.push_back(std::move(node));
+  }
+}
+
 inline rc::Gen<Case> any_case() {
   return rc::gen::exec([] {
     Case result;
     result.id = *arbitrary_text();
-    result.op_type = *arbitrary_name({"QLinearConv", "ConvInteger", "QuantizeLinear", "DequantizeLinear", "Relu"});
-    result.domain = *arbitrary_name({"", "", "", "ai.onnx", "com.microsoft"});
-    result.opset_version = *arbitrary_integer();
-    for (std::string& name : *rc::gen::container<std::vector<std::string>>(
-             *rc::gen::inRange<std::size_t>(0, 5),
-             arbitrary_name({"pads", "strides", "dilations", "group", "auto_pad", "kernel_shape", "axis"}))) {
-      if (result.attribute(name) == nullptr) result.attributes.push_back({name, *arbitrary_attribute_value()});
+    *rc::gen::inRange(0, 3) == 0 ? make_graph(result) : make_one_node(result);
+    if (*rc::gen::arbitrary<bool>()) {
+      for (std::size_t i = 0; i < result.output_count(); ++i) result.recorded_outputs.push_back(*arbitrary_tensor());
     }
-    const auto inputs = *rc::gen::inRange<std::size_t>(0, 12);
-    for (std::size_t i = 0; i < inputs; ++i) {
-      const bool omitted = *rc::gen::inRange(0, 5) == 0;
-      result.inputs.push_back(omitted ? std::nullopt : std::optional<Tensor>(*arbitrary_tensor()));
-    }
-    if (*rc::gen::arbitrary<bool>()) result.recorded_output = *arbitrary_tensor();
     result.expectation =
         *rc::gen::element(Expectation::unstated, Expectation::valid, Expectation::latitude, Expectation::invalid);
     result.rules = *rc::gen::container<std::vector<std::string>>(arbitrary_name({"C1", "C17", "D7"}));
@@ -138,17 +193,17 @@ inline bool bitwise_equal(const Attribute& a, const Attribute& b) {
 }
 
 /// Equality of everything that a case holds, floats bit for bit.
-inline bool bitwise_equal(const Case& a, const Case& b) {
-  if (!std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(),
-                  [](const Attribute& x, const Attribute& y) { return bitwise_equal(x, y); })) {
-    return false;
+inline bool bitwise_equal(Case a, Case b) {
+  if (a.nodes.size() != b.nodes.size()) return false;
+  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+    auto& x = a.nodes[i].attributes;
+    auto& y = b.nodes[i].attributes;
+    const auto same = [](const Attribute& one, const Attribute& other) { return bitwise_equal(one, other); };
+    if (!std::equal(x.begin(), x.end(), y.begin(), y.end(), same)) return false;
+    x.clear();
+    y.clear();
   }
-  Case rest = b;
-  rest.attributes = a.attributes;
-  Case without = a;
-  without.attributes.clear();
-  rest.attributes.clear();
-  return without == rest;
+  return a == b;
 }
 
 }  // namespace qconform::testing

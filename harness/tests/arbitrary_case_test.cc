@@ -85,7 +85,8 @@ TEST(ArbitraryCase, APaddedOneShrinksToOnePad) {
 TEST(ArbitraryCase, ValuesOfEveryOperatorShrink) {
   for (const Operator& op : operators()) {
     const auto has_large_value = [&](const Case& test_case) {
-      if (test_case.op_type != op.name || !is_integer(test_case.input(0)->type)) return test_case.op_type == op.name;
+      if (test_case.node().op_type != op.name || !is_integer(test_case.input(0)->type))
+        return test_case.node().op_type == op.name;
       for (std::int64_t i = 0; i < test_case.input(0)->elements(); ++i) {
         if (integer_at(*test_case.input(0), i) != 0) return true;
       }

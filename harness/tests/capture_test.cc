@@ -42,11 +42,11 @@ TEST_F(Capture, GivesWhatReachesTheNodesAndWhatTheyAnswered) {
   std::size_t count = 0;
   for (auto next = (*source)->next(); next && *next; next = (*source)->next(), ++count) {
     const Case& test_case = **next;
-    ASSERT_TRUE(test_case.recorded_output) << test_case.id;
+    ASSERT_NE(test_case.recorded_output(), nullptr) << test_case.id;
     EXPECT_TRUE(!before || *before == *test_case.inputs[0]) << test_case.id << ": the node before answers into this";
     const Expected expected = expect(test_case, Policy{});
-    EXPECT_EQ(judge(expected, outcome::Produced{*test_case.recorded_output}).kind, VerdictKind::pass) << test_case.id;
-    before = test_case.recorded_output;
+    EXPECT_EQ(judge(expected, outcome::Produced{*test_case.recorded_output()}).kind, VerdictKind::pass) << test_case.id;
+    before = *test_case.recorded_output();
   }
   EXPECT_EQ(count, 4U);
 }

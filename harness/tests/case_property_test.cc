@@ -65,7 +65,7 @@ RC_GTEST_PROP(CaseProperty, KernelsEqualTheReferenceAtEveryAlignment, ()) {
   const auto y_offset = *rc::gen::inRange<std::size_t>(0, 16);
   const Classification found = classify(test_case);
   RC_ASSERT(found.lowered != nullptr);
-  RC_TAG(test_case.op_type);
+  RC_TAG(test_case.node().op_type);
   for (const RoundingProfile profile : kProfiles) {
     const Tensor expected = found.lowered->evaluate(profile);
     Memory memory(test_case.input(0)->bytes.size(), expected.bytes.size());
@@ -190,7 +190,7 @@ RC_GTEST_PROP(CaseProperty, TheReferenceEqualsTheOracle, ()) {
   const Case test_case = *testing::arbitrary_case();
   const Classification found = classify(test_case);
   RC_ASSERT(found.lowered != nullptr);
-  RC_TAG(test_case.op_type);
+  RC_TAG(test_case.node().op_type);
   const Lowered& lowered = *found.lowered;
   const Check check(test_case, lowered);
   if (const auto* node = qlinear_conv_of(lowered)) check(node);

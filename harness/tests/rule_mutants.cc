@@ -194,7 +194,7 @@ bool has_vectors_of_one(const Operands& o, const Case& c) {
          });
 }
 bool omits_x_zero_point_alone(const Operands&, const Case& c) {
-  return c.op_type == "ConvInteger" && c.input(2) == nullptr && c.input(3) != nullptr;
+  return c.node().op_type == "ConvInteger" && c.input(2) == nullptr && c.input(3) != nullptr;
 }
 bool is_linear_scalar_or_empty(const Vector& v) {
   return operands_of(*v.expected.classification.lowered) == nullptr &&

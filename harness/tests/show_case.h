@@ -19,8 +19,9 @@ inline void showValue(const Tensor& tensor, std::ostream& out) {
 }
 
 inline void showValue(const Case& test_case, std::ostream& out) {
-  out << "Case " << test_case.domain << "::" << test_case.op_type << "-" << test_case.opset_version << " attributes ";
-  for (const Attribute& attribute : test_case.attributes) {
+  out << "Case " << test_case.node().domain << "::" << test_case.node().op_type << "-" << test_case.node().opset_version
+      << " attributes ";
+  for (const Attribute& attribute : test_case.node().attributes) {
     out << attribute.name << "=";
     std::visit([&](const auto& value) { rc::show(value, out); }, attribute.value);
     out << "; ";
@@ -35,7 +36,7 @@ inline void showValue(const Case& test_case, std::ostream& out) {
     out << "; ";
   }
   out << name_of(test_case.expectation) << " rules " << test_case.rules.size() << " tags " << test_case.tags.size()
-      << " recorded " << test_case.recorded_output.has_value();
+      << " recorded " << test_case.recorded_outputs.size();
 }
 
 }  // namespace qconform

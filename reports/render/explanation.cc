@@ -170,7 +170,7 @@ void add_explanation(Json& json, const Explanation& e) {
 }  // namespace
 
 std::string text_of(const Explained& explained) {
-  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.op_type,
+  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.node().op_type,
                                  explained.backend, name_of(explained.verdict.kind),
                                  explained.verdict.detail.empty() ? "" : ", ", explained.verdict.detail);
   if (!explained.explanation) return text + "nothing to explain: no output with a wrong value or shape\n";
@@ -183,7 +183,7 @@ std::string text_of(const Explained& explained) {
 }
 
 std::string to_json(const Explained& explained) {
-  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.op_type},
+  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.node().op_type},
             {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
             {"detail", explained.verdict.detail}, {"status", nullptr}};
   if (explained.explanation) add_explanation(json, *explained.explanation);

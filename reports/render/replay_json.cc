@@ -65,7 +65,7 @@ std::string text_of(const T& value) {
 
 std::string to_json(const Case& test_case, Expectation expectation, const std::string& remark,
                     const std::vector<Replayed>& results) {
-  Replay replay{test_case.id, test_case.op_type, std::string(name_of(expectation)), remark, {}};
+  Replay replay{test_case.id, test_case.node().op_type, std::string(name_of(expectation)), remark, {}};
   for (const auto& [backend, verdict] : results) replay.results.push_back({backend, verdict});
   return text_of(replay);
 }
@@ -73,7 +73,7 @@ std::string to_json(const Case& test_case, Expectation expectation, const std::s
 std::string to_json(const shrink::Result& result, const Case& original, const std::string& file,
                     const std::string& replay) {
   Shrunk shrunk{.test_case = original.id,
-                .op_type = original.op_type,
+                .op_type = original.node().op_type,
                 .ending = std::string(name_of(result.ending)),
                 .runs = result.runs,
                 .steps = result.steps,

@@ -52,7 +52,7 @@ template <typename Either = Preparation, typename Prepare>
   if (const auto* node = conv_integer_of(lowered)) return prepare(*node);
   if (const auto* node = quantize_linear_of(lowered)) return prepare(*node);
   if (const auto* node = dequantize_linear_of(lowered)) return prepare(*node);
-  return outcome::Unsupported{"no adapter for " + test_case.op_type};
+  return outcome::Unsupported{"no adapter for " + test_case.node().op_type};
 }
 
 }  // namespace qconform::libraries

@@ -117,13 +117,13 @@ TEST_P(Libraries, FailTheCorpusAsRecorded) {
   judge_all(*backend, "corpus", 0, [&](const Case& test_case, const Outcome& outcome, const Verdict& verdict) {
     if (!is_failure(verdict.kind)) return;
     const Waiver* waiver = waivers->covering(info, test_case, outcome, verdict, Policy{});
-    EXPECT_NE(waiver, nullptr) << "new: " << name_of(verdict.kind) << " " << test_case.op_type << " " << test_case.id
-                               << ": " << verdict.detail;
+    EXPECT_NE(waiver, nullptr) << "new: " << name_of(verdict.kind) << " " << test_case.node().op_type << " "
+                               << test_case.id << ": " << verdict.detail;
     if (waiver != nullptr) vanished.erase(digest_of(test_case));
   });
   for (const Case& test_case : cases_of("corpus", 0)) {
     EXPECT_FALSE(vanished.contains(digest_of(test_case)))
-        << "no longer as recorded: " << test_case.op_type << " " << test_case.id;
+        << "no longer as recorded: " << test_case.node().op_type << " " << test_case.id;
     vanished.erase(digest_of(test_case));
   }
   EXPECT_TRUE(vanished.empty()) << vanished.size() << " recorded cases are not in the corpus";
@@ -146,8 +146,8 @@ Case all_codes(ElementType type) {
   const Tensor one = Tensor::scalar<float>(ElementType::float32, 1.0F);
   Case test_case;
   test_case.id = "all-codes";
-  test_case.op_type = "QLinearConv";
-  test_case.opset_version = 10;
+  test_case.node().op_type = "QLinearConv";
+  test_case.node().opset_version = 10;
   test_case.inputs = {Tensor::of(type, {1, 1, 16, 16}, codes),
                       one,
                       zero,
@@ -168,10 +168,10 @@ TEST_P(Libraries, EveryCodeComesBack) {
   for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
     const Case test_case = all_codes(type);
     const Outcome outcome = execute(*backend, test_case, output);
-    const auto* produced = std::get_if<outcome::Produced>(&outcome);
+    const Tensor* produced = output_of(outcome);
     if (produced == nullptr) continue;
     ++computed;
-    EXPECT_EQ(produced->output.bytes, test_case.inputs[0]->bytes) << name_of(type);
+    EXPECT_EQ(produced->bytes, test_case.inputs[0]->bytes) << name_of(type);
   }
   EXPECT_GT(computed, 0);
 }

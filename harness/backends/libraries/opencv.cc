@@ -47,11 +47,12 @@ std::optional<Frame> frame_of(const Case& test_case) {
     const Tensor* tensor = test_case.input(position);
     return tensor == nullptr ? ElementType::undefined : tensor->type;
   };
-  if (test_case.op_type == "QLinearConv" && is_8_bit(x) && is_8_bit(type_at(7))) return Frame{true, true, type_at(7)};
-  if (test_case.op_type == "QuantizeLinear" && x == ElementType::float32 && is_8_bit(type_at(2))) {
+  if (test_case.node().op_type == "QLinearConv" && is_8_bit(x) && is_8_bit(type_at(7)))
+    return Frame{true, true, type_at(7)};
+  if (test_case.node().op_type == "QuantizeLinear" && x == ElementType::float32 && is_8_bit(type_at(2))) {
     return Frame{false, true, type_at(2)};
   }
-  if (test_case.op_type == "DequantizeLinear" && is_8_bit(x) && type_at(1) == ElementType::float32) {
+  if (test_case.node().op_type == "DequantizeLinear" && is_8_bit(x) && type_at(1) == ElementType::float32) {
     return Frame{true, false, ElementType::float32};
   }
   return std::nullopt;
@@ -73,7 +74,8 @@ void add_linear_node(const char* op_type, const char* from, const std::string& t
 // The operator takes the extents of w where the attribute is absent; the importer does not.
 void state_kernel_shape(const Case& test_case, onnx::NodeProto& node) {
   const Tensor* w = test_case.input(3);
-  if (test_case.op_type != "QLinearConv" || test_case.attribute("kernel_shape") != nullptr || w == nullptr) return;
+  if (test_case.node().op_type != "QLinearConv" || test_case.attribute("kernel_shape") != nullptr || w == nullptr)
+    return;
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name("kernel_shape");
   attribute.set_type(onnx::AttributeProto::INTS);
@@ -82,7 +84,7 @@ void state_kernel_shape(const Case& test_case, onnx::NodeProto& node) {
 
 Result<std::string> framed_model(const Case& test_case, const Frame& frame) {
   onnx::ModelProto model;
-  QCONFORM_TRY(write_one_node_model(test_case, {}, model));
+  QCONFORM_TRY(write_graph(test_case, {}, model));
   onnx::GraphProto& graph = *model.mutable_graph();
   onnx::NodeProto& node = *graph.mutable_node(0);
   node.set_name("node");
@@ -187,7 +189,7 @@ class OpenCv final : public Backend {
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
     if (test_case.input(0) == nullptr) return refused(test_case, "x: omitted");
     const auto frame = frame_of(test_case);
-    if (!frame) return refused(test_case, "no form for " + test_case.op_type + " with these types");
+    if (!frame) return refused(test_case, "no form for " + test_case.node().op_type + " with these types");
     if (auto reason = beyond_matrices(*test_case.input(0))) return refused(test_case, std::move(*reason));
     const auto model = framed_model(test_case, *frame);
     if (!model) return refused(test_case, model.error().text());

@@ -50,11 +50,11 @@ class FreshInputs final : public InputMemory {
   std::size_t size_ = 0;
 };
 
-std::optional<Tensor> answer(Backend& backend, const Case& test_case, InputMemory& inputs) {
+std::optional<std::vector<Tensor>> answer(Backend& backend, const Case& test_case, InputMemory& inputs) {
   Preparation preparation = backend.prepare_at(test_case, inputs);
   auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation);
   if (prepared == nullptr) return std::nullopt;
-  return output_of(**prepared);
+  return outputs_of(**prepared);
 }
 
 // Never freed: allocated where the inputs of a later case must not come to lie.
@@ -83,7 +83,8 @@ class FilledHeap {
   }
 };
 
-std::optional<Tensor> answer_on_filled_heap(Backend& backend, const Case& test_case, InputMemory& inputs, int pattern) {
+std::optional<std::vector<Tensor>> answer_on_filled_heap(Backend& backend, const Case& test_case, InputMemory& inputs,
+                                                         int pattern) {
   const FilledHeap filled(pattern);
   return answer(backend, test_case, inputs);
 }

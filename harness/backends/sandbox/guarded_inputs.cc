@@ -8,10 +8,14 @@
 
 namespace qconform {
 
-std::string input_name(const Case& test_case, std::size_t position) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
-  if (known != nullptr && position < known->inputs.size()) return std::string(known->inputs[position].name);
-  return "input " + std::to_string(position);
+std::string input_text(const Case& test_case, std::size_t position) {
+  const std::string_view name = input_name(test_case, position);
+  return name.empty() ? "input " + std::to_string(position) : std::string(name);
+}
+
+std::string output_text(const Case& test_case, std::size_t output) {
+  if (output >= test_case.outputs.size()) return "the output";
+  return "the output " + test_case.outputs[output];
 }
 
 void GuardedInputs::begin(const Case& test_case, GuardedMemory::Against against) {
@@ -65,13 +69,13 @@ std::optional<Outcome> GuardedInputs::violation() const {
   for (std::size_t i = 0; i < used_; ++i) {
     const Slot& slot = *slots_[i];
     if (const auto stray = slot.memory.damage()) {
-      return outcome::ReadOutOfBounds{input_name(*case_, slot.position), stray->side, stray->offset, true};
+      return outcome::ReadOutOfBounds{input_text(*case_, slot.position), stray->side, stray->offset, true};
     }
     const std::span<const std::byte> content = content_of(slot);
     if (equal_to_edge(content.data(), slot.placed.data(), content.size())) continue;
     const auto change = std::mismatch(content.begin(), content.end(), slot.placed.begin());
     const std::string form = slot.is_converted ? " (in the form that the library takes)" : "";
-    return outcome::ChangedInput{input_name(*case_, slot.position) + form, change.first - content.begin()};
+    return outcome::ChangedInput{input_text(*case_, slot.position) + form, change.first - content.begin()};
   }
   return std::nullopt;
 }

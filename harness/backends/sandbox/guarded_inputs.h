@@ -55,6 +55,7 @@ class GuardedInputs final : public InputMemory {
 };
 
 /// The name of input `position` in reports: ONNX's, "input 9" where the operator has none.
-[[nodiscard]] std::string input_name(const Case& test_case, std::size_t position);
+[[nodiscard]] std::string output_text(const Case& test_case, std::size_t output);
+[[nodiscard]] std::string input_text(const Case& test_case, std::size_t position);
 
 }  // namespace qconform

@@ -23,10 +23,10 @@ std::int64_t element_of_byte(const Tensor& tensor, std::size_t byte) {
 }
 
 // How a second output differs from the first, as an outcome; nothing where it does not.
-std::optional<Outcome> difference(const Tensor& y, const Tensor& second) {
+std::optional<Outcome> difference(const Tensor& y, const Tensor& second, const std::string& name) {
   if (y.type != second.type || y.shape != second.shape) {
-    return outcome::Nondeterministic{fmt::format("the output is {} {}, then {} {}", name_of(y.type),
-                                                 shape_text(y.shape), name_of(second.type), shape_text(second.shape))};
+    return outcome::Nondeterministic{fmt::format("{} is {} {}, then {} {}", name, name_of(y.type), shape_text(y.shape),
+                                                 name_of(second.type), shape_text(second.shape))};
   }
   if (y.bytes == second.bytes) return std::nullopt;
   std::size_t unwritten = 0;
@@ -38,26 +38,40 @@ std::optional<Outcome> difference(const Tensor& y, const Tensor& second) {
     }
     if (unwritten++ == 0) first_unwritten = i;
   }
-  return outcome::LeftUnwritten{fmt::format("{} byte{} of the output not written, first of element {}", unwritten,
-                                            unwritten == 1 ? "" : "s", element_of_byte(y, first_unwritten))};
+  return outcome::LeftUnwritten{fmt::format("{} byte{} of {} not written, first of element {}", unwritten,
+                                            unwritten == 1 ? "" : "s", name, element_of_byte(y, first_unwritten))};
+}
+
+std::optional<Outcome> difference(const Case& test_case, const std::vector<Tensor>& first,
+                                  const std::vector<Tensor>& second) {
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (auto found = difference(first[i], second[i], output_text(test_case, i))) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 class GuardedRun::Output final : public OutputSink {
  public:
-  Output(GuardedMemory& memory, GuardedMemory& scratch, GuardedMemory::Against against, std::byte poison)
-      : memory_(memory), scratch_(scratch), against_(against), poison_(poison) {
+  Output(GuardedRun& guarded, const Case& test_case, GuardedMemory::Against against, std::byte poison)
+      : test_case_(test_case),
+        memory_(guarded.outputs_),
+        scratch_(guarded.scratch_),
+        against_(against),
+        poison_(poison),
+        given_(test_case.output_count()) {
     scratch_.forget();
+    while (memory_.size() < given_.size()) memory_.emplace_back(kOutputCanary);
+    for (GuardedMemory& memory : memory_) memory.forget();
   }
 
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
-    type_ = type;
-    shape_.assign(shape.begin(), shape.end());
-    bytes_ = memory_.place(static_cast<std::size_t>(bytes_for(type, elements_of(shape))), against_);
-    fill_to_edge(bytes_.data(), poison_, bytes_.size());
-    allocated_ = true;
-    return bytes_;
+  std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) override {
+    const auto size = static_cast<std::size_t>(bytes_for(type, elements_of(shape)));
+    const std::span<std::byte> bytes = memory_[output].place(size, against_);
+    fill_to_edge(bytes.data(), poison_, bytes.size());
+    given_[output] = {type, {shape.begin(), shape.end()}, bytes};
+    return bytes;
   }
   void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
   std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
@@ -69,19 +83,31 @@ class GuardedRun::Output final : public OutputSink {
 
   [[nodiscard]] Outcome result() {
     if (refusal_) return std::move(*refusal_);
-    if (!allocated_) return outcome::LeftUnwritten{"run ended without asking for an output"};
-    return outcome::Produced{Tensor{type_, std::move(shape_), std::vector<std::byte>(bytes_.begin(), bytes_.end())}};
+    std::vector<Tensor> outputs;
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      if (!given_[i]) {
+        const std::string which = given_.size() == 1 ? "an output" : output_text(test_case_, i);
+        return outcome::LeftUnwritten{"run ended without asking for " + which};
+      }
+      Given& given = *given_[i];
+      outputs.push_back({given.type, std::move(given.shape), {given.bytes.begin(), given.bytes.end()}});
+    }
+    return outcome::Produced{std::move(outputs)};
   }
 
  private:
-  GuardedMemory& memory_;
+  struct Given {
+    ElementType type;
+    std::vector<std::int64_t> shape;
+    std::span<std::byte> bytes;
+  };
+
+  const Case& test_case_;
+  std::deque<GuardedMemory>& memory_;
   GuardedMemory& scratch_;
   GuardedMemory::Against against_;
   std::byte poison_;
-  ElementType type_ = ElementType::undefined;
-  std::vector<std::int64_t> shape_;
-  std::span<std::byte> bytes_;
-  bool allocated_ = false;
+  std::vector<std::optional<Given>> given_;
   std::optional<Outcome> refusal_;
 };
 
@@ -96,10 +122,13 @@ bool GuardedRun::is_drawn(const Case& test_case) {
   return digest.value() % kOneIn == 0;
 }
 
-std::optional<Outcome> GuardedRun::violation(std::uint64_t mode_before) const {
+std::optional<Outcome> GuardedRun::violation(const Case& test_case, std::uint64_t mode_before) const {
   const std::uint64_t mode = float_mode();
   set_float_mode(mode_before);
-  if (const auto stray = output_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset};
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const auto stray = outputs_[i].damage();
+    if (stray) return outcome::WroteOutOfBounds{stray->side, stray->offset, output_text(test_case, i)};
+  }
   if (const auto stray = scratch_.damage()) return outcome::WroteOutOfBounds{stray->side, stray->offset, kScratchName};
   if (auto violated = inputs_.violation()) return violated;
   if (auto violated = other_inputs_.violation()) return violated;
@@ -112,7 +141,7 @@ class GuardedRun::Node {
  public:
   Node(GuardedRun& guarded, Backend& backend, const Case& test_case, GuardedInputs& inputs,
        GuardedMemory::Against against)
-      : guarded_(guarded), against_(against) {
+      : guarded_(guarded), test_case_(test_case), against_(against) {
     inputs.begin(test_case, against);
     guarded.begins(guarded.is_neighbour_);
     const std::uint64_t mode = float_mode();
@@ -124,43 +153,45 @@ class GuardedRun::Node {
     } else {
       end_ = std::get<outcome::Rejected>(std::move(preparation));
     }
-    if (auto violated = guarded.violation(mode)) end_ = std::move(*violated);
+    if (auto violated = guarded.violation(test_case, mode)) end_ = std::move(*violated);
   }
 
   [[nodiscard]] Outcome run(std::byte poison) {
     if (end_) return *end_;
     guarded_.begins(guarded_.is_neighbour_);
-    Output output(guarded_.output_, guarded_.scratch_, against_, poison);
+    Output output(guarded_, test_case_, against_, poison);
     const std::uint64_t mode = float_mode();
     prepared_->run(output);
     Outcome result = output.result();
-    if (auto violated = guarded_.violation(mode)) return std::move(*violated);
+    if (auto violated = guarded_.violation(test_case_, mode)) return std::move(*violated);
     return result;
   }
 
  private:
   GuardedRun& guarded_;
+  const Case& test_case_;
   GuardedMemory::Against against_;
   std::unique_ptr<PreparedCase> prepared_;
   std::optional<Outcome> end_;  ///< what the preparation came to, where nothing can be run
 };
 
 struct GuardedRun::Look {
+  const Case& test_case;
   Outcome first;
-  std::optional<Outcome> change;  ///< what a further run came to, where it is not the first output
-  std::optional<Tensor> changed;  ///< its output
-  std::string_view when;          ///< "when the prepared node is run again"
+  std::optional<Outcome> change = {};  ///< what a further run came to, where it is not the first output
+  std::vector<Tensor> changed = {};    ///< its outputs
+  std::string_view when = {};          ///< "when the prepared node is run again"
 
   // Takes a further run in.
   void note(Outcome further, std::string_view circumstance) {
-    compare(std::get<outcome::Produced>(first).output, std::move(further), circumstance);
+    compare(std::get<outcome::Produced>(first).outputs, std::move(further), circumstance);
   }
   // `y` has the first pattern where nothing was written, what `further` gives the second.
-  void compare(const Tensor& y, Outcome further, std::string_view circumstance) {
+  void compare(const std::vector<Tensor>& y, Outcome further, std::string_view circumstance) {
     when = circumstance;
     if (auto* again = std::get_if<outcome::Produced>(&further)) {
-      change = difference(y, again->output);
-      if (change) changed = std::move(again->output);
+      change = difference(test_case, y, again->outputs);
+      if (change) changed = std::move(again->outputs);
     } else if (std::holds_alternative<outcome::Unsupported>(further) ||
                std::holds_alternative<outcome::Rejected>(further)) {
       change = outcome::Nondeterministic{"computed first and refused then,"};
@@ -173,7 +204,7 @@ struct GuardedRun::Look {
   [[nodiscard]] bool repeats(const Look& other) const {
     const auto* one = std::get_if<outcome::Produced>(&first);
     const auto* two = std::get_if<outcome::Produced>(&other.first);
-    return one != nullptr && two != nullptr && one->output == two->output && changed == other.changed &&
+    return one != nullptr && two != nullptr && one->outputs == two->outputs && changed == other.changed &&
            when == other.when && change && std::holds_alternative<outcome::Nondeterministic>(*change);
   }
 };
@@ -181,7 +212,7 @@ struct GuardedRun::Look {
 GuardedRun::Look GuardedRun::look(Backend& backend, const Case& test_case, bool closely) {
   other_inputs_.begin(test_case, GuardedMemory::Against::start);
   std::optional<Node> node(std::in_place, *this, backend, test_case, inputs_, GuardedMemory::Against::end);
-  Look look{.first = node->run(kPoison[0]), .change = {}, .changed = {}, .when = {}};
+  Look look{.test_case = test_case, .first = node->run(kPoison[0])};
   if (!std::holds_alternative<outcome::Produced>(look.first) || !closely) return look;
   look.change = run_neighbour(backend, test_case);
   if (look.change) return look;
@@ -233,10 +264,10 @@ void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& l
     if (!refused(alone)) look.change = outcome::Nondeterministic{"refused, though a newly prepared node is not,"};
     return;
   }
-  look.compare(produced->output, std::move(alone), kWhen);
+  look.compare(produced->outputs, std::move(alone), kWhen);
   if (look.change) return;
   look.first.on_other_input = {*other_position_, std::move(*other_.inputs[*other_position_]),
-                               std::move(produced->output)};
+                               std::move(produced->outputs)};
 }
 
 Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool closely) {
@@ -273,11 +304,15 @@ std::optional<Outcome> GuardedRun::run_neighbour(Backend& backend, const Case& t
 }
 
 void GuardedRun::locate(const void* address, LastWords& words) const {
-  if (const auto stray = output_.locate(address)) {
-    words.slot = LastWords::kOutput;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const auto stray = outputs_[i].locate(address);
+    if (!stray) continue;
+    words.slot = LastWords::kOutput - static_cast<int>(i);
     words.offset = stray->offset;
     words.before = stray->side == Side::before;
-  } else if (const auto beside = scratch_.locate(address)) {
+    return;
+  }
+  if (const auto beside = scratch_.locate(address)) {
     words.slot = LastWords::kScratch;
     words.offset = beside->offset;
     words.before = beside->side == Side::before;

@@ -1,6 +1,7 @@
 // Cases between guards: what a backend does outside its tensors, leaves out or changes.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -53,9 +54,9 @@ class GuardedRun {
   [[nodiscard]] std::optional<Outcome> run_neighbour(Backend& backend, const Case& test_case);
   [[nodiscard]] std::optional<Outcome> run_on_other_input(const Backend& backend, const Case& test_case, Node& node);
   void compare_on_other_input(Backend& backend, Outcome again, Look& look);
-  [[nodiscard]] std::optional<Outcome> violation(std::uint64_t mode_before) const;
+  [[nodiscard]] std::optional<Outcome> violation(const Case& test_case, std::uint64_t mode_before) const;
 
-  GuardedMemory output_{kOutputCanary};
+  std::deque<GuardedMemory> outputs_;
   GuardedMemory scratch_{kOutputCanary};
   GuardedInputs inputs_;
   GuardedInputs other_inputs_;  ///< of the neighbour, and of the case in its place

@@ -34,8 +34,10 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
   if (words.slot != LastWords::kNoSlot) {
     const Side side = words.before ? Side::before : Side::after;
     const bool is_input = words.slot >= 0;
-    std::string name = words.slot == LastWords::kOutput ? "the output" : kScratchName;
-    if (is_input) name = input_name(test_case, static_cast<std::size_t>(words.slot));
+    std::string name = words.slot <= LastWords::kOutput
+                           ? output_text(test_case, static_cast<std::size_t>(LastWords::kOutput - words.slot))
+                           : kScratchName;
+    if (is_input) name = input_text(test_case, static_cast<std::size_t>(words.slot));
     if (!is_input && words.wrote) return outcome::WroteOutOfBounds{side, words.offset, name};
     return outcome::ReadOutOfBounds{name, side, words.offset, words.wrote};
   }
@@ -124,8 +126,7 @@ class IsolatedBackend final : public Backend, public Worker {
       Outcome outcome = backend_.examine(test_case_);
       const auto* produced = std::get_if<outcome::Produced>(&outcome);
       if (produced == nullptr) return sink.refuse(std::move(outcome));
-      const std::span<std::byte> memory = sink.allocate(produced->output.type, produced->output.shape);
-      std::copy(produced->output.bytes.begin(), produced->output.bytes.end(), memory.begin());
+      copy_outputs(*produced, sink);
     }
 
    private:

@@ -305,7 +305,7 @@ TEST(Message, CasesAndOutcomesComeBackAsTheyWere) {
     ASSERT_TRUE(decode_case(bytes, back));
     EXPECT_EQ(digest_of(back), digest_of(test_case));
     EXPECT_EQ(back.inputs, test_case.inputs);
-    EXPECT_EQ(back.attributes, test_case.attributes);
+    EXPECT_EQ(back.node().attributes, test_case.node().attributes);
     // Cut short, it is none; that is noticed without reading beyond the end.
     for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 64); ++size) {
       Case cut;

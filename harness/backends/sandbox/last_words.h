@@ -18,8 +18,8 @@ struct LastWords {
   std::atomic<std::uintptr_t> address = 0;
 
   static constexpr int kNoSlot = -1;
-  static constexpr int kOutput = -2;
-  static constexpr int kScratch = -3;
+  static constexpr int kScratch = -2;
+  static constexpr int kOutput = -3;  ///< the first; output i is i less
 };
 
 }  // namespace qconform

@@ -97,6 +97,12 @@ void walk(Pass& pass, Subject& tensor) {
   walk(pass, tensor.bytes);
 }
 
+template <typename Pass, typename Tensors>
+void walk_tensors(Pass& pass, Tensors& tensors) {
+  walk_size(pass, tensors);
+  for (auto& tensor : tensors) walk(pass, tensor);
+}
+
 // The alternative that a variant holds, by its number.
 template <typename Pass, typename Variant, typename Each>
 void walk_variant(Pass& pass, Variant& variant, Each each) {
@@ -112,18 +118,36 @@ void walk_variant(Pass& pass, Variant& variant, Each each) {
   std::visit(each, variant);
 }
 
+template <typename Pass, typename Texts>
+void walk_texts(Pass& pass, Texts& texts) {
+  walk_size(pass, texts);
+  for (auto& text : texts) walk(pass, text);
+}
+
+template <typename Pass, typename Subject>
+requires std::is_same_v<std::remove_const_t<Subject>, Node>
+void walk(Pass& pass, Subject& node) {
+  walk(pass, node.op_type);
+  walk(pass, node.domain);
+  walk(pass, node.opset_version);
+  walk_size(pass, node.attributes);
+  for (auto& attribute : node.attributes) {
+    walk(pass, attribute.name);
+    walk_variant(pass, attribute.value, [&](auto& value) { walk(pass, value); });
+  }
+  walk_texts(pass, node.inputs);
+  walk_texts(pass, node.outputs);
+}
+
 template <typename Pass, typename Subject>
 requires std::is_same_v<std::remove_const_t<Subject>, Case>
 void walk(Pass& pass, Subject& test_case) {
   walk(pass, test_case.id);
-  walk(pass, test_case.op_type);
-  walk(pass, test_case.domain);
-  walk(pass, test_case.opset_version);
-  walk_size(pass, test_case.attributes);
-  for (auto& attribute : test_case.attributes) {
-    walk(pass, attribute.name);
-    walk_variant(pass, attribute.value, [&](auto& value) { walk(pass, value); });
-  }
+  walk_size(pass, test_case.nodes);
+  for (auto& node : test_case.nodes) walk(pass, node);
+  walk_texts(pass, test_case.input_names);
+  walk(pass, test_case.fed_inputs);
+  walk_texts(pass, test_case.outputs);
   walk_size(pass, test_case.inputs);
   for (auto& input : test_case.inputs) {
     bool given = input.has_value();
@@ -144,8 +168,7 @@ void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.concurrent);
   walk(pass, hello.info.takes_other_inputs);
   walk(pass, hello.info.valid_only);
-  walk_size(pass, hello.info.capabilities);
-  for (auto& capability : hello.info.capabilities) walk(pass, capability);
+  walk_texts(pass, hello.info.capabilities);
   walk(pass, hello.error);
 }
 
@@ -158,7 +181,7 @@ struct OutcomeMembers {
   void operator()(T& value) const {
     using Kind = std::remove_const_t<T>;
     if constexpr (std::is_same_v<Kind, outcome::Produced>) {
-      walk(pass, value.output);
+      walk_tensors(pass, value.outputs);
     } else if constexpr (std::is_same_v<Kind, outcome::Unsupported> || std::is_same_v<Kind, outcome::Rejected>) {
       walk(pass, value.reason);
     } else if constexpr (std::is_same_v<Kind, outcome::Crashed>) {
@@ -200,7 +223,7 @@ void walk(Pass& pass, Subject& outcome) {
   if (has_other) {
     walk(pass, outcome.on_other_input->position);
     walk(pass, outcome.on_other_input->input);
-    walk(pass, outcome.on_other_input->output);
+    walk_tensors(pass, outcome.on_other_input->outputs);
   }
   walk_variant(pass, static_cast<Any&>(outcome), OutcomeMembers<Pass>{pass});
 }

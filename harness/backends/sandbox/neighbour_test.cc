@@ -16,7 +16,7 @@ TEST(Neighbour, HasTheCasesTypesShapesAndAttributesAndOtherWeights) {
   for (std::uint64_t index = 0; index < 300; ++index) {
     const Case test_case = random_case(3, index);
     make_neighbour(test_case, neighbour);
-    EXPECT_EQ(neighbour.attributes, test_case.attributes);
+    EXPECT_EQ(neighbour.node(), test_case.node());
     ASSERT_EQ(neighbour.inputs.size(), test_case.inputs.size());
     for (std::size_t i = 0; i < neighbour.inputs.size(); ++i) {
       const auto& one = test_case.inputs[i];

@@ -70,7 +70,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   if (number == SIGSEGV || number == SIGBUS) {
     words.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     state.guarded->locate(info->si_addr, words);
-    words.wrote = is_write(context, words.slot == LastWords::kOutput || words.slot == LastWords::kScratch);
+    words.wrote = is_write(context, words.slot <= LastWords::kScratch);
   }
   note_memory();
   words.signal = number;

@@ -8,13 +8,8 @@ namespace qconform::guided {
 Result<Case> case_of_input(std::string_view bytes) {
   QCONFORM_ASSIGN(auto test_case, case_from_model(bytes));
   QCONFORM_TRY(check_operator(test_case));
+  test_case = computation_of(test_case);
   test_case.id = "fuzz";
-  test_case.expectation = Expectation::unstated;
-  test_case.recorded_output.reset();
-  test_case.rules.clear();
-  test_case.tags.clear();
-  test_case.note.clear();
-  test_case.provenance = {};
   if (!is_small(test_case, classify(test_case))) return fail("", "too large to be judged at once");
   return test_case;
 }

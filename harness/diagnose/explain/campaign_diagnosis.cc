@@ -47,7 +47,7 @@ void append(std::vector<T>& list, std::vector<T>& more) {
 
 void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
   if (!expected.output) return;
-  Subject& subject = subjects_[{backend, test_case.op_type}];
+  Subject& subject = subjects_[{backend, test_case.op_types()}];
   const std::uint64_t number = subject.passed++;
   // Features cost a part of what judging costs.
   constexpr std::uint64_t kTurn = 16;
@@ -144,7 +144,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
-  Subject& subject = subjects_[{backend, test_case.op_type}];
+  Subject& subject = subjects_[{backend, test_case.op_types()}];
   const std::uint64_t number = subject.failed++;
   if (number >= kExamined && number % kExaminedAfterwards != 0) {
     const auto commonest = std::max_element(subject.groups.begin(), subject.groups.end(),

@@ -30,7 +30,7 @@ class OperatorSource final : public CaseSource {
     if (left_-- == 0) return std::nullopt;
     for (;;) {
       Case drawn = draw_(1, index_++);
-      if (std::find(op_types_.begin(), op_types_.end(), drawn.op_type) != op_types_.end()) return drawn;
+      if (std::find(op_types_.begin(), op_types_.end(), drawn.node().op_type) != op_types_.end()) return drawn;
     }
   }
 

@@ -54,7 +54,7 @@ FeatureSet features_of(const Case& test_case, const Expected& expected) {
   std::size_t at = 0;
   for (const Family* family : families()) {
     const FeatureList& list = list_of(*family);
-    if (family == family_of(test_case.domain, test_case.op_type)) {
+    if (family == family_of(test_case)) {
       const std::vector<bool> hold = list.hold(test_case, expected);
       for (std::size_t i = 0; i < hold.size(); ++i) result[at + i] = hold[i];
     }

@@ -25,7 +25,7 @@ std::unique_ptr<Observation> failing_observation(const Plant& plant, const Trial
   const Runner run = plant.runner();
   for (std::uint64_t i = 0; i < options.search; ++i) {
     Case test_case = fuzz_case(options.seed ^ kSearchStream, i);
-    if (test_case.op_type != plant.op->name) continue;
+    if (test_case.node().op_type != plant.op->name) continue;
     auto observation = Observation::of(std::move(test_case), run, {});
     if (observation != nullptr && observation->is_failure()) return observation;
   }

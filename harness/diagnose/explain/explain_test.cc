@@ -138,7 +138,7 @@ TEST(Probes, AreSmallCasesInContractAndRepeatable) {
     for (int i = 0; i < 60; ++i) {
       const Case drawn = probes.next();
       EXPECT_EQ(drawn, again.next());
-      EXPECT_EQ(drawn.op_type, op.name);
+      EXPECT_EQ(drawn.node().op_type, op.name);
       EXPECT_NE(ModelledCase::prepare(drawn), nullptr) << drawn.id;
     }
   }

@@ -41,11 +41,11 @@ std::unique_ptr<Observation> Observation::borrowing(const Case& test_case, const
 }
 
 bool Observation::take(const Outcome& outcome) {
-  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  const Tensor* const produced = output_of(outcome);
   if (produced == nullptr || !expected_.output) return false;
   modelled_ = ModelledCase::prepare(case_, expected_.classification);
   if (modelled_ == nullptr) return false;
-  got_ = produced->output;
+  got_ = *produced;
   has_wrong_shape_ = got_.type != right().type || got_.shape != right().shape;
   if (has_wrong_shape_) return true;
   states_.assign(static_cast<std::size_t>(got_.elements()), ElementState::right);

@@ -156,8 +156,8 @@ class Identifier {
       ++idle;
       if (!elimination.predict(test_case)) continue;
       const Outcome outcome = execute_on_backend(test_case);
-      const auto* const produced = std::get_if<outcome::Produced>(&outcome);
-      if (produced != nullptr && elimination.eliminate(test_case, produced->output)) idle = 0;
+      const Tensor* const produced = output_of(outcome);
+      if (produced != nullptr && elimination.eliminate(test_case, *produced)) idle = 0;
     }
     return elimination.take(forms);
   }

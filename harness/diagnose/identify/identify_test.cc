@@ -107,7 +107,7 @@ class Choosy final : public Backend {
   explicit Choosy(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] const BackendInfo& info() const override { return inner_->info(); }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    if (test_case.op_type != "QLinearConv") return outcome::Unsupported{"only QLinearConv"};
+    if (test_case.node().op_type != "QLinearConv") return outcome::Unsupported{"only QLinearConv"};
     const Tensor& w = *test_case.input(3);
     if (w.type != ElementType::int8 || test_case.input(0)->type != ElementType::int8) {
       return outcome::Unsupported{"only int8"};
@@ -150,7 +150,7 @@ TEST(Identify, EveryEliminationCanBeReplayed) {
       ASSERT_TRUE(read.has_value());
       GuardedOutput output;
       const Outcome outcome = execute(*backend, read->front(), output);
-      const Tensor& y = std::get<outcome::Produced>(outcome).output;
+      const Tensor& y = *output_of(outcome);
       EXPECT_EQ(element_text(y, candidate.refutation->element), candidate.refutation->got);
       EXPECT_NE(candidate.refutation->predicted, candidate.refutation->got);
     }

@@ -45,7 +45,7 @@ class OneVariant final : public Backend {
   OneVariant(const Choice& choice, const Variant& variant) : op_type_(choice.op_type), way_(variant) {}
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    if (test_case.op_type != op_type_) return outcome::Unsupported{"another operator"};
+    if (test_case.node().op_type != op_type_) return outcome::Unsupported{"another operator"};
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return outcome::Rejected{"out of contract"};
     return std::make_unique<PreparedOutput>(*modelled->run(stages_with(*modelled, {&way_})));

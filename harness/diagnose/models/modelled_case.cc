@@ -13,8 +13,7 @@ std::uint64_t expense_of(std::int64_t work, const Lowered& lowered) {
 }
 
 bool can_be_modelled(const Case& test_case, const Classification& classification) {
-  return classification.lowered != nullptr && !classification.value_is_open &&
-         family_of(test_case.domain, test_case.op_type)->run != nullptr;
+  return classification.lowered != nullptr && !classification.value_is_open && family_of(test_case)->run != nullptr;
 }
 
 }  // namespace
@@ -23,8 +22,8 @@ ModelledCase::ModelledCase(const Case& test_case, const Lowered& lowered, std::u
     : case_(test_case),
       owned_(std::move(owned)),
       lowered_(lowered),
-      op_(find_operator(test_case.domain, test_case.op_type)),
-      family_(family_of(test_case.domain, test_case.op_type)),
+      op_(operator_of(test_case)),
+      family_(family_of(test_case)),
       work_(lowered.work()),
       expense_(expense_of(work_, lowered)) {}
 

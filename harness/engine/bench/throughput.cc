@@ -58,7 +58,9 @@ double cpu_seconds() {
 // Plain memory for one output after the other.
 class PlainOutput final : public OutputSink {
  public:
-  std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) override {
+  // Random cases have one output.
+  std::span<std::byte> allocate(std::size_t /*output*/, ElementType type,
+                                std::span<const std::int64_t> shape) override {
     memory_.resize(static_cast<std::size_t>(bytes_for(type, elements_of(shape))));
     return memory_;
   }

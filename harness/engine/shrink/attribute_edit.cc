@@ -7,20 +7,20 @@
 namespace qconform::shrink {
 
 void set_attribute(Case& test_case, std::string_view name, Attribute::Value value) {
-  for (Attribute& attribute : test_case.attributes) {
+  for (Attribute& attribute : test_case.node().attributes) {
     if (attribute.name != name) continue;
     attribute.value = std::move(value);
     return;
   }
-  test_case.attributes.push_back({std::string(name), std::move(value)});
+  test_case.node().attributes.push_back({std::string(name), std::move(value)});
 }
 
 void erase_attribute(Case& test_case, std::string_view name) {
-  std::erase_if(test_case.attributes, [&](const Attribute& attribute) { return attribute.name == name; });
+  std::erase_if(test_case.node().attributes, [&](const Attribute& attribute) { return attribute.name == name; });
 }
 
 std::vector<std::int64_t>* integers_of(Case& test_case, std::string_view name) {
-  for (Attribute& attribute : test_case.attributes) {
+  for (Attribute& attribute : test_case.node().attributes) {
     if (attribute.name == name) return std::get_if<std::vector<std::int64_t>>(&attribute.value);
   }
   return nullptr;

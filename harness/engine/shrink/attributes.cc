@@ -30,12 +30,12 @@ void reduce_entry(Subject& subject, const char* name, std::size_t entry, std::in
 }
 
 void drop_attributes(Subject& subject) {
-  if (subject.current().attributes.empty()) return;
+  if (subject.current().node().attributes.empty()) return;
   Case bare = subject.current();
-  bare.attributes.clear();
+  bare.node().attributes.clear();
   if (subject.offer(std::move(bare))) return;
   std::vector<std::string> names;
-  for (const Attribute& attribute : subject.current().attributes) names.push_back(attribute.name);
+  for (const Attribute& attribute : subject.current().node().attributes) names.push_back(attribute.name);
   for (const std::string& name : names) {
     Case candidate = subject.current();
     erase_attribute(candidate, name);
@@ -44,7 +44,7 @@ void drop_attributes(Subject& subject) {
 }
 
 void smaller_integers(Subject& subject) {
-  const auto attributes = subject.current().attributes;
+  const auto attributes = subject.current().node().attributes;
   for (const Attribute& attribute : attributes) {
     const auto* value = std::get_if<std::int64_t>(&attribute.value);
     if (value == nullptr) continue;

@@ -63,7 +63,7 @@ Measure measure(const Case& test_case, const std::optional<std::int64_t>& output
     add(result.structure, 1 + input->shape.size());
   }
   add(result.structure, test_case.inputs.size());
-  for (const Attribute& attribute : test_case.attributes) add(result.structure, weight(attribute));
+  for (const Attribute& attribute : test_case.node().attributes) add(result.structure, weight(attribute));
   for (const Role& role : roles_of(test_case)) add_values(test_case, role, result);
   return result;
 }

@@ -15,7 +15,7 @@ Part part_of(std::string_view name) {
 }  // namespace
 
 std::optional<std::size_t> position_of(const Case& test_case, std::string_view name) {
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  const Operator* known = operator_of(test_case);
   if (known == nullptr) return std::nullopt;
   for (std::size_t i = 0; i < known->inputs.size(); ++i) {
     if (known->inputs[i].name == name) return i;
@@ -30,7 +30,7 @@ const Tensor* tensor_named(const Case& test_case, std::string_view name) {
 
 std::vector<Role> roles_of(const Case& test_case) {
   std::vector<Role> roles;
-  const Operator* known = find_operator(test_case.domain, test_case.op_type);
+  const Operator* known = operator_of(test_case);
   if (known == nullptr) return roles;
   for (std::size_t i = 0; i < known->inputs.size(); ++i) {
     if (test_case.input(i) == nullptr) continue;

@@ -59,7 +59,7 @@ class Search final : public Subject {
  public:
   Search(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits)
       : runner_(runner), policy_(policy), limits_(limits), start_(now()), current_(failing) {
-    current_.recorded_output.reset();
+    current_.recorded_outputs.clear();
     const Classification classification = classify(current_);
     lane_ = lane_of(classification);
     measure_ = measure(current_, shrink::output_elements(classification));
@@ -180,7 +180,7 @@ class Collector final : public Subject {
   [[nodiscard]] bool exhausted() const override { return found_.size() >= limit_; }
 
   bool offer(Case candidate) override {
-    candidate.recorded_output.reset();
+    candidate.recorded_outputs.clear();
     if (exhausted() || !seen_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
     if (lane_of(classification) != lane_) return false;

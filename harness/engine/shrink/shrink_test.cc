@@ -132,8 +132,8 @@ TEST(Shrink, OffByOneStaysOne) {
     if (produced == nullptr) return;
     // Coarse where a weight is 1, by one unit everywhere else.
     const bool coarse = integer_at(*test_case.input(3), 0) == 1;
-    produced->output.bytes[0] =
-        std::byte{static_cast<std::uint8_t>(std::to_integer<unsigned>(produced->output.bytes[0]) + (coarse ? 9 : 1))};
+    std::byte& first = produced->outputs.front().bytes[0];
+    first = std::byte{static_cast<std::uint8_t>(std::to_integer<unsigned>(first) + (coarse ? 9 : 1))};
   });
   const Case original = QLinearConvBuilder().x(make::uint8({1, 1, 1, 1}, {5})).w(make::int8({1, 1, 1, 1}, {5})).build();
   const Result result = shrink(original, runner, {});
@@ -146,7 +146,7 @@ TEST(Shrink, PackedAndBlockedCasesShrink) {
   const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {
     auto* produced = std::get_if<outcome::Produced>(&outcome);
     if (produced == nullptr || test_case.input(1)->elements() < 2) return;
-    for (std::byte& byte : produced->output.bytes) byte ^= std::byte{0x40};
+    for (std::byte& byte : produced->outputs.front().bytes) byte ^= std::byte{0x40};
   });
   std::vector<std::int64_t> values;
   for (int i = 0; i < 48; ++i) values.push_back(i % 16 - 8);

@@ -75,7 +75,7 @@ bool has_same_padding(const NodeReader& reader) {
 std::optional<reference::ConvolutionGeometry> geometry_of(const Case& test_case) {
   if (family_of(test_case) != &convolution_family()) return std::nullopt;
   reference::Contract contract;
-  NodeReader reader(test_case, find_operator(test_case.domain, test_case.op_type)->inputs, contract);
+  NodeReader reader(test_case, operator_of(test_case)->inputs, contract);
   if (!reader.check_signature(kAttributes)) return std::nullopt;
   return resolve_geometry(reader.input("x")->shape, reader.input("w")->shape, read_attributes(reader), contract);
 }

@@ -42,8 +42,8 @@ Case deep_convolution(Rng& rng, std::string_view op_type, std::int64_t products)
   const Extreme x = draw_extreme(rng);
   const Extreme w = draw_extreme(rng);
   Case result;
-  result.op_type = std::string(op_type);
-  result.opset_version = 10;
+  result.node().op_type = std::string(op_type);
+  result.node().opset_version = 10;
   Tensor x_data = draw_data(rng, x, {1, channels, size, size});
   Tensor w_data = draw_data(rng, w, {outputs, channels, kernel, kernel});
   const Tensor one = make::float32(1.0F);

@@ -39,7 +39,7 @@ void Draft::set_bias(const std::vector<std::int32_t>& values) {
 const reference::ConvolutionOperands& Draft::operands() const {
   if (operands_.empty()) {
     reference::Contract contract;
-    NodeReader reader(case_, find_operator(case_.domain, case_.op_type)->inputs, contract);
+    NodeReader reader(case_, operator_of(case_)->inputs, contract);
     operands_.push_back(read_convolution(reader, contract).value());
   }
   return operands_.front();

@@ -13,7 +13,7 @@ namespace qconform::directed {
 /// Wraps a valid QLinearConv or ConvInteger case.
 class Draft {
  public:
-  explicit Draft(Case test_case) : case_(std::move(test_case)), is_qlinear_(case_.op_type == "QLinearConv") {}
+  explicit Draft(Case test_case) : case_(std::move(test_case)), is_qlinear_(case_.node().op_type == "QLinearConv") {}
 
   [[nodiscard]] const Case& get() const { return case_; }
   [[nodiscard]] bool is_qlinear() const { return is_qlinear_; }

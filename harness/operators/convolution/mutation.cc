@@ -186,7 +186,7 @@ bool change_granularity(Case& test_case, Rng& rng, std::int64_t channels) {
 
 // Optional inputs come and go.
 bool change_presence(Case& test_case, Rng& rng, std::int64_t channels) {
-  if (test_case.op_type == "QLinearConv") {
+  if (test_case.node().op_type == "QLinearConv") {
     if (input_named(test_case, "B") != nullptr) {
       set_input(test_case, "B", std::nullopt);
     } else {

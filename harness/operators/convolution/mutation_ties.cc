@@ -13,7 +13,7 @@ namespace {
 // The sums of QLinearConv are the outputs of ConvInteger.
 std::optional<Tensor> sums_of(Case& test_case) {
   Case sums = test_case;
-  sums.op_type = "ConvInteger";
+  sums.node().op_type = "ConvInteger";
   sums.inputs.clear();
   for (const char* name : {"x", "w", "x_zero_point", "w_zero_point"}) {
     const Tensor* const input = input_named(test_case, name);
@@ -85,7 +85,7 @@ bool solve_bias(Case& test_case, Rng& rng) {
 }  // namespace
 
 bool solve_convolution_tie(Case& test_case, Rng& rng) {
-  if (test_case.op_type != qlinear_conv_operator().name) return false;
+  if (test_case.node().op_type != qlinear_conv_operator().name) return false;
   return rng.chance(1, 2) ? solve_bias(test_case, rng) : solve_scale(test_case, rng);
 }
 

@@ -130,9 +130,9 @@ Shape draw_shape(Rng& rng, const Swarm& swarm) {
 
 // Attributes are stated when they are not the default, and sometimes when they are.
 void set_attributes(Rng& rng, const Shape& shape, Case& result) {
-  result.attributes.reserve(6);
+  result.node().attributes.reserve(6);
   const auto state = [&](const char* name, const auto& value, bool is_default) {
-    if (!is_default || rng.chance(1, 4)) result.attributes.push_back({name, value});
+    if (!is_default || rng.chance(1, 4)) result.node().attributes.push_back({name, value});
   };
   const auto all = [](const Values& values, std::int64_t value) {
     return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
@@ -141,7 +141,7 @@ void set_attributes(Rng& rng, const Shape& shape, Case& result) {
   state("auto_pad", std::string(shape.auto_pad), explicit_pads);
   state("dilations", shape.dilation, all(shape.dilation, 1));
   state("group", shape.group, shape.group == 1);
-  if (rng.chance(1, 2)) result.attributes.push_back({"kernel_shape", shape.kernel});
+  if (rng.chance(1, 2)) result.node().attributes.push_back({"kernel_shape", shape.kernel});
   if (explicit_pads) {
     Values pads = shape.pad_begin;
     pads.insert(pads.end(), shape.pad_end.begin(), shape.pad_end.end());
@@ -255,8 +255,8 @@ void set_inputs(Case& result, Tensors... tensors) {
 Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
   const Shape shape = draw_shape(rng, swarm);
   Case result;
-  result.op_type = "QLinearConv";
-  result.opset_version = 10;
+  result.node().op_type = "QLinearConv";
+  result.node().opset_version = 10;
   set_attributes(rng, shape, result);
   const ElementType x_type = draw_type8(rng);
   const ElementType w_type = draw_type8(rng);
@@ -281,8 +281,8 @@ Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
 Case random_conv_integer(Rng& rng, const Swarm& swarm) {
   const Shape shape = draw_shape(rng, swarm);
   Case result;
-  result.op_type = "ConvInteger";
-  result.opset_version = 10;
+  result.node().op_type = "ConvInteger";
+  result.node().opset_version = 10;
   set_attributes(rng, shape, result);
   const ElementType x_type = draw_type8(rng);
   const ElementType w_type = draw_type8(rng);

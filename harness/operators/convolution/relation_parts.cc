@@ -25,7 +25,7 @@ std::vector<float> floats(const Tensor& tensor) {
 
 void read_geometry(const Case& test_case, Convolution& convolution) {
   reference::Contract contract;
-  NodeReader reader(test_case, find_operator(test_case.domain, test_case.op_type)->inputs, contract);
+  NodeReader reader(test_case, operator_of(test_case)->inputs, contract);
   auto operands = read_convolution(reader, contract);
   convolution.geometry = std::move(operands->geometry);
   const auto& axes = convolution.geometry.axes;
@@ -49,8 +49,8 @@ Convolution read_case(const Case& test_case) {
   Convolution result;
   result.frame = test_case;
   result.frame.inputs.clear();
-  result.frame.recorded_output.reset();
-  result.is_quantized = test_case.op_type == qlinear_conv_operator().name;
+  result.frame.recorded_outputs.clear();
+  result.is_quantized = test_case.node().op_type == qlinear_conv_operator().name;
   read_geometry(test_case, result);
   const auto& inputs = test_case.inputs;
   result.x = grid_of(*inputs[0]);
@@ -70,17 +70,17 @@ Convolution read_case(const Case& test_case) {
 }
 
 void set_attribute(Case& test_case, const std::string& name, Attribute::Value value) {
-  for (Attribute& present : test_case.attributes) {
+  for (Attribute& present : test_case.node().attributes) {
     if (present.name != name) continue;
     present.value = std::move(value);
     return;
   }
-  test_case.attributes.push_back({name, std::move(value)});
+  test_case.node().attributes.push_back({name, std::move(value)});
 }
 
 void state_attributes(const Convolution& convolution, Case& result) {
   const bool had_kernel_shape = result.attribute("kernel_shape") != nullptr;
-  result.attributes.clear();
+  result.node().attributes.clear();
   const Values kernel(convolution.w.shape.begin() + 2, convolution.w.shape.end());
   if (had_kernel_shape) set_attribute(result, "kernel_shape", kernel);
   set_attribute(result, "dilations", convolution.dilations);

@@ -163,7 +163,7 @@ std::vector<Window> windows_on(const Tensor& sums, std::int64_t channels, std::i
 
 Case seen_through(const Convolution& convolution, const Window& window, std::size_t number) {
   Convolution derived = convolution;
-  derived.frame.op_type = "QLinearConv";
+  derived.frame.node().op_type = "QLinearConv";
   derived.is_quantized = true;
   derived.states_x_zero_point = true;
   derived.states_w_zero_point = true;

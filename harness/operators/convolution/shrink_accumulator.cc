@@ -46,7 +46,7 @@ std::int64_t value_at(ElementType type, std::int64_t zero_point, std::int64_t di
 Case with_bias(const Case& from, const reference::QLinearConv& node, std::int64_t channel, std::int64_t sum,
                std::int64_t x_distance, std::int64_t w_distance) {
   Case result = from;
-  result.attributes.clear();
+  result.node().attributes.clear();
   const std::int64_t x_zero = node.operands.x_zero_point;
   const std::int64_t w_zero = node.operands.w_zero_point[static_cast<std::size_t>(channel)];
   const auto one = [](Tensor& tensor, std::int64_t value) {
@@ -74,7 +74,7 @@ Case with_bias(const Case& from, const reference::QLinearConv& node, std::int64_
 // allows, on sides that give products of the sign of `sum`.
 Case with_largest_products(const Case& from, std::int64_t sum, std::int64_t count) {
   Case result = from;
-  result.attributes.clear();
+  result.node().attributes.clear();
   const auto fill = [&](std::string_view name, std::string_view zero_point, bool upwards) {
     Tensor& tensor = *result.inputs[*position_of(result, name)];
     const std::int64_t lowest = is_signed_integer(tensor.type) ? -128 : 0;

@@ -61,9 +61,9 @@ std::vector<Attribute> attributes_of(const Shape& shape, const Row& row) {
 
 Case case_of(const Row& row, std::vector<Attribute> attributes, const Shape& shape, Values values) {
   Case result;
-  result.op_type = row[kOperator] == kQLinearConv ? "QLinearConv" : "ConvInteger";
-  result.opset_version = 10;
-  result.attributes = std::move(attributes);
+  result.node().op_type = row[kOperator] == kQLinearConv ? "QLinearConv" : "ConvInteger";
+  result.node().opset_version = 10;
+  result.node().attributes = std::move(attributes);
   const bool per_channel = row[kWParameters] == kPerChannel;
   const std::vector<std::int64_t> w_shape =
       per_channel ? std::vector<std::int64_t>{shape.channels.output} : std::vector<std::int64_t>{};

@@ -142,11 +142,11 @@ std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, floa
 
 Row classify_convolution(const Case& test_case) {
   Row row(kPositions, 0);
-  const bool is_integer = test_case.op_type == "ConvInteger";
+  const bool is_integer = test_case.node().op_type == "ConvInteger";
   const std::size_t w = is_integer ? 1 : 3;
   const Tensor* w_zero_point = test_case.input(is_integer ? 3 : 5);
   reference::Contract contract;
-  const auto signature = find_operator("", test_case.op_type)->inputs;
+  const auto signature = find_operator("", test_case.node().op_type)->inputs;
   NodeReader reader(test_case, signature, contract);
   auto operands = read_convolution(reader, contract);
   if (!operands) return {};

@@ -120,7 +120,7 @@ Classification classify_dequantize_linear(const Case& test_case) {
   Classification result;
   reference::Contract& contract = result.contract;
   NodeReader reader(test_case, kDequantizeInputs, contract);
-  const LinearVersion& version = version_for(kDequantizeByVersion, test_case.opset_version);
+  const LinearVersion& version = version_for(kDequantizeByVersion, test_case.node().opset_version);
   if (!reader.check_signature(std::span(kDequantizeAttributes).first(version.attributes))) return result;
   if (!check_type_in(reader, "x", version.x, "signature", contract)) return result;
   if (!check_type_in(reader, "x_scale", version.scale, "signature", contract)) return result;

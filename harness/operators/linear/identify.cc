@@ -45,8 +45,8 @@ std::int64_t middle_of_quantized(ElementType type) {
 Case assemble(const Form& form, Tensor x, Tensor scale, std::int64_t zero_point) {
   Case result;
   const bool is_quantize = form.op_type == "QuantizeLinear";
-  result.op_type = form.op_type;
-  result.opset_version = form.version;
+  result.node().op_type = form.op_type;
+  result.node().opset_version = form.version;
   result.inputs = {std::move(x), std::move(scale)};
   const ElementType type = is_quantize ? form.y : form.x;
   if (is_quantize || form.x_zero_point) result.inputs.emplace_back(make::integer(type, zero_point));

@@ -48,7 +48,7 @@ std::vector<Layer> linear_layers(const LayerOptions& options) {
       layer.test_case = linear_case(quantize, type, kLinearElements, options);
       const std::string float_name = qconform::name_of(ElementType::float32);
       layer.name =
-          layer.test_case.op_type + " " +
+          layer.test_case.node().op_type + " " +
           (quantize ? float_name + " to " + qconform::name_of(type) : qconform::name_of(type) + " to " + float_name);
       layer.test_case.id = layer.name;
       layer.set = kLinearSet;

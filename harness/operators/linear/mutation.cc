@@ -25,7 +25,8 @@ struct Names {
 };
 
 Names names_of(const Case& test_case) {
-  return test_case.op_type == "QuantizeLinear" ? Names{"y_scale", "y_zero_point"} : Names{"x_scale", "x_zero_point"};
+  return test_case.node().op_type == "QuantizeLinear" ? Names{"y_scale", "y_zero_point"}
+                                                      : Names{"x_scale", "x_zero_point"};
 }
 
 void reshape_parameters(Case& test_case, Rng& rng, const Values& shape) {
@@ -84,7 +85,7 @@ bool change_placement(Case& test_case, Rng& rng) {
   if (rng.chance(1, 2)) {
     remove_attribute(test_case, "block_size");
   } else {
-    test_case.opset_version = std::max<std::int64_t>(test_case.opset_version, 21);
+    test_case.node().opset_version = std::max<std::int64_t>(test_case.node().opset_version, 21);
     set_attribute(test_case, "block_size", rng.chance(1, 4) ? rng.between(8, 40) : rng.between(1, 5));
   }
   place_parameters(test_case, rng, rng.chance(1, 4));
@@ -92,18 +93,18 @@ bool change_placement(Case& test_case, Rng& rng) {
 }
 
 bool change_version(Case& test_case, Rng& rng) {
-  const Operator* const known = find_operator(test_case.domain, test_case.op_type);
+  const Operator* const known = operator_of(test_case);
   if (known == nullptr) return false;
   const auto versions = static_cast<std::uint32_t>(known->versions.size());
-  test_case.opset_version = rng.chance(1, 4) ? kNewestOpset : known->versions[rng.below(versions)];
+  test_case.node().opset_version = rng.chance(1, 4) ? kNewestOpset : known->versions[rng.below(versions)];
   return true;
 }
 
 // Types of x, scale and zero point, all at once and at the newest version: the older ones are mixes of few.
 bool change_types(Case& test_case, Rng& rng) {
   const Names names = names_of(test_case);
-  const bool quantizes = test_case.op_type == "QuantizeLinear";
-  if (rng.chance(3, 4)) test_case.opset_version = find_operator("", test_case.op_type)->versions.back();
+  const bool quantizes = test_case.node().op_type == "QuantizeLinear";
+  if (rng.chance(3, 4)) test_case.node().opset_version = find_operator("", test_case.node().op_type)->versions.back();
   Tensor& x = *input_named(test_case, "x");
   Tensor& scale = *input_named(test_case, names.scale);
   const ElementType quantized = rng.pick(kQuantized);
@@ -127,7 +128,7 @@ bool change_zero_point(Case& test_case, Rng& rng) {
     }
     return true;
   }
-  const bool quantizes = test_case.op_type == "QuantizeLinear";
+  const bool quantizes = test_case.node().op_type == "QuantizeLinear";
   const ElementType type = quantizes ? rng.pick(kQuantized) : input_named(test_case, "x")->type;
   if (!is_numeric(type)) return false;
   set_input(test_case, names.zero_point,
@@ -140,7 +141,7 @@ bool change_zero_point(Case& test_case, Rng& rng) {
 bool change_attribute(Case& test_case, Rng& rng) {
   static constexpr ElementType kPrecisions[] = {undefined, float32, float16, bfloat16, float64};
   static constexpr ElementType kFloats[] = {float32, float16, bfloat16};
-  const bool quantizes = test_case.op_type == "QuantizeLinear";
+  const bool quantizes = test_case.node().op_type == "QuantizeLinear";
   const auto set = [&](const char* name, auto value) {
     set_attribute(test_case, name, static_cast<std::int64_t>(value));
   };
@@ -172,7 +173,7 @@ bool change_linear(Case& test_case, Rng& rng) {
 
 // x = (q + 1/2) * scale for one element; its neighbours in the format are no ties.
 bool solve_linear_tie(Case& test_case, Rng& rng) {
-  if (test_case.op_type != quantize_linear_operator().name) return false;
+  if (test_case.node().op_type != quantize_linear_operator().name) return false;
   Tensor* const x = input_named(test_case, "x");
   const Tensor* const scale = input_named(test_case, "y_scale");
   if (x == nullptr || scale == nullptr || x->elements() == 0 || scale->elements() == 0) return false;

@@ -161,7 +161,7 @@ Classification classify_quantize_linear(const Case& test_case) {
   Classification result;
   reference::Contract& contract = result.contract;
   NodeReader reader(test_case, kQuantizeInputs, contract);
-  const LinearVersion& version = version_for(kQuantizeByVersion, test_case.opset_version);
+  const LinearVersion& version = version_for(kQuantizeByVersion, test_case.node().opset_version);
   if (!reader.check_signature(std::span(kQuantizeAttributes).first(version.attributes))) return result;
   if (!check_types(reader, version, contract)) return result;
   const auto y_type = quantize_output_type(reader, version, contract);

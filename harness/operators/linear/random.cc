@@ -74,8 +74,8 @@ Frame draw_frame(Rng& rng, std::int64_t version) {
 
 void set_placement(Rng& rng, const Frame& frame, Case& result) {
   if (frame.parameter_shape.empty()) return;
-  if (frame.axis != 1 || rng.chance(1, 2)) result.attributes.push_back({"axis", frame.axis});
-  if (frame.layout.is_blocked()) result.attributes.push_back({"block_size", frame.layout.block});
+  if (frame.axis != 1 || rng.chance(1, 2)) result.node().attributes.push_back({"axis", frame.axis});
+  if (frame.layout.is_blocked()) result.node().attributes.push_back({"block_size", frame.layout.block});
 }
 
 std::int64_t number_of(ElementType type) {
@@ -230,14 +230,14 @@ ElementType draw_scale_type(Rng& rng, std::int64_t version, ElementType x_type) 
 }
 
 void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, Case& result) {
-  const std::int64_t version = result.opset_version;
+  const std::int64_t version = result.node().opset_version;
   const bool is_float8 = bits_of(y_type) == 8 && !is_integer(y_type);
-  if (is_float8 && rng.chance(1, 2)) result.attributes.push_back({"saturate", rng.between(0, 1)});
+  if (is_float8 && rng.chance(1, 2)) result.node().attributes.push_back({"saturate", rng.between(0, 1)});
   if (version >= 21 && ((!has_zero_point && y_type != uint8) || rng.chance(1, 4))) {
-    result.attributes.push_back({"output_dtype", number_of(y_type)});
+    result.node().attributes.push_back({"output_dtype", number_of(y_type)});
   }
   if (version >= 23 && rng.chance(1, 4)) {
-    result.attributes.push_back({"precision", number_of(pick(rng, {float32, float16, bfloat16}))});
+    result.node().attributes.push_back({"precision", number_of(pick(rng, {float32, float16, bfloat16}))});
   }
 }
 
@@ -245,9 +245,9 @@ void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, 
 
 Case random_quantize_linear(Rng& rng) {
   Case result;
-  result.op_type = "QuantizeLinear";
-  result.opset_version = rng.pick(kDrawnVersions);
-  const std::int64_t version = result.opset_version;
+  result.node().op_type = "QuantizeLinear";
+  result.node().opset_version = rng.pick(kDrawnVersions);
+  const std::int64_t version = result.node().opset_version;
   const Frame frame = draw_frame(rng, version);
   set_placement(rng, frame, result);
   const ElementType y_type = pick(rng, quantized_types(version));
@@ -273,16 +273,16 @@ Case random_quantize_linear(Rng& rng) {
 
 Case random_dequantize_linear(Rng& rng) {
   Case result;
-  result.op_type = "DequantizeLinear";
-  result.opset_version = rng.pick(kDrawnVersions);
-  const std::int64_t version = result.opset_version;
+  result.node().op_type = "DequantizeLinear";
+  result.node().opset_version = rng.pick(kDrawnVersions);
+  const std::int64_t version = result.node().opset_version;
   const Frame frame = draw_frame(rng, version);
   set_placement(rng, frame, result);
   const ElementType x_type = rng.chance(1, 5) ? int32 : pick(rng, quantized_types(version));
   const ElementType float_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
   const ElementType scale_type = version >= 24 && rng.chance(1, 6) ? float8e8m0 : float_type;
   if (version >= 23 && (scale_type == float8e8m0 || rng.chance(1, 3))) {
-    result.attributes.push_back({"output_dtype", number_of(pick(rng, {float32, float16, bfloat16}))});
+    result.node().attributes.push_back({"output_dtype", number_of(pick(rng, {float32, float16, bfloat16}))});
   }
   Tensor scales = draw_scales(rng, frame, scale_type);
   if (x_type == int32) {

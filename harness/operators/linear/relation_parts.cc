@@ -10,13 +10,13 @@ const Linear* linear_of(const Subject& subject) {
 }
 
 std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered) {
-  const bool quantizes = test_case.op_type == quantize_linear_operator().name;
-  const Operator& known = *find_operator(test_case.domain, test_case.op_type);
+  const bool quantizes = test_case.node().op_type == quantize_linear_operator().name;
+  const Operator& known = *operator_of(test_case);
   reference::Contract contract;
   const NodeReader reader(test_case, known.inputs, contract);
   auto parameters =
       read_quantization(reader, quantizes ? "y_scale" : "x_scale", quantizes ? "y_zero_point" : "x_zero_point",
-                        static_cast<int>(known.version_at(test_case.opset_version)), contract);
+                        static_cast<int>(known.version_at(test_case.node().opset_version)), contract);
   auto result = std::make_unique<Linear>();
   result->layout = parameters->layout;
   result->scale = std::move(parameters->scale);

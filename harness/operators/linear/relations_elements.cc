@@ -22,7 +22,7 @@ Tensor picked(const Tensor& tensor, const Values& elements, Values shape) {
 }
 
 void drop_attribute(Case& test_case, std::string_view name) {
-  std::erase_if(test_case.attributes, [&](const Attribute& attribute) { return attribute.name == name; });
+  std::erase_if(test_case.node().attributes, [&](const Attribute& attribute) { return attribute.name == name; });
 }
 
 // Each parameter with its elements, in one dimension.
@@ -75,7 +75,7 @@ Applied recount_axis(const Subject& subject) {
   const std::int64_t axis = stated == nullptr ? 1 : std::get<std::int64_t>(stated->value);
   Case derived = base;
   drop_attribute(derived, "axis");
-  derived.attributes.push_back({"axis", axis < 0 ? axis + rank : axis - rank});
+  derived.node().attributes.push_back({"axis", axis < 0 ? axis + rank : axis - rank});
   derived.id += "/axis-recounted";
   return same_output(std::move(derived));
 }

@@ -95,9 +95,10 @@ bool in_float32(const Case& test_case, std::size_t real_input, ElementType y) {
 // The operator of the other direction on `x`, with the same scale and the attributes that place it.
 Case opposite(const Case& base, const char* op_type, Tensor x, std::optional<Tensor> zero_point) {
   Case derived = base;
-  derived.op_type = op_type;
-  derived.recorded_output.reset();
-  std::erase_if(derived.attributes, [](const Attribute& a) { return a.name != "axis" && a.name != "block_size"; });
+  derived.node().op_type = op_type;
+  derived.recorded_outputs.clear();
+  std::erase_if(derived.node().attributes,
+                [](const Attribute& a) { return a.name != "axis" && a.name != "block_size"; });
   derived.inputs = {std::move(x), base.inputs[1]};
   if (zero_point) derived.inputs.emplace_back(std::move(zero_point));
   return derived;

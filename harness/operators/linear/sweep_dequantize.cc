@@ -211,11 +211,11 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
   const Frame frame = draw_frame(rng, row);
   Case result;
-  result.op_type = "DequantizeLinear";
-  result.opset_version = kVersions[row[kVersion]];
-  result.attributes = frame_attributes(frame);
+  result.node().op_type = "DequantizeLinear";
+  result.node().opset_version = kVersions[row[kVersion]];
+  result.node().attributes = frame_attributes(frame);
   if (row[kOutputDtype] == 1) {
-    result.attributes.push_back({"output_dtype", static_cast<std::int64_t>(kFloats[row[kYType]])});
+    result.node().attributes.push_back({"output_dtype", static_cast<std::int64_t>(kFloats[row[kYType]])});
   }
   Tensor x = draw_x(rng, row, frame);
   Tensor scale = draw_scales(rng, row, frame);

@@ -264,7 +264,7 @@ void classify_common(const Case& test_case, Row& row) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   const std::int64_t axis = int_attribute(test_case, "axis", 1);
   const std::int64_t block = int_attribute(test_case, "block_size", 0);
-  const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), test_case.opset_version);
+  const auto* const version = std::find(std::begin(kVersions), std::end(kVersions), test_case.node().opset_version);
   row[kVersion] = static_cast<std::uint8_t>(version - std::begin(kVersions));
   row[kRank] = static_cast<std::uint8_t>(rank);
   row[kLayout] = layout_class(test_case, block, axis);

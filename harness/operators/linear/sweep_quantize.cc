@@ -179,7 +179,7 @@ reference::QuantizeLinear node_of(const Case& test_case, ElementType y_type,
   node.scale_type = element_of(test_case.input(1)->type);
   node.y_type = element_of(y_type);
   node.precision = element_of(static_cast<ElementType>(int_attribute(test_case, "precision", 0)));
-  node.version = static_cast<int>(test_case.opset_version);
+  node.version = static_cast<int>(test_case.node().opset_version);
   for (std::int64_t i = 0; i < layout.parameters(); ++i) {
     const Tensor* zero_point = test_case.input(2);
     const bool has_one = zero_point != nullptr && is_integer(zero_point->type);
@@ -192,11 +192,11 @@ reference::QuantizeLinear node_of(const Case& test_case, ElementType y_type,
 // Everything but x, whose tensor is still without bytes.
 Case frame_case(Rng& rng, const Row& row, const Frame& frame, bool few_bits) {
   Case result;
-  result.op_type = "QuantizeLinear";
-  result.opset_version = kVersions[row[kVersion]];
-  result.attributes = frame_attributes(frame);
+  result.node().op_type = "QuantizeLinear";
+  result.node().opset_version = kVersions[row[kVersion]];
+  result.node().attributes = frame_attributes(frame);
   const ElementType y_type = kYTypes[row[kYType]];
-  const auto state = [&](const char* name, std::int64_t value) { result.attributes.push_back({name, value}); };
+  const auto state = [&](const char* name, std::int64_t value) { result.node().attributes.push_back({name, value}); };
   if (row[kOutputDtype] == 1) state("output_dtype", static_cast<std::int64_t>(y_type));
   if (row[kSaturate] != 0) state("saturate", row[kSaturate] == 1 ? 1 : 0);
   if (row[kPrecision] != 0) state("precision", static_cast<std::int64_t>(kPrecisions[row[kPrecision]]));
@@ -233,9 +233,9 @@ ElementType y_type_of(const Case& test_case) {
 
 // From the case alone, as the operator reads it.
 reference::QuantizationLayout layout_of(const Case& test_case) {
-  const reference::PlacementAttributes attributes{.has_axis = test_case.opset_version >= 13,
+  const reference::PlacementAttributes attributes{.has_axis = test_case.node().opset_version >= 13,
                                                   .axis = int_attribute(test_case, "axis", 1),
-                                                  .has_block_size = test_case.opset_version >= 21,
+                                                  .has_block_size = test_case.node().opset_version >= 21,
                                                   .block_size = int_attribute(test_case, "block_size", 0)};
   reference::Contract contract;
   return resolve_layout(test_case.input(0)->shape, test_case.input(1)->shape, "y_scale", attributes, contract)

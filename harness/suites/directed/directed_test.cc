@@ -46,15 +46,15 @@ void add(const Case& test_case, SuiteSurvey& survey) {
   ++survey.cases;
   const auto* remark = expected.classification.deciding_remark();
   ASSERT_EQ(expected.classification.expectation(), Expectation::valid)
-      << test_case.id << " " << test_case.op_type << ": " << (remark == nullptr ? "" : remark->text());
+      << test_case.id << " " << test_case.node().op_type << ": " << (remark == nullptr ? "" : remark->text());
   ASSERT_TRUE(expected.output.has_value()) << test_case.id;
   assess(test_case, expected);
-  survey.coverage.add(test_case.op_type, "", expected.hazards);
+  survey.coverage.add(test_case.node().op_type, "", expected.hazards);
   if (expected.hazards[Hazard::tie_positive] + expected.hazards[Hazard::tie_negative] > 0) ++survey.with_exact_ties;
   if (!expected.doubt.empty()) ++survey.mistrusted;
   const HazardInfo* aim = hazard_with_id(test_case.tags.at(0));
   ASSERT_NE(aim, nullptr);
-  if (expected.hazards[aim->hazard] == 0) survey.missed.insert(test_case.op_type + " " + std::string(aim->id));
+  if (expected.hazards[aim->hazard] == 0) survey.missed.insert(test_case.node().op_type + " " + std::string(aim->id));
 }
 
 TEST(DirectedSuite, EveryCaseIsValidAndReachesItsHazard) {

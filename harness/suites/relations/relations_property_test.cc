@@ -22,7 +22,7 @@ using relations::Subject;
 
 // What the input is like, for the distribution that RapidCheck prints.
 void classify_input(const Subject& subject) {
-  RC_TAG(subject.base->op_type);
+  RC_TAG(subject.base->node().op_type);
   const relations::Convolution* const convolution = relations::convolution_of(subject);
   if (convolution == nullptr) {
     RC_CLASSIFY(!subject.base->input(1)->is_scalar(), "per axis");

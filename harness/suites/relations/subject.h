@@ -32,7 +32,7 @@ struct Subject {
   const Family* family = nullptr;
   std::shared_ptr<const Parts> parts;  ///< null where the family takes nothing apart
 
-  [[nodiscard]] bool is(std::string_view op_type) const { return base->op_type == op_type; }
+  [[nodiscard]] bool is(std::string_view op_type) const { return base->node().op_type == op_type; }
 };
 
 /// Takes a case apart; the case must outlive the subject. The error says why no relation speaks of the

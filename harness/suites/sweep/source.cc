@@ -25,7 +25,7 @@ Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed) {
   const Row& row = plan.rows[index];
   const Model& model = plan.swept.model();
   Case result = plan.swept.realise(row, seed, index);
-  result.id = "sweep-" + result.op_type + "-" + std::to_string(seed) + "-" + std::to_string(index);
+  result.id = "sweep-" + result.node().op_type + "-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.provenance = {"sweep", seed, index};
   for (std::size_t p = 0; p < row.size(); ++p) {

@@ -54,7 +54,7 @@ Answer answer_to(Backend& scalar, const Case& test_case) {
     return {MessageKind::unsupported, unsupported->reason};
   if (const auto* rejected = std::get_if<outcome::Rejected>(&outcome)) return {MessageKind::rejected, rejected->reason};
   onnx::TensorProto proto;
-  write_tensor(std::get<outcome::Produced>(outcome).output, "y", proto);
+  write_tensor(*output_of(outcome), "y", proto);
   return {MessageKind::done, *message_bytes(proto)};
 }
 

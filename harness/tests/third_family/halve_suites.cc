@@ -94,8 +94,8 @@ std::vector<bench::Layer> halve_layers(const bench::LayerOptions& options) {
 
 Case halve_case(std::string_view op_type, Tensor x, std::optional<std::int64_t> zero_point) {
   Case result;
-  result.op_type = op_type;
-  result.opset_version = 10;
+  result.node().op_type = op_type;
+  result.node().opset_version = 10;
   const ElementType type = x.type;
   result.inputs = {std::move(x)};
   if (zero_point) result.inputs.emplace_back(make::integer(type, *zero_point));

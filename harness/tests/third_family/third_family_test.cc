@@ -69,7 +69,8 @@ class HalfUp final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     if (!classify(test_case).lowered) return outcome::Rejected{"out of contract"};
-    if (test_case.op_type != "Halve" && test_case.op_type != "Bare") return outcome::Unsupported{"halves alone"};
+    if (test_case.node().op_type != "Halve" && test_case.node().op_type != "Bare")
+      return outcome::Unsupported{"halves alone"};
     return std::make_unique<Prepared>(test_case);
   }
 
@@ -110,13 +111,13 @@ std::vector<Case> random_halves(std::size_t count) {
   std::vector<Case> cases;
   for (std::uint64_t index = 0; cases.size() < count; ++index) {
     Case drawn = random_case(1, index);
-    if (drawn.op_type == "Halve") cases.push_back(std::move(drawn));
+    if (drawn.node().op_type == "Halve") cases.push_back(std::move(drawn));
   }
   return cases;
 }
 
 Case as_bare(Case test_case) {
-  test_case.op_type = "Bare";
+  test_case.node().op_type = "Bare";
   return test_case;
 }
 
@@ -158,7 +159,7 @@ TEST(ThirdFamily, IsKnownByItsOperators) {
   Case unknown = halve_case("Third", make::int8({1}, {1}));
   EXPECT_THAT(classify(unknown).contract.violation->text(), HasSubstr("Halve"));
   Case early = halve_case("Halve", make::int8({1}, {1}));
-  early.opset_version = 9;
+  early.node().opset_version = 9;
   EXPECT_THAT(classify(early).contract.violation->text(), HasSubstr("Halve exists since opset 10"));
   EXPECT_EQ(classify(halve_case("Halve", make::int32({1}, {1}))).expectation(), Expectation::invalid);
 }
@@ -183,8 +184,8 @@ TEST(ThirdFamily, IsPartOfTheRandomSuite) {
   std::map<std::string, int> drawn;
   for (std::uint64_t index = 0; index < 2000; ++index) {
     const Case test_case = random_case(3, index);
-    ++drawn[test_case.op_type];
-    EXPECT_EQ(classify(test_case).expectation(), Expectation::valid) << test_case.op_type << " " << test_case.id;
+    ++drawn[test_case.node().op_type];
+    EXPECT_EQ(classify(test_case).expectation(), Expectation::valid) << test_case.node().op_type << " " << test_case.id;
   }
   EXPECT_EQ(drawn.size(), 5U) << "all but Bare, which has no generator";
   EXPECT_GT(drawn["Halve"], 100);
@@ -207,7 +208,7 @@ TEST(ThirdFamily, IsSweptThroughAllTriples) {
 TEST(ThirdFamily, HasDirectedCasesThatGetWhereTheyAim) {
   std::set<std::string> reached;
   for (std::uint64_t index = 0; index < directed_aims(); ++index) {
-    if (directed_attempt(1, index).op_type != "Halve") continue;
+    if (directed_attempt(1, index).node().op_type != "Halve") continue;
     const Case test_case = directed_case(1, index);
     Expected expected = expect(test_case, {});
     assess(test_case, expected);
@@ -365,7 +366,7 @@ TEST(ThirdFamily, ShrinksToOneElement) {
     const Case failing = failing_case(backend, is_bare);
     const shrink::Result result = shrink::shrink(failing, shrink::in_process(backend), {});
     EXPECT_EQ(result.ending, shrink::Ending::minimal);
-    EXPECT_EQ(result.smallest.input(0)->elements(), 1) << result.smallest.op_type;
+    EXPECT_EQ(result.smallest.input(0)->elements(), 1) << result.smallest.node().op_type;
     EXPECT_NE(integer_at(*result.smallest.input(0), 0) % 2, 0) << "a tie";
     EXPECT_EQ(result.smallest.inputs.size(), 1U) << "no zero point";
   }
@@ -408,7 +409,7 @@ TEST(ThirdFamily, RunsInAWorker) {
   GuardedOutput output;
   const Outcome outcome = execute(**worker, halve_case("Halve", make::int8({2}, {1, 2})), output);
   ASSERT_TRUE(std::holds_alternative<outcome::Produced>(outcome));
-  EXPECT_EQ(std::get<outcome::Produced>(outcome).output, make::int8({2}, {1, 1}));
+  EXPECT_EQ(*output_of(outcome), make::int8({2}, {1, 1}));
 }
 
 // A run of suites as `qconform run` does it, and the same of Bare, of which nobody knows more than its right answers.
@@ -437,9 +438,9 @@ TEST(ThirdFamily, IsReported) {
   const Report report = report_on_halves();
   std::map<std::string, std::string> causes;
   for (const Finding& finding : report.findings) {
-    causes[finding.backend + " " + finding.example.op_type] = finding.signature;
-    EXPECT_EQ(finding.example.input(0)->elements(), 1) << finding.example.op_type;
-    EXPECT_TRUE(finding.picture.has_value()) << finding.example.op_type;
+    causes[finding.backend + " " + finding.example.node().op_type] = finding.signature;
+    EXPECT_EQ(finding.example.input(0)->elements(), 1) << finding.example.node().op_type;
+    EXPECT_TRUE(finding.picture.has_value()) << finding.example.node().op_type;
   }
   EXPECT_THAT(causes, ElementsAre(Pair("defect:halved-by-shift Halve", "halved-by-shift"),
                                   Pair("half-up Bare", "wrong"), Pair("half-up Halve", "half-up")));

@@ -1,0 +1,15 @@
+// How the names of a case's values must fit together, so that its nodes can be computed one after the other.
+#pragma once
+
+#include "harness/core/case.h"
+#include "harness/core/error.h"
+
+namespace qconform {
+
+/// Of one node: no names. Of several: every tensor of the case and every output of a node has a name of its own, which
+/// does not begin with "qconform."; a node reads what the case has or a node before it computes; the outputs of the
+/// graph are computed, each named once; the nodes of a domain have one opset version; at most limits.h allows. The
+/// answers recorded are none, or one for each output. Errors name the field, the value, and rule "graph" or "limit".
+[[nodiscard]] Result<void> check_wiring(const Case& test_case);
+
+}  // namespace qconform
