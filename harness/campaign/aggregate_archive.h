@@ -1,4 +1,4 @@
-// Tallies as CBOR, for the journal and between processes. docs/formats.md describes it.
+// Counts as CBOR, for the journal and between processes. docs/formats.md describes it.
 #pragma once
 
 #include <string>

@@ -91,7 +91,7 @@ void add_backend(const BackendResult& from, BackendResult& to) {
 void add_times(const StageTimes& from, StageTimes& to) {
   to.generate += from.generate;
   to.reference += from.reference;
-  to.survey += from.survey;
+  to.statistics += from.statistics;
   to.backend += from.backend;
   to.judge += from.judge;
   to.diagnose += from.diagnose;

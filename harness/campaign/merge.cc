@@ -24,7 +24,7 @@ class Merge {
   explicit Merge(const std::vector<fs::path>& journals) : journals_(journals) {}
 
   Result<Merged> run(const fs::path& out) {
-    for (std::size_t i = 0; i < journals_.size(); ++i) QCONFORM_TRY(survey(i));
+    for (std::size_t i = 0; i < journals_.size(); ++i) QCONFORM_TRY(list_spans(i));
     merged_.known.identity.shard = {};
     JournalWriter writer;
     QCONFORM_TRY(writer.open(out));
@@ -39,7 +39,7 @@ class Merge {
 
  private:
   // Notes which spans a journal holds, without keeping what they found.
-  Result<void> survey(std::size_t number) {
+  Result<void> list_spans(std::size_t number) {
     QCONFORM_ASSIGN(auto reader, JournalReader::open(journals_[number]));
     for (;;) {
       QCONFORM_ASSIGN(auto record, reader.next());

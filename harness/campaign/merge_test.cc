@@ -46,7 +46,7 @@ CampaignAggregate tally_of(std::uint64_t block, std::uint64_t cases = kBlockCase
   tally.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
   tally.suite.expectations["valid"] = cases;
   tally.suite.disputed = {"case-" + std::to_string(block)};
-  HazardCoverage::Tallies reached{};
+  HazardCoverage::Totals reached{};
   reached[block % kHazards] = {1, block};
   tally.hazards.add("QLinearConv", "uint8 int8 uint8", reached);
   tally.backends.resize(1);

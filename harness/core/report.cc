@@ -92,10 +92,10 @@ std::string BackendResult::scope() const {
   return text;
 }
 
-TierTally BackendResult::tiers() const {
-  TierTally tally;
-  for (const auto& [name, result] : operators) tally.add(result.tiers);
-  return tally;
+TierCounts BackendResult::tiers() const {
+  TierCounts sum;
+  for (const auto& [name, result] : operators) sum.add(result.tiers);
+  return sum;
 }
 
 void BackendResult::note_worst(const std::string& case_id, const ElementReport& element) {

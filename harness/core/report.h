@@ -27,7 +27,7 @@ struct StageTimes {
   QC_FIELD(double, generate, {}, "generate", .form = Form::seconds);
   QC_FIELD(double, reference, {}, "reference", .form = Form::seconds);
   /// Ties, hazards reached, outputs that prove nothing: whatever the backend.
-  QC_FIELD(double, survey, {}, "survey", .form = Form::seconds);
+  QC_FIELD(double, statistics, {}, "survey", .form = Form::seconds);
   QC_FIELD(double, backend, {}, "backend", .form = Form::seconds);
   QC_FIELD(double, judge, {}, "judge", .form = Form::seconds);
   /// Failures, and what tells them from passing cases.
@@ -65,7 +65,7 @@ struct OperatorResult {
   QC_LINE(describe_waived(archive, self));
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
-  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
+  QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
   /// By the hazard's id; empty in older reports.
@@ -77,7 +77,7 @@ struct OperatorResult {
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Likewise, near one.", .presence = Presence::omitted);
   /// Of the wrong elements.
-  QC_FIELD(ErrorTally, errors, {}, "errors", .presence = Presence::omitted);
+  QC_FIELD(ErrorHistogram, errors, {}, "errors", .presence = Presence::omitted);
 
   bool operator==(const OperatorResult&) const = default;
 };
@@ -151,7 +151,7 @@ struct BackendResult {
   [[nodiscard]] std::string scope() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.
   [[nodiscard]] bool is_judged() const;
-  [[nodiscard]] TierTally tiers() const;
+  [[nodiscard]] TierCounts tiers() const;
   /// Keeps `element` if it is among the most distant.
   void note_worst(const std::string& case_id, const ElementReport& element);
 

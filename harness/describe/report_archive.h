@@ -10,9 +10,9 @@ namespace qconform {
 void describe(Archive& archive, VerdictKind& kind, const FieldRule& rule);
 void describe(Archive& archive, reference::Tier& tier, const FieldRule& rule);
 /// Null without elements.
-void describe(Archive& archive, TierTally& tally, const FieldRule& rule);
+void describe(Archive& archive, TierCounts& tiers, const FieldRule& rule);
 /// Bins without elements are left out.
-void describe(Archive& archive, ErrorTally& tally, const FieldRule& rule);
+void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& rule);
 /// Every hazard of the operators that were run, reached or not.
 void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule);
 /// [first, end)

@@ -158,7 +158,7 @@ class SuiteRunner {
     for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, pending_.front()));
     const Expected expected = expected_of(test_case);
     count(test_case, expected, suite_);
-    stopwatch_.lap(report_.times.survey);
+    stopwatch_.lap(report_.times.statistics);
     std::vector<CaseResult::OfBackend> results;
     results.reserve(backends_.size());
     for (std::size_t i = 0; i < backends_.size(); ++i) {
@@ -277,8 +277,8 @@ class SuiteRunner {
     ++suite.cases;
     ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
     if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
-    suite.exact_ties += expected.power.exact_ties;
-    suite.near_ties += expected.power.near_ties;
+    suite.exact_ties += expected.ties.exact;
+    suite.near_ties += expected.ties.near;
     if (expected.recorded_output_disputed) {
       suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
     }
@@ -303,8 +303,8 @@ class SuiteRunner {
       auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_type).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
       OperatorResult& result = report_.backends[i].operators[test_case.op_type];
-      result.exact_ties += expected.power.exact_ties;
-      result.near_ties += expected.power.near_ties;
+      result.exact_ties += expected.ties.exact;
+      result.near_ties += expected.ties.near;
     }
     if (any_computed) report_.hazards.add(test_case.op_type, type_mix(test_case, expected), expected.hazards);
   }

@@ -203,7 +203,7 @@ Expected expect(const Case& test_case, const Policy& policy) {
 
 namespace {
 
-// What a survey finds beside the hazards that concern the operator has no place in a report.
+// Keeps the hazards that concern the operator: reports count no others.
 HazardCounts concerning(const Operator& known, const HazardCounts& found) {
   HazardCounts counts;
   for (const HazardInfo& info : hazards()) {
@@ -217,10 +217,10 @@ HazardCounts concerning(const Operator& known, const HazardCounts& found) {
 void assess(const Case& test_case, Expected& expected) {
   const Classification& classification = expected.classification;
   if (expected.output) {
-    const Survey survey = classification.lowered->survey(expected.policy);
-    expected.power = survey.power;
-    expected.hazards = concerning(*find_operator(test_case.domain, test_case.op_type), survey.hazards);
-    expected.doubt = doubt(*expected.output, expected.power);
+    const CaseStatistics statistics = classification.lowered->statistics(expected.policy);
+    expected.ties = statistics.ties;
+    expected.hazards = concerning(*find_operator(test_case.domain, test_case.op_type), statistics.hazards);
+    expected.doubt = doubt(*expected.output, expected.ties);
   }
   if (test_case.recorded_output) {
     expected.recorded_output_disputed = !recorded_output_is_right(expected, *test_case.recorded_output);
@@ -233,7 +233,7 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
   const Lowered& lowered = *expected.classification.lowered;
   const Tensor* pinned = pinned_of(expected);
   const std::string right = element_text(pinned == nullptr ? *expected.output : *pinned, index);
-  TierTally tiers;
+  TierCounts tiers;
   const bool is_from_file = expected.policy.pinned != nullptr;
   return {.right = is_right(lowered, got, *expected.output, pinned, expected.policy, index, tiers),
           .got = element_text(got, index),

@@ -22,7 +22,7 @@ struct Expected {
   std::optional<Tensor> pinned;  ///< the only right values, under a profile that pins an expression
 
   // What assess() adds.
-  Power power;
+  TieCounts ties;
   HazardCounts hazards;                   ///< that the case reaches
   std::string doubt;                      ///< why passing would prove nothing; empty when it would
   bool recorded_output_disputed = false;  ///< the source's own answer is not admissible

@@ -11,7 +11,7 @@ namespace qconform {
 /// Why passing on this output would prove nothing, or an empty string. `right` is the reference's
 /// answer. Outputs of fewer than kFewElements elements are never doubted: they are made by hand, or
 /// shrunk, to show one thing.
-[[nodiscard]] std::string doubt(const Tensor& right, const Power& power);
+[[nodiscard]] std::string doubt(const Tensor& right, const TieCounts& ties);
 
 inline constexpr std::int64_t kFewElements = 16;
 

@@ -84,8 +84,8 @@ void make_consistent(OperatorResult& result) {
   if (result.tiers.elements() == 0) result.tiers = {};
   if (result.errors.incomparable == 0) result.errors = {};
   for (std::size_t i = below(3); i > 0; --i) {
-    result.errors.low[below(ErrorTally::kBins)] = 1 + count();
-    result.errors.high[below(ErrorTally::kBins)] = 1 + count();
+    result.errors.low[below(ErrorHistogram::kBins)] = 1 + count();
+    result.errors.high[below(ErrorHistogram::kBins)] = 1 + count();
   }
 }
 
@@ -101,9 +101,9 @@ HazardCoverage arbitrary_coverage() {
     result.note(std::string(op_type));
     for (const HazardInfo& info : hazards()) {
       if (!info.concerns(op_type) || !coin()) continue;
-      HazardCoverage::Tallies tallies{};
-      tallies[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
-      result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", tallies);
+      HazardCoverage::Totals totals{};
+      totals[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
+      result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", totals);
     }
   }
   return result;

@@ -82,11 +82,11 @@ std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
   std::vector<std::string_view> missed;
   for (const HazardInfo& info : hazards()) {
     if (!coverage.is_applicable(info.hazard)) continue;
-    const HazardTally tally = coverage.total(info.hazard);
-    if (tally.cases == 0) {
+    const HazardTotal total = coverage.total(info.hazard);
+    if (total.cases == 0) {
       missed.push_back(info.id);
     } else {
-      reached.push_back(fmt::format("{} {}", info.label, with_thousands(tally.elements)));
+      reached.push_back(fmt::format("{} {}", info.label, with_thousands(total.elements)));
     }
   }
   if (reached.empty() && missed.empty()) return "";
@@ -168,9 +168,9 @@ std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
-  std::string text =
-      fmt::format("stages: generate {}, reference {}, survey {}, backends {}, judge {}", duration(times.generate),
-                  duration(times.reference), duration(times.survey), duration(times.backend), duration(times.judge));
+  std::string text = fmt::format("stages: generate {}, reference {}, statistics {}, backends {}, judge {}",
+                                 duration(times.generate), duration(times.reference), duration(times.statistics),
+                                 duration(times.backend), duration(times.judge));
   if (times.diagnose >= 0.1) text += fmt::format(", diagnose {}", duration(times.diagnose));
   if (times.total > 1) {
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);

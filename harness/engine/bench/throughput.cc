@@ -175,15 +175,16 @@ void print(const Options& options, const Samples& samples, std::size_t cases, co
   }
   const double each = 1e6 / static_cast<double>(cases) / options.rounds;
   fmt::print(
-      "  of qconform's own process, elapsed us/case: generate {:.2f}, reference {:.2f}, survey {:.2f}, judge {:.2f}, "
+      "  of qconform's own process, elapsed us/case: generate {:.2f}, reference {:.2f}, statistics {:.2f}, judge "
+      "{:.2f}, "
       "send and wait {:.2f}\n",
-      times.generate * each, times.reference * each, times.survey * each, times.judge * each, times.backend * each);
+      times.generate * each, times.reference * each, times.statistics * each, times.judge * each, times.backend * each);
 }
 
 void add(StageTimes& sum, const StageTimes& times) {
   sum.generate += times.generate;
   sum.reference += times.reference;
-  sum.survey += times.survey;
+  sum.statistics += times.statistics;
   sum.judge += times.judge;
   sum.backend += times.backend;
 }
