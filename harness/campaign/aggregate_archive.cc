@@ -151,12 +151,12 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
   }
 }
 
-std::string encode_aggregate(const CampaignAggregate& tally) {
-  return to_cbor(tally);
+std::string encode_aggregate(const CampaignAggregate& aggregate) {
+  return to_cbor(aggregate);
 }
 
 Result<CampaignAggregate> decode_aggregate(std::string_view bytes) {
-  return from_cbor<CampaignAggregate>(bytes, "tally");
+  return from_cbor<CampaignAggregate>(bytes, "aggregate");
 }
 
 std::string encode_rows(const CaseRows& rows) {

@@ -42,7 +42,7 @@ class BlockDiagnosis final : public Diagnoser {
   }
 
   /// Adds the samples; the failures that they are of are there.
-  void add_to(CampaignAggregate& tally) const;
+  void add_to(CampaignAggregate& aggregate) const;
 
  private:
   struct Examined {

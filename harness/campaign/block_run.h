@@ -22,7 +22,7 @@ struct BlockOptions {
 
 struct BlockResult {
   Span span;  ///< the cases that were run: fewer than asked for after a stop, none at all with cases 0
-  CampaignAggregate tally;
+  CampaignAggregate aggregate;
 };
 
 /// The first `cases` of the block. Depends on nothing but its arguments, as far as the backends do.

@@ -71,12 +71,12 @@ class Spans {
   Map parts_;
 };
 
-/// The blocks with their tallies: neighbours that make up a larger span are added up, so that as many tallies
+/// The blocks with their aggregates: neighbours that make up a larger span are added up, so that as many aggregates
 /// are held as the number of blocks has digits, and a few for blocks that run ahead.
 class Blocks {
  public:
   /// False where those cases are counted already.
-  bool insert(const Span& span, CampaignAggregate tally);
+  bool insert(const Span& span, CampaignAggregate aggregate);
 
   [[nodiscard]] bool holds(const Span& span) const { return spans_.holds(span); }
   [[nodiscard]] const Spans<CampaignAggregate>& spans() const { return spans_; }

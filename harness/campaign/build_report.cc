@@ -31,9 +31,9 @@ struct Group {
 
 class Conclusion {
  public:
-  Conclusion(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+  Conclusion(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
              const ReportOptions& options)
-      : tally_(tally),
+      : aggregate_(aggregate),
         backends_(backends),
         options_(options),
         diagnosis_(backends, options.judging.policy,
@@ -55,8 +55,8 @@ class Conclusion {
 
   // After findings().
   [[nodiscard]] CaseResults results() const {
-    CaseResults results{.rows = {}, .cases = tally_.suite.cases, .failing = tally_.rows.failing()};
-    for (const auto& [index, row] : tally_.rows.rows()) {
+    CaseResults results{.rows = {}, .cases = aggregate_.suite.cases, .failing = aggregate_.rows.failing()};
+    for (const auto& [index, row] : aggregate_.rows.rows()) {
       const Case test_case = options_.case_at(index);
       CaseResult& result = results.rows.emplace_back();
       result.suite = options_.suite;
@@ -78,7 +78,7 @@ class Conclusion {
   // The commonest symptoms are explained first: there is a limit to how many are.
   void group() {
     std::vector<const Entry*> ordered;
-    for (const Entry& entry : tally_.failures) {
+    for (const Entry& entry : aggregate_.failures) {
       if (entry.first.symptom != kUnexamined) ordered.push_back(&entry);
     }
     std::stable_sort(ordered.begin(), ordered.end(),
@@ -132,7 +132,7 @@ class Conclusion {
 
   // Failures whose symptom nobody looked at count with the commonest ones.
   void distribute() {
-    for (const auto& [key, failures] : tally_.failures) {
+    for (const auto& [key, failures] : aggregate_.failures) {
       if (key.symptom != kUnexamined) continue;
       Group* commonest = nullptr;
       for (Group& group : groups_) {
@@ -161,9 +161,9 @@ class Conclusion {
     finding.example = options_.case_at(failures.smallest.index);
     if (!group.waiver.empty()) finding.waiver = waived_by(group);
     if (!options_.judging.explain || !group.waiver.empty()) return finding;
-    const auto passing = tally_.passing.find({group.backend, group.op_type});
+    const auto passing = aggregate_.passing.find({group.backend, group.op_type});
     const auto passing_features =
-        passing == tally_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
+        passing == aggregate_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
     diagnosis_.learn(group.backend, group.op_type, group.signature,
                      {failures.examined, failures.sample.features(), passing_features});
     finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
@@ -173,7 +173,7 @@ class Conclusion {
   // Of the failures that count to it.
   [[nodiscard]] std::uint64_t first_case_of(const Group& group) const {
     std::uint64_t first = group.failures.smallest.index;
-    for (const auto& [key, index] : tally_.rows.firsts()) {
+    for (const auto& [key, index] : aggregate_.rows.firsts()) {
       const auto signature = signatures_.find(key);
       if (signature == signatures_.end() || &group != &groups_[position_of(key, signature->second)]) continue;
       first = std::min(first, index);
@@ -189,7 +189,7 @@ class Conclusion {
     return {group.waiver, "", ""};
   }
 
-  const CampaignAggregate& tally_;
+  const CampaignAggregate& aggregate_;
   std::vector<std::unique_ptr<Backend>>& backends_;
   const ReportOptions& options_;
   diagnose::CampaignDiagnosis diagnosis_;
@@ -198,23 +198,23 @@ class Conclusion {
   std::map<FailureKey, std::string> signatures_;  ///< of the group that counts them
 };
 
-void describe_backends(const CampaignAggregate& tally, const std::vector<std::unique_ptr<Backend>>& backends,
+void describe_backends(const CampaignAggregate& aggregate, const std::vector<std::unique_ptr<Backend>>& backends,
                        Report& report) {
-  report.backends = tally.backends;
+  report.backends = aggregate.backends;
   report.backends.resize(backends.size());
   for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].info = backends[i]->info();
 }
 
 }  // namespace
 
-void build_report(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
                   const ReportOptions& options, Report& report) {
-  report.suites = {tally.suite};
+  report.suites = {aggregate.suite};
   report.suites.front().name = options.suite;
-  report.hazards = tally.hazards;
-  describe_backends(tally, backends, report);
-  report.times = tally.times;
-  Conclusion conclusion(tally, backends, options);
+  report.hazards = aggregate.hazards;
+  describe_backends(aggregate, backends, report);
+  report.times = aggregate.times;
+  Conclusion conclusion(aggregate, backends, options);
   report.findings = conclusion.findings();
   report.results = conclusion.results();
   if (!options.shrink) return;

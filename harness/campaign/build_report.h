@@ -1,5 +1,5 @@
 // From what a campaign's blocks found to its report: failures explained, put together by what is wrong, and
-// their smallest cases shrunk. The same tally gives the same report on every machine, as far as the backends
+// their smallest cases shrunk. The same aggregate gives the same report on every machine, as far as the backends
 // give the same answers; expense is bounded by counts, not by time.
 #pragma once
 
@@ -23,7 +23,7 @@ struct ReportOptions {
 
 /// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the
 /// campaign, in its order.
-void build_report(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
                   const ReportOptions& options, Report& report);
 
 }  // namespace qconform::campaign

@@ -9,9 +9,9 @@ namespace qconform::campaign {
 
 struct CampaignSnapshot {
   Identity identity;
-  CampaignAggregate tally;
+  CampaignAggregate aggregate;
   CampaignState state;
-  CaseAt case_at;  ///< for the tally's failures and rows
+  CaseAt case_at;  ///< for the aggregate's failures and rows
 };
 
 }  // namespace qconform::campaign

@@ -22,7 +22,7 @@ void send_command(int file, const BlockCommand& command);
 
 void send_error(int file, const std::string& error);
 void send_infos(int file, const std::vector<BackendInfo>& infos);
-void send_block(int file, const Span& span, const std::string& tally);
+void send_block(int file, const Span& span, const std::string& aggregate);
 
 /// The first whole message of what was received, which it is taken from.
 [[nodiscard]] std::optional<JobMessage> take_message(std::string& received);

@@ -84,7 +84,7 @@ void Jobs::run(std::size_t number, int commands, int messages, const OpenBackend
       break;
     }
     done->span.first = command.block;
-    send_block(messages, done->span, encode_aggregate(done->tally));
+    send_block(messages, done->span, encode_aggregate(done->aggregate));
   }
   backends->clear();
   _exit(0);

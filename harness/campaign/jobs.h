@@ -23,7 +23,7 @@ using OpenBackends = std::function<Result<std::vector<std::unique_ptr<Backend>>>
 struct JobMessage {
   enum class Kind : std::uint32_t { opened, failed, done };
   Kind kind = Kind::done;
-  Record record;                   ///< of a block that is done, or begun: span and tally
+  Record record;                   ///< of a block that is done, or begun: span and aggregate
   std::vector<BackendInfo> infos;  ///< of a job that opened its backends
   std::string error;
 };

@@ -92,8 +92,8 @@ Result<void> JournalStore::take(Record record) {
       return {};
     }
     case RecordKind::blocks: {
-      QCONFORM_ASSIGN(auto tally, decode_aggregate(record.payload));
-      static_cast<void>(blocks_.insert(record.span, std::move(tally)));
+      QCONFORM_ASSIGN(auto aggregate, decode_aggregate(record.payload));
+      static_cast<void>(blocks_.insert(record.span, std::move(aggregate)));
       return {};
     }
     case RecordKind::run: {
@@ -126,8 +126,8 @@ Result<void> JournalStore::begin(const Identity& identity, std::vector<std::stri
 }
 
 Result<void> JournalStore::add(Record record) {
-  QCONFORM_ASSIGN(auto tally, decode_aggregate(record.payload));
-  if (blocks_.insert(record.span, std::move(tally))) pending_.push_back(std::move(record));
+  QCONFORM_ASSIGN(auto aggregate, decode_aggregate(record.payload));
+  if (blocks_.insert(record.span, std::move(aggregate))) pending_.push_back(std::move(record));
   return {};
 }
 

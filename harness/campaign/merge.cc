@@ -117,8 +117,8 @@ class Merge {
       open_number_ = place.journal;
     }
     QCONFORM_ASSIGN(auto record, open_->at(place.position));
-    QCONFORM_ASSIGN(auto tally, in_context(journals_[place.journal].string(), decode_aggregate(record.payload)));
-    static_cast<void>(joined.insert(entry.first, std::move(tally)));
+    QCONFORM_ASSIGN(auto aggregate, in_context(journals_[place.journal].string(), decode_aggregate(record.payload)));
+    static_cast<void>(joined.insert(entry.first, std::move(aggregate)));
     return {};
   }
 
@@ -126,7 +126,7 @@ class Merge {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
         QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_aggregate(entry.second)}));
-        merged_.known.tally.add(entry.second);
+        merged_.known.aggregate.add(entry.second);
       }
     }
     joined = {};

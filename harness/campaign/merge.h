@@ -15,9 +15,9 @@ struct Merged {
   std::vector<std::string> remarks;  ///< for the user: tails that were cut short
 };
 
-/// Reads the journals and writes one, in place of `out`. Memory: a tally for each digit of the number of blocks, and
-/// some dozen bytes for each span, whatever the journals take. Errors: journals of different campaigns, campaigns that
-/// coverage guides, and damage but for a tail that was cut short.
+/// Reads the journals and writes one, in place of `out`. Memory: an aggregate for each digit of the number of blocks,
+/// and some dozen bytes for each span, whatever the journals take. Errors: journals of different campaigns, campaigns
+/// that coverage guides, and damage but for a tail that was cut short.
 [[nodiscard]] Result<Merged> merge(const std::vector<std::filesystem::path>& journals,
                                    const std::filesystem::path& out);
 

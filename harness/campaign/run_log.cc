@@ -28,12 +28,12 @@ Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::
   run_.shard = identity.shard.text();
   run_.ended = "running";
   id_ = fmt::format("{}-{}-{}-{}", run_.started, run_.machine, getpid(), Clock::now().time_since_epoch().count());
-  const bool goes_on = ledger_.has_campaign();
-  QCONFORM_TRY(goes_on ? identity.fits(ledger_.identity(), "the journal", true) : ledger_.begin(identity, remarks));
-  seconds_before_ = ledger_.seconds_before(id_);
+  const bool goes_on = store_.has_campaign();
+  QCONFORM_TRY(goes_on ? identity.fits(store_.identity(), "the journal", true) : store_.begin(identity, remarks));
+  seconds_before_ = store_.seconds_before(id_);
   start_ = Clock::now();
-  ledger_.note_run(id_, run_);
-  QCONFORM_TRY(ledger_.commit());
+  store_.note_run(id_, run_);
+  QCONFORM_TRY(store_.commit());
   return goes_on;
 }
 
@@ -41,8 +41,8 @@ void RunLog::note(CampaignProgress progress) {
   run_.seconds = seconds();
   next_note_ = std::min(run_.seconds * kProgressGrowth, run_.seconds + kProgressEvery);
   progress.seconds = seconds_before_ + run_.seconds;
-  ledger_.note_progress(progress);
-  ledger_.note_run(id_, run_);
+  store_.note_progress(progress);
+  store_.note_run(id_, run_);
 }
 
 }  // namespace qconform::campaign

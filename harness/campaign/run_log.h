@@ -12,10 +12,10 @@ namespace qconform::campaign {
 
 class RunLog {
  public:
-  /// The ledger, which is open, outlives it.
-  explicit RunLog(JournalStore& ledger) : ledger_(ledger) {}
+  /// The store, which is open, outlives it.
+  explicit RunLog(JournalStore& store) : store_(store) {}
 
-  /// Goes on with the campaign in the ledger, if that is the same one, or begins it there. True where it goes on.
+  /// Goes on with the campaign in the store, if that is the same one, or begins it there. True where it goes on.
   [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
 
   /// Of this run, from begin() on.
@@ -36,7 +36,7 @@ class RunLog {
  private:
   using Clock = std::chrono::steady_clock;
 
-  JournalStore& ledger_;
+  JournalStore& store_;
   CampaignRun run_;
   std::string id_;
   double seconds_before_ = 0;

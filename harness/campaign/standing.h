@@ -24,7 +24,7 @@ struct Standing {
   std::optional<EngineState> engine;  ///< of a campaign that coverage guides
 };
 
-/// What the tally says of it.
+/// What the aggregate says of it.
 [[nodiscard]] Standing standing_of(const CampaignAggregate& sum);
 
 /// Kinds of failures that no waiver covers and whose symptom is known.

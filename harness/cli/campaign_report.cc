@@ -41,7 +41,7 @@ Report new_campaign_report(const campaign::Identity& identity) {
 Report campaign_report(const campaign::CampaignSnapshot& known, std::vector<std::unique_ptr<Backend>>& backends,
                        const campaign::ReportOptions& options) {
   Report report = new_campaign_report(known.identity);
-  campaign::build_report(known.tally, backends, options, report);
+  campaign::build_report(known.aggregate, backends, options, report);
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
   PicturesLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ Report campaign_report(const campaign::CampaignSnapshot& known, std::vector<std:
   for (const CampaignRun& run : known.state.runs) report.times.total += run.seconds;
   report.campaign = known.state;
   // What coverage guides has no blocks that another run would repeat.
-  if (!report.campaign->engine) report.campaign->course = known.tally.course;
+  if (!report.campaign->engine) report.campaign->course = known.aggregate.course;
   return report;
 }
 

@@ -1,4 +1,4 @@
-// From a campaign's tally to its report and files, for `fuzz` and `report merge`.
+// From a campaign's aggregate to its report and files, for `fuzz` and `report merge`.
 #pragma once
 
 #include <memory>

@@ -51,7 +51,7 @@ class GuidedDriver {
       : options_(options), campaign_(options.campaign), folders_{fs::absolute(campaign_.folder) / "libfuzzer"} {}
 
   Result<GuidedResult> run() {
-    QCONFORM_TRY(ledger_.open(campaign_.folder, campaign_.take, remarks_));
+    QCONFORM_TRY(store_.open(campaign_.folder, campaign_.take, remarks_));
     QCONFORM_TRY(begin());
     auto done = loop();
     engine_->stop();
@@ -63,9 +63,9 @@ class GuidedDriver {
 
  private:
   [[nodiscard]] CampaignSnapshot known() const {
-    CampaignState state = ledger_.state();
+    CampaignState state = store_.state();
     state.engine = engine_state();
-    return {identity_, judge_->tally(), std::move(state), judge_->case_at()};
+    return {identity_, judge_->aggregate(), std::move(state), judge_->case_at()};
   }
 
   Result<void> begin() {
@@ -80,7 +80,8 @@ class GuidedDriver {
     judge_.emplace(campaign_.block, engine, identity_.backends, std::move(backends));
     QCONFORM_TRY(judge_->judge_new());
     QCONFORM_ASSIGN(engine_, LibFuzzer::start(engine));
-    if (goes_on) campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->tally().suite.cases));
+    if (goes_on)
+      campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->aggregate().suite.cases));
     return {};
   }
 
@@ -97,10 +98,9 @@ class GuidedDriver {
     }
     QCONFORM_TRY(folders_.make());
     folders_.harvest();
-    for (const CampaignRun& run : ledger_.state().runs) executions_before_ += run.cases;
-    if (!ledger_.progress().empty()) {
-      counters_.coverage = {ledger_.progress().back().edges.value_or(0),
-                            ledger_.progress().back().features.value_or(0)};
+    for (const CampaignRun& run : store_.state().runs) executions_before_ += run.cases;
+    if (!store_.progress().empty()) {
+      counters_.coverage = {store_.progress().back().edges.value_or(0), store_.progress().back().features.value_or(0)};
     }
     return write_seeds(identity_.seed, folders_.seeds());
   }
@@ -133,13 +133,13 @@ class GuidedDriver {
   Result<void> note() {
     count();
     run_.set_cases(counters_.executions);
-    const campaign::CampaignAggregate& sum = judge_->tally();
+    const campaign::CampaignAggregate& sum = judge_->aggregate();
     run_.note({.cases = executions_before_ + counters_.executions,
                .failures = sum.unwaived(),
                .findings = campaign::kinds_of(sum),
                .edges = counters_.coverage.edges,
                .features = counters_.coverage.features});
-    return ledger_.commit();
+    return store_.commit();
   }
 
   // Coverage is that of the whole corpus once the engine has looked through it: it does not shrink.
@@ -155,7 +155,7 @@ class GuidedDriver {
             executions_before_ + counters_.executions,
             counters_.coverage.edges,
             counters_.coverage.features,
-            judge_->tally().suite.cases,
+            judge_->aggregate().suite.cases,
             judge_->artifacts()};
   }
 
@@ -163,7 +163,7 @@ class GuidedDriver {
     if (run_.seconds() < next_show_) return;
     next_show_ = run_.seconds() + kShowEvery;
     count();
-    campaign::Standing standing = campaign::standing_of(judge_->tally());
+    campaign::Standing standing = campaign::standing_of(judge_->aggregate());
     standing.engine = engine_state();
     standing.cases = standing.engine->executions;
     standing.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
@@ -174,8 +174,9 @@ class GuidedDriver {
 
   void conclude_if_new() {
     reporter_.poll();
-    if (!campaign_.build_report || !reporter_.is_ready() || !campaign::note_failures(judge_->tally(), seen_)) return;
-    reporter_.begin([this] { ledger_.close(); }, [this] { return campaign_.build_report(known()); });
+    if (!campaign_.build_report || !reporter_.is_ready() || !campaign::note_failures(judge_->aggregate(), seen_))
+      return;
+    reporter_.begin([this] { store_.close(); }, [this] { return campaign_.build_report(known()); });
   }
 
   // What the processes had found and not yet handed over is judged as well.
@@ -194,8 +195,8 @@ class GuidedDriver {
   const campaign::DriverOptions& campaign_;
   EngineFolders folders_;
   std::vector<std::string> remarks_;
-  campaign::JournalStore ledger_;
-  campaign::RunLog run_{ledger_};
+  campaign::JournalStore store_;
+  campaign::RunLog run_{store_};
   campaign::Identity identity_;
   std::optional<GuidedJudge> judge_;
   std::unique_ptr<LibFuzzer> engine_;

@@ -27,7 +27,7 @@ class GuidedJudge {
   /// Judges what is new in the engine's folders. True where there was something.
   [[nodiscard]] Result<bool> judge_new();
 
-  [[nodiscard]] const campaign::CampaignAggregate& tally() const { return total_; }
+  [[nodiscard]] const campaign::CampaignAggregate& aggregate() const { return total_; }
   [[nodiscard]] campaign::CaseAt case_at() const;
   [[nodiscard]] const std::vector<std::string>& own_faults() const { return own_faults_; }
   /// Inputs over which a process ended.
@@ -38,8 +38,8 @@ class GuidedJudge {
  private:
   [[nodiscard]] Result<campaign::CampaignAggregate> judge(std::vector<std::filesystem::path> files);
   [[nodiscard]] Result<void> judge_artifact(const std::filesystem::path& file);
-  void take_endings(const std::vector<Ending>& endings, campaign::CampaignAggregate& tally) const;
-  void add(const campaign::CampaignAggregate& tally);
+  void take_endings(const std::vector<Ending>& endings, campaign::CampaignAggregate& aggregate) const;
+  void add(const campaign::CampaignAggregate& aggregate);
 
   const campaign::BlockOptions& block_;
   LibFuzzerOptions engine_;
