@@ -80,8 +80,8 @@ CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockD
   aggregate.rows.add(std::move(rows));
   take_findings(report, block, aggregate);
   diagnosis.add_to(aggregate);
-  aggregate.course =
-      course_of_block({block, report.suites.front().cases, aggregate.unwaived(), report.times.total}, reached);
+  aggregate.timeline =
+      timeline_of_block({block, report.suites.front().cases, aggregate.unwaived(), report.times.total}, reached);
   for (BackendResult& backend : report.backends) {
     backend.info = {};
     aggregate.backends.push_back(std::move(backend));
@@ -111,8 +111,8 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uin
   std::vector<std::unique_ptr<CaseSource>> sources;
   sources.push_back(std::move(source));
   BlockDiagnosis diagnosis(number);
-  SuiteRunOptions campaign{.policy = options.judging.policy, .stop = options.stop, .waivers = options.judging.waivers};
-  if (options.judging.explain) campaign.diagnoser = &diagnosis;
+  SuiteRunOptions campaign{.policy = options.judge.policy, .stop = options.stop, .waivers = options.judge.waivers};
+  if (options.judge.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;
   FirstCases reached;

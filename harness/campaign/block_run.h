@@ -15,7 +15,7 @@ namespace qconform::campaign {
 
 struct BlockOptions {
   std::uint64_t seed = 0;
-  JudgeOptions judging;
+  JudgeOptions judge;
   std::function<bool()> stop = {};      ///< asked before every case whether to end; may be empty
   std::function<void()> progress = {};  ///< called after every case; may be empty
 };

@@ -29,14 +29,14 @@ struct Group {
   Failures failures;
 };
 
-class Conclusion {
+class ReportBuilder {
  public:
-  Conclusion(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
-             const ReportOptions& options)
+  ReportBuilder(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
+                const ReportOptions& options)
       : aggregate_(aggregate),
         backends_(backends),
         options_(options),
-        diagnosis_(backends, options.judging.policy,
+        diagnosis_(backends, options.judge.policy,
                    {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}) {}
 
   [[nodiscard]] diagnose::CampaignDiagnosis& diagnosis() { return diagnosis_; }
@@ -118,13 +118,13 @@ class Conclusion {
     const Verdict& verdict = failures.smallest.verdict;
     const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
     if (!key.waiver.empty()) return key.symptom;
-    if (!options_.judging.explain && options_.draft == nullptr) return key.symptom;
+    if (!options_.judge.explain && options_.draft == nullptr) return key.symptom;
     Backend& backend = *backends_[key.backend];
     const Case test_case = options_.case_at(failures.smallest.index);
     const Outcome outcome = execute(backend, test_case, output_);
     if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
-    if (!options_.judging.explain || !has_values || failures.examined == 0) return key.symptom;
-    Expected expected = expect(test_case, options_.judging.policy);
+    if (!options_.judge.explain || !has_values || failures.examined == 0) return key.symptom;
+    Expected expected = expect(test_case, options_.judge.policy);
     assess(test_case, expected);
     std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
     return signature.empty() ? key.symptom : signature;
@@ -160,7 +160,7 @@ class Conclusion {
     finding.verdict = failures.smallest.verdict;
     finding.example = options_.case_at(failures.smallest.index);
     if (!group.waiver.empty()) finding.waiver = waived_by(group);
-    if (!options_.judging.explain || !group.waiver.empty()) return finding;
+    if (!options_.judge.explain || !group.waiver.empty()) return finding;
     const auto passing = aggregate_.passing.find({group.backend, group.op_type});
     const auto passing_features =
         passing == aggregate_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
@@ -182,8 +182,8 @@ class Conclusion {
   }
 
   [[nodiscard]] WaivedBy waived_by(const Group& group) const {
-    if (options_.judging.waivers == nullptr) return {group.waiver, "", ""};
-    for (const Waiver* waiver : options_.judging.waivers->of(backends_[group.backend]->info())) {
+    if (options_.judge.waivers == nullptr) return {group.waiver, "", ""};
+    for (const Waiver* waiver : options_.judge.waivers->of(backends_[group.backend]->info())) {
       if (waiver->id == group.waiver) return {waiver->id, waiver->reason, waiver->reference};
     }
     return {group.waiver, "", ""};
@@ -214,14 +214,14 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   report.hazards = aggregate.hazards;
   describe_backends(aggregate, backends, report);
   report.times = aggregate.times;
-  Conclusion conclusion(aggregate, backends, options);
-  report.findings = conclusion.findings();
-  report.results = conclusion.results();
+  ReportBuilder builder(aggregate, backends, options);
+  report.findings = builder.findings();
+  report.results = builder.results();
   if (!options.shrink) return;
   shrink::shrink_findings(
-      report, backends, options.judging.policy,
+      report, backends, options.judge.policy,
       {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit},
-      [&](Finding& finding, std::size_t backend) { conclusion.diagnosis().refine(finding, backend); });
+      [&](Finding& finding, std::size_t backend) { builder.diagnosis().refine(finding, backend); });
 }
 
 }  // namespace qconform::campaign

@@ -14,7 +14,7 @@
 namespace qconform::campaign {
 
 struct ReportOptions {
-  JudgeOptions judging;
+  JudgeOptions judge;
   CaseAt case_at;
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;

@@ -57,7 +57,7 @@ struct CampaignAggregate {
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");  ///< in the campaign's order; without info
   QC_FIELD(ByKey, failures, {}, "failures");
   QC_FIELD(ByOperator, passing, {}, "passing");  ///< by backend and op_type
-  QC_FIELD(CampaignCourse, course, {}, "course", .presence = Presence::omitted);
+  QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
   QC_FIELD(CaseRows, rows, {}, "rows");
   QC_FIELD(StageTimes, times, {}, "times");
 

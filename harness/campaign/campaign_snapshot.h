@@ -10,7 +10,7 @@ namespace qconform::campaign {
 struct CampaignSnapshot {
   Identity identity;
   CampaignAggregate aggregate;
-  CampaignState state;
+  CampaignResult result;
   CaseAt case_at;  ///< for the aggregate's failures and rows
 };
 

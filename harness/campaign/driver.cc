@@ -27,12 +27,12 @@ class Driver {
     QCONFORM_TRY(store_.open(options_.folder, options_.take, remarks));
     if (store_.has_campaign()) QCONFORM_TRY(options_identity_fits());
     QCONFORM_TRY(with_jobs(remarks));
-    return known(store_.blocks().total());
+    return snapshot(store_.blocks().total());
   }
 
  private:
-  [[nodiscard]] CampaignSnapshot known(CampaignAggregate aggregate) const {
-    return {identity_, std::move(aggregate), store_.state(), cases_of(identity_.seed)};
+  [[nodiscard]] CampaignSnapshot snapshot(CampaignAggregate aggregate) const {
+    return {identity_, std::move(aggregate), store_.result(), cases_of(identity_.seed)};
   }
 
   // All but what only the backends can say.
@@ -52,7 +52,7 @@ class Driver {
     reporter_.end();
     if (!done) run_.end("fault");
     if (done) {
-      run_.note(progress());
+      run_.note(progress_point());
       done = store_.commit();
     }
     jobs.finish();
@@ -91,7 +91,7 @@ class Driver {
       QCONFORM_ASSIGN(auto messages, jobs_->wait(wait_seconds()));
       QCONFORM_TRY(take(messages));
       show();
-      QCONFORM_TRY(conclude_if_new());
+      QCONFORM_TRY(report_if_new());
     }
     if (run_.is_running()) run_.end("cases");
     return {};
@@ -129,7 +129,7 @@ class Driver {
       changed_ = true;
     }
     if (messages.empty()) return {};
-    if (run_.is_due()) run_.note(progress());
+    if (run_.is_due()) run_.note(progress_point());
     return store_.commit();
   }
 
@@ -139,7 +139,7 @@ class Driver {
     return totals_;
   }
 
-  CampaignProgress progress() {
+  ProgressPoint progress_point() {
     const CampaignAggregate& sum = total();
     return {.cases = sum.suite.cases, .failures = sum.unwaived(), .findings = kinds_of(sum)};
   }
@@ -147,29 +147,29 @@ class Driver {
   void show() {
     if (run_.seconds() < next_show_) return;
     next_show_ = run_.seconds() + kLongestWait;
-    Standing standing = standing_of(total());
-    standing.cases += jobs_->cases_under_way();
-    if (options_.cases) standing.of = cases_of_shard();
-    standing.rate = static_cast<double>(standing.cases - cases_before_) / std::max(run_.seconds(), 0.001);
-    standing.findings = reporter_.said();
-    if (options_.seconds) standing.seconds_left = std::max(0.0, *options_.seconds - run_.seconds());
-    if (standing.of && standing.rate > 0) {
+    Progress progress = progress_of(total());
+    progress.cases += jobs_->cases_under_way();
+    if (options_.cases) progress.of = cases_of_shard();
+    progress.rate = static_cast<double>(progress.cases - cases_before_) / std::max(run_.seconds(), 0.001);
+    progress.findings = reporter_.last_report();
+    if (options_.seconds) progress.seconds_left = std::max(0.0, *options_.seconds - run_.seconds());
+    if (progress.of && progress.rate > 0) {
       const double by_cases =
-          static_cast<double>(*standing.of - std::min(*standing.of, standing.cases)) / standing.rate;
-      standing.seconds_left = std::min(standing.seconds_left.value_or(by_cases), by_cases);
+          static_cast<double>(*progress.of - std::min(*progress.of, progress.cases)) / progress.rate;
+      progress.seconds_left = std::min(progress.seconds_left.value_or(by_cases), by_cases);
     }
-    options_.progress(standing);
+    options_.progress(progress);
   }
 
   [[nodiscard]] std::uint64_t cases_of_shard() const {
     return std::min(*options_.cases, range_.end * kBlockCases) - std::min(*options_.cases, range_.first * kBlockCases);
   }
 
-  Result<void> conclude_if_new() {
+  Result<void> report_if_new() {
     reporter_.poll();
     if (!options_.build_report || !run_.is_running() || !reporter_.is_ready()) return {};
     if (!note_failures(total(), seen_)) return {};
-    reporter_.begin([this] { store_.close(); }, [this] { return options_.build_report(known(total())); });
+    reporter_.begin([this] { store_.close(); }, [this] { return options_.build_report(snapshot(total())); });
     return {};
   }
 

@@ -13,7 +13,7 @@
 #include "harness/campaign/identity.h"
 #include "harness/campaign/jobs.h"
 #include "harness/campaign/journal_store.h"
-#include "harness/campaign/standing.h"
+#include "harness/campaign/progress.h"
 
 namespace qconform::campaign {
 
@@ -27,7 +27,7 @@ struct DriverOptions {
   OpenBackends open;
   BlockOptions block;
   std::function<bool()> interrupted;               ///< asked again and again
-  std::function<void(const Standing&)> progress;   ///< called again and again
+  std::function<void(const Progress&)> progress;   ///< called again and again
   std::function<void(const std::string&)> remark;  ///< a line for the user
   /// Called in a process of its own while the campaign goes on, when there are new failures: writes what is known,
   /// and returns it in a few words for progress lines.

@@ -23,7 +23,7 @@ enum class RecordKind : std::uint32_t {
   identity = 1,  ///< the first of every journal: what the campaign is (identity.h)
   blocks = 2,    ///< a span and its aggregate
   run = 3,       ///< a CampaignRun; the last one of an id counts
-  progress = 4,  ///< a CampaignProgress
+  progress = 4,  ///< a ProgressPoint
 };
 
 struct Record {

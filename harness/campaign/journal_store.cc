@@ -43,12 +43,12 @@ Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record) {
   return std::pair(std::move(entry.id), std::move(entry.run));
 }
 
-Record progress_record(const CampaignProgress& progress) {
+Record progress_record(const ProgressPoint& progress) {
   return {RecordKind::progress, {}, to_cbor(progress)};
 }
 
-Result<CampaignProgress> decode_progress(const Record& record) {
-  return from_cbor<CampaignProgress>(record.payload, "progress");
+Result<ProgressPoint> decode_progress(const Record& record) {
+  return from_cbor<ProgressPoint>(record.payload, "progress");
 }
 
 Result<void> JournalStore::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
@@ -137,7 +137,7 @@ void JournalStore::note_run(const std::string& id, const CampaignRun& run) {
 }
 
 // Those that go come back with the journal until it is written anew, and go again then.
-void JournalStore::note_progress(const CampaignProgress& progress) {
+void JournalStore::note_progress(const ProgressPoint& progress) {
   progress_.push_back(progress);
   pending_.push_back(progress_record(progress));
 }
@@ -151,7 +151,7 @@ Result<void> JournalStore::commit() {
 
 Result<void> JournalStore::compact() {
   while (progress_.size() > kMostProgress) {
-    std::vector<CampaignProgress> fewer;
+    std::vector<ProgressPoint> fewer;
     for (std::size_t i = 1; i < progress_.size(); i += 2) fewer.push_back(progress_[i]);
     progress_ = std::move(fewer);
   }
@@ -163,7 +163,7 @@ Result<void> JournalStore::compact() {
       }
     }
     for (const auto& [id, run] : runs_) QCONFORM_TRY(put(run_record(id, run)));
-    for (const CampaignProgress& progress : progress_) QCONFORM_TRY(put(progress_record(progress)));
+    for (const ProgressPoint& progress : progress_) QCONFORM_TRY(put(progress_record(progress)));
     return {};
   };
   auto done = journal_.replace(put_all);
@@ -177,14 +177,14 @@ double JournalStore::seconds_before(const std::string& id) const {
   return sum;
 }
 
-CampaignState JournalStore::state() const {
-  CampaignState state;
-  describe(blocks_.spans(), state);
-  for (const auto& [id, run] : runs_) state.runs.push_back(run);
-  std::stable_sort(state.runs.begin(), state.runs.end(),
+CampaignResult JournalStore::result() const {
+  CampaignResult result;
+  describe(blocks_.spans(), result);
+  for (const auto& [id, run] : runs_) result.runs.push_back(run);
+  std::stable_sort(result.runs.begin(), result.runs.end(),
                    [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
-  state.progress = progress_;
-  return state;
+  result.progress = progress_;
+  return result;
 }
 
 }  // namespace qconform::campaign

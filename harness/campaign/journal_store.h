@@ -16,8 +16,8 @@ namespace qconform::campaign {
 
 [[nodiscard]] Record run_record(const std::string& id, const CampaignRun& run);
 [[nodiscard]] Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record);
-[[nodiscard]] Record progress_record(const CampaignProgress& progress);
-[[nodiscard]] Result<CampaignProgress> decode_progress(const Record& record);
+[[nodiscard]] Record progress_record(const ProgressPoint& progress);
+[[nodiscard]] Result<ProgressPoint> decode_progress(const Record& record);
 
 class JournalStore {
  public:
@@ -40,16 +40,16 @@ class JournalStore {
   /// A record of a block; made durable by commit(). The error is of one that cannot be read.
   [[nodiscard]] Result<void> add(Record record);
   void note_run(const std::string& id, const CampaignRun& run);
-  void note_progress(const CampaignProgress& progress);
+  void note_progress(const ProgressPoint& progress);
   [[nodiscard]] Result<void> commit();
   /// Closes the file in a forked child, which must not hold the lock on.
   void close() { journal_.close(); }
 
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
-  [[nodiscard]] const std::vector<CampaignProgress>& progress() const { return progress_; }
+  [[nodiscard]] const std::vector<ProgressPoint>& progress() const { return progress_; }
   /// Seconds of all runs noted but the one of that id.
   [[nodiscard]] double seconds_before(const std::string& id) const;
-  [[nodiscard]] CampaignState state() const;
+  [[nodiscard]] CampaignResult result() const;
 
  private:
   [[nodiscard]] Result<void> read(std::vector<std::string>& remarks, bool repair);
@@ -62,7 +62,7 @@ class JournalStore {
   std::optional<Identity> identity_;
   Blocks blocks_;
   std::map<std::string, CampaignRun> runs_;  ///< by id
-  std::vector<CampaignProgress> progress_;
+  std::vector<ProgressPoint> progress_;
   std::vector<Record> pending_;
 };
 

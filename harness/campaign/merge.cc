@@ -25,15 +25,15 @@ class Merge {
 
   Result<Merged> run(const fs::path& out) {
     for (std::size_t i = 0; i < journals_.size(); ++i) QCONFORM_TRY(list_spans(i));
-    merged_.known.identity.shard = {};
+    merged_.snapshot.identity.shard = {};
     JournalWriter writer;
     QCONFORM_TRY(writer.open(out));
     QCONFORM_TRY(writer.replace([this](const JournalWriter::Put& put) { return write(put); }));
-    describe(places_, merged_.known.state);
-    for (const auto& [id, run] : runs_) merged_.known.state.runs.push_back(run);
-    std::stable_sort(merged_.known.state.runs.begin(), merged_.known.state.runs.end(),
+    describe(places_, merged_.snapshot.result);
+    for (const auto& [id, run] : runs_) merged_.snapshot.result.runs.push_back(run);
+    std::stable_sort(merged_.snapshot.result.runs.begin(), merged_.snapshot.result.runs.end(),
                      [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
-    merged_.known.case_at = cases_of(merged_.known.identity.seed);
+    merged_.snapshot.case_at = cases_of(merged_.snapshot.identity.seed);
     return std::move(merged_);
   }
 
@@ -71,13 +71,13 @@ class Merge {
                                   ": inputs that coverage led to are no blocks; put what other machines "
                                   "kept in this one's libfuzzer/corpus, and go on with --resume");
     }
-    if (merged_.known.identity.version.empty()) {
-      merged_.known.identity = std::move(identity);
+    if (merged_.snapshot.identity.version.empty()) {
+      merged_.snapshot.identity = std::move(identity);
       return {};
     }
-    QCONFORM_TRY(identity.fits(merged_.known.identity, journals_.front().string(), false));
+    QCONFORM_TRY(identity.fits(merged_.snapshot.identity, journals_.front().string(), false));
     // Of campaigns that were to have different numbers of cases, the same one in whatever order.
-    merged_.known.identity.command = std::max(merged_.known.identity.command, identity.command);
+    merged_.snapshot.identity.command = std::max(merged_.snapshot.identity.command, identity.command);
     return {};
   }
 
@@ -91,7 +91,7 @@ class Merge {
 
   // In the order of the blocks: neighbours are put together, and written once nothing can join them any more.
   Result<void> write(const JournalWriter::Put& put) {
-    QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(merged_.known.identity)}));
+    QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(merged_.snapshot.identity)}));
     Blocks joined;
     std::uint64_t end = 0;
     for (const auto& [first, entry] : places_.whole()) {
@@ -126,7 +126,7 @@ class Merge {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
         QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_aggregate(entry.second)}));
-        merged_.known.aggregate.add(entry.second);
+        merged_.snapshot.aggregate.add(entry.second);
       }
     }
     joined = {};

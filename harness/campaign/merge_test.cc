@@ -22,7 +22,7 @@ using qconform::testing::TemporaryFolder;
 std::string bytes_of(CampaignAggregate aggregate) {
   aggregate.times = {};
   for (BackendResult& backend : aggregate.backends) backend.seconds = 0;
-  for (CampaignCourse::Group& group : aggregate.course.groups) group.seconds = 0;
+  for (CampaignTimeline::Group& group : aggregate.timeline.groups) group.seconds = 0;
   return encode_aggregate(aggregate);
 }
 
@@ -64,8 +64,8 @@ CampaignAggregate aggregate_of(std::uint64_t block, std::uint64_t cases = kBlock
   found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
   aggregate.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
       .first->second.add(block, diagnose::FeatureSet(block));
-  aggregate.course = course_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
-                                     {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
+  aggregate.timeline = timeline_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
+                                         {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
   aggregate.rows.add(rows_of(block));
   aggregate.times.total = 1;
   return aggregate;
@@ -114,10 +114,10 @@ TEST(Blocks, AreHeldInAsManySpansAsTheirNumberHasDigits) {
     ASSERT_TRUE(blocks.insert({block, 1, kBlockCases}, aggregate_of(block)));
   }
   EXPECT_EQ(blocks.spans().whole().size(), 6U);  // 1000 = 512 + 256 + 128 + 64 + 32 + 8
-  CampaignState state;
-  describe(blocks.spans(), state);
-  ASSERT_EQ(state.blocks.size(), 1U);
-  EXPECT_EQ(state.blocks[0].end, 1000U);
+  CampaignResult result;
+  describe(blocks.spans(), result);
+  ASSERT_EQ(result.blocks.size(), 1U);
+  EXPECT_EQ(result.blocks[0].end, 1000U);
 }
 
 TEST(Blocks, APartGivesWayToMoreOfItsBlock) {
@@ -154,9 +154,9 @@ std::string merged(const std::vector<fs::path>& journals, const fs::path& out) {
   auto result = merge(journals, out);
   if (!result) return result.error().text();
   std::string text;
-  for (const auto& [first, end] : result->known.state.blocks)
+  for (const auto& [first, end] : result->snapshot.result.blocks)
     text += std::to_string(first) + "-" + std::to_string(end) + " ";
-  return text + bytes_of(result->known.aggregate);
+  return text + bytes_of(result->snapshot.aggregate);
 }
 
 RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
@@ -226,7 +226,7 @@ std::vector<std::unique_ptr<Backend>> planted_backends() {
 
 TEST(RunBlock, DependsOnNothingThatRanBefore) {
   auto backends = planted_backends();
-  const BlockOptions options{.seed = 7, .judging = {}, .stop = {}, .progress = {}};
+  const BlockOptions options{.seed = 7, .judge = {}, .stop = {}, .progress = {}};
   const auto alone = run_block(9, 200, backends, options);
   ASSERT_TRUE(alone.has_value());
   ASSERT_TRUE(run_block(2, 100, backends, options).has_value());

@@ -37,11 +37,11 @@ Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::
   return goes_on;
 }
 
-void RunLog::note(CampaignProgress progress) {
+void RunLog::note(ProgressPoint point) {
   run_.seconds = seconds();
   next_note_ = std::min(run_.seconds * kProgressGrowth, run_.seconds + kProgressEvery);
-  progress.seconds = seconds_before_ + run_.seconds;
-  store_.note_progress(progress);
+  point.seconds = seconds_before_ + run_.seconds;
+  store_.note_progress(point);
   store_.note_run(id_, run_);
 }
 

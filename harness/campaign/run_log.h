@@ -31,7 +31,7 @@ class RunLog {
   /// Whether progress is to be noted again: early on more often, so that short campaigns have a curve too.
   [[nodiscard]] bool is_due() const { return seconds() >= next_note_; }
   /// Where the campaign stands; its seconds are filled in. Made durable by JournalStore::commit().
-  void note(CampaignProgress progress);
+  void note(ProgressPoint point);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -17,7 +17,7 @@ namespace qconform::cli {
 [[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
 
 /// The same with what the blocks found, findings explained and shrunk.
-[[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& known,
+[[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& snapshot,
                                      std::vector<std::unique_ptr<Backend>>& backends,
                                      const campaign::ReportOptions& options);
 

@@ -15,30 +15,30 @@
 namespace qconform::cli {
 namespace {
 
-std::string text_of(const campaign::Standing& standing) {
+std::string text_of(const Progress& progress) {
   std::string text = fmt::format("fuzz: {}{} cases, {:.0f} cases/s, {} elements, hazards {} of {}, {} failures",
-                                 report::with_thousands(standing.cases),
-                                 standing.of ? " of " + report::with_thousands(*standing.of) : "", standing.rate,
-                                 report::with_thousands(standing.elements), standing.hazards_reached, standing.hazards,
-                                 report::with_thousands(standing.failures));
-  if (const auto& engine = standing.engine) {
+                                 report::with_thousands(progress.cases),
+                                 progress.of ? " of " + report::with_thousands(*progress.of) : "", progress.rate,
+                                 report::with_thousands(progress.elements), progress.hazards_reached, progress.hazards,
+                                 report::with_thousands(progress.failures));
+  if (const auto& engine = progress.engine) {
     text += fmt::format(", {} edges, {} features, {} kept", report::with_thousands(engine->edges),
                         report::with_thousands(engine->features), report::with_thousands(engine->kept));
   }
-  if (!standing.findings.empty()) text += ": " + standing.findings;
-  if (standing.seconds_left) {
-    const auto left = static_cast<std::uint64_t>(*standing.seconds_left);
+  if (!progress.findings.empty()) text += ": " + progress.findings;
+  if (progress.seconds_left) {
+    const auto left = static_cast<std::uint64_t>(*progress.seconds_left);
     text += fmt::format(", {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
   }
   return text;
 }
 
 // Findings that are known so far, written in a process of its own; in a few words what they are.
-std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::CampaignSnapshot& known) {
+std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::CampaignSnapshot& snapshot) {
   auto backends = plan.driver.open();
   if (!backends) return "";
-  Report report = campaign_report(known, *backends, plan.conclusion(known.case_at));
-  const Policy& policy = plan.judging.policy;
+  Report report = campaign_report(snapshot, *backends, plan.report_options(snapshot.case_at));
+  const Policy& policy = plan.judge.policy;
   if (auto written = write_campaign_report(plan.options.out, policy, report); !written) return "";
   return brief_findings(report);
 }
@@ -49,15 +49,17 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   const Interruption interruption;
   ProgressLine line(ProgressLine::Elsewhere::a_line_each_minute);
   driver.interrupted = &Interruption::happened;
-  driver.progress = [&](const campaign::Standing& standing) { line.update([&] { return text_of(standing); }); };
+  driver.progress = [&](const Progress& progress) { line.update([&] { return text_of(progress); }); };
   driver.remark = [&](const std::string& text) {
     line.clear();
     fmt::print(stderr, "qconform: {}\n", text);
   };
-  driver.build_report = [&](const campaign::CampaignSnapshot& known) { return build_report_meanwhile(plan, known); };
+  driver.build_report = [&](const campaign::CampaignSnapshot& snapshot) {
+    return build_report_meanwhile(plan, snapshot);
+  };
   if (!plan.target) {
-    QCONFORM_ASSIGN(auto known, campaign::drive(driver));
-    return guided::GuidedResult{std::move(known), {}};
+    QCONFORM_ASSIGN(auto snapshot, campaign::drive(driver));
+    return guided::GuidedResult{std::move(snapshot), {}};
   }
   if (plan.target->commit != kCommit) {
     driver.remark(fmt::format("{} was built from {}, this program from {}", plan.target->program.string(),
@@ -70,11 +72,11 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
 Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_ASSIGN(auto backends, plan.driver.open());
   WaiverDraft draft;
-  campaign::ReportOptions conclusion = plan.conclusion(done.known.case_at);
-  if (!plan.options.waivers.draft.empty()) conclusion.draft = &draft;
-  Report report = campaign_report(done.known, backends, conclusion);
+  campaign::ReportOptions options = plan.report_options(done.snapshot.case_at);
+  if (!plan.options.waivers.draft.empty()) options.draft = &draft;
+  Report report = campaign_report(done.snapshot, backends, options);
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
-  auto code = deliver_campaign(plan.options.out, plan.judging.policy, plan.options.forms, report);
+  auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
     fmt::print(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
   }

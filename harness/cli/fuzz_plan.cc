@@ -110,10 +110,10 @@ Result<void> choose_shard(FuzzPlan& plan, campaign::Shard& shard) {
   return {};
 }
 
-Result<void> choose_judging(FuzzPlan& plan) {
+Result<void> choose_judge_options(FuzzPlan& plan) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(plan.options.policy));
   QCONFORM_ASSIGN(plan.waivers, chosen_waivers(plan.options.waivers, ""));
-  plan.judging = {policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
+  plan.judge = {policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
   return {};
 }
 
@@ -131,10 +131,10 @@ Result<void> choose_driver(FuzzPlan& plan) {
                                  : campaign::JournalStore::Take::anew;
   driver.jobs = options.jobs;
   driver.cases = options.cases;
-  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judging.policy.profile), isolation] {
+  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile), isolation] {
     return backend::select_all(names, arithmetic, isolation);
   };
-  driver.block = {.seed = *options.seed, .judging = plan.judging, .stop = {}, .progress = {}};
+  driver.block = {.seed = *options.seed, .judge = plan.judge, .stop = {}, .progress = {}};
   campaign::Shard shard;
   QCONFORM_TRY(choose_shard(plan, shard));
   QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));
@@ -143,8 +143,8 @@ Result<void> choose_driver(FuzzPlan& plan) {
 
 }  // namespace
 
-campaign::ReportOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) const {
-  return {.judging = judging,
+campaign::ReportOptions FuzzPlan::report_options(const campaign::CaseAt& case_at) const {
+  return {.judge = judge,
           .case_at = case_at,
           .draft = nullptr,
           .shrink = options.shrink,
@@ -154,7 +154,7 @@ campaign::ReportOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) co
 Result<void> make_plan(FuzzPlan& plan) {
   FuzzOptions& options = plan.options;
   QCONFORM_TRY(check(options));
-  QCONFORM_TRY(choose_judging(plan));
+  QCONFORM_TRY(choose_judge_options(plan));
   QCONFORM_TRY(take_from_journal(options));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();

@@ -41,12 +41,12 @@ struct FuzzOptions {
 
 struct FuzzPlan {
   FuzzOptions options;
-  campaign::JudgeOptions judging;
-  std::optional<Waivers> waivers;        ///< what judging.waivers points to
+  campaign::JudgeOptions judge;
+  std::optional<Waivers> waivers;        ///< what judge.waivers points to
   std::optional<guided::Target> target;  ///< of a campaign that coverage guides
   campaign::DriverOptions driver;        ///< without what it tells while it runs
 
-  [[nodiscard]] campaign::ReportOptions conclusion(const campaign::CaseAt& case_at) const;
+  [[nodiscard]] campaign::ReportOptions report_options(const campaign::CaseAt& case_at) const;
 };
 
 /// Fills the plan from its options. What is not given and the journal has is taken from there.

@@ -62,12 +62,12 @@ Result<int> build_report(const MergeOptions& options, const campaign::CampaignSn
         "; findings are explained and shrunk with the backends that the campaign had: merge where they are";
     return tl::unexpected(error);
   }
-  const campaign::ReportOptions conclusion{
-      .judging = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
+  const campaign::ReportOptions report_options{
+      .judge = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
       .draft = nullptr,
       .shrink = options.shrink};
-  Report report = campaign_report(merged, *backends, conclusion);
+  Report report = campaign_report(merged, *backends, report_options);
   return deliver_campaign(options.out, policy, options.forms, report);
 }
 
@@ -80,7 +80,7 @@ Result<int> merge(const MergeOptions& options) {
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
   QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
   for (const std::string& remark : merged.remarks) fmt::print(stderr, "qconform: {}\n", remark);
-  return build_report(options, merged.known);
+  return build_report(options, merged.snapshot);
 }
 
 }  // namespace

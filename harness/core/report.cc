@@ -111,7 +111,7 @@ bool RepresentativeCase::tells_more_than(const RepresentativeCase& other) const 
   return both != others ? both > others : wrong_elements > other.wrong_elements;
 }
 
-bool CampaignState::is_part() const {
+bool CampaignResult::is_part() const {
   std::set<std::string> shards;
   for (const CampaignRun& run : runs) shards.insert(run.shard);
   if (shards.empty() || shards.contains("")) return false;

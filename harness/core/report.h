@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/campaign_state.h"
+#include "harness/core/campaign_result.h"
 #include "harness/core/case.h"
 #include "harness/core/case_results.h"
 #include "harness/core/combination_coverage.h"
@@ -382,8 +382,8 @@ struct Report {
   QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not judged; absent where all were.",
            .presence = Presence::omitted);
   QC_FIELD(StageTimes, times, {}, "seconds");
-  QC_FIELD(std::optional<CampaignState>, campaign, {}, "campaign");  ///< of `qconform fuzz`
-  std::optional<CaseResults> results{};                              ///< where they were asked for
+  QC_FIELD(std::optional<CampaignResult>, campaign, {}, "campaign");  ///< of `qconform fuzz`
+  std::optional<CaseResults> results{};                               ///< where they were asked for
   QC_LINE(describe_results(archive, self));
 
   /// A case of a suite states what the rules do not admit: an answer, or what is to be refused.

@@ -157,7 +157,7 @@ void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& /*rule*
   archive.end_object();
 }
 
-void describe(Archive& archive, CampaignState::Range& range, const FieldRule& /*rule*/) {
+void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& /*rule*/) {
   std::vector<std::uint64_t> ends{range.first, range.end};
   describe(archive, ends, {.min_items = 2, .max_items = 2});
   if (!archive.fills() || !archive.is_sound()) return;

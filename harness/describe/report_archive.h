@@ -16,7 +16,7 @@ void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& rule);
 /// Every hazard of the operators that were run, reached or not.
 void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule);
 /// [first, end)
-void describe(Archive& archive, CampaignState::Range& range, const FieldRule& rule);
+void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& rule);
 
 /// Words that follow from the other members: what is read is left aside.
 void describe_scope(Archive& archive, const BackendResult& backend);

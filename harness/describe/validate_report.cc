@@ -54,20 +54,21 @@ Result<void> validate(const Finding& finding, const std::string& where) {
   return finding.telling ? check(finding.telling->picture, "telling.picture") : Result<void>();
 }
 
-Result<void> validate(const CampaignCourse& course, const std::string& where) {
-  if (!std::has_single_bit(course.group_blocks)) {
-    return fail(json_path(where, "group_blocks"), fmt::format("expected a power of two, got {}", course.group_blocks));
+Result<void> validate(const CampaignTimeline& timeline, const std::string& where) {
+  if (!std::has_single_bit(timeline.group_blocks)) {
+    return fail(json_path(where, "group_blocks"),
+                fmt::format("expected a power of two, got {}", timeline.group_blocks));
   }
-  for (std::size_t i = 0; i < course.groups.size(); ++i) {
-    const std::uint64_t first = course.groups[i].first;
-    if (first % course.group_blocks == 0 && (i == 0 || first > course.groups[i - 1].first)) continue;
+  for (std::size_t i = 0; i < timeline.groups.size(); ++i) {
+    const std::uint64_t first = timeline.groups[i].first;
+    if (first % timeline.group_blocks == 0 && (i == 0 || first > timeline.groups[i - 1].first)) continue;
     return fail(json_path(json_path(json_path(where, "groups"), i), "first"),
                 fmt::format("expected multiples of group_blocks, ascending, got {}", first));
   }
-  for (std::size_t i = 0; i < course.hazards.size(); ++i) {
-    if (hazard_with_id(course.hazards[i].hazard) != nullptr) continue;
+  for (std::size_t i = 0; i < timeline.hazards.size(); ++i) {
+    if (hazard_with_id(timeline.hazards[i].hazard) != nullptr) continue;
     return fail(json_path(json_path(json_path(where, "hazards"), i), "id"),
-                fmt::format("no hazard \"{}\"", course.hazards[i].hazard));
+                fmt::format("no hazard \"{}\"", timeline.hazards[i].hazard));
   }
   return {};
 }
@@ -78,7 +79,7 @@ Result<void> validate(const Report& report) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     if (auto valid = validate(report.findings[i], json_path("findings", i)); !valid) return valid;
   }
-  return report.campaign ? validate(report.campaign->course, "campaign.course") : Result<void>();
+  return report.campaign ? validate(report.campaign->timeline, "campaign.course") : Result<void>();
 }
 
 }  // namespace qconform

@@ -220,7 +220,7 @@ class SuiteRunner {
     }
     record(test_case, verdict, result);
     stopwatch_.lap(report_.times.judge);
-    std::string finding = conclude(number, test_case, expected, outcome, verdict);
+    std::string finding = record_finding(number, test_case, expected, outcome, verdict);
     stopwatch_.lap(report_.times.diagnose);
     const bool has_tier = verdict.tiers.elements() > 0;
     return {.verdict = verdict.kind,
@@ -332,9 +332,9 @@ class SuiteRunner {
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
   }
 
-  // What a verdict adds to the findings, or to what is known of the cases that pass. Returns the finding's id.
-  std::string conclude(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
-                       const Verdict& verdict) {
+  // Adds a failure to the findings, or tells the diagnoser of a case that passed. Returns the finding's id.
+  std::string record_finding(std::size_t backend, const Case& test_case, const Expected& expected,
+                             const Outcome& outcome, const Verdict& verdict) {
     Diagnoser* diagnoser = options_.diagnoser;
     if (is_failure(verdict.kind)) {
       return record_failure(backend, test_case, expected, outcome, verdict);

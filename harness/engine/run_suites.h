@@ -9,20 +9,13 @@
 #include "harness/core/backend.h"
 #include "harness/core/case_source.h"
 #include "harness/core/profile.h"
+#include "harness/core/progress.h"
 #include "harness/core/report.h"
 #include "harness/engine/case_table.h"
 #include "harness/engine/diagnoser.h"
 #include "harness/engine/waivers.h"
 
 namespace qconform {
-
-/// Where a run stands, for a progress line.
-struct Progress {
-  std::string suite;
-  std::uint64_t cases = 0;          ///< done in this suite
-  std::optional<std::uint64_t> of;  ///< where known
-  std::uint64_t failures = 0;       ///< failing verdicts so far, all backends
-};
 
 /// Of the cases that a backend computes, refusals left aside.
 inline constexpr int kMostTimeoutsInARow = 10;

@@ -109,20 +109,20 @@ HazardCoverage arbitrary_coverage() {
   return result;
 }
 
-void make_consistent(CampaignState& campaign) {
-  for (CampaignState::Range& range : campaign.blocks) {
+void make_consistent(CampaignResult& campaign) {
+  for (CampaignResult::Range& range : campaign.blocks) {
     range.first = count();
     range.end = range.first + 1 + count();
   }
-  CampaignCourse& course = campaign.course;
-  if (course.groups.empty()) course = {};
-  course.group_blocks = std::uint64_t{1} << (course.groups.empty() ? 0 : below(40));
+  CampaignTimeline& timeline = campaign.timeline;
+  if (timeline.groups.empty()) timeline = {};
+  timeline.group_blocks = std::uint64_t{1} << (timeline.groups.empty() ? 0 : below(40));
   std::uint64_t next = 0;
-  for (CampaignCourse::Group& group : course.groups) {
+  for (CampaignTimeline::Group& group : timeline.groups) {
     next += 1 + count();
-    group.first = next * course.group_blocks;
+    group.first = next * timeline.group_blocks;
   }
-  for (CampaignCourse::Reached& reached : course.hazards) reached.hazard = hazards()[below(kHazards)].id;
+  for (CampaignTimeline::Reached& reached : timeline.hazards) reached.hazard = hazards()[below(kHazards)].id;
 }
 
 CaseResult::OfBackend arbitrary_outcome(const ArbitraryArchive& archive) {

@@ -79,7 +79,7 @@ Json sample() {
   report.findings.push_back(finding);
   report.results = results();
   report.campaign.emplace();
-  report.campaign->course = {4, {{0, 2, 1, 0.5}}, {{"tie-positive", 0}}};
+  report.campaign->timeline = {4, {{0, 2, 1, 0.5}}, {{"tie-positive", 0}}};
   return Json::parse(to_json(report));
 }
 

@@ -58,14 +58,14 @@ class GuidedDriver {
     reporter_.end();
     if (done) done = end();
     QCONFORM_TRY(done);
-    return GuidedResult{known(), judge_->own_faults()};
+    return GuidedResult{snapshot(), judge_->own_faults()};
   }
 
  private:
-  [[nodiscard]] CampaignSnapshot known() const {
-    CampaignState state = store_.state();
-    state.engine = engine_state();
-    return {identity_, judge_->aggregate(), std::move(state), judge_->case_at()};
+  [[nodiscard]] CampaignSnapshot snapshot() const {
+    CampaignResult result = store_.result();
+    result.engine = engine_result();
+    return {identity_, judge_->aggregate(), std::move(result), judge_->case_at()};
   }
 
   Result<void> begin() {
@@ -98,7 +98,7 @@ class GuidedDriver {
     }
     QCONFORM_TRY(folders_.make());
     folders_.harvest();
-    for (const CampaignRun& run : store_.state().runs) executions_before_ += run.cases;
+    for (const CampaignRun& run : store_.result().runs) executions_before_ += run.cases;
     if (!store_.progress().empty()) {
       counters_.coverage = {store_.progress().back().edges.value_or(0), store_.progress().back().features.value_or(0)};
     }
@@ -114,7 +114,7 @@ class GuidedDriver {
       if (const auto ended = engine_->ended()) return fail("--engine", "libFuzzer ended " + *ended);
       QCONFORM_TRY(judge());
       show();
-      conclude_if_new();
+      report_if_new();
     }
   }
 
@@ -150,7 +150,7 @@ class GuidedDriver {
     counters_.coverage.features = std::max(counters_.coverage.features, now.coverage.features);
   }
 
-  [[nodiscard]] EngineState engine_state() const {
+  [[nodiscard]] EngineResult engine_result() const {
     return {"libfuzzer",
             executions_before_ + counters_.executions,
             counters_.coverage.edges,
@@ -163,20 +163,20 @@ class GuidedDriver {
     if (run_.seconds() < next_show_) return;
     next_show_ = run_.seconds() + kShowEvery;
     count();
-    campaign::Standing standing = campaign::standing_of(judge_->aggregate());
-    standing.engine = engine_state();
-    standing.cases = standing.engine->executions;
-    standing.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
-    standing.findings = reporter_.said();
-    if (campaign_.seconds) standing.seconds_left = std::max(0.0, *campaign_.seconds - run_.seconds());
-    campaign_.progress(standing);
+    Progress progress = campaign::progress_of(judge_->aggregate());
+    progress.engine = engine_result();
+    progress.cases = progress.engine->executions;
+    progress.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
+    progress.findings = reporter_.last_report();
+    if (campaign_.seconds) progress.seconds_left = std::max(0.0, *campaign_.seconds - run_.seconds());
+    campaign_.progress(progress);
   }
 
-  void conclude_if_new() {
+  void report_if_new() {
     reporter_.poll();
     if (!campaign_.build_report || !reporter_.is_ready() || !campaign::note_failures(judge_->aggregate(), seen_))
       return;
-    reporter_.begin([this] { store_.close(); }, [this] { return campaign_.build_report(known()); });
+    reporter_.begin([this] { store_.close(); }, [this] { return campaign_.build_report(snapshot()); });
   }
 
   // What the processes had found and not yet handed over is judged as well.

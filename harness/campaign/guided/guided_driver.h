@@ -15,7 +15,7 @@ struct GuidedOptions {
 };
 
 struct GuidedResult {
-  campaign::CampaignSnapshot known;
+  campaign::CampaignSnapshot snapshot;
   /// Inputs over which the fuzz target ended by its own fault: what it said, and how to see it again.
   std::vector<std::string> own_faults;
 };

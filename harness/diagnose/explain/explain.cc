@@ -66,7 +66,7 @@ class Search {
     // A pair that holds a fitting defect adds one to it; any other pair is no simpler than that.
     separate();
     doubt_region();
-    Explanation result = conclude();
+    Explanation result = build_explanation();
     describe(result, evidence_, test_);
     result.region = region(learn_region);
     result.work = budget_.work();
@@ -218,7 +218,7 @@ class Search {
     }
   }
 
-  Explanation conclude() {
+  Explanation build_explanation() {
     Explanation result;
     result.op = &op_;
     if (fitting_.empty()) {
