@@ -79,7 +79,7 @@ Result<void> StreamBackend::hear_hello() {
         hello = std::move(**message);
         return outcome::Produced{};
       },
-      std::max(kHelloSeconds, isolation_.timeout), 0);
+      std::max(kHelloSeconds, limits_.timeout), 0);
   if (!hello) {
     const std::string& log = child_->log();
     return fail(info_.name, "no hello: the process " + end_before_hello(end) +
@@ -189,7 +189,7 @@ std::optional<Outcome> StreamBackend::answer_in(std::string& received) const {
 
 Outcome StreamBackend::answer() {
   return wait_for(
-      *child_, conversation_, [&](std::string& received) { return answer_in(received); }, isolation_.timeout, at_rest_);
+      *child_, conversation_, [&](std::string& received) { return answer_in(received); }, limits_.timeout, at_rest_);
 }
 
 Outcome StreamBackend::finish() {
@@ -213,11 +213,11 @@ Outcome StreamBackend::finish() {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation, std::string name) {
+Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits, std::string name) {
   if (command.find(kFolderPlace) != std::string_view::npos) {
-    return open_folder_process(command, isolation, std::move(name));
+    return open_folder_process(command, limits, std::move(name));
   }
-  auto backend = std::make_unique<StreamBackend>(command, isolation, std::move(name));
+  auto backend = std::make_unique<StreamBackend>(command, limits, std::move(name));
   QCONFORM_TRY(backend->open());
   return backend;
 }

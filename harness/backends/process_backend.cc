@@ -68,8 +68,8 @@ Outcome ProcessBackend::wait_for(ChildProcess& child, Conversation& conversation
     if (child.output_closed() && !closed) closed = now;
     if (closed && now - *closed > kGrace) return broken("closed its stdout without an answer");
     if (now > deadline) return outcome::TimedOut{seconds};
-    if (isolation_.memory <= 0 || now < look_at_memory) continue;
-    if (child.resident() - at_rest > isolation_.memory) return outcome::OutOfMemory{isolation_.memory};
+    if (limits_.memory <= 0 || now < look_at_memory) continue;
+    if (child.resident() - at_rest > limits_.memory) return outcome::OutOfMemory{limits_.memory};
     look_at_memory = now + kBetweenLooksAtMemory;
   }
 }

@@ -200,7 +200,7 @@ TEST(Merge, RefusesAnotherCampaign) {
   expect_refused("--seed", [](Identity& other) { other.seed = 8; });
   expect_refused("--profile", [](Identity& other) { other.profile = "ort-f32"; });
   expect_refused("--backend", [](Identity& other) { other.backends.emplace_back("scalar"); });
-  expect_refused("options of workers", [](Identity& other) { other.isolation = "all, timeout 1 s"; });
+  expect_refused("options of workers", [](Identity& other) { other.sandbox = "all, timeout 1 s"; });
   expect_refused("--no-explain", [](Identity& other) { other.explain = !other.explain; });
 }
 

@@ -75,8 +75,8 @@ std::vector<bench::Contestant> contestants(const BenchOptions& options, Rounding
   std::vector<bench::Contestant> list;
   for (const std::string& name : names) {
     list.push_back({name, [name, arithmetic] {
-                      backend::IsolationPolicy here;  // its process is a participant's already
-                      here.which = backend::IsolationPolicy::Which::none;
+                      backend::SandboxPolicy here;  // its process is a participant's already
+                      here.which = backend::SandboxPolicy::Which::none;
                       return backend::select(name, arithmetic, here);
                     }});
   }

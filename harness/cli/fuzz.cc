@@ -65,8 +65,8 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
     driver.remark(fmt::format("{} was built from {}, this program from {}", plan.target->program.string(),
                               plan.target->commit, kCommit));
   }
-  const IsolationOptions& isolation = plan.options.isolation;
-  return guided::drive({driver, *plan.target, isolation.timeout, isolation.memory});
+  const SandboxOptions& sandbox = plan.options.sandbox;
+  return guided::drive({driver, *plan.target, sandbox.timeout, sandbox.memory});
 }
 
 Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
@@ -130,9 +130,9 @@ void add_fuzz(CLI::App& app, Action& action) {
                     "With --resume: take what is whole of a damaged journal, and run the rest again");
   add_shard_options(*command, options->shard);
   add_policy_options(*command, options->policy);
-  add_cpu_option(*command, options->isolation);
-  add_valid_only_option(*command, options->isolation);
-  add_isolation_options(*command, options->isolation);
+  add_cpu_option(*command, options->sandbox);
+  add_valid_only_option(*command, options->sandbox);
+  add_sandbox_options(*command, options->sandbox);
   add_waiver_options(*command, options->waivers, "none");
   command->add_option("--out", options->out, "Folder for the journal, the report and the cases of its findings")
       ->capture_default_str();

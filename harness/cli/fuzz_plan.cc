@@ -32,7 +32,7 @@ Result<void> take_from_journal(FuzzOptions& options) {
   if (!options.seed) options.seed = identity.seed;
   if (!options.backends.empty()) return {};
   options.backends = identity.backends;
-  options.isolation.cpus.clear();  // these names have the processors in them
+  options.sandbox.cpus.clear();  // these names have the processors in them
   return {};
 }
 
@@ -64,7 +64,7 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
   identity.profile = options.policy.profile;
   identity.overflow = options.policy.overflow;
   identity.explain = options.explain;
-  identity.isolation = isolation_text(options.isolation);
+  identity.sandbox = sandbox_text(options.sandbox);
   identity.shard = shard;
   identity.command = canonical_command(options);
   if (options.policy.profile.find_first_of("/.") != std::string::npos) {
@@ -82,11 +82,11 @@ Result<void> check_guided(FuzzOptions& options) {
   if (!options.shard.shard.empty()) {
     return fail("--shard", "a share of a seed's blocks, of which --engine libfuzzer has none");
   }
-  if (options.isolation.which == "none") {
+  if (options.sandbox.which == "none") {
     return fail("--isolation", "none: --engine libfuzzer judges what ended the fuzz target, in worker processes");
   }
-  if (options.isolation.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
-  options.isolation.which = "all";
+  if (options.sandbox.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
+  options.sandbox.which = "all";
   return {};
 }
 
@@ -119,7 +119,7 @@ Result<void> choose_judge_options(FuzzPlan& plan) {
 
 Result<void> choose_driver(FuzzPlan& plan) {
   const FuzzOptions& options = plan.options;
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   campaign::DriverOptions& driver = plan.driver;
   if (!options.duration.empty()) {
     QCONFORM_ASSIGN(const auto parsed, parse_duration("--for", options.duration));
@@ -131,8 +131,8 @@ Result<void> choose_driver(FuzzPlan& plan) {
                                  : campaign::JournalStore::Take::anew;
   driver.jobs = options.jobs;
   driver.cases = options.cases;
-  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile), isolation] {
-    return backend::select_all(names, arithmetic, isolation);
+  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile), sandbox] {
+    return backend::select_all(names, arithmetic, sandbox);
   };
   driver.block = {.seed = *options.seed, .judge = plan.judge, .stop = {}, .progress = {}};
   campaign::Shard shard;
@@ -159,7 +159,7 @@ Result<void> make_plan(FuzzPlan& plan) {
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   QCONFORM_ASSIGN(options.backends,
-                  backend::whole_names(options.backends, options.isolation.cpus, options.isolation.valid_only));
+                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
   QCONFORM_TRY(choose_driver(plan));
   if (!options.is_guided()) return {};
   QCONFORM_ASSIGN(plan.target, guided::find_target(options.fuzz_target));

@@ -9,9 +9,9 @@
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/driver.h"
 #include "harness/campaign/guided/target.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_forms.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/cli/shard.h"
 #include "harness/cli/waivers.h"
 
@@ -29,7 +29,7 @@ struct FuzzOptions {
   bool repair = false;
   ShardOptions shard;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   WaiverOptions waivers;
   std::string out = "build/reports/fuzz";
   bool explain = true;

@@ -8,9 +8,9 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/identify/identify_json.h"
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/json/case_json.h"
@@ -26,7 +26,7 @@ struct IdentifyCommand {
   std::string backend;
   std::uint64_t seed = 1;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   std::string output;
   std::string cases;
   bool json = false;
@@ -113,8 +113,8 @@ Result<void> write_refuting_cases(const std::string& file, const diagnose::Ident
 
 Result<int> run_identify(const IdentifyCommand& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
-  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
   diagnose::Identification found;
   {
     ProgressLine line;
@@ -150,7 +150,7 @@ void add_identify(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "File for what was found, as a profile for --profile");
   command->add_option("--cases", options->cases, "File for the cases that eliminated candidates");
   add_policy_options(*command, options->policy);
-  add_isolation_options(*command, options->isolation);
+  add_sandbox_options(*command, options->sandbox);
   command->add_flag("--json", options->json, "Print the identification as JSON, with every candidate");
   when_chosen(*command, action, std::move(options), run_identify);
 }

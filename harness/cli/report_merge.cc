@@ -6,9 +6,9 @@
 #include "harness/backends/select.h"
 #include "harness/campaign/merge.h"
 #include "harness/cli/campaign_report.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/report_command.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/cli/waivers.h"
 
 namespace qconform::cli {
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct MergeOptions {
   std::vector<std::string> inputs;
   std::string out;
-  IsolationOptions workers;  ///< only what is this machine's own affair
+  SandboxOptions workers;  ///< only what is this machine's own affair
   bool explain = true;
   bool shrink = true;
   ReportForms forms;
@@ -51,11 +51,11 @@ Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
 Result<int> build_report(const MergeOptions& options, const campaign::CampaignSnapshot& merged) {
   const campaign::Identity& identity = merged.identity;
   QCONFORM_ASSIGN(const auto policy, chosen_policy({identity.profile, identity.overflow}));
-  IsolationOptions workers = isolation_from(identity.isolation);
+  SandboxOptions workers = sandbox_from(identity.sandbox);
   workers.arm64_program = options.workers.arm64_program;
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(workers));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(workers));
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers({identity.waivers, ""}, ""));
-  auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), isolation);
+  auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), sandbox);
   if (!backends) {
     Error error = backends.error();
     error.message +=

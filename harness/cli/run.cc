@@ -7,10 +7,10 @@
 
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/cli/waivers.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/picture.h"
@@ -28,7 +28,7 @@ struct RunOptions {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   WaiverOptions waivers;
   std::string out = "build/reports/run";
   std::optional<std::uint64_t> fail_fast;
@@ -83,14 +83,14 @@ std::uint64_t failures_in(const Report& report) {
 Result<int> run(RunOptions options) {
   QCONFORM_TRY(check_forms(options.forms));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
   if (is_default) options.backends = backend::default_backends();
   QCONFORM_ASSIGN(options.backends,
-                  backend::whole_names(options.backends, options.isolation.cpus, options.isolation.valid_only));
-  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
+                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
+  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
 
@@ -150,10 +150,10 @@ void add_run(CLI::App& app, Action& action) {
       ->check(at_least(1));
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
-  add_cpu_option(*command, options->isolation);
-  add_valid_only_option(*command, options->isolation);
-  options->isolation.guard = "full";  // a suite is small, a campaign is not
-  add_isolation_options(*command, options->isolation);
+  add_cpu_option(*command, options->sandbox);
+  add_valid_only_option(*command, options->sandbox);
+  options->sandbox.guard = "full";  // a suite is small, a campaign is not
+  add_sandbox_options(*command, options->sandbox);
   add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();

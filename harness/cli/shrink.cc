@@ -9,9 +9,9 @@
 #include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/engine/case_files.h"
 #include "harness/engine/finding_files.h"
 #include "harness/judge/judge.h"
@@ -27,7 +27,7 @@ struct ShrinkOptions {
   std::string backend;
   std::string out;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   shrink::Limits limits;
   bool json = false;
 };
@@ -95,9 +95,9 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
 
 Result<int> run_shrink(const ShrinkOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto original, load_operand(options.file));
-  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
   const shrink::Result result = shrink::shrink(original, shrink::in_process(*backend), policy, options.limits);
   if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
   const std::filesystem::path out =
@@ -128,7 +128,7 @@ void add_shrink(CLI::App& app, Action& action) {
                       "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "
                       "(default: beside the case, with the ending .shrunk.json)");
   add_policy_options(*command, options->policy);
-  add_isolation_options(*command, options->isolation);
+  add_sandbox_options(*command, options->sandbox);
   command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
   command->add_option("--max-seconds", options->limits.seconds, "Most seconds")
       ->check(at_least(0))

@@ -21,7 +21,7 @@ Result<int> work(const WorkerOptions& options) {
   CaseChannel channel = CaseChannel::of_file(options.channel);
   const auto open = [&] {
     return backend::select(options.backend, arithmetic_of(policy.profile),
-                           {.which = backend::IsolationPolicy::Which::none, .limits = {}, .threads = options.threads});
+                           {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = options.threads});
   };
   // An emulator heeds no limit on addresses: who started this process watches its memory.
   run_worker(open, channel, options.log, 0);

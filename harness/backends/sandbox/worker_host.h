@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/base/forked_process.h"
 #include "harness/core/case.h"
 
@@ -30,9 +30,9 @@ struct Death {
 class WorkerHost {
  public:
   /// A fork of this process.
-  WorkerHost(const OpenBackend& open, const Isolation& isolation);
+  WorkerHost(const OpenBackend& open, const SandboxLimits& limits);
   /// A program, to which `--channel FD --log FD` is added.
-  WorkerHost(const std::vector<std::string>& command, const Isolation& isolation);
+  WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits);
   WorkerHost(const WorkerHost&) = delete;
   WorkerHost& operator=(const WorkerHost&) = delete;
   ~WorkerHost();
@@ -57,12 +57,12 @@ class WorkerHost {
  private:
   using Clock = std::chrono::steady_clock;
 
-  WorkerHost(const Isolation& isolation, std::size_t slot_bytes);
+  WorkerHost(const SandboxLimits& limits, std::size_t slot_bytes);
   [[noreturn]] void become(std::vector<std::string> command);
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
 
-  Isolation isolation_;
+  SandboxLimits limits_;
   CaseChannel channel_;
   int log_ = -1;
   ForkedProcess process_;

@@ -86,9 +86,9 @@ class ChosenSource final : public CaseSource {
 
 // Opened as a campaign opens it, or in this process.
 std::unique_ptr<Backend> opened(const Options& options, bool in_worker) {
-  using Which = backend::IsolationPolicy::Which;
-  backend::IsolationPolicy policy{in_worker ? Which::all : Which::none, {}};
-  policy.limits.guard = options.guard == "full" ? Isolation::Guard::full : Isolation::Guard::sampled;
+  using Which = backend::SandboxPolicy::Which;
+  backend::SandboxPolicy policy{in_worker ? Which::all : Which::none, {}};
+  policy.limits.guard = options.guard == "full" ? SandboxLimits::Guard::full : SandboxLimits::Guard::sampled;
   auto backend = backend::select(options.backend, arithmetic_of(Profile::conformance), policy);
   if (!backend) throw std::runtime_error(backend.error().text());
   return std::move(*backend);

@@ -14,7 +14,7 @@
 
 #include "harness/backends/defect.h"
 #include "harness/backends/in_tree.h"
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/select.h"
 #include "harness/bench/bench.h"
 #include "harness/bench/layers.h"
@@ -403,7 +403,8 @@ TEST(ThirdFamily, IsTimed) {
 }
 
 TEST(ThirdFamily, RunsInAWorker) {
-  const auto worker = isolate([]() -> Result<std::unique_ptr<Backend>> { return std::make_unique<HalfUp>(); }, {});
+  const auto worker =
+      open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { return std::make_unique<HalfUp>(); }, {});
   ASSERT_TRUE(worker) << worker.error().text();
   GuardedOutput output;
   const Outcome outcome = execute(**worker, halve_case("Halve", make::int8({2}, {1, 2})), output);

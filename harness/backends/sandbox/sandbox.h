@@ -12,7 +12,7 @@
 
 namespace qconform {
 
-struct Isolation {
+struct SandboxLimits {
   enum class Guard : std::uint8_t {
     sampled,  ///< one run of a case; a share of them and those that fail are looked at closely
     full,     ///< every case is looked at closely (guarded_run.h)
@@ -30,12 +30,12 @@ struct Isolation {
 ///
 /// `open` is called in the worker, again in each one that replaces it. Errors: what it returns, and that
 /// the worker ended or hung in it.
-[[nodiscard]] Result<std::unique_ptr<Backend>> isolate(OpenBackend open, const Isolation& isolation);
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits);
 
 /// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
 /// command `worker` (under an emulator, say), and gets the shared memory and the log as further arguments.
 /// `name` is what the backend is called here.
-[[nodiscard]] Result<std::unique_ptr<Backend>> isolate_program(std::vector<std::string> command, std::string name,
-                                                               const Isolation& isolation);
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
+                                                                       std::string name, const SandboxLimits& limits);
 
 }  // namespace qconform
