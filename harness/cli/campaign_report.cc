@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "harness/cli/report_output.h"
+#include "harness/engine/element_map.h"
 #include "harness/engine/environment.h"
-#include "harness/engine/picture.h"
 
 namespace qconform::cli {
 namespace {
@@ -43,9 +43,9 @@ Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<s
   Report report = new_campaign_report(snapshot.identity);
   campaign::build_report(snapshot.aggregate, backends, options, report);
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
-  PicturesLimits limits;
+  ElementMapsLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();
-  add_pictures(report, backends, options.judge.policy, limits);
+  add_element_maps(report, backends, options.judge.policy, limits);
   report.times.total = 0;  // of the campaign, not of its jobs
   for (const CampaignRun& run : snapshot.result.runs) report.times.total += run.seconds;
   report.campaign = snapshot.result;

@@ -13,7 +13,7 @@
 #include "harness/cli/sandbox_options.h"
 #include "harness/cli/waivers.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/engine/picture.h"
+#include "harness/engine/element_map.h"
 #include "harness/engine/run_relations.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
@@ -120,7 +120,7 @@ Result<int> run(RunOptions options) {
     shrink::shrink_findings(report, backends, policy, {},
                             [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
   }
-  add_pictures(report, backends, policy);
+  add_element_maps(report, backends, policy);
   return deliver(options.out, policy, options.forms, report);
 }
 

@@ -105,7 +105,7 @@ void BackendResult::note_worst(const std::string& case_id, const ElementReport& 
   if (worst.size() > kWorstElements) worst.pop_back();
 }
 
-bool RepresentativeCase::tells_more_than(const RepresentativeCase& other) const {
+bool RepresentativeCase::is_clearer_than(const RepresentativeCase& other) const {
   const std::uint64_t both = std::min(right_elements, wrong_elements);
   const std::uint64_t others = std::min(other.right_elements, other.wrong_elements);
   return both != others ? both > others : wrong_elements > other.wrong_elements;

@@ -14,7 +14,7 @@
 #include "harness/core/case.h"
 #include "harness/core/case_results.h"
 #include "harness/core/combination_coverage.h"
-#include "harness/core/picture.h"
+#include "harness/core/element_map.h"
 #include "harness/core/verdict.h"
 #include "harness/describe/fields.h"
 #include "harness/hazards/coverage.h"
@@ -171,10 +171,10 @@ struct Shrinking {
   QC_FIELD(std::uint64_t, runs, {}, "runs", .doc = "Of the backend.");
   QC_FIELD(std::uint64_t, steps, {}, "steps", .doc = "Reductions taken.");  ///< with 0 the case is as it was met
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
-  Case original{};                   ///< as it was met, where steps > 0; read from a report, it has only its id
-  std::string original_summary{};    ///< one line, set where the report was read
-  std::string original_file{};       ///< where that was written, relative to the report; may be empty
-  std::optional<Picture> picture{};  ///< of the original's output
+  Case original{};                          ///< as it was met, where steps > 0; read from a report, it has only its id
+  std::string original_summary{};           ///< one line, set where the report was read
+  std::string original_file{};              ///< where that was written, relative to the report; may be empty
+  std::optional<ElementMap> element_map{};  ///< of the original's output
   QC_LINE(describe_original(archive, self));
 
   bool operator==(const Shrinking&) const = default;
@@ -246,10 +246,10 @@ struct RepresentativeCase {
   QC_FIELD(std::uint64_t, right_elements, {}, "right_elements", .doc = "Of its output.", .presence = Presence::late);
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .presence = Presence::late);
   QC_FIELD(std::string, file, {}, "file", .doc = "Relative to the report.");  ///< may be empty
-  QC_FIELD(std::optional<Picture>, picture, {}, "picture");                   ///< of its output
+  QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");            ///< of its output
 
   /// More elements on both sides of where the failure begins; then, more wrong ones.
-  [[nodiscard]] bool tells_more_than(const RepresentativeCase& other) const;
+  [[nodiscard]] bool is_clearer_than(const RepresentativeCase& other) const;
 
   bool operator==(const RepresentativeCase&) const = default;
 };
@@ -298,9 +298,9 @@ struct Finding {
   QC_FIELD(std::optional<WaivedBy>, waiver, {}, "waiver");
   QC_FIELD(std::optional<Diagnosis>, diagnosis, {}, "diagnosis");
   QC_FIELD(std::optional<Shrinking>, shrinking, {}, "shrinking");
-  /// Of the example's output, where values are wrong (harness/engine/picture.h).
-  QC_FIELD(std::optional<Picture>, picture, {}, "picture");
-  QC_FIELD(std::optional<RepresentativeCase>, telling, {}, "telling");
+  /// Of the example's output, where values are wrong (harness/engine/element_map.h).
+  QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");
+  QC_FIELD(std::optional<RepresentativeCase>, representative, {}, "telling");
 
   bool operator==(const Finding&) const = default;
 };

@@ -227,7 +227,7 @@ void describe_original(Archive& archive, Shrinking& shrinking) {
     describe_field(archive, "id", shrinking.original.id, {});
     describe_summary(archive, shrinking.original, shrinking.original_summary);
     describe_field(archive, "file", shrinking.original_file, {.doc = "Relative to the report."});
-    describe_field(archive, "picture", shrinking.picture, {});
+    describe_field(archive, "picture", shrinking.element_map, {});
     archive.end_object();
     archive.end_member();
   }
@@ -291,31 +291,31 @@ void describe_related(Archive& archive, Finding& finding) {
   for (std::size_t i = 0; i < ids.size(); ++i) finding.related[i].id = ids[i];
 }
 
-void describe_elements(Archive& archive, Picture& picture) {
+void describe_elements(Archive& archive, ElementMap& map) {
   std::vector<std::optional<std::string>> admissible;
   std::vector<std::uint64_t> wrong;
-  for (std::size_t i = 0; i < picture.admissible.size(); ++i) {
-    const bool is_expected = picture.admissible[i] == "{" + picture.expected[i] + "}";
-    admissible.push_back(is_expected ? std::nullopt : std::optional(picture.admissible[i]));
-    if (picture.wrong[i]) wrong.push_back(i);
+  for (std::size_t i = 0; i < map.admissible.size(); ++i) {
+    const bool is_expected = map.admissible[i] == "{" + map.expected[i] + "}";
+    admissible.push_back(is_expected ? std::nullopt : std::optional(map.admissible[i]));
+    if (map.wrong[i]) wrong.push_back(i);
   }
   describe_field(archive, "admissible", admissible, {.doc = "Sets of right values; null: the expected value alone."});
   describe_field(archive, "wrong", wrong,
                  {.doc = "Positions of the wrong elements in these lists, ascending.", .def = "index"});
   if (!archive.fills()) return;
-  picture.admissible.clear();
-  picture.wrong.assign(picture.expected.size(), false);
+  map.admissible.clear();
+  map.wrong.assign(map.expected.size(), false);
   for (std::size_t i = 0; i < admissible.size(); ++i) {
-    picture.admissible.push_back(admissible[i] || i >= picture.expected.size() ? admissible[i].value_or("")
-                                                                               : "{" + picture.expected[i] + "}");
+    map.admissible.push_back(admissible[i] || i >= map.expected.size() ? admissible[i].value_or("")
+                                                                       : "{" + map.expected[i] + "}");
   }
   for (std::size_t i = 0; i < wrong.size(); ++i) {
-    if (wrong[i] < picture.wrong.size() && (i == 0 || wrong[i] > wrong[i - 1])) {
-      picture.wrong[static_cast<std::size_t>(wrong[i])] = true;
+    if (wrong[i] < map.wrong.size() && (i == 0 || wrong[i] > wrong[i - 1])) {
+      map.wrong[static_cast<std::size_t>(wrong[i])] = true;
     } else {
       return archive.refuse_member(
           fmt::format("wrong[{}]", i),
-          fmt::format("expected positions below {}, ascending, got {}", picture.wrong.size(), wrong[i]));
+          fmt::format("expected positions below {}, ascending, got {}", map.wrong.size(), wrong[i]));
     }
   }
 }

@@ -34,11 +34,11 @@ void describe_region(Archive& archive, Diagnosis& diagnosis);
 void describe_example(Archive& archive, Finding& finding);
 void describe_related(Archive& archive, Finding& finding);
 /// Right values as null where the expected value alone is right; wrong elements by their positions.
-void describe_elements(Archive& archive, Picture& picture);
+void describe_elements(Archive& archive, ElementMap& map);
 /// Single cases as columns, which take a tenth of the room. Describes the report's backends by their position.
 void describe_results(Archive& archive, Report& report);
 
-/// What holds between the members of a report that was read, beyond what reading them checks: pictures have as many
+/// What holds between the members of a report that was read, beyond what reading them checks: element maps have as many
 /// values as elements, groups of blocks ascend. Errors name the JSON path.
 [[nodiscard]] Result<void> validate(const Report& report);
 

@@ -27,31 +27,31 @@ Result<void> validate(const TensorBox& box, const std::string& where) {
   return fail(json_path(where, "values"), fmt::format("{} values for {} elements", box.values.size(), elements));
 }
 
-Result<void> validate(const Picture& picture, const std::string& where) {
-  if (auto box = validate(picture.got, json_path(where, "got")); !box) return box;
-  for (const std::size_t size : {picture.expected.size(), picture.exact.size(), picture.admissible.size()}) {
-    if (size == picture.got.values.size()) continue;
-    return fail(where, fmt::format("got has {} values, another of its lists {}", picture.got.values.size(), size));
+Result<void> validate(const ElementMap& map, const std::string& where) {
+  if (auto box = validate(map.got, json_path(where, "got")); !box) return box;
+  for (const std::size_t size : {map.expected.size(), map.exact.size(), map.admissible.size()}) {
+    if (size == map.got.values.size()) continue;
+    return fail(where, fmt::format("got has {} values, another of its lists {}", map.got.values.size(), size));
   }
-  if (!picture.parameter.empty() && picture.parameter.size() != picture.got.values.size()) {
+  if (!map.parameter.empty() && map.parameter.size() != map.got.values.size()) {
     return fail(json_path(where, "parameter"),
-                fmt::format("{} positions for {} elements", picture.parameter.size(), picture.got.values.size()));
+                fmt::format("{} positions for {} elements", map.parameter.size(), map.got.values.size()));
   }
-  for (std::size_t i = 0; i < picture.inputs.size(); ++i) {
-    if (auto box = validate(picture.inputs[i], json_path(json_path(where, "inputs"), i)); !box) return box;
+  for (std::size_t i = 0; i < map.inputs.size(); ++i) {
+    if (auto box = validate(map.inputs[i], json_path(json_path(where, "inputs"), i)); !box) return box;
   }
   return {};
 }
 
 Result<void> validate(const Finding& finding, const std::string& where) {
-  const auto check = [&](const std::optional<Picture>& picture, const char* key) -> Result<void> {
-    return picture ? validate(*picture, json_path(where, key)) : Result<void>();
+  const auto check = [&](const std::optional<ElementMap>& map, const char* key) -> Result<void> {
+    return map ? validate(*map, json_path(where, key)) : Result<void>();
   };
-  if (auto own = check(finding.picture, "picture"); !own) return own;
+  if (auto own = check(finding.element_map, "picture"); !own) return own;
   if (finding.shrinking) {
-    if (auto of = check(finding.shrinking->picture, "shrinking.original.picture"); !of) return of;
+    if (auto of = check(finding.shrinking->element_map, "shrinking.original.picture"); !of) return of;
   }
-  return finding.telling ? check(finding.telling->picture, "telling.picture") : Result<void>();
+  return finding.representative ? check(finding.representative->element_map, "telling.picture") : Result<void>();
 }
 
 Result<void> validate(const CampaignTimeline& timeline, const std::string& where) {

@@ -145,10 +145,10 @@ TEST(SuiteRunner, CatchesOneByteBeforeTheOutput) {
 TEST(SuiteRunner, KeepsTheCaseWithTheClearestPattern) {
   const Report report = run_random({"pad-raw-zero"}, 400);
   for (const Finding& finding : report.findings) {
-    ASSERT_TRUE(finding.telling.has_value());
-    EXPECT_GT(finding.telling->right_elements, 4U);
-    EXPECT_GT(finding.telling->wrong_elements, 4U);
-    EXPECT_LE(finding.telling->right_elements + finding.telling->wrong_elements, 4096U);
+    ASSERT_TRUE(finding.representative.has_value());
+    EXPECT_GT(finding.representative->right_elements, 4U);
+    EXPECT_GT(finding.representative->wrong_elements, 4U);
+    EXPECT_LE(finding.representative->right_elements + finding.representative->wrong_elements, 4096U);
   }
 }
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/element_map.h"
 #include "harness/core/error.h"
-#include "harness/core/picture.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
 #include "harness/suites/swarm.h"
@@ -111,8 +111,8 @@ class Lowered {
   [[nodiscard]] virtual std::int64_t work() const;
   /// What of an input with that role the output elements of a box are computed from; nothing: nobody knows.
   [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
-  /// For a picture of windows; nothing where outputs have none.
-  [[nodiscard]] virtual std::optional<PictureGeometry> windows() const;
+  /// For the windows in an element map; nothing where outputs have none.
+  [[nodiscard]] virtual std::optional<WindowGeometry> windows() const;
   /// Which scale and zero point belong to element `index`, where each element has its own.
   [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.

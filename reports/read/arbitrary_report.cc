@@ -36,18 +36,18 @@ void make_consistent(TensorBox& box, std::int64_t least_extent) {
   box.values.resize(elements, "7");
 }
 
-void make_consistent(std::optional<Picture>& picture) {
-  if (!picture) return;
-  make_consistent(picture->got, 1);
-  for (TensorBox& input : picture->inputs) make_consistent(input, 0);
-  const std::size_t elements = picture->got.values.size();
-  for (auto* texts : {&picture->expected, &picture->exact, &picture->admissible}) texts->resize(elements, "8");
+void make_consistent(std::optional<ElementMap>& map) {
+  if (!map) return;
+  make_consistent(map->got, 1);
+  for (TensorBox& input : map->inputs) make_consistent(input, 0);
+  const std::size_t elements = map->got.values.size();
+  for (auto* texts : {&map->expected, &map->exact, &map->admissible}) texts->resize(elements, "8");
   for (std::size_t i = 0; i < elements; ++i) {
-    if (coin()) picture->admissible[i] = "{" + picture->expected[i] + "}";
+    if (coin()) map->admissible[i] = "{" + map->expected[i] + "}";
   }
-  picture->wrong.clear();
-  for (std::size_t i = 0; i < elements; ++i) picture->wrong.push_back(coin());
-  if (!picture->parameter.empty()) picture->parameter.resize(elements, 3);
+  map->wrong.clear();
+  for (std::size_t i = 0; i < elements; ++i) map->wrong.push_back(coin());
+  if (!map->parameter.empty()) map->parameter.resize(elements, 3);
 }
 
 // A summary that is empty is made of the case, which reading does not bring back.
@@ -57,11 +57,11 @@ void make_consistent(std::string& summary) {
 
 void make_consistent(Finding& finding) {
   make_consistent(finding.example_summary);
-  make_consistent(finding.picture);
+  make_consistent(finding.element_map);
   if (finding.related_file.empty()) finding.related.clear();
-  if (finding.telling) {
-    make_consistent(finding.telling->summary);
-    make_consistent(finding.telling->picture);
+  if (finding.representative) {
+    make_consistent(finding.representative->summary);
+    make_consistent(finding.representative->element_map);
   }
   if (!finding.shrinking) return;
   Shrinking& shrinking = *finding.shrinking;
@@ -70,11 +70,11 @@ void make_consistent(Finding& finding) {
     shrinking.original = {};
     shrinking.original_summary.clear();
     shrinking.original_file.clear();
-    shrinking.picture.reset();
+    shrinking.element_map.reset();
     return;
   }
   make_consistent(shrinking.original_summary);
-  make_consistent(shrinking.picture);
+  make_consistent(shrinking.element_map);
 }
 
 void make_consistent(OperatorResult& result) {

@@ -30,8 +30,8 @@ RC_GTEST_PROP(ReadReport, GivesTheSameReportAgain, ()) {
 }
 
 // Two elements of three, the first of them wrong.
-Picture picture() {
-  Picture result;
+ElementMap element_map() {
+  ElementMap result;
   result.got = {.name = "y", .type = "uint8", .shape = {3}, .begin = {1}, .extent = {2}, .values = {"7", "8"}};
   result.expected = {"6", "8"};
   result.exact = {"6", "8"};
@@ -75,7 +75,7 @@ Json sample() {
   finding.shrinking->ending = "minimal";
   finding.shrinking->steps = 1;
   finding.shrinking->original_summary = "x [2]";
-  finding.picture = picture();
+  finding.element_map = element_map();
   report.findings.push_back(finding);
   report.results = results();
   report.campaign.emplace();

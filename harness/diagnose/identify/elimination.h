@@ -47,7 +47,7 @@ class Elimination {
   [[nodiscard]] Answer take(std::vector<Form> forms);
 
  private:
-  [[nodiscard]] std::vector<bool> telling_elements() const;
+  [[nodiscard]] std::vector<bool> discriminating_elements() const;
 
   Answer answer_;
   std::vector<Hypothesis> hypotheses_;

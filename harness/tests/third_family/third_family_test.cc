@@ -22,8 +22,8 @@
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/identify/identify.h"
+#include "harness/engine/element_map.h"
 #include "harness/engine/execute.h"
-#include "harness/engine/picture.h"
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
@@ -373,13 +373,13 @@ TEST(ThirdFamily, ShrinksToOneElement) {
 
 TEST(ThirdFamily, IsDrawn) {
   HalfUp backend;
-  const auto picture = picture_of(halve_case("Halve", make::int8({1, 3}, {1, 2, 3}), 5), backend, {});
-  ASSERT_TRUE(picture.has_value());
-  EXPECT_THAT(picture->got.values, ElementsAre("6", "6", "7"));
-  EXPECT_THAT(picture->expected, ElementsAre("5", "6", "7"));
-  EXPECT_THAT(picture->wrong, ElementsAre(true, false, false));
-  ASSERT_EQ(picture->inputs.size(), 2U);
-  EXPECT_EQ(picture->inputs[1].name, "y_zero_point");
+  const auto map = element_map_of(halve_case("Halve", make::int8({1, 3}, {1, 2, 3}), 5), backend, {});
+  ASSERT_TRUE(map.has_value());
+  EXPECT_THAT(map->got.values, ElementsAre("6", "6", "7"));
+  EXPECT_THAT(map->expected, ElementsAre("5", "6", "7"));
+  EXPECT_THAT(map->wrong, ElementsAre(true, false, false));
+  ASSERT_EQ(map->inputs.size(), 2U);
+  EXPECT_EQ(map->inputs[1].name, "y_zero_point");
 }
 
 TEST(ThirdFamily, IsTimed) {
@@ -428,7 +428,7 @@ Report report_on_halves() {
   EXPECT_TRUE(run_suites(suites, backends, options, report));
   shrink::shrink_findings(report, backends, {}, {},
                           [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });
-  add_pictures(report, backends, {});
+  add_element_maps(report, backends, {});
   report.profile = "conformance";
   report.overflow = "wrap";
   return report;
@@ -440,7 +440,7 @@ TEST(ThirdFamily, IsReported) {
   for (const Finding& finding : report.findings) {
     causes[finding.backend + " " + finding.example.op_type] = finding.signature;
     EXPECT_EQ(finding.example.input(0)->elements(), 1) << finding.example.op_type;
-    EXPECT_TRUE(finding.picture.has_value()) << finding.example.op_type;
+    EXPECT_TRUE(finding.element_map.has_value()) << finding.example.op_type;
   }
   EXPECT_THAT(causes, ElementsAre(Pair("defect:halved-by-shift Halve", "halved-by-shift"),
                                   Pair("half-up Bare", "wrong"), Pair("half-up Halve", "half-up")));
