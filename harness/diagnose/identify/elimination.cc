@@ -79,8 +79,8 @@ NextPairs::Pair NextPairs::next(Rng& rng) const {
     return {&left_[first]->stages, &left_[second]->stages};
   }
   if (eliminated_.empty()) return {nullptr, nullptr};
-  constexpr std::size_t kNearestRivals = 4;
-  const std::size_t of = rng.chance(1, 2) ? std::min(kNearestRivals, eliminated_.size()) : eliminated_.size();
+  constexpr std::size_t kNearest = 4;
+  const std::size_t of = rng.chance(1, 2) ? std::min(kNearest, eliminated_.size()) : eliminated_.size();
   return {&left_[0]->stages, &eliminated_[draw(of)]->stages};
 }
 

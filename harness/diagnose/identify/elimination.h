@@ -37,7 +37,7 @@ class Elimination {
   [[nodiscard]] bool predict(const Case& test_case);
 
   /// Holds the predictions against what the backend computed; whether one more candidate is out. An output
-  /// of another shape is a failure that no way of computing explains.
+  /// of another shape is a failure that no variant explains.
   [[nodiscard]] bool eliminate(const Case& test_case, const Tensor& got);
 
   /// Whether another case is of no use after `idle` ones in a row that eliminated nothing.

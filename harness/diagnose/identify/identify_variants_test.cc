@@ -54,7 +54,7 @@ class OneVariant final : public Backend {
  private:
   std::string_view op_type_;
   const Variant& way_;
-  BackendInfo info_{"one-way", "1", "test"};
+  BackendInfo info_{"one-variant", "1", "test"};
 };
 
 class OnePair final : public CandidatePairs {
@@ -124,7 +124,7 @@ void check(const Answer& answer, const Choice& choice, const Variant& variant, A
   for (const Choice* const asked : answer.choices) what += " " + asked->id;
   if (is_known_to_fail(choice, variant, answer)) return;
   EXPECT_TRUE(std::any_of(survivors.begin(), survivors.end(), [&](const Candidate* c) { return c->variants == truth; }))
-      << what << ": the true way is eliminated";
+      << what << ": the true variant is eliminated";
   ++counts.answers;
   counts.narrowed += survivors.size() > 1 ? 1 : 0;
   for (const Candidate* const survivor : survivors) {
@@ -152,7 +152,7 @@ AnswerCounts check_every(std::uint64_t stride) {
   return counts;
 }
 
-TEST(IdentifyVariants, TheTrueWayIsLeftAndNoCaseTellsItFromTheOthersLeft) {
+TEST(IdentifyVariants, KeepsTheTrueVariantAndNoCaseTellsItFromTheOthersKept) {
   const AnswerCounts counts = check_every(static_cast<std::uint64_t>(std::max(1, 8 / testing::scaled(1))));
   EXPECT_GT(counts.narrowed, 0);
   std::cout << counts.answers << " answers, " << counts.narrowed << " of them with several variants left\n";
