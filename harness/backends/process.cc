@@ -174,7 +174,7 @@ Outcome StreamBackend::outcome_of(const Message& answer) const {
   if (is_planning_) return broken("its answer to PLAN is none of TAKE, SKIP and DENY");
   if (answer.kind != MessageKind::done) return broken("its answer is none of DONE, SKIP and DENY");
   auto output = output_from(answer.payload);
-  if (!output) return broken("its output is no tensor: " + output.error().text());
+  if (!output) return broken("its output is not a tensor: " + output.error().text());
   return outcome::Produced{std::move(*output)};
 }
 

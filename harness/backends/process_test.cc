@@ -61,7 +61,7 @@ std::string test_name(const ::testing::TestParamInfo<Hostile>& test) {
 
 class HostileProcess : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileProcess, IsToldAsWhatItIsAtTheCaseThatItWas) {
+TEST_P(HostileProcess, IsReportedAtTheFailingCase) {
   expect_told(GetParam(), child(GetParam().name));
 }
 
@@ -77,13 +77,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Hostile{"endless", VerdictKind::crashed, "wrote after its answer: \"****", ""},
                       Hostile{"answers-twice", VerdictKind::crashed, "wrote after its answer: \"DONE", ""},
                       Hostile{"wrong-number", VerdictKind::crashed, "answered case 10 where case 11 was asked", ""},
-                      Hostile{"no-tensor", VerdictKind::crashed, "its output is no tensor", ""},
+                      Hostile{"no-tensor", VerdictKind::crashed, "its output is not a tensor", ""},
                       Hostile{"done-at-the-plan", VerdictKind::crashed, "its answer to PLAN is none of TAKE", ""}),
     test_name);
 
 class HostileCommand : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileCommand, IsToldAsWhatItIsAtTheCaseThatItWas) {
+TEST_P(HostileCommand, IsReportedAtTheFailingCase) {
   expect_told(GetParam(), child(std::string(GetParam().name) + " - {}"));
 }
 
@@ -147,7 +147,7 @@ TEST(Process, MayWriteMuchToStderr) {
   EXPECT_TRUE(report_of(std::make_unique<Rows>(), std::move(*backend)).conforms());
 }
 
-TEST(Process, ThatIsNoneIsAnError) {
+TEST(Process, RefusesCommandsThatDoNotSpeakTheProtocol) {
   EXPECT_THAT(opened("").error().text(), HasSubstr("needs a command"));
   EXPECT_THAT(opened("true; exit 5").error().text(), HasSubstr("ended with status 5"));
   EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("ended with status 127; it printed: "));

@@ -44,7 +44,8 @@ Result<RoundingProfile> chosen_arithmetic(const Specification& what, RoundingPro
 
 Result<std::unique_ptr<Backend>> open_library(const Library& library, const Specification& what) {
   const LibraryState state = library.state();
-  if (!state.absent.empty()) return fail("--backend", fmt::format("{} is not here: {}", library.name, state.absent));
+  if (!state.absent.empty())
+    return fail("--backend", fmt::format("{} is not available: {}", library.name, state.absent));
   QCONFORM_TRY(check_version(what, state.version));
   QCONFORM_TRY(check_settings(what, library.accepted));
   return library.open(what);

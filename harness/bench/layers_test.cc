@@ -114,7 +114,7 @@ TEST(LinearLayers, HaveEveryQuantizedType) {
                                              "DequantizeLinear uint8 to float", "DequantizeLinear int8 to float"}));
 }
 
-TEST(Layers, RefuseWhatIsNoLayer) {
+TEST(Layers, RefuseInvalidText) {
   const auto unknown = open_layers("resnet51", {});
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().text(), HasSubstr("resnet50"));

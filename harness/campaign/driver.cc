@@ -77,7 +77,7 @@ class Driver {
     QCONFORM_ASSIGN(const auto goes_on, run_.begin(identity_, options_.jobs, remarks));
     totals_ = store_.blocks().total();
     cases_before_ = totals_.suite.cases;
-    if (goes_on) options_.remark(fmt::format("going on with {} cases in the journal", cases_before_));
+    if (goes_on) options_.remark(fmt::format("resuming a campaign of {} cases", cases_before_));
     for (const auto& [key, found] : totals_.failures) seen_.insert(key);
     return {};
   }

@@ -160,7 +160,7 @@ Error Jobs::death_of(std::size_t number) {
   return {
       "--jobs",
       fmt::format("job {} ended {} {}: a backend that runs inside it may have crashed; with --isolation all that is "
-                  "a finding. What was done before is in the journal: --resume goes on from there",
+                  "a finding. The journal holds the finished blocks: --resume continues from there",
                   number + 1, how, where),
       ""};
 }

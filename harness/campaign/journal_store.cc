@@ -77,9 +77,9 @@ Result<void> JournalStore::read(std::vector<std::string>& remarks, bool repair) 
   if (damage.empty()) return {};
   if (!repair) QCONFORM_TRY(refuse_damage(path_, damage));
   for (const JournalDamage& found : damage) {
-    remarks.push_back(
-        fmt::format("{}: {} bytes {} byte {} on are no whole record and were cut; what they held is run again",
-                    path_.string(), found.bytes, found.is_tail ? "at the end, from" : "from", found.offset));
+    remarks.push_back(fmt::format("{}: cut {} bytes {} byte {} on, an incomplete record; its cases run again",
+                                  path_.string(), found.bytes, found.is_tail ? "at the end, from" : "from",
+                                  found.offset));
   }
   if (damage.size() == 1 && damage.front().is_tail) return journal_.cut(damage.front().offset);
   return compact();
@@ -117,9 +117,9 @@ Result<void> JournalStore::begin(const Identity& identity, std::vector<std::stri
     std::error_code error;
     fs::rename(path_, previous, error);
     if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
-    remarks.push_back(fmt::format(
-        "the campaign that was in {} stays as it is: its journal is now {}; --resume would have continued it",
-        path_.parent_path().string(), previous.string()));
+    remarks.push_back(
+        fmt::format("starting a new campaign in {}; the old journal is now {}. Use --resume to continue a campaign",
+                    path_.parent_path().string(), previous.string()));
   }
   identity_ = identity;
   return compact();

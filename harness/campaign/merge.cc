@@ -48,8 +48,8 @@ class Merge {
     }
     QCONFORM_TRY(refuse_damage(journals_[number], reader.damage()));
     for (const JournalDamage& tail : reader.damage()) {
-      merged_.remarks.push_back(fmt::format("{}: the last {} bytes are no whole record and are left out",
-                                            journals_[number].string(), tail.bytes));
+      merged_.remarks.push_back(
+          fmt::format("{}: left out the last {} bytes, an incomplete record", journals_[number].string(), tail.bytes));
     }
     return {};
   }
@@ -68,8 +68,8 @@ class Merge {
     QCONFORM_ASSIGN(auto identity, decode_identity(record.payload));
     if (identity.engine != "seeded") {
       return fail("--engine", identity.engine +
-                                  ": inputs that coverage led to are no blocks; put what other machines "
-                                  "kept in this one's libfuzzer/corpus, and go on with --resume");
+                                  ": such a campaign has no blocks to merge; copy the inputs that other machines "
+                                  "kept into libfuzzer/corpus here, and continue with --resume");
     }
     if (merged_.snapshot.identity.version.empty()) {
       merged_.snapshot.identity = std::move(identity);

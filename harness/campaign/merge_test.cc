@@ -108,7 +108,7 @@ RC_GTEST_PROP(Blocks, CountEveryBlockOnceInWhateverSpansAndOrder, ()) {
   for (const std::uint64_t block : blocks_in(spans)) RC_ASSERT(blocks.holds({block, 1, kBlockCases}));
 }
 
-TEST(Blocks, AreHeldInAsManySpansAsTheirNumberHasDigits) {
+TEST(Blocks, NeedOneSpanForEachBinaryDigit) {
   Blocks blocks;
   for (std::uint64_t block = 0; block < 1000; ++block) {
     ASSERT_TRUE(blocks.insert({block, 1, kBlockCases}, aggregate_of(block)));

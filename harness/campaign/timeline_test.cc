@@ -129,7 +129,7 @@ Numbers arbitrary_cases() {
   return cases;
 }
 
-RC_GTEST_PROP(CaseRows, AreAChoiceThatDependsOnTheCasesAlone, ()) {
+RC_GTEST_PROP(CaseRows, DependOnTheCasesAlone, ()) {
   const Numbers cases = arbitrary_cases();
   const std::string chosen = encode_rows(sum_in_order<CaseRows>(cases, rows_at));
   RC_ASSERT(encode_rows(sum_in_order<CaseRows>(shuffled(cases), rows_at)) == chosen);
@@ -137,7 +137,7 @@ RC_GTEST_PROP(CaseRows, AreAChoiceThatDependsOnTheCasesAlone, ()) {
   RC_ASSERT(encode_rows(*decode_rows(chosen)) == chosen);
 }
 
-TEST(CaseRows, HoldSomeOfEachKindWhateverTheOthersAre) {
+TEST(CaseRows, HoldSomeOfEachKind) {
   Numbers cases(3000);
   std::iota(cases.begin(), cases.end(), std::uint64_t{0});
   const CaseRows rows = sum_in_order<CaseRows>(cases, rows_at);

@@ -25,7 +25,7 @@ Result<int> capture(const CaptureOptions& options) {
   QCONFORM_TRY(prepare(options.output));
   QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0));
   fmt::print("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, source->origin());
-  for (const auto& [reason, times] : source->skipped()) fmt::print("left aside: {} {}\n", reason, times);
+  for (const auto& [reason, times] : source->skipped()) fmt::print("skipped: {} {}\n", reason, times);
   return kConforms;
 }
 

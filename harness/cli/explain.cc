@@ -59,7 +59,7 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Say why a backend is wrong on a case, and how sure that is");
   command->footer(
       "example: qconform explain build/reports/run/F1.json --backend plugin:build/libmykernel.so\n"
-      "The backend is run on further cases, made to tell the explanations apart: docs/explain.md.\n"
+      "qconform runs the backend on further cases that tell the explanations apart: docs/explain.md.\n"
       "Exit code: 0 the case does not fail, 1 it fails, explained or not, 2 wrong use or a file that cannot be read.");
   add_case_operand(*command, options->file);
   command->add_option("--backend", options->backend, "Backend that the case fails on")->required();

@@ -105,29 +105,28 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->footer(
       "example: qconform fuzz --backend avx2 --for 8h --jobs 4 --out nightly\n"
       "example: qconform fuzz --engine libfuzzer --backend avx2 --for 10m --jobs 2 --out guided\n"
-      "Without --for and --cases it runs until it is interrupted (Ctrl-C), and then writes its report.\n"
+      "Without --for and --cases it runs until Ctrl-C, and then writes its report.\n"
       "Case i of a seed is the same in every run: --seed S --cases N repeats a campaign. A journal in the folder\n"
-      "has every block of cases that is done: after a crash, --resume goes on (docs/campaigns.md).\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use, or the journal\n"
+      "holds every finished block of cases: after a crash, --resume continues (docs/campaigns.md).\n"
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or the journal\n"
       "cannot be written.");
   command->add_option("--backend", options->backends,
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
   command
       ->add_option("--engine", options->engine,
-                   "Who draws the cases: seeded, or libfuzzer, which coverage of the code guides")
+                   "Engine that draws the cases: seeded, or libfuzzer, which follows code coverage")
       ->capture_default_str();
   command->add_option("--fuzz-target", options->fuzz_target,
-                      "With --engine libfuzzer: the fuzz target `differential` (default: QCONFORM_FUZZ_TARGET, or what "
-                      "scripts/build fuzz fuzz_differential made)");
+                      "With --engine libfuzzer: the fuzz target `differential` (default: QCONFORM_FUZZ_TARGET, or the "
+                      "one that scripts/build fuzz fuzz_differential builds)");
   command->add_option("--for", options->duration, "How long: 90s, 10m, 8h");
   command->add_option("--cases", options->cases, "How many cases, of all shards together");
   command->add_option("--seed", options->seed, "Seed of the cases (default: drawn, and printed)");
   command->add_option("--jobs", options->jobs, "Processes that run cases, each with backends of its own")
       ->capture_default_str();
-  command->add_flag("--resume", options->resume,
-                    "Go on with the campaign whose journal is in the folder; begin one where there is none");
+  command->add_flag("--resume", options->resume, "Continue the campaign in the folder; start one where there is none");
   command->add_flag("--repair", options->repair,
-                    "With --resume: take what is whole of a damaged journal, and run the rest again");
+                    "With --resume: keep the intact records of a damaged journal, and run the other blocks again");
   add_shard_options(*command, options->shard);
   add_policy_options(*command, options->policy);
   add_cpu_option(*command, options->sandbox);
@@ -138,7 +137,7 @@ void add_fuzz(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
-  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &fuzz);
 }

@@ -78,12 +78,13 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
 }
 
 Result<void> check_guided(FuzzOptions& options) {
-  if (options.cases) return fail("--cases", "the cases of a seed; with --engine libfuzzer, --for says how long");
+  if (options.cases) return fail("--cases", "does not go with --engine libfuzzer; --for says how long it runs");
   if (!options.shard.shard.empty()) {
-    return fail("--shard", "a share of a seed's blocks, of which --engine libfuzzer has none");
+    return fail("--shard", "does not go with --engine libfuzzer, which has no blocks to share");
   }
   if (options.sandbox.which == "none") {
-    return fail("--isolation", "none: --engine libfuzzer judges what ended the fuzz target, in worker processes");
+    return fail("--isolation",
+                "none: --engine libfuzzer needs worker processes, to judge inputs that end the fuzz target");
   }
   if (options.sandbox.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
   options.sandbox.which = "all";
@@ -103,7 +104,7 @@ Result<void> check(FuzzOptions& options) {
   return {};
 }
 
-// Of a journal that is gone on with, whatever the machine.
+// With --resume the journal of this machine decides.
 Result<void> choose_shard(FuzzPlan& plan, campaign::Shard& shard) {
   if (plan.options.is_guided()) return {};
   QCONFORM_ASSIGN(shard, chosen_shard(plan.options.shard));

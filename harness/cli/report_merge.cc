@@ -59,7 +59,7 @@ Result<int> build_report(const MergeOptions& options, const campaign::CampaignSn
   if (!backends) {
     Error error = backends.error();
     error.message +=
-        "; findings are explained and shrunk with the backends that the campaign had: merge where they are";
+        "; merging explains and shrinks findings with the backends of the campaign: merge on a machine that has them";
     return tl::unexpected(error);
   }
   const campaign::ReportOptions report_options{
@@ -90,18 +90,18 @@ void add_report_merge(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("merge", "Put the shards of a campaign together");
   command->footer(
       "example: qconform report merge shards/* -o merged\n"
-      "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and what\n"
-      "was merged can be merged again.\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use, or shards that do not\n"
-      "belong to one campaign. They have to agree in --isolation, --timeout, --memory-limit, --guard and\n"
-      "--threads-check, which are in force here too: findings are confirmed and shrunk as in the campaign.");
+      "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and\n"
+      "a merged folder can be merged again.\n"
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or shards that do not\n"
+      "belong to one campaign. Shards must agree in --isolation, --timeout, --memory-limit, --guard and\n"
+      "--threads-check; merging confirms and shrinks findings under the same options.");
   command->add_option("inputs", options->inputs, "Folders of campaigns, their reports or their journals")->required();
   command->add_option("-o,--out", options->out, "Folder for the journal, the report and the cases of its findings")
       ->required();
   add_arm64_option(*command, options->workers);
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by symptom, without looking for the defects behind them");
-  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &merge);
 }

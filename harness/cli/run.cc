@@ -131,7 +131,7 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Judge backends on suites of cases and write a report");
   command->footer(
       "example: qconform run --backend avx2 --suite random --cases 100000 --seed 7\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not or a suite states what the rules do "
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not or a suite expects what the rules do "
       "not admit, 2 wrong use or a file that cannot be read.");
   command->add_option(
       "--backend", options->backends,
@@ -159,7 +159,7 @@ void add_run(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
-  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &run);
 }

@@ -20,8 +20,8 @@ void add_cpu_option(CLI::App& command, SandboxOptions& options) {
 
 void add_valid_only_option(CLI::App& command, SandboxOptions& options) {
   command.add_flag("--valid-only", options.valid_only,
-                   "Send no case out of contract: for kernels that assume valid nodes; BACKEND@valid-only is the same "
-                   "for one of several");
+                   "Send valid cases only, to kernels that assume valid nodes; BACKEND@valid-only does so for one of "
+                   "several");
 }
 
 void add_sandbox_options(CLI::App& command, SandboxOptions& options) {

@@ -117,7 +117,8 @@ Result<int> run_shrink(const ShrinkOptions& options) {
 
 void add_shrink(CLI::App& app, Action& action) {
   auto options = std::make_shared<ShrinkOptions>();
-  CLI::App* command = app.add_subcommand("shrink", "Make a failing case as small as it still fails in the same way");
+  CLI::App* command =
+      app.add_subcommand("shrink", "Shrink a failing case to the smallest one that fails in the same way");
   command->footer(
       "example: qconform shrink build/reports/run/F1.original.json --backend avx2 -o smallest.json\n"
       "Exit code: 0 the case does not fail, so nothing is written; 1 it fails, and the smallest case found is written; "

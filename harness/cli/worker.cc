@@ -31,7 +31,7 @@ Result<int> work(const WorkerOptions& options) {
 
 void add_worker(CLI::App& app, Action& action) {
   auto options = std::make_shared<WorkerOptions>();
-  CLI::App* command = app.add_subcommand("worker", "Serve qconform as a worker process; not to be called by hand");
+  CLI::App* command = app.add_subcommand("worker", "Run as a worker process of qconform; do not call it by hand");
   command->group("");  // hidden
   command->add_option("--backend", options->backend, "Backend to open")->required();
   command->add_option("--channel", options->channel, "File descriptor of the shared memory")->required();

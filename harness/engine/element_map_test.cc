@@ -35,7 +35,7 @@ Case padded_case() {
       .build();
 }
 
-TEST(ElementMap, ShowsEachElementAndWhatFeedsIt) {
+TEST(ElementMap, ShowsElementsAndTheirInputs) {
   const auto backend = planted("pad-raw-zero");
   const auto map = element_map_of(padded_case(), *backend, {});
   ASSERT_TRUE(map.has_value());
@@ -54,7 +54,7 @@ TEST(ElementMap, ShowsEachElementAndWhatFeedsIt) {
   EXPECT_THAT(map->inputs[0].values, ElementsAre("11", "12", "13", "14"));
 }
 
-TEST(ElementMap, ThereIsNoneOfWhatIsRight) {
+TEST(ElementMap, RightOutputsHaveNone) {
   EXPECT_FALSE(element_map_of(padded_case(), *planted("scalar"), {}).has_value());
 }
 

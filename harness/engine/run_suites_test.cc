@@ -190,7 +190,7 @@ TEST(SuiteRunner, TellsALegalFloatRoundingFromADefect) {
   EXPECT_TRUE(run(Profile::ort_f32).conforms());
 }
 
-TEST(SuiteRunner, WhatWasNotRunIsNeverAPass) {
+TEST(SuiteRunner, UnsupportedCasesAreNotPasses) {
   std::vector<std::unique_ptr<CaseSource>> suites;
   suites.push_back(std::make_unique<RandomSource>(1, 20));
   std::vector<std::unique_ptr<Backend>> backends;

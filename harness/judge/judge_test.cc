@@ -79,7 +79,7 @@ TEST(Judge, AsksForShapeAndType) {
   EXPECT_EQ(verdict.detail, "output int8 [1, 1, 1, 1], expected uint8 [1, 1, 1, 1]");
 }
 
-TEST(Judge, WantsWhatIsOutOfContractRefused) {
+TEST(Judge, RequiresRefusalOutOfContract) {
   const Verdict verdict = judge_output(invalid(), make::uint8({1, 1, 1, 1}, {5}));
   EXPECT_EQ(verdict.kind, VerdictKind::not_rejected);
   EXPECT_EQ(verdict.rule, "C8");
@@ -197,7 +197,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
 }
 
-TEST(Judge, DoubtsOutputsThatProveNothing) {
+TEST(Judge, MistrustsOutputsThatProveNothing) {
   const auto verdict_of = [](const Case& test_case) {
     const Expected expected = expected_of(test_case);
     return judge(expected, outcome::Produced{*expected.output});
@@ -241,7 +241,7 @@ TEST(Judge, FollowsTheProfileThatACaseImplies) {
   EXPECT_EQ(kind(directml, Profile::correctly_rounded), VerdictKind::wrong);
 }
 
-TEST(Judge, DisputesWhatTheSourceClaims) {
+TEST(Judge, DisputesRecordedOutputsAndExpectations) {
   Case test_case = plain();
   test_case.recorded_output = make::uint8({1, 1, 1, 1}, {5});
   EXPECT_FALSE(expected_of(test_case).recorded_output_disputed);

@@ -154,7 +154,7 @@ TEST_F(Activations, DrawnInputsAreThoseOfTheSeed) {
   EXPECT_NE(draw_model_inputs(net.graph(), 4)->at("image"), inputs->at("image"));
 }
 
-TEST_F(Activations, WhatCannotBeDrawnIsSaid) {
+TEST_F(Activations, ReportsInputsThatItCannotDraw) {
   const auto error = [](ElementType type, const std::vector<std::int64_t>& shape) {
     Network net;
     net.input("x", type, shape);

@@ -84,7 +84,7 @@ TEST(OnnxFolderSource, NamesOthersCasesAfterTheirFolder) {
   EXPECT_EQ((*first)->provenance.source, (*itself)->name());
 }
 
-TEST(OnnxFolderSource, CountsWhatIsNoQuantizedNode) {
+TEST(OnnxFolderSource, CountsOtherNodes) {
   const TemporaryFolder folder;
   Case other = some_case("other");
   other.op_type = "Add";

@@ -35,7 +35,7 @@ class Capture : public ::testing::Test {
   std::filesystem::path file_ = folder_.path() / "net.onnx";
 };
 
-TEST_F(Capture, GivesWhatReachesTheNodesAndWhatTheyAnswered) {
+TEST_F(Capture, RecordsInputsAndOutputsOfNodes) {
   auto source = OnnxModelSource::open(file_, 1, {.activations = ModelOptions::Activations::computed});
   ASSERT_TRUE(source) << source.error().text();
   std::optional<Tensor> before;

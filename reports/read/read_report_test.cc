@@ -84,7 +84,7 @@ Json sample() {
 }
 
 // Both become the same character of what is written.
-TEST(ReadReport, NamesThatAreNoTextAreOneNameThen) {
+TEST(ReadReport, MergesNamesThatAreNotUtf8) {
   Report report;
   report.results = {{{"\xF1", "case-1", "\xC3", "x [1]", {}}, {"\xC3", "case-2", "\xF1", "x [2]", {}}}, 2, 0};
   const std::string text = to_json(report);
@@ -186,7 +186,7 @@ TEST(ReadReport, TakesReportsOfBeforeCasesHadReasons) {
 }
 
 // What is told in words follows from the rest, and a release may word it in another way.
-TEST(ReadReport, SaysAnewOnWhatABackendConforms) {
+TEST(ReadReport, DerivesTheScopeAnew) {
   Report report;
   OperatorResult result;
   result.verdicts[0] = 69;

@@ -58,7 +58,7 @@ std::string dispute_lines(const SuiteResult& suite, const Painter& paint) {
 
 std::string suite_lines(const SuiteResult& suite, const Painter& paint, bool verbose) {
   const std::string aside =
-      suite.skipped.empty() ? "" : fmt::format("  left aside, not cases: {}\n", listed(suite.skipped));
+      suite.skipped.empty() ? "" : fmt::format("  skipped, by reason: {}\n", listed(suite.skipped));
   if (!verbose) {
     return fmt::format("suite {:<28} {:>10} cases\n", suite.name, with_thousands(suite.cases)) + aside +
            dispute_lines(suite, paint);
@@ -159,7 +159,7 @@ std::string conclusion(const Report& report, const Painter& paint) {
   std::string text;
   for (const BackendResult& backend : report.backends) text += conclusion_of(backend, is_part, paint);
   if (report.is_disputed()) {
-    text += paint.bad("disputed") + ": a suite states what the rules do not admit: it, or qconform, is wrong\n";
+    text += paint.bad("disputed") + ": a suite expects what the rules do not admit: the suite or qconform is wrong\n";
   }
   return text;
 }

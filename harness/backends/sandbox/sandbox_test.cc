@@ -57,7 +57,7 @@ Result<std::unique_ptr<Backend>> open_sandboxed(const std::string& backend, Guar
 
 class HostileLibrary : public ::testing::TestWithParam<std::tuple<Hostile, Guard>> {};
 
-TEST_P(HostileLibrary, IsToldAsWhatItIsAtTheCaseThatItWas) {
+TEST_P(HostileLibrary, IsReportedAtTheFailingCase) {
   const auto& [hostile, guard] = GetParam();
   const auto start = std::chrono::steady_clock::now();
   auto backend = open_sandboxed("plugin:" + library(hostile.name), guard);
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(std::get<0>(test.param).name); });
 
 // Chance is no memory: over many runs the rows that differ are never said to depend on earlier ones.
-TEST(GuardedRun, ALibraryThatIsSeldomRandomIsNotSaidToRemember) {
+TEST(GuardedRun, RareRandomnessIsNotReportedAsMemoryOfEarlierRuns) {
   std::uint64_t random = 0;
   for (int i = 0; i < 20; ++i) {
     auto backend = open_sandboxed("plugin:" + library("seldom_random"), Guard::full);
@@ -130,7 +130,7 @@ TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
   EXPECT_THAT(report.findings[0].verdict.detail, HasSubstr("of 4 threads at once, thread "));
 }
 
-TEST(ThreadsCheck, WhatOneThreadShowsIsNoDoingOfThreads) {
+TEST(ThreadsCheck, BlamesThreadsOnlyForWhatOneThreadDoesNotShow) {
   auto checked = open_sandboxed("plugin:" + library("repacks"), Guard::sampled, 4);
   ASSERT_TRUE(checked) << checked.error().text();
   const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
@@ -153,7 +153,7 @@ TEST(ThreadsCheck, ABackendForOneThreadIsAnError) {
   EXPECT_THAT(opened.error().text(), HasSubstr("runs one case from one thread at a time"));
 }
 
-TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
+TEST(Sandbox, GivesTheAnswersOfTheSameBackendInThisProcess) {
   auto here = backend::select("scalar", RoundingProfile::correctly_rounded);
   auto there = open_sandboxed("scalar");
   ASSERT_TRUE(here && there);
@@ -283,13 +283,13 @@ TEST(PluginOfVersion2, ThatEndsBeforeRunIsAnError) {
   EXPECT_THAT(open_sandboxed("plugin:" + library("smaller_2")).error().text(), HasSubstr("bytes has no function run"));
 }
 
-TEST(Isolate, LibrariesThatAreNoneAreErrors) {
+TEST(Sandbox, RefusesFilesThatAreNotLibraries) {
   EXPECT_THAT(open_sandboxed("plugin:" + library("missing")).error().text(), HasSubstr("missing.so"));
   EXPECT_THAT(open_sandboxed("plugin:libm.so.6").error().text(), HasSubstr("libm.so.6"));
   EXPECT_THAT(open_sandboxed("plugin:/dev/null").error().text(), HasSubstr("/dev/null"));
 }
 
-TEST(Isolate, ABackendThatEndsWhileItIsOpenedIsAnError) {
+TEST(Sandbox, ReportsABackendThatEndsWhileItOpens) {
   const auto opened = open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, {kTimeout, kMemory});
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().text(), HasSubstr("ended while it was opened"));

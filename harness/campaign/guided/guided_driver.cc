@@ -81,7 +81,7 @@ class GuidedDriver {
     QCONFORM_TRY(judge_->judge_new());
     QCONFORM_ASSIGN(engine_, LibFuzzer::start(engine));
     if (goes_on)
-      campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->aggregate().suite.cases));
+      campaign_.remark(fmt::format("resuming a campaign of {} kept inputs", judge_->aggregate().suite.cases));
     return {};
   }
 
@@ -94,7 +94,7 @@ class GuidedDriver {
       fs::remove_all(previous, error);
       fs::rename(folders_.root, previous, error);
       if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
-      campaign_.remark(fmt::format("inputs that were kept before are now in {}", previous.string()));
+      campaign_.remark(fmt::format("the inputs of the earlier campaign are now in {}", previous.string()));
     }
     QCONFORM_TRY(folders_.make());
     folders_.harvest();

@@ -23,7 +23,7 @@ class KeptInputs::Source final : public CaseSource {
       if (!bytes) continue;
       auto test_case = case_of_input(*bytes);
       if (!test_case) {
-        ++skipped_["no model of one small quantized node"];
+        ++skipped_["not a model of one small quantized node"];
         continue;
       }
       test_case->id = "libfuzzer-" + file.filename().string();

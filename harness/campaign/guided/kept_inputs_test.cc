@@ -47,7 +47,7 @@ TEST(KeptInputs, AreReadOnceAndKeepTheirNumbers) {
   EXPECT_EQ(inputs.at(1), first[1]);
 }
 
-TEST(KeptInputs, ClaimNothingOfThemselves) {
+TEST(KeptInputs, HaveNeitherTagsNorExpectation) {
   const TemporaryFolder folder;
   Case drawn = random_case(1, 4);
   drawn.tags = {"profile:ort-f32"};
@@ -61,7 +61,7 @@ TEST(KeptInputs, ClaimNothingOfThemselves) {
   EXPECT_EQ(cases[0].expectation, Expectation::unstated);
 }
 
-TEST(KeptInputs, CountWhatHoldsNoCaseAndLeaveTheUnfinishedForLater) {
+TEST(KeptInputs, CountFilesWithoutACaseAndPostponeUnfinishedOnes) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.path() / "damaged", "no model").has_value());
   std::filesystem::rename(folder.path() / "damaged", folder.path() / "x.part");

@@ -18,7 +18,7 @@ using Learn = decltype(&learn_region);
 
 // Cases that are run whatever the candidates say of them: they also show what nobody has modelled.
 constexpr std::uint64_t kBlindCases = 240;
-// The aim of generated cases is set anew after so many of them.
+// The probes get new targets after so many cases.
 constexpr std::uint64_t kAimingTurn = 60;
 // One further case in so many is run even though the candidates agree on it.
 constexpr std::uint64_t kBlindTurn = 8;

@@ -52,16 +52,17 @@ void add(const Case& test_case, SuiteStatistics& statistics) {
   statistics.coverage.add(test_case.op_type, "", expected.hazards);
   if (expected.hazards[Hazard::tie_positive] + expected.hazards[Hazard::tie_negative] > 0) ++statistics.with_exact_ties;
   if (!expected.doubt.empty()) ++statistics.mistrusted;
-  const HazardInfo* aim = hazard_with_id(test_case.tags.at(0));
-  ASSERT_NE(aim, nullptr);
-  if (expected.hazards[aim->hazard] == 0) statistics.missed.insert(test_case.op_type + " " + std::string(aim->id));
+  const HazardInfo* target = hazard_with_id(test_case.tags.at(0));
+  ASSERT_NE(target, nullptr);
+  if (expected.hazards[target->hazard] == 0)
+    statistics.missed.insert(test_case.op_type + " " + std::string(target->id));
 }
 
 TEST(DirectedSuite, EveryCaseIsValidAndReachesItsHazard) {
   SuiteStatistics statistics;
   const std::uint64_t cases = directed_aims() * static_cast<std::uint64_t>(testing::scaled(10));
   for (std::uint64_t index = 0; index < cases; ++index) add(directed_case(3, index), statistics);
-  EXPECT_TRUE(statistics.missed.empty()) << statistics.missed.size() << " aims missed, first "
+  EXPECT_TRUE(statistics.missed.empty()) << statistics.missed.size() << " targets missed, first "
                                          << *statistics.missed.begin();
   for (const HazardInfo& info : hazards()) {
     for (const std::string_view op_type : operator_names()) {

@@ -90,7 +90,7 @@ TEST(CoveringArray, CoversWhatBruteForceFindsFeasible) {
   }
 }
 
-TEST(CoverageProof, NoticesWhatIsNotCovered) {
+TEST(CoverageProof, FindsUncoveredTriples) {
   int noticed = 0;
   for (std::uint64_t i = 0; i < 50; ++i) {
     Rng rng(12, i);

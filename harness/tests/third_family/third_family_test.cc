@@ -151,7 +151,7 @@ Case failing_case(Backend& backend, bool is_bare = false) {
   return {};
 }
 
-TEST(ThirdFamily, IsKnownByItsOperators) {
+TEST(ThirdFamily, OperatorsAreFound) {
   ASSERT_NE(find_operator("", "Halve"), nullptr);
   EXPECT_EQ(family_of("ai.onnx", "Halve"), &testing::halving_family());
   EXPECT_EQ(family_of("", "Bare"), &testing::bare_family());
@@ -204,7 +204,7 @@ TEST(ThirdFamily, IsSweptThroughAllTriples) {
   }
 }
 
-TEST(ThirdFamily, HasDirectedCasesThatGetWhereTheyAim) {
+TEST(ThirdFamily, DirectedCasesReachTheirHazards) {
   std::set<std::string> reached;
   for (std::uint64_t index = 0; index < directed_aims(); ++index) {
     if (directed_attempt(1, index).op_type != "Halve") continue;
