@@ -96,7 +96,7 @@ Result<void> StreamBackend::hear_hello() {
   return {};
 }
 
-// A line each; those that nobody knows change nothing.
+// One capability per line. Unknown ones change nothing.
 void StreamBackend::hear_capabilities(const std::string& lines) {
   constexpr std::array<std::string_view, 4> kKnown{"assumes-valid", "channels-last", "units", "plans"};
   info_.capabilities.clear();

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSlice(20);
 constexpr milliseconds kBetweenLooksAtMemory(50);
-// For a process that has closed its stdout to end by itself, so that its status can be told.
+// Time for a process that has closed its stdout to end by itself, so that its status is known.
 constexpr std::chrono::seconds kGrace(1);
 
 Outcome outcome_of_end(int status) {

@@ -55,7 +55,7 @@ struct SandboxPolicy {
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
-/// What is judged where nobody says: those, and the offered libraries that are here.
+/// The backends of `run` without --backend: those, and the offered libraries that are installed.
 [[nodiscard]] std::vector<std::string> default_backends();
 /// Compiled in, but this CPU lacks the instructions.
 [[nodiscard]] std::vector<std::string> unavailable_kernels();

@@ -34,7 +34,7 @@ Sample::Entry entry_of(const Words& words) {
   return entry;
 }
 
-// A map whose keys are no texts, as a list of objects; Entry describes a key with its value.
+// Writes a map whose keys are not texts as a list of objects; Entry describes a key with its value.
 template <typename Entry, typename Map>
 void describe_entries(Archive& archive, Map& map) {
   std::vector<Entry> entries;

@@ -59,7 +59,7 @@ void note_hazards(const HazardCounts& counts, std::uint64_t index, FirstCases& r
   }
 }
 
-// Rows name the block's findings, which are told by their symptoms elsewhere.
+// Rows name findings by the block's ids; the aggregate names them by symptom.
 void name_symptoms(const Report& report, Rows& rows) {
   std::map<std::string, const Finding*> findings;
   for (const Finding& finding : report.findings) findings[finding.id] = &finding;

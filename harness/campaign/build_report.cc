@@ -75,7 +75,7 @@ class ReportBuilder {
  private:
   using Entry = std::pair<const FailureKey, Failures>;
 
-  // The commonest symptoms are explained first: there is a limit to how many are.
+  // Explains the commonest symptoms first: there is a limit to how many it explains.
   void group() {
     std::vector<const Entry*> ordered;
     for (const Entry& entry : aggregate_.failures) {
@@ -130,7 +130,7 @@ class ReportBuilder {
     return signature.empty() ? key.symptom : signature;
   }
 
-  // Failures whose symptom nobody looked at count with the commonest ones.
+  // Adds failures of unexamined symptom to the commonest group.
   void distribute() {
     for (const auto& [key, failures] : aggregate_.failures) {
       if (key.symptom != kUnexamined) continue;

@@ -1,5 +1,5 @@
 // What blocks of a campaign found. Adding aggregates up is associative and commutative but for seconds, so that
-// the aggregate of many blocks is the same whoever ran which of them, and when.
+// the aggregate of many blocks does not depend on which machine ran which of them, and when.
 #pragma once
 
 #include <cstdint>

@@ -133,7 +133,7 @@ class Driver {
     return store_.commit();
   }
 
-  // The total of all blocks takes a moment: it is made when it is asked for.
+  // Summing up all blocks takes a moment: done on demand.
   const CampaignAggregate& total() {
     if (std::exchange(changed_, false)) totals_ = store_.blocks().total();
     return totals_;

@@ -48,9 +48,9 @@ class Jobs {
   void stop();
   /// Waits for messages; those that came meanwhile. Errors: a job died.
   [[nodiscard]] Result<std::vector<JobMessage>> wait(double seconds);
-  /// Cases of the blocks under way, for progress.
+  /// Cases done in unfinished blocks, for progress.
   [[nodiscard]] std::uint64_t cases_under_way() const;
-  /// Ends them after the case that runs, and waits for that. What they have not told yet is lost.
+  /// Ends the jobs after their current case, and waits for them. Results that they have not sent are lost.
   void finish();
 
  private:

@@ -34,7 +34,7 @@ struct Record {
 
 /// What is wrong with a journal.
 struct JournalDamage {
-  std::uint64_t offset = 0;     ///< of the first byte that is no whole record
+  std::uint64_t offset = 0;     ///< of the first byte that belongs to no complete record
   std::uint64_t bytes = 0;      ///< up to the next whole record, or to the end
   bool is_tail = false;         ///< nothing whole follows: a write that was cut short
   std::vector<Span> lost = {};  ///< spans that can still be read in it
@@ -72,7 +72,7 @@ class JournalReader {
   std::vector<JournalDamage> damage_;
 };
 
-/// An error that says what is damaged and what can be done, unless only the tail is.
+/// An error that says what is damaged and how to go on; nothing where only the tail is damaged.
 [[nodiscard]] Result<void> refuse_damage(const std::filesystem::path& path, const std::vector<JournalDamage>& damage);
 
 /// Appends to a journal that no other process writes to.

@@ -136,7 +136,7 @@ void JournalStore::note_run(const std::string& id, const CampaignRun& run) {
   pending_.push_back(run_record(id, run));
 }
 
-// Those that go come back with the journal until it is written anew, and go again then.
+// Points that compact() drops come back when the journal is read again; the next compact() drops them again.
 void JournalStore::note_progress(const ProgressPoint& progress) {
   progress_.push_back(progress);
   pending_.push_back(progress_record(progress));

@@ -1,4 +1,4 @@
-// A campaign as its journal has it: read when it is taken up again, kept in step while it runs.
+// The state of a campaign as its journal holds it: read on --resume, updated while the campaign runs.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,19 @@ namespace qconform::campaign {
 
 class JournalStore {
  public:
-  /// Progress is noted at most so often; beyond that every other note goes.
+  /// The journal keeps this many points of progress at most; beyond that it drops every other one.
   static constexpr std::size_t kMostProgress = 480;
   /// Bytes that a journal may grow by before it is written anew with neighbouring blocks put together.
   static constexpr std::uint64_t kGrowth = std::uint64_t{16} << 20;
 
   enum class Take : std::uint8_t { anew, resume, repair };
 
-  /// Locks the folder's journal and, unless it is to begin anew, reads what is there. What is to be told to the
-  /// user is added to `remarks`.
+  /// Locks the folder's journal and reads it, unless `take` is anew. Adds messages for the user to `remarks`.
   [[nodiscard]] Result<void> open(const std::filesystem::path& folder, Take take, std::vector<std::string>& remarks);
-  /// Whether the journal that was opened holds a campaign to go on with.
+  /// Whether the journal holds a campaign to resume.
   [[nodiscard]] bool has_campaign() const { return identity_.has_value(); }
   [[nodiscard]] const Identity& identity() const { return *identity_; }
-  /// Begins another campaign: a journal that was there is kept as campaign.journal.previous.
+  /// Starts a new campaign, and keeps an old journal as campaign.journal.previous.
   [[nodiscard]] Result<void> begin(const Identity& identity, std::vector<std::string>& remarks);
 
   /// A record of a block; made durable by commit(). The error is of one that cannot be read.

@@ -12,7 +12,7 @@
 namespace qconform::campaign {
 
 /// Neighbouring blocks are one group, of the smallest width at which no more than these groups hold any block. A wider
-/// part makes the whole as wide: what is known of the parts of a sum tells what is known of the sum.
+/// part makes the whole as wide.
 inline constexpr std::size_t kMostGroups = 256;
 
 /// By hazard: index of the first case that reached it.

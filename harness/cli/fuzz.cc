@@ -33,7 +33,7 @@ std::string text_of(const Progress& progress) {
   return text;
 }
 
-// Findings that are known so far, written in a process of its own; in a few words what they are.
+// Writes the report of the findings so far, in a child process; returns them in a few words.
 std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::CampaignSnapshot& snapshot) {
   auto backends = plan.driver.open();
   if (!backends) return "";
@@ -43,7 +43,7 @@ std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::Campaig
   return brief_findings(report);
 }
 
-// What is wrong with the fuzz target is no finding: it makes the exit code that of a fault.
+// A fault of the fuzz target itself is not a finding: the exit code is 2.
 Result<guided::GuidedResult> run(FuzzPlan& plan) {
   campaign::DriverOptions& driver = plan.driver;
   const Interruption interruption;

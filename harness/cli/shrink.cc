@@ -82,7 +82,7 @@ void print_result(const Case& original, const shrink::Result& result, const Shri
   line("replay", replay);
 }
 
-// A case that does not fail is no fault: there is nothing to shrink.
+// A case that does not fail is not an error: there is nothing to shrink.
 int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
   if (options.json) {
     fmt::print("{}", report::to_json(result, result.smallest, "", ""));

@@ -142,7 +142,7 @@ struct CampaignResult {
   /// Without groups where an older qconform wrote the report.
   QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
 
-  /// Shards of it are missing: what nobody computed here may be computed there.
+  /// Whether shards are missing, which may compute what no backend computed here.
   [[nodiscard]] bool is_part() const;
 
   bool operator==(const CampaignResult&) const = default;

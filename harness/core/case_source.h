@@ -13,7 +13,7 @@
 
 namespace qconform {
 
-/// Things a source met that are no cases: "Relu" 3 times, say. Counted, never passed.
+/// Inputs that a source skipped, by reason: "Relu" 3 times, say. They are counted, and never pass.
 using SkippedCounts = std::map<std::string, std::uint64_t>;
 
 class CaseSource {
@@ -29,7 +29,7 @@ class CaseSource {
   [[nodiscard]] virtual Result<std::optional<Case>> next() = 0;
   /// Number of cases where it is known beforehand, for progress lines.
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
-  /// What was met and left aside so far, by reason.
+  /// The inputs skipped so far, by reason.
   [[nodiscard]] virtual const SkippedCounts& skipped() const { return skipped_; }
   /// What the cases cover together, of a source that promises to cover something.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage() const { return {}; }

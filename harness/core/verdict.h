@@ -47,7 +47,7 @@ inline constexpr int kVerdictKinds = 21;
 /// Whether a verdict of this kind means that the backend does not conform.
 [[nodiscard]] bool is_failure(VerdictKind kind);
 
-/// Whether nothing was computed, and that is no failure: declined, rightly refused, or not asked for.
+/// Whether the backend computed nothing without failing: it declined, rightly refused, or got no request.
 [[nodiscard]] constexpr bool is_refusal(VerdictKind kind) {
   return kind == VerdictKind::unsupported || kind == VerdictKind::refused || kind == VerdictKind::not_asked;
 }

@@ -27,7 +27,7 @@ void note_representative(const Case& test_case, const Verdict& verdict,
   representative = std::move(candidate);
 }
 
-// What a finding is about: an operator; of a real model, the node, so that every layer is told by itself.
+// The subject of a finding: an operator; for a real model the node, so that each layer has findings of its own.
 std::string subject_of(const Case& test_case) {
   const auto& tags = test_case.tags;
   const bool of_model = std::find(tags.begin(), tags.end(), "model") != tags.end();
@@ -38,7 +38,7 @@ std::string id_of(std::size_t position) {
   return "F" + std::to_string(position + 1);
 }
 
-// The earlier one is told with the smaller case of the two.
+// Keeps the earlier finding, with the smaller case of the two.
 void unite(Finding& finding, Finding later) {
   finding.cases += later.cases;
   if (later.representative &&

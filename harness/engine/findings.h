@@ -1,4 +1,4 @@
-// Failures, gathered so that one defect that many cases hit is told once.
+// Gathers failures into findings, so that one defect that many cases hit is reported once.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // Known discrepancies of backends: what a run may find without failing.
 //
-// A waiver never covers a defect that nobody has seen: it names backend and version, and its signature is
+// A waiver covers only a defect that somebody has seen: it names backend and version, and its signature is
 // either the cases with the very answers that were seen, or what the backend computes in place of the
 // right answer, which must account for every wrong element bit for bit. Another wrong answer to the same
 // case is a finding. docs/formats.md describes the file.

@@ -1,4 +1,4 @@
-// The memory that qconform shares with one worker: requests, answers, and who waits for what.
+// The memory that qconform shares with one worker: requests, answers, and wake-ups.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace qconform {
 /// do.
 [[nodiscard]] std::size_t slot_bytes_here();
 
-/// Requests are numbered from 0 and answered in that order; the hello is no answer to any of them. Up to
+/// Requests have numbers from 0 on, and the worker answers them in that order; its hello answers none of them. Up to
 /// kSlots requests lie here at a time, so that both sides work at once, and each wakes the other only
 /// where that one sleeps. Counts wrap around.
 class CaseChannel {

@@ -1,4 +1,4 @@
-// Memory between pages that nobody may touch.
+// Memory between guard pages.
 #pragma once
 
 #include <cstddef>

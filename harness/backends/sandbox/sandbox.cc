@@ -102,7 +102,7 @@ class SandboxedBackend final : public Backend, public Worker {
     early_.clear();
   }
 
-  // Alone, so that what it does to the process is nobody else's doing: those before it come first.
+  // Runs alone, after the cases before it, so that a crash belongs to this case.
   [[nodiscard]] Outcome examine(const Case& test_case) override {
     while (!under_way_.empty()) early_.push_back(next());
     under_way_.push_back({&test_case, true});

@@ -34,7 +34,7 @@ struct SandboxLimits {
 
 /// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
 /// command `worker` (under an emulator, say), and gets the shared memory and the log as further arguments.
-/// `name` is what the backend is called here.
+/// `name` is the backend's name in reports.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
                                                                        std::string name, const SandboxLimits& limits);
 

@@ -51,7 +51,7 @@ class WorkerHost {
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(Death& death);
 
   [[nodiscard]] const LastWords& last_words() const { return channel_.last_words(); }
-  /// The end of what a process that is no more printed in its last case.
+  /// The end of what a dead process printed in its last case.
   [[nodiscard]] std::string last_log() const { return take_log(log_); }
 
  private:

@@ -90,7 +90,7 @@ void catch_signals() {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
     (void)sigaction(number, &action, nullptr);
   }
-  // The terminal's Ctrl-C is for qconform, which ends its workers; so is what a job scheduler sends to all processes.
+  // Ignores the terminal's Ctrl-C and a job scheduler's signals: qconform gets them too, and ends its workers.
   (void)signal(SIGINT, SIG_IGN);
   (void)signal(SIGTERM, SIG_IGN);
 }
@@ -119,7 +119,7 @@ void limit_resources(std::int64_t memory) {
   (void)setrlimit(RLIMIT_AS, &space);
 }
 
-// The bytes that the answer takes; 0, and nothing is written, where there is no room for them.
+// Writes the answer and returns its bytes; writes nothing and returns 0 where it does not fit.
 template <typename T>
 std::size_t write_answer(const T& value, CaseChannel& channel, std::uint32_t number) {
   const std::size_t size = encoded_size(value);

@@ -85,7 +85,7 @@ class GuidedDriver {
     return {};
   }
 
-  // What an engine that was killed had found is taken along; what another campaign kept is put aside.
+  // Takes over the inputs of a killed engine; moves those of another campaign aside.
   Result<void> prepare(bool goes_on) {
     std::error_code error;
     if (!goes_on && fs::exists(folders_.root, error)) {
@@ -179,7 +179,7 @@ class GuidedDriver {
     reporter_.begin([this] { store_.close(); }, [this] { return campaign_.build_report(snapshot()); });
   }
 
-  // What the processes had found and not yet handed over is judged as well.
+  // Judges also what the processes had found and not yet handed over.
   Result<void> end() {
     count();
     folders_.harvest();

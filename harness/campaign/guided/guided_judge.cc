@@ -9,7 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 using campaign::CampaignAggregate;
 
-// Slow units are told of by libFuzzer as well, and are none of its failures.
+// libFuzzer reports slow units as well, which are not failures.
 bool is_artifact(const fs::path& file) {
   const std::string name = file.filename().string();
   return !name.starts_with("slow-unit-");
@@ -85,7 +85,7 @@ void GuidedJudge::take_endings(const std::vector<Ending>& endings, CampaignAggre
   }
 }
 
-// Cases that neither a failure nor the report's list needs are forgotten: what is kept stands in files.
+// Forgets cases that neither a failure nor the report's list needs; their files stay.
 void GuidedJudge::add(const CampaignAggregate& aggregate) {
   total_.add(aggregate);
   std::set<std::uint64_t> needed;

@@ -15,7 +15,7 @@ namespace qconform::guided {
 
 class KeptInputs {
  public:
-  /// Larger files are no inputs: the engine is told that bound too.
+  /// Larger files are skipped. The engine gets the same bound.
   static constexpr std::int64_t kLargest = std::int64_t{16} << 10;
 
   /// `seed` is the provenance's.
