@@ -1,4 +1,4 @@
-// From a name on the command line to a backend.
+// Opens the backend that a name on the command line means.
 #pragma once
 
 #include <memory>

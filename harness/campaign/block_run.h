@@ -1,4 +1,4 @@
-// One block of a campaign through its backends.
+// Runs one block of a campaign on its backends.
 #pragma once
 
 #include <cstdint>

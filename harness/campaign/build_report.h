@@ -1,6 +1,6 @@
-// From what a campaign's blocks found to its report: failures explained, put together by what is wrong, and
-// their smallest cases shrunk. The same aggregate gives the same report on every machine, as far as the backends
-// give the same answers; expense is bounded by counts, not by time.
+// Builds the report of a campaign from what its blocks found: explains failures, groups them by cause, and shrinks
+// their smallest cases. The same aggregate gives the same report on every machine, as far as the backends
+// give the same answers; counts bound the expense, not time.
 #pragma once
 
 #include <cstdint>

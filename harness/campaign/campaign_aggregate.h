@@ -1,4 +1,4 @@
-// What blocks of a campaign found. Adding aggregates up is associative and commutative but for seconds, so that
+// The sum of what blocks of a campaign found. Addition is associative and commutative but for seconds, so that
 // the aggregate of many blocks does not depend on which machine ran which of them, and when.
 #pragma once
 

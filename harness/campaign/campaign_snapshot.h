@@ -1,4 +1,4 @@
-// What is known of a campaign at some time: what its report is made of.
+// A campaign at some time: the data of its report.
 #pragma once
 
 #include "harness/campaign/campaign_aggregate.h"

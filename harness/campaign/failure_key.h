@@ -1,4 +1,4 @@
-// What failures of a campaign are put together by.
+// The key by which a campaign groups its failures.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,4 @@
-// What makes two runs parts of one campaign.
+// The options that two runs must share to be parts of one campaign.
 #pragma once
 
 #include <cstdint>

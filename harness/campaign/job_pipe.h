@@ -1,4 +1,4 @@
-// What goes through the pipes between a campaign and its jobs. Both ends are the same program.
+// The messages in the pipes between a campaign and its jobs. Both ends are the same program.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Journals of one campaign, from many machines, as one. A block counts once, however many of them hold it, so the
+// Merges the journals of one campaign, from many machines. A block counts once, however many of them hold it, so the
 // order and the repetition of journals make no difference.
 #pragma once
 

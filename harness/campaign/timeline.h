@@ -1,5 +1,5 @@
-// How a campaign went, in the order of its blocks. Merging timelines is associative and commutative but for seconds,
-// and what comes out depends on the blocks alone: not on who ran them, or when.
+// What a campaign found over its blocks, in their order. Merging timelines is associative and commutative but for
+// seconds, and what comes out depends on the blocks alone: not on who ran them, or when.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// From a campaign's aggregate to its report and files, for `fuzz` and `report merge`.
+// Makes the report and the files of a campaign from its aggregate, for `fuzz` and `report merge`.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Cases as files in a folder.
+// Writes cases as files into a folder.
 #pragma once
 
 #include <CLI/CLI.hpp>

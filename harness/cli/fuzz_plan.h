@@ -1,4 +1,4 @@
-// What `fuzz` is asked for, and what a campaign needs, made from that.
+// The options of `fuzz`, and the plan of a campaign that they give.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace qconform {
 /// A time in UTC, ISO 8601.
 inline constexpr const char* kUtcPattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$";
 
-/// One stretch of a campaign on one machine: from its start, or from where it was taken up again.
+/// One run of a campaign on one machine: from its start, or from --resume on.
 struct CampaignRun {
   static constexpr std::array<std::string_view, 5> kEndings{"cases", "time", "interrupted", "fault", "running"};
 

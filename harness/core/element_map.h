@@ -1,4 +1,4 @@
-// A failing output, element by element, and what feeds it: what a report shows of a finding.
+// A failing output, element by element, with the inputs that it is computed from, as a report shows it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which of the right answers a judgement asks for, and which arithmetic an in-tree kernel uses.
+// Which right answers the judge admits, and which arithmetic an in-tree kernel uses.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Keeps what became of single cases, within a bound.
+// Keeps the results of single cases, up to a bound.
 #pragma once
 
 #include <cstddef>

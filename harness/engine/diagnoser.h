@@ -1,4 +1,4 @@
-// Who says why a failing case of a campaign fails, so that findings are grouped by what is wrong.
+// The interface to whatever explains failing cases, so that findings are grouped by cause.
 #pragma once
 
 #include <cstddef>

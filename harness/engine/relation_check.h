@@ -1,4 +1,4 @@
-// One relation on one case and one backend.
+// Checks one relation on one case and one backend.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Relations on the cases of suites, through backends, to a report.
+// Checks relations on the cases of suites with all backends, and reports.
 #pragma once
 
 #include <memory>

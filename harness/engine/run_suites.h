@@ -1,4 +1,4 @@
-// Suites through backends to a report.
+// Runs suites on backends, judges, and fills the report.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// An output against the reference's, element by element.
+// Compares an output with the right answers, element by element.
 #pragma once
 
 #include <cstdint>

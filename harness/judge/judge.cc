@@ -44,8 +44,8 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
   const Comparison comparison = compare_with(expected, got);
   verdict.tiers = comparison.tiers;
   if (comparison.wrong == 0) {
-    if (!expected.doubt.empty()) verdict.kind = VerdictKind::mistrusted;
-    verdict.detail = expected.doubt;
+    if (!expected.mistrust.empty()) verdict.kind = VerdictKind::mistrusted;
+    verdict.detail = expected.mistrust;
     return verdict;
   }
   verdict.kind = VerdictKind::wrong;
@@ -220,7 +220,7 @@ void assess(const Case& test_case, Expected& expected) {
     const CaseStatistics statistics = classification.lowered->statistics(expected.policy);
     expected.ties = statistics.ties;
     expected.hazards = concerning(*find_operator(test_case.domain, test_case.op_type), statistics.hazards);
-    expected.doubt = doubt(*expected.output, expected.ties);
+    expected.mistrust = reason_to_mistrust(*expected.output, expected.ties);
   }
   if (test_case.recorded_output) {
     expected.recorded_output_disputed = !recorded_output_is_right(expected, *test_case.recorded_output);

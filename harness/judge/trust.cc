@@ -28,7 +28,7 @@ std::int64_t saturated(const Tensor& tensor) {
 
 }  // namespace
 
-std::string doubt(const Tensor& right, const TieCounts& ties) {
+std::string reason_to_mistrust(const Tensor& right, const TieCounts& ties) {
   const std::int64_t elements = right.elements();
   if (elements < kFewElements) return {};
   if (all_alike(right)) return "all elements are alike";

@@ -29,7 +29,7 @@ inline constexpr int kTilePositions = 64;
 /// Most channels of one panel; one word has a bit for each.
 inline constexpr int kPanelChannels = 64;
 
-/// What lies behind a row of packed x is read up to here, and multiplied by weights of zero.
+/// Kernels may read this many bytes past a row of packed x; the weights for them are zero.
 inline constexpr std::int64_t kRowSlack = 64;
 
 /// sums[output index of p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.

@@ -1,4 +1,4 @@
-// Whether what a backend answers depends on its inputs alone.
+// Checks whether the answers of a backend depend on its inputs alone.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The inputs of a case between guards.
+// Places the inputs of a case between guard pages.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Cases between guards: what a backend does outside its tensors, leaves out or changes.
+// Runs cases between guard pages, and finds stray accesses, unwritten elements and changed inputs.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a process that dies over a case leaves behind in shared memory.
+// What a dying worker reports in shared memory about the case that killed it.
 #pragma once
 
 #include <atomic>

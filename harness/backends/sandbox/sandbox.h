@@ -1,4 +1,4 @@
-// Backends in worker processes: what they do there, they do to themselves.
+// Opens backends in worker processes, where a crash harms nothing else.
 #pragma once
 
 #include <cstdint>

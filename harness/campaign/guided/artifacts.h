@@ -1,4 +1,4 @@
-// Inputs over which a process of the fuzz target ended: whose fault that was.
+// Decides whose fault it was that an input ended a process of the fuzz target.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The inputs that an engine keeps in folders, as cases, each once.
+// Reads the inputs that an engine keeps in folders as cases, each once.
 #pragma once
 
 #include <cstdint>

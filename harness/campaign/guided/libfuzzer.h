@@ -1,4 +1,4 @@
-// libFuzzer at work on a fuzz target: processes that it forks, and the folders that they share.
+// Runs libFuzzer on a fuzz target, with its forked processes and the folders that they share.
 #pragma once
 
 #include <cstdint>

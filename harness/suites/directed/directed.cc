@@ -58,7 +58,7 @@ Merit merit_of(const Case& test_case, Hazard hazard) {
   Expected expected = expect(test_case, {});
   if (!expected.output || expected.classification.expectation() != Expectation::valid) return {};
   assess(test_case, expected);
-  return {expected.hazards[hazard] > 0, expected.doubt.empty()};
+  return {expected.hazards[hazard] > 0, expected.mistrust.empty()};
 }
 
 // The first case that reaches the target and proves something; else the last one that reaches it.

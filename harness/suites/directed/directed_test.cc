@@ -51,7 +51,7 @@ void add(const Case& test_case, SuiteStatistics& statistics) {
   assess(test_case, expected);
   statistics.coverage.add(test_case.op_type, "", expected.hazards);
   if (expected.hazards[Hazard::tie_positive] + expected.hazards[Hazard::tie_negative] > 0) ++statistics.with_exact_ties;
-  if (!expected.doubt.empty()) ++statistics.mistrusted;
+  if (!expected.mistrust.empty()) ++statistics.mistrusted;
   const HazardInfo* target = hazard_with_id(test_case.tags.at(0));
   ASSERT_NE(target, nullptr);
   if (expected.hazards[target->hazard] == 0)

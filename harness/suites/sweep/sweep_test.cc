@@ -266,7 +266,7 @@ TEST(SweepSource, EveryKernelOfThisCpuPasses) {
       Expected expected = expect(test_case, Policy{});
       assess(test_case, expected);
       ++cases;
-      mistrusted += expected.doubt.empty() ? 0 : 1;
+      mistrusted += expected.mistrust.empty() ? 0 : 1;
       for (const auto& kernels : backends) {
         const Verdict verdict = judge(expected, execute(*kernels, test_case, output));
         EXPECT_FALSE(is_failure(verdict.kind)) << kernels->info().name << " " << test_case.id << ": " << verdict.detail;
