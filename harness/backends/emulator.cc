@@ -35,7 +35,7 @@ constexpr std::string_view kThisMachine = "x86_64";
 #endif
 
 // The models that an emulator lists, one a line behind a heading: "x86 Haswell   (...)", "  cortex-a72".
-// None where it is not installed.
+// Empty where the emulator is not installed.
 std::vector<std::string> models_of(const Emulator& emulator) {
   std::vector<std::string> models;
   const std::string command = std::string(emulator.program) + " -cpu help 2>/dev/null";

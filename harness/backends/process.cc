@@ -51,7 +51,7 @@ class StreamBackend final : public ProcessBackend {
   std::optional<Outcome> refused_;  ///< why the case that was started is not under way
 };
 
-// The positions of x and weights: what a process that plans has not yet.
+// The positions of x and weights, which a planning process does not have yet.
 std::vector<std::size_t> without_data(const Case& test_case) {
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
@@ -60,7 +60,7 @@ std::vector<std::size_t> without_data(const Case& test_case) {
   return positions;
 }
 
-// What became of the process before it said hello, in words.
+// How the process ended before it said hello, in words.
 std::string end_before_hello(const Outcome& end) {
   if (const auto* exit = std::get_if<outcome::Exited>(&end)) return fmt::format("ended with status {}", exit->status);
   if (const auto* crash = std::get_if<outcome::Crashed>(&end)) return crash->detail;

@@ -43,7 +43,7 @@ class CaseFolder {
   fs::path path_;
 };
 
-// What a backend may see of a case: not what is expected of it.
+// The part of a case that a backend may see: without the expectation.
 Case shown(const Case& test_case) {
   Case result;
   result.id = test_case.id;

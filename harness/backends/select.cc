@@ -185,7 +185,7 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
     QCONFORM_ASSIGN(auto inner, select(plain, arithmetic, sandbox));
     return valid_only(std::move(inner), text_of(what));
   }
-  // A process of its own whatever the policy says.
+  // Runs in a process of its own under every policy.
   if (what.kind == SelectedKind::process) {
     if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
     return open_process(what.name, sandbox.limits, text_of(what));

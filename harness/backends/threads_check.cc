@@ -16,7 +16,7 @@
 namespace qconform::backend {
 namespace {
 
-// How a further output differs from that of a run alone; empty if it does not.
+// How a further output differs from that of a single run; empty if it does not.
 std::string difference(const Tensor& alone, const std::optional<Tensor>& further) {
   if (!further) return "refused";
   if (further->type != alone.type || further->shape != alone.shape) return "had another type or shape";
@@ -25,7 +25,7 @@ std::string difference(const Tensor& alone, const std::optional<Tensor>& further
   return fmt::format("differed from element {} on", (change.first - alone.bytes.begin()) * 8 / bits_of(alone.type));
 }
 
-// Passes a run on and keeps what was given for it.
+// Passes a run on and keeps its output.
 class WatchedSink final : public OutputSink {
  public:
   explicit WatchedSink(OutputSink& sink) : sink_(sink) {}
@@ -80,7 +80,7 @@ class CheckedCase final : public PreparedCase {
   }
 
  private:
-  // What it is that has nothing to do with threads.
+  // An outcome that has nothing to do with threads.
   [[nodiscard]] Outcome alone_again(const Tensor& first, const std::optional<Tensor>& second,
                                     std::string detail) const {
     const auto happens_again = [&] {

@@ -186,7 +186,7 @@ class SuiteRunner {
     return outcome;
   }
 
-  // What is right for a case that every backend refuses is not computed: only whether it may be refused.
+  // Where every backend refuses the case, the reference does not run: only the right to refuse is judged.
   Expected expected_of(const Case& test_case) {
     const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
     Expected expected = all_refuse && !test_case.recorded_output ? expect_form(test_case, options_.policy)
@@ -230,8 +230,7 @@ class SuiteRunner {
             .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
   }
 
-  // What a closer look makes of an output that is not right: it may not have been written, or not be the same
-  // each time.
+  // Runs a failing case more closely: it may be unwritten memory, or answer differently each time.
   static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
     Outcome outcome = worker.examine(test_case);
     const auto* again = std::get_if<outcome::Produced>(&outcome);
@@ -290,7 +289,7 @@ class SuiteRunner {
     }
   }
 
-  // Of what was computed: by each backend, and by any.
+  // Counts what was computed: by each backend, and by any.
   void count_computed(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));

@@ -17,14 +17,14 @@
 
 namespace qconform {
 
-/// Of the cases that a backend computes, refusals left aside.
+/// Time-outs in a row after which `run` drops a backend. Refusals do not count.
 inline constexpr int kMostTimeoutsInARow = 10;
 
 /// Counts the time-outs in a row of each backend.
 class HangWatch {
  public:
   explicit HangWatch(std::size_t backends) : timeouts_(backends) {}
-  /// Of a case that was no refusal. Whether it is one time-out too many.
+  /// Notes a case that was not refused. True at the time-out that is one too many.
   [[nodiscard]] bool is_too_much(std::size_t backend, bool timed_out) {
     timeouts_[backend] = timed_out ? timeouts_[backend] + 1 : 0;
     return timeouts_[backend] == kMostTimeoutsInARow;
@@ -34,7 +34,7 @@ class HangWatch {
   std::vector<int> timeouts_;
 };
 
-/// What a report says under `stopped` of a backend, and of itself.
+/// The texts of `stopped` in a report: of a backend, and of the report.
 inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
 inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
 
@@ -52,7 +52,7 @@ struct SuiteRunOptions {
   /// empty.
   std::function<void(const Case&, const HazardCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};
 
-  /// Whether the run is to end, asked before every case.
+  /// Whether the run ends before the next case.
   [[nodiscard]] bool ends(std::uint64_t failures) const { return has_failed_enough(failures) || (stop && stop()); }
   [[nodiscard]] bool has_failed_enough(std::uint64_t failures) const { return fail_fast && failures >= *fail_fast; }
 };

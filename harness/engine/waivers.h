@@ -25,7 +25,7 @@
 
 namespace qconform {
 
-/// A fingerprint of an answer: type, shape and elements.
+/// A fingerprint of an output: type, shape and elements.
 [[nodiscard]] std::uint64_t digest_of(const Tensor& tensor);
 
 /// "1.9.2" < "1.10"; parts between other characters than letters and digits are compared as numbers
@@ -105,8 +105,8 @@ class Waivers {
   std::string today_;
 };
 
-/// A file of waivers for what was seen, with the answers pinned and no reasons: reading it fails until
-/// someone has written why.
+/// Drafts waivers for the failures of a run, with pinned answers and without reasons: reading the file fails until
+/// somebody adds the reasons.
 class WaiverDraft {
  public:
   void add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome, const Verdict& verdict);

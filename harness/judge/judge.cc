@@ -138,8 +138,7 @@ struct OutcomeJudge {
   }
 };
 
-// A recorded output need not be the one that a profile pins: it is held against what the
-// specification admits.
+// A recorded output need not be the one that a profile pins: the specification alone decides.
 bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) {
   if (!expected.classification.lowered) return false;
   const Lowered& right = *expected.classification.lowered;
@@ -173,7 +172,7 @@ Expected expect_form(const Case& test_case, const Policy& policy) {
 
 namespace {
 
-// A profile from a file says what is right, where it speaks of the case.
+// A profile from a file pins the right values of the cases that it covers.
 void pin(const Case& test_case, Expected& expected) {
   if (!expected.policy.pinned) return;
   auto output = diagnose::pinned_output(test_case, expected.classification, *expected.policy.pinned);
@@ -244,14 +243,14 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
 
 namespace {
 
-// What the prepared node gave for another input, where that is wrong. The first answer once more shows that the backend
-// keeps the first input; any other wrong answer is a newly prepared node's too.
+// Judges the answer of the prepared node to another input, where that is wrong. The first answer again shows that the
+// backend keeps the first input; a newly prepared node gives any other wrong answer too.
 std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outcome& outcome) {
   const auto& other = outcome.on_other_input;
   const auto* first = std::get_if<outcome::Produced>(&outcome);
   if (!other || first == nullptr || expected.test_case == nullptr) return std::nullopt;
   Case test_case = *expected.test_case;
-  // A worker's memory is not to be trusted.
+  // Does not trust a worker's memory.
   if (other->position >= test_case.inputs.size() || !test_case.inputs[other->position]) return std::nullopt;
   Tensor& input = *test_case.inputs[other->position];
   const Tensor& given = other->input;

@@ -10,7 +10,7 @@
 
 namespace qconform {
 
-/// What a worker says first: which backend it holds, or why it holds none.
+/// The first message of a worker: which backend it has, or why it has none.
 struct Hello {
   BackendInfo info;
   std::string error;  ///< empty when it went well

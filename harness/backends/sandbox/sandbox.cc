@@ -133,7 +133,7 @@ class SandboxedBackend final : public Backend, public Worker {
     const Case& test_case_;
   };
 
-  // Sends what waits, as far as there is room.
+  // Sends the waiting requests, as far as there is room.
   void send_more() {
     if (!host_) return;
     for (; sent_ < under_way_.size() && host_->has_room(); ++sent_) {
@@ -142,8 +142,7 @@ class SandboxedBackend final : public Backend, public Worker {
     }
   }
 
-  // The outcome of the oldest request. A process that comes to grief over it takes those behind it along:
-  // they are sent again to the next one.
+  // The outcome of the oldest request. If it ends the process, the later requests go to the next process.
   Outcome next() {
     if (!host_) {
       if (auto opened = open(); !opened) {

@@ -35,7 +35,7 @@ MemoryInUse memory_of(pid_t process) {
   return {size * page, (resident - shared) * page};
 }
 
-// One that prints without end must not fill the memory.
+// A backend that prints without end must not fill the memory.
 void bound_log(int log) {
   struct stat status {};
   if (fstat(log, &status) == 0 && status.st_size > kLogKept) (void)ftruncate(log, 0);

@@ -19,7 +19,7 @@ struct MemoryInUse {
   std::int64_t resident = 0;
 };
 
-/// How a worker's life ended.
+/// How a worker ended.
 struct Death {
   int status = 0;  ///< as waitpid gives it
   bool timed_out = false;
@@ -47,7 +47,7 @@ class WorkerHost {
   [[nodiscard]] bool has_room() const { return sent_ - received_ < CaseChannel::kSlots; }
   /// False where the case is larger than what can be sent.
   [[nodiscard]] bool send(const Case& test_case, bool closely);
-  /// The oldest answer's bytes, until the next send; nothing where the process ended or was ended over it.
+  /// The oldest answer's bytes, valid until the next send; nothing where the process ended, or was killed for it.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(Death& death);
 
   [[nodiscard]] const LastWords& last_words() const { return channel_.last_words(); }

@@ -23,7 +23,7 @@
 namespace qconform {
 namespace {
 
-// Who hears of an error names the field itself.
+// The receiver of an error adds the field's name.
 constexpr std::string_view kBackendField = "--backend";
 
 // What the signal handler needs. One worker per process.
@@ -129,13 +129,13 @@ std::size_t write_answer(const T& value, CaseChannel& channel, std::uint32_t num
   return size;
 }
 
-// A request after the other, in memory that is kept from one to the next.
+// Runs one request after the other, and reuses its memory.
 class Desk {
  public:
   Desk(CaseChannel& channel, Backend& backend, GuardedRun& guarded, int log, std::int64_t memory_limit)
       : channel_(channel), backend_(backend), guarded_(guarded), log_(log), memory_limit_(memory_limit) {}
 
-  // False where the process must not go on.
+  // False where the process must end.
   bool serve(std::uint32_t number) {
     const CaseChannel::Request request = channel_.take(number);
     channel_.last_words().out_of_memory = false;
