@@ -13,7 +13,7 @@
 
 namespace qconform::campaign {
 
-/// What became of a case, which can be drawn again from its index.
+/// The result of a case, which can be drawn again from its index.
 struct CaseRow {
   struct OfBackend {
     QC_DESCRIBED();

@@ -52,7 +52,7 @@ BackendInfo info_in(const std::string* texts) {
 
 }  // namespace
 
-// A job that is gone is noticed where its messages end.
+// wait() notices a dead job where its messages end.
 void send_command(int file, const BlockCommand& command) {
   write_all(file, bytes_of(command));
 }

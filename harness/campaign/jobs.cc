@@ -169,7 +169,7 @@ void Jobs::finish() {
   stop();
   for (Job& job : jobs_) job.to.close();
   for (Job& job : jobs_) {
-    // Where the campaign ends before they are done, as on a full disk, they have more to say than a pipe holds.
+    // If the campaign ends early, as on a full disk, the jobs may still write more than a pipe holds.
     discard_rest(job.from.get());
     job.process.wait();
   }

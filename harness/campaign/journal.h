@@ -32,7 +32,7 @@ struct Record {
   std::string payload;
 };
 
-/// What is wrong with a journal.
+/// A damaged range of a journal.
 struct JournalDamage {
   std::uint64_t offset = 0;     ///< of the first byte that belongs to no complete record
   std::uint64_t bytes = 0;      ///< up to the next whole record, or to the end
@@ -49,7 +49,7 @@ class JournalReader {
   JournalReader& operator=(JournalReader&&) = delete;
   ~JournalReader();
 
-  /// The next whole record; nullopt at the end. Damage is passed over and noted.
+  /// The next complete record; nullopt at the end. Skips damage and notes it.
   [[nodiscard]] Result<std::optional<Record>> next();
   /// Where the record that next() gave begins.
   [[nodiscard]] std::uint64_t position() const { return begin_; }
@@ -88,7 +88,7 @@ class JournalWriter {
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Cuts the file there: behind the last whole record.
+  /// Truncates the file, behind the last complete record.
   [[nodiscard]] Result<void> cut(std::uint64_t size);
   /// Appends and makes durable. After an error the journal ends where it did before.
   [[nodiscard]] Result<void> append(const std::vector<Record>& records);

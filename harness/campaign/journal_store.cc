@@ -19,7 +19,7 @@ struct RunEntry {
   QC_LINE(describe_members(archive, self.run));
 };
 
-// What a killed process left half written.
+// The half-written files of a killed process.
 void remove_parts(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> parts;

@@ -76,12 +76,12 @@ class Merge {
       return {};
     }
     QCONFORM_TRY(identity.fits(merged_.snapshot.identity, journals_.front().string(), false));
-    // Of campaigns that were to have different numbers of cases, the same one in whatever order.
+    // Picks the same command in any order, where shards had different numbers of cases.
     merged_.snapshot.identity.command = std::max(merged_.snapshot.identity.command, identity.command);
     return {};
   }
 
-  // A run is noted again and again while it lasts: what it had done last counts.
+  // A running run is recorded several times: the last record counts.
   void note_run(const std::string& id, CampaignRun run) {
     const auto [at, is_new] = runs_.try_emplace(id, run);
     const bool is_later =

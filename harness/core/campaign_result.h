@@ -33,7 +33,7 @@ struct CampaignRun {
   bool operator==(const CampaignRun&) const = default;
 };
 
-/// Where a campaign stood some time after it began.
+/// The counts of a campaign at one time.
 struct ProgressPoint {
   QC_DESCRIBED();
   QC_FIELD(double, seconds, {}, "seconds", .doc = "Since the start, the time between runs left out.",

@@ -13,7 +13,7 @@
 
 namespace qconform {
 
-/// Inputs that a source skipped, by reason: "Relu" 3 times, say. They are counted, and never pass.
+/// Inputs that a source skipped, by reason: "Relu" 3 times, say.
 using SkippedCounts = std::map<std::string, std::uint64_t>;
 
 class CaseSource {

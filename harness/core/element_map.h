@@ -23,7 +23,7 @@ struct TensorBox {
   bool operator==(const TensorBox&) const = default;
 };
 
-/// Of a convolution: what tells which elements of x and w an output element is made of.
+/// The geometry of a convolution, which tells the elements of x and w that an output element is computed from.
 struct WindowGeometry {
   /// One spatial dimension; sizes in elements.
   struct Axis {

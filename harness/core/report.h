@@ -30,7 +30,7 @@ struct StageTimes {
   QC_FIELD(double, statistics, {}, "survey", .form = Form::seconds);
   QC_FIELD(double, backend, {}, "backend", .form = Form::seconds);
   QC_FIELD(double, judge, {}, "judge", .form = Form::seconds);
-  /// Failures, and what tells them from passing cases.
+  /// Explaining failures, and learning what tells them from passing cases.
   QC_FIELD(double, diagnose, {}, "diagnose", .form = Form::seconds);
   QC_FIELD(double, total, {}, "total", .form = Form::seconds);
 
@@ -54,7 +54,7 @@ struct OperatorResult {
   [[nodiscard]] std::uint64_t failing() const;
   /// Of the failing ones, those that a waiver covers.
   [[nodiscard]] std::uint64_t waived_failing() const;
-  /// Cases of which the backend tried to compute an output that it owes: right, mistrusted or failing.
+  /// Valid cases that the backend tried to compute: right, mistrusted or failing.
   [[nodiscard]] std::uint64_t attempted() const;
   /// Those, and the valid ones that it declined.
   [[nodiscard]] std::uint64_t owed() const { return attempted() + count(VerdictKind::unsupported); }
@@ -82,7 +82,7 @@ struct OperatorResult {
   bool operator==(const OperatorResult&) const = default;
 };
 
-/// What became of one relation on one backend; every base case is counted once.
+/// The results of one relation on one backend; every base case counts once.
 struct RelationResult {
   QC_DESCRIBED(.name = "relation", .doc = "Base cases by what became of one relation.");
   QC_FIELD(std::string, id, {}, "id");
@@ -158,7 +158,7 @@ struct BackendResult {
   bool operator==(const BackendResult&) const = default;
 };
 
-/// How a finding's case became as small as it is.
+/// How shrinking made a finding's case small.
 struct Shrinking {
   static constexpr std::array<std::string_view, 4> kEndings{"minimal", "runs", "seconds", "not-reproduced"};
 

@@ -16,7 +16,7 @@ struct GuidedOptions {
 
 struct GuidedResult {
   campaign::CampaignSnapshot snapshot;
-  /// Inputs over which the fuzz target ended by its own fault: what it said, and how to see it again.
+  /// Inputs that ended the fuzz target by its own fault: its message, and how to reproduce it.
   std::vector<std::string> own_faults;
 };
 

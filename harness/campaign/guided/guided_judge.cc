@@ -51,8 +51,8 @@ Result<CampaignAggregate> GuidedJudge::judge(std::vector<fs::path> files) {
   return campaign::run_cases(inputs_->source(std::move(files)), batches_++, backends_, block_);
 }
 
-// What a worker sees too is a failure like any other. What only the target sees, with its sanitizers, counts as a
-// crash of the backend that it happens with.
+// A failure that a worker shows too counts like any other. One that only the target shows, with its sanitizers, counts
+// as a crash of the backend that it happens with.
 Result<void> GuidedJudge::judge_artifact(const fs::path& file) {
   std::error_code ignored;
   QCONFORM_ASSIGN(auto aggregate, judge({file}));

@@ -24,15 +24,15 @@ class GuidedJudge {
               std::vector<std::unique_ptr<Backend>> backends)
       : block_(block), engine_(std::move(engine)), names_(std::move(names)), backends_(std::move(backends)) {}
 
-  /// Judges what is new in the engine's folders. True where there was something.
+  /// Judges new inputs in the engine's folders. True where there were some.
   [[nodiscard]] Result<bool> judge_new();
 
   [[nodiscard]] const campaign::CampaignAggregate& aggregate() const { return total_; }
   [[nodiscard]] campaign::CaseAt case_at() const;
   [[nodiscard]] const std::vector<std::string>& own_faults() const { return own_faults_; }
-  /// Inputs over which a process ended.
+  /// Inputs that ended a process.
   [[nodiscard]] std::uint64_t artifacts() const { return artifacts_; }
-  /// Those among the ones looked at that ended no process again.
+  /// Examined ones that did not end a process again.
   [[nodiscard]] std::uint64_t not_repeated() const { return not_repeated_; }
 
  private:
