@@ -10,9 +10,9 @@
 namespace qconform::campaign {
 namespace {
 
-class BlockSource final : public CaseSource {
+class BlockSuite final : public Suite {
  public:
-  BlockSource(std::uint64_t seed, std::uint64_t first, std::uint64_t count)
+  BlockSuite(std::uint64_t seed, std::uint64_t first, std::uint64_t count)
       : seed_(seed), next_(first), end_(first + count) {}
   [[nodiscard]] std::string name() const override { return "fuzz"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -106,9 +106,9 @@ std::uint64_t input_bytes(const Case& test_case) {
   return bytes;
 }
 
-Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                     std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options) {
-  std::vector<std::unique_ptr<CaseSource>> sources;
+  std::vector<std::unique_ptr<Suite>> sources;
   sources.push_back(std::move(source));
   BlockDiagnosis diagnosis(number);
   SuiteRunOptions campaign{.policy = options.judge.policy, .stop = options.stop, .waivers = options.judge.waivers};
@@ -127,7 +127,7 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uin
 
 Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
                               const BlockOptions& options) {
-  auto source = std::make_unique<BlockSource>(options.seed, block * kBlockCases, cases);
+  auto source = std::make_unique<BlockSuite>(options.seed, block * kBlockCases, cases);
   QCONFORM_ASSIGN(auto aggregate, run_cases(std::move(source), block, backends, options));
   const Span span{block, 1, aggregate.suite.cases};
   return BlockResult{span, std::move(aggregate)};

@@ -9,7 +9,7 @@
 #include "harness/campaign/blocks.h"
 #include "harness/campaign/judge_options.h"
 #include "harness/core/backend.h"
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform::campaign {
 
@@ -37,7 +37,7 @@ struct BlockResult {
 [[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
 
 /// The same of any cases, which count as block `number`. Their provenance tells them apart.
-[[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+[[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                                   std::vector<std::unique_ptr<Backend>>& backends,
                                                   const BlockOptions& options);
 

@@ -16,7 +16,7 @@
 #include "harness/operators/operator_names.h"
 #include "harness/suites/relations/relation.h"
 #include "harness/suites/select.h"
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::cli {

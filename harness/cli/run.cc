@@ -38,8 +38,8 @@ struct RunOptions {
 };
 
 struct Suites {
-  std::vector<std::unique_ptr<CaseSource>> judged;   ///< against the reference
-  std::vector<std::unique_ptr<CaseSource>> related;  ///< by relations between a backend's own answers
+  std::vector<std::unique_ptr<Suite>> judged;   ///< against the reference
+  std::vector<std::unique_ptr<Suite>> related;  ///< by relations between a backend's own answers
 };
 
 Result<Suites> open_suites(const RunOptions& options, NewerOpsets& newer) {

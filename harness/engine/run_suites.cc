@@ -57,7 +57,7 @@ class SuiteRunner {
     }
   }
 
-  Result<void> run(CaseSource& source) {
+  Result<void> run(Suite& source) {
     suite_ = {};
     suite_.name = source.name();
     computed_in_suite_.assign(backends_.size(), {});
@@ -384,9 +384,8 @@ class SuiteRunner {
 
 }  // namespace
 
-Result<void> run_suites(std::vector<std::unique_ptr<CaseSource>>& suites,
-                        std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
-                        Report& report) {
+Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites, std::vector<std::unique_ptr<Backend>>& backends,
+                        const SuiteRunOptions& options, Report& report) {
   const auto start = std::chrono::steady_clock::now();
   SuiteRunner runner(backends, options, report);
   for (const auto& suite : suites) {

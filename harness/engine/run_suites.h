@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/case_source.h"
 #include "harness/core/profile.h"
 #include "harness/core/progress.h"
 #include "harness/core/report.h"
+#include "harness/core/suite.h"
 #include "harness/engine/case_table.h"
 #include "harness/engine/diagnoser.h"
 #include "harness/engine/waivers.h"
@@ -59,7 +59,7 @@ struct SuiteRunOptions {
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
 /// the report; a source's error ends the run.
-[[nodiscard]] Result<void> run_suites(std::vector<std::unique_ptr<CaseSource>>& suites,
+[[nodiscard]] Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites,
                                       std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
                                       Report& report);
 

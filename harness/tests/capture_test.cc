@@ -36,7 +36,7 @@ class Capture : public ::testing::Test {
 };
 
 TEST_F(Capture, RecordsInputsAndOutputsOfNodes) {
-  auto source = OnnxModelSource::open(file_, 1, {.activations = ModelOptions::Activations::computed});
+  auto source = OnnxModelSuite::open(file_, 1, {.activations = ModelOptions::Activations::computed});
   ASSERT_TRUE(source) << source.error().text();
   std::optional<Tensor> before;
   std::size_t count = 0;

@@ -102,7 +102,7 @@ TEST(GuardedRun, RareRandomnessIsNotReportedAsMemoryOfEarlierRuns) {
   for (int i = 0; i < 20; ++i) {
     auto backend = open_sandboxed("plugin:" + library("seldom_random"), Guard::full);
     ASSERT_TRUE(backend) << backend.error().text();
-    std::vector<std::unique_ptr<CaseSource>> suites;
+    std::vector<std::unique_ptr<Suite>> suites;
     for (int k = 0; k <= i; ++k) suites.push_back(std::make_unique<Rows>());
     std::vector<std::unique_ptr<Backend>> backends;
     backends.push_back(std::move(*backend));
@@ -143,7 +143,7 @@ TEST(ThreadsCheck, KernelsWithoutSharedMemoryConform) {
     auto backend =
         backend::select("scalar", RoundingProfile::correctly_rounded, {.which = which, .limits = {}, .threads = 3});
     ASSERT_TRUE(backend) << backend.error().text();
-    EXPECT_TRUE(report_of(std::make_unique<RandomSource>(5, 60), std::move(*backend)).conforms());
+    EXPECT_TRUE(report_of(std::make_unique<RandomSuite>(5, 60), std::move(*backend)).conforms());
   }
 }
 
@@ -157,8 +157,8 @@ TEST(Sandbox, GivesTheAnswersOfTheSameBackendInThisProcess) {
   auto here = backend::select("scalar", RoundingProfile::correctly_rounded);
   auto there = open_sandboxed("scalar");
   ASSERT_TRUE(here && there);
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<RandomSource>(5, 500));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<RandomSuite>(5, 500));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(*here));
   backends.push_back(std::move(*there));
@@ -184,7 +184,7 @@ TEST(Plugin, TheExamplesConform) {
   for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
     auto backend = open_sandboxed("plugin:" + library(name), Guard::full);
     ASSERT_TRUE(backend) << backend.error().text();
-    const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
+    const Report report = report_of(std::make_unique<RandomSuite>(3, 600), std::move(*backend));
     EXPECT_TRUE(report.conforms()) << name;
     EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 0U) << name;
   }

@@ -19,7 +19,7 @@ void put(const std::filesystem::path& file, const Case& test_case) {
   ASSERT_TRUE(write_file(file, *model).has_value());
 }
 
-std::vector<Case> all(CaseSource& source) {
+std::vector<Case> all(Suite& source) {
   std::vector<Case> cases;
   for (;;) {
     auto next = source.next();

@@ -69,9 +69,9 @@ class PlainOutput final : public OutputSink {
 };
 
 // Random cases by their numbers.
-class ChosenSource final : public CaseSource {
+class ChosenSuite final : public Suite {
  public:
-  ChosenSource(std::uint64_t seed, const std::vector<std::uint64_t>& numbers) : seed_(seed), numbers_(numbers) {}
+  ChosenSuite(std::uint64_t seed, const std::vector<std::uint64_t>& numbers) : seed_(seed), numbers_(numbers) {}
   [[nodiscard]] std::string name() const override { return "random"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (position_ == numbers_.size()) return std::nullopt;
@@ -132,8 +132,8 @@ void run_in_worker(Backend& backend, const std::vector<Case>& cases) {
 Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const Options& options,
                  const std::vector<std::uint64_t>& numbers) {
   Report report;
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<ChosenSource>(options.seed, numbers));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<ChosenSuite>(options.seed, numbers));
   if (auto ran = run_suites(suites, backends, {}, report); !ran) throw std::runtime_error(ran.error().text());
   return report;
 }

@@ -10,7 +10,7 @@
 #include "harness/judge/judge.h"
 #include "harness/operators/operator_names.h"
 #include "harness/suites/random_values.h"
-#include "harness/tests/source_cases.h"
+#include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/tie.h"
 
@@ -25,7 +25,7 @@ TEST(DirectedSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
 }
 
 TEST(DirectedSuite, CaseDependsOnSeedAndIndexAlone) {
-  DirectedSource source(5, 20);
+  DirectedSuite source(5, 20);
   EXPECT_EQ(source.size(), 20U);
   testing::expect_cases_of(
       source, [](std::uint64_t index) { return directed_case(5, index); }, 20);

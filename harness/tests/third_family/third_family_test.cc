@@ -37,7 +37,7 @@
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/model_fixture.h"
 #include "harness/suites/random.h"
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 #include "harness/tests/third_family/halve.h"
 #include "reports/read/read_report.h"
 #include "reports/render/json_report.h"
@@ -120,9 +120,9 @@ Case as_bare(Case test_case) {
   return test_case;
 }
 
-class ListSource final : public CaseSource {
+class ListSuite final : public Suite {
  public:
-  explicit ListSource(std::vector<Case> cases) : cases_(std::move(cases)) {}
+  explicit ListSuite(std::vector<Case> cases) : cases_(std::move(cases)) {}
   [[nodiscard]] std::string name() const override { return "halves"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (next_ == cases_.size()) return std::nullopt;
@@ -134,9 +134,9 @@ class ListSource final : public CaseSource {
   std::size_t next_ = 0;
 };
 
-std::vector<std::unique_ptr<CaseSource>> suite_of(std::vector<Case> cases) {
-  std::vector<std::unique_ptr<CaseSource>> suite;
-  suite.push_back(std::make_unique<ListSource>(std::move(cases)));
+std::vector<std::unique_ptr<Suite>> suite_of(std::vector<Case> cases) {
+  std::vector<std::unique_ptr<Suite>> suite;
+  suite.push_back(std::make_unique<ListSuite>(std::move(cases)));
   return suite;
 }
 
