@@ -14,7 +14,7 @@ namespace qconform {
 
 [[nodiscard]] inline std::vector<Case> committed_vectors() {
   std::vector<Case> cases;
-  Result<std::unique_ptr<CorpusSource>> source = CorpusSource::open("corpus", QCONFORM_CORPUS_DIRECTORY);
+  Result<std::unique_ptr<CorpusSuite>> source = CorpusSuite::open("corpus", QCONFORM_CORPUS_DIRECTORY);
   if (!source) ADD_FAILURE() << source.error().text();
   while (source) {
     Result<std::optional<Case>> next = (*source)->next();

@@ -123,7 +123,7 @@ void check_fast(const Element& e) {
   const double product = static_cast<double>(e.sum.accumulator) * fast.multiplier;
   const double bounded = std::clamp(product, -kRequantizationBound, kRequantizationBound);
   const double rounded = std::nearbyint(bounded);
-  if (std::fabs(bounded - rounded) >= fast.doubt) return;
+  if (std::fabs(bounded - rounded) >= fast.needs_exact_from) return;
   const auto value = std::clamp(static_cast<std::int32_t>(rounded) + fast.zero_point, fast.lo, fast.hi);
   require(value == requantize(RoundingProfile::correctly_rounded, e.sum.accumulator, e.parameters),
           "the fast path is sure of another value than the exact one", e);

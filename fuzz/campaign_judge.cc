@@ -67,7 +67,7 @@ CampaignJudge::CampaignJudge(const CampaignFlags& flags)
     : policy_(value_or_refuse(policy_named(flags.profile, flags.overflow))), failing_(flags.failing) {
   // In this process: the engine sees what they cover, and sanitizers what they do.
   backends_ = value_or_refuse(backend::select_all(flags.backends, arithmetic_of(policy_.profile),
-                                                  {.which = backend::IsolationPolicy::Which::none, .limits = {}}));
+                                                  {.which = backend::SandboxPolicy::Which::none, .limits = {}}));
   find_kept();
 }
 

@@ -108,7 +108,7 @@ void check_opinions(const Lowered& lowered, const Tensor& right) {
       if (!stricter) require(!lowered.admissible_text(index, {}).empty(), "no text for the right answers");
     }
   }
-  static_cast<void>(lowered.survey({Profile::dml_doc}));
+  static_cast<void>(lowered.statistics({Profile::dml_doc}));
   require(!lowered.exact_value(0).empty() || !lowered.has_tiers(), "no text for the exact value");
 }
 

@@ -51,7 +51,7 @@ Result<void> add_cases(const fs::path& corpus, const fs::path& out) {
   Seeds json(out / "json_reader");
   Seeds models(out / "onnx_reader");
   Seeds differential(out / "differential");
-  QCONFORM_ASSIGN(const auto source, CorpusSource::open("corpus", corpus));
+  QCONFORM_ASSIGN(const auto source, CorpusSuite::open("corpus", corpus));
   for (;;) {
     QCONFORM_ASSIGN(auto next, source->next());
     if (!next) break;

@@ -128,7 +128,7 @@ TEST(CorpusLint, FindsAndNamesEachMistake) {
 }
 
 // On a plain vector, which reaches no hazard.
-TEST(CorpusLint, FindsTagsThatAreNotEarned) {
+TEST(CorpusLint, FindsTagsWithoutTheirMeaning) {
   for (const TagClaim& claim : tag_claims()) {
     if (claim.hazards.empty() && claim.holds == nullptr) continue;
     const std::string tag = "\"" + std::string(claim.tag) + "\"";

@@ -41,7 +41,7 @@ bool has_large_bias(const Case& vector, const Lowered& /*lowered*/) {
 }
 
 bool is_near_a_tie(const Case& /*vector*/, const Lowered& lowered) {
-  return lowered.survey(Policy{}).power.near_ties > 0;
+  return lowered.statistics(Policy{}).ties.near > 0;
 }
 
 bool departs_in_float32(const Case& /*vector*/, const Lowered& lowered) {
@@ -65,7 +65,7 @@ bool admits_more(const Case& /*vector*/, const Lowered& lowered) {
 
 std::string broken_claim(const TagClaim& claim, const Case& vector, const Classification& classification) {
   if (classification.expectation() != Expectation::valid) return "a valid vector";
-  const HazardCounts reached = classification.lowered->survey(Policy{}).hazards;
+  const HazardCounts reached = classification.lowered->statistics(Policy{}).hazards;
   const auto is_reached = [&](Hazard hazard) { return reached[hazard] > 0; };
   if (!claim.hazards.empty() && std::none_of(claim.hazards.begin(), claim.hazards.end(), is_reached)) {
     std::vector<std::string_view> labels;

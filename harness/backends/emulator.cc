@@ -35,7 +35,7 @@ constexpr std::string_view kThisMachine = "x86_64";
 #endif
 
 // The models that an emulator lists, one a line behind a heading: "x86 Haswell   (...)", "  cortex-a72".
-// None where it is not installed.
+// Empty where the emulator is not installed.
 std::vector<std::string> models_of(const Emulator& emulator) {
   std::vector<std::string> models;
   const std::string command = std::string(emulator.program) + " -cpu help 2>/dev/null";
@@ -123,7 +123,7 @@ void add_arm64_libraries(const fs::path& program, std::vector<std::string>& comm
 
 Result<fs::path> arm64_build(const std::string& given, const fs::path& own) {
   if (!given.empty()) {
-    if (access(given.c_str(), X_OK) != 0) return fail("--arm64-program", given + " is no program");
+    if (access(given.c_str(), X_OK) != 0) return fail("--arm64-program", given + " is not a program");
     return fs::absolute(given);
   }
   const fs::path beside = own.parent_path() / "../../arm64-qemu/bin/qconform";
@@ -151,7 +151,8 @@ Result<std::vector<std::string>> emulated_program(const std::string& cpu, const 
     command.push_back(own.string());
     return command;
   }
-  if (choice.emulator.machine != kArm.machine) return fail("--cpu", cpu + " runs x86-64 programs, and this is none");
+  if (choice.emulator.machine != kArm.machine)
+    return fail("--cpu", cpu + " runs x86-64 programs, and this qconform is not one");
   QCONFORM_ASSIGN(const auto program, arm64_build(arm64_program, own));
   add_arm64_libraries(program, command);
   command.push_back(program.string());

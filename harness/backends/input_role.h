@@ -8,7 +8,7 @@
 
 namespace qconform {
 
-/// Of an operator or a position that nobody knows: data, which nobody may fold into anything.
+/// An unknown operator or position counts as data, which libraries do not fold into anything.
 [[nodiscard]] inline InputRole role_of(const Case& test_case, std::size_t position) {
   const Operator* known = operator_of(test_case);
   return known != nullptr && position < known->inputs.size() ? known->inputs[position].role : InputRole::data;

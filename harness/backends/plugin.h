@@ -9,7 +9,7 @@
 
 namespace qconform::backend {
 
-/// Loads the library into this process, which it may bring down: isolate() is where that is contained.
+/// Loads the library into this process, which it may bring down: open_in_sandbox() is where that is contained.
 /// Its path is what.name. Errors: a file that cannot be loaded, that exports no qconform_backend, or that speaks
 /// another version of the interface.
 [[nodiscard]] Result<std::unique_ptr<Backend>> load_plugin(const Specification& what);

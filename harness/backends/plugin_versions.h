@@ -61,7 +61,7 @@ template <typename T>
   return result;
 }
 
-/// Memory for an output as a library states it; null where that is no tensor.
+/// Memory for an output of the type and shape that a library states; null where those are invalid.
 [[nodiscard]] void* allocate_for_plugin(OutputSink& sink, std::size_t output, std::int32_t type, std::int32_t rank,
                                         const std::int64_t* dims);
 

@@ -51,7 +51,7 @@ class StreamBackend final : public ProcessBackend {
   std::optional<Outcome> refused_;  ///< why the case that was started is not under way
 };
 
-// The positions of x and weights: what a process that plans has not yet.
+// The positions of x and weights, which a planning process does not have yet.
 std::vector<std::size_t> without_data(const Case& test_case) {
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
@@ -60,7 +60,7 @@ std::vector<std::size_t> without_data(const Case& test_case) {
   return positions;
 }
 
-// What became of the process before it said hello, in words.
+// How the process ended before it said hello, in words.
 std::string end_before_hello(const Outcome& end) {
   if (const auto* exit = std::get_if<outcome::Exited>(&end)) return fmt::format("ended with status {}", exit->status);
   if (const auto* crash = std::get_if<outcome::Crashed>(&end)) return crash->detail;
@@ -79,7 +79,7 @@ Result<void> StreamBackend::hear_hello() {
         hello = std::move(**message);
         return outcome::Produced{};
       },
-      std::max(kHelloSeconds, isolation_.timeout), 0);
+      std::max(kHelloSeconds, limits_.timeout), 0);
   if (!hello) {
     const std::string& log = child_->log();
     return fail(info_.name, "no hello: the process " + end_before_hello(end) +
@@ -96,7 +96,7 @@ Result<void> StreamBackend::hear_hello() {
   return {};
 }
 
-// A line each; those that nobody knows change nothing.
+// One capability per line. Unknown ones change nothing.
 void StreamBackend::hear_capabilities(const std::string& lines) {
   constexpr std::array<std::string_view, 4> kKnown{"assumes-valid", "channels-last", "units", "plans"};
   info_.capabilities.clear();
@@ -174,7 +174,7 @@ Outcome StreamBackend::outcome_of(const Message& answer) const {
   if (is_planning_) return broken("its answer to PLAN is none of TAKE, SKIP and DENY");
   if (answer.kind != MessageKind::done) return broken("its answer is none of DONE, SKIP and DENY");
   auto output = output_from(answer.payload);
-  if (!output) return broken("its output is no tensor: " + output.error().text());
+  if (!output) return broken("its output is not a tensor: " + output.error().text());
   return outcome::Produced{std::move(*output)};
 }
 
@@ -189,7 +189,7 @@ std::optional<Outcome> StreamBackend::answer_in(std::string& received) const {
 
 Outcome StreamBackend::answer() {
   return wait_for(
-      *child_, conversation_, [&](std::string& received) { return answer_in(received); }, isolation_.timeout, at_rest_);
+      *child_, conversation_, [&](std::string& received) { return answer_in(received); }, limits_.timeout, at_rest_);
 }
 
 Outcome StreamBackend::finish() {
@@ -213,11 +213,11 @@ Outcome StreamBackend::finish() {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation, std::string name) {
+Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits, std::string name) {
   if (command.find(kFolderPlace) != std::string_view::npos) {
-    return open_folder_process(command, isolation, std::move(name));
+    return open_folder_process(command, limits, std::move(name));
   }
-  auto backend = std::make_unique<StreamBackend>(command, isolation, std::move(name));
+  auto backend = std::make_unique<StreamBackend>(command, limits, std::move(name));
   QCONFORM_TRY(backend->open());
   return backend;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
 
@@ -16,7 +16,7 @@ namespace qconform::backend {
 /// under way, and is replaced. `name` is for BackendInfo. Errors: a command that does not say hello.
 ///
 /// With `{}` in it, the command is run for each case, with the path of a backend-test folder in that place.
-[[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Isolation& isolation,
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
                                                             std::string name);
 
 }  // namespace qconform::backend

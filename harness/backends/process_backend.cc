@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSlice(20);
 constexpr milliseconds kBetweenLooksAtMemory(50);
-// For a process that has closed its stdout to end by itself, so that its status can be told.
+// Time for a process that has closed its stdout to end by itself, so that its status is known.
 constexpr std::chrono::seconds kGrace(1);
 
 Outcome outcome_of_end(int status) {
@@ -67,8 +67,8 @@ Outcome ProcessBackend::wait_for(ChildProcess& child, Conversation& conversation
     if (child.output_closed() && !closed) closed = now;
     if (closed && now - *closed > kGrace) return broken("closed its stdout without an answer");
     if (now > deadline) return outcome::TimedOut{seconds};
-    if (isolation_.memory <= 0 || now < look_at_memory) continue;
-    if (child.resident() - at_rest > isolation_.memory) return outcome::OutOfMemory{isolation_.memory};
+    if (limits_.memory <= 0 || now < look_at_memory) continue;
+    if (child.resident() - at_rest > limits_.memory) return outcome::OutOfMemory{limits_.memory};
     look_at_memory = now + kBetweenLooksAtMemory;
   }
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/base/child_process.h"
 #include "harness/core/backend.h"
 
@@ -16,8 +16,8 @@ namespace qconform::backend {
 /// A backend whose cases run in child processes.
 class ProcessBackend : public Backend, public Worker {
  public:
-  ProcessBackend(std::string_view command, const Isolation& isolation, std::string name)
-      : command_(command), isolation_(isolation), info_{std::move(name), "", "process"} {}
+  ProcessBackend(std::string_view command, const SandboxLimits& limits, std::string name)
+      : command_(command), limits_(limits), info_{std::move(name), "", "process"} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Worker* worker() override { return this; }
@@ -42,7 +42,7 @@ class ProcessBackend : public Backend, public Worker {
   [[nodiscard]] static Result<Tensor> output_from(std::string_view bytes);
 
   std::string command_;
-  Isolation isolation_;
+  SandboxLimits limits_;
   BackendInfo info_;
 };
 

@@ -63,8 +63,8 @@ std::string last_line(std::string text) {
 
 class FolderBackend final : public ProcessBackend {
  public:
-  FolderBackend(std::string_view command, const Isolation& isolation, std::string name)
-      : ProcessBackend(command, isolation, std::move(name)) {
+  FolderBackend(std::string_view command, const SandboxLimits& limits, std::string name)
+      : ProcessBackend(command, limits, std::move(name)) {
     info_.version = "of unknown version";
   }
 
@@ -93,7 +93,7 @@ class FolderBackend final : public ProcessBackend {
   [[nodiscard]] Outcome ended() {
     Conversation nothing;
     Outcome outcome = wait_for(
-        *child_, nothing, [](std::string&) { return std::nullopt; }, isolation_.timeout, 0);
+        *child_, nothing, [](std::string&) { return std::nullopt; }, limits_.timeout, 0);
     const std::string log = child_->log();
     if (const auto* exit = std::get_if<outcome::Exited>(&outcome)) outcome = outcome_of_exit(exit->status, log);
     outcome.log = log;
@@ -121,8 +121,8 @@ class FolderBackend final : public ProcessBackend {
 
 }  // namespace
 
-std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation, std::string name) {
-  return std::make_unique<FolderBackend>(command, isolation, std::move(name));
+std::unique_ptr<Backend> open_folder_process(std::string_view command, const SandboxLimits& limits, std::string name) {
+  return std::make_unique<FolderBackend>(command, limits, std::move(name));
 }
 
 }  // namespace qconform::backend

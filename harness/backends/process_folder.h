@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/core/backend.h"
 
 namespace qconform::backend {
@@ -18,7 +18,7 @@ inline constexpr int kExitUnsupported = 77;  ///< as for tests that are skipped 
 inline constexpr int kExitRejected = 65;     ///< EX_DATAERR of sysexits.h
 
 /// `name` is for BackendInfo.
-[[nodiscard]] std::unique_ptr<Backend> open_folder_process(std::string_view command, const Isolation& isolation,
+[[nodiscard]] std::unique_ptr<Backend> open_folder_process(std::string_view command, const SandboxLimits& limits,
                                                            std::string name);
 
 }  // namespace qconform::backend

@@ -61,7 +61,7 @@ std::string test_name(const ::testing::TestParamInfo<Hostile>& test) {
 
 class HostileProcess : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileProcess, IsToldAsWhatItIsAtTheCaseThatItWas) {
+TEST_P(HostileProcess, IsReportedAtTheFailingCase) {
   expect_told(GetParam(), child(GetParam().name));
 }
 
@@ -77,13 +77,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Hostile{"endless", VerdictKind::crashed, "wrote after its answer: \"****", ""},
                       Hostile{"answers-twice", VerdictKind::crashed, "wrote after its answer: \"DONE", ""},
                       Hostile{"wrong-number", VerdictKind::crashed, "answered case 10 where case 11 was asked", ""},
-                      Hostile{"no-tensor", VerdictKind::crashed, "its output is no tensor", ""},
+                      Hostile{"no-tensor", VerdictKind::crashed, "its output is not a tensor", ""},
                       Hostile{"done-at-the-plan", VerdictKind::crashed, "its answer to PLAN is none of TAKE", ""}),
     test_name);
 
 class HostileCommand : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileCommand, IsToldAsWhatItIsAtTheCaseThatItWas) {
+TEST_P(HostileCommand, IsReportedAtTheFailingCase) {
   expect_told(GetParam(), child(std::string(GetParam().name) + " - {}"));
 }
 
@@ -97,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(All, HostileCommand,
 void expect_right(const std::string& command, std::uint64_t cases) {
   auto there = opened(command);
   ASSERT_TRUE(there) << there.error().text();
-  const Report report = report_of(std::make_unique<RandomSource>(5, cases), std::move(*there));
-  const Report here = report_of(std::make_unique<RandomSource>(5, cases),
+  const Report report = report_of(std::make_unique<RandomSuite>(5, cases), std::move(*there));
+  const Report here = report_of(std::make_unique<RandomSuite>(5, cases),
                                 std::move(*backend::select("scalar", RoundingProfile::correctly_rounded)));
   ASSERT_EQ(report.backends.size(), 1U);
   EXPECT_TRUE(report.conforms());
@@ -127,7 +127,7 @@ TEST(Process, MayDeclineByADescription) {
 
   auto others = opened(child("plans"));
   ASSERT_TRUE(others) << others.error().text();
-  const Report declined = report_of(std::make_unique<RandomSource>(5, 100), std::move(*others));
+  const Report declined = report_of(std::make_unique<RandomSuite>(5, 100), std::move(*others));
   EXPECT_EQ(declined.backends[0].count(VerdictKind::crashed), 0U);
   EXPECT_GT(declined.backends[0].count(VerdictKind::unsupported), 50U);
 }
@@ -147,7 +147,7 @@ TEST(Process, MayWriteMuchToStderr) {
   EXPECT_TRUE(report_of(std::make_unique<Rows>(), std::move(*backend)).conforms());
 }
 
-TEST(Process, ThatIsNoneIsAnError) {
+TEST(Process, RefusesCommandsThatDoNotSpeakTheProtocol) {
   EXPECT_THAT(opened("").error().text(), HasSubstr("needs a command"));
   EXPECT_THAT(opened("true; exit 5").error().text(), HasSubstr("ended with status 5"));
   EXPECT_THAT(opened("/nowhere/at-all").error().text(), HasSubstr("ended with status 127; it printed: "));
@@ -218,7 +218,7 @@ TEST(Example, InPythonConforms) {
   auto backend = opened(std::string(kPython) + " " + kExamples + "dequantize.py");
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_EQ((*backend)->info().version, "dequantize.py 1.0");
-  const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
+  const Report report = report_of(std::make_unique<RandomSuite>(3, 600), std::move(*backend));
   EXPECT_TRUE(report.conforms());
   EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 5U);
 }
@@ -232,7 +232,7 @@ TEST(Example, InNodeRunsOnnxRuntimeInWebAssembly) {
   auto backend = opened("node " + (kExamples + std::string("onnxruntime-web.mjs")));
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_THAT((*backend)->info().version, HasSubstr("onnxruntime-web 1."));
-  const Report report = report_of(std::make_unique<RandomSource>(3, 400), std::move(*backend));
+  const Report report = report_of(std::make_unique<RandomSuite>(3, 400), std::move(*backend));
   for (const char* convolution : {"QLinearConv", "ConvInteger"}) {
     const auto& result = report.backends[0].operators.at(convolution);
     EXPECT_GT(result.count(VerdictKind::pass), 10U);

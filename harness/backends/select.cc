@@ -44,7 +44,8 @@ Result<RoundingProfile> chosen_arithmetic(const Specification& what, RoundingPro
 
 Result<std::unique_ptr<Backend>> open_library(const Library& library, const Specification& what) {
   const LibraryState state = library.state();
-  if (!state.absent.empty()) return fail("--backend", fmt::format("{} is not here: {}", library.name, state.absent));
+  if (!state.absent.empty())
+    return fail("--backend", fmt::format("{} is not available: {}", library.name, state.absent));
   QCONFORM_TRY(check_version(what, state.version));
   QCONFORM_TRY(check_settings(what, library.accepted));
   return library.open(what);
@@ -115,16 +116,15 @@ std::string_view profile_name(RoundingProfile arithmetic) {
 }
 
 Result<std::unique_ptr<Backend>> open_emulated(const Specification& what, RoundingProfile arithmetic,
-                                               const IsolationPolicy& isolation) {
+                                               const SandboxPolicy& sandbox) {
   Specification plain = what;
   plain.cpu.clear();
-  QCONFORM_ASSIGN(auto command, emulated_program(what.cpu, isolation.arm64_program));
-  command.insert(command.end(),
-                 {"worker", "--backend", text_of(plain), "--profile", std::string(profile_name(arithmetic)),
-                  "--threads", std::to_string(isolation.threads)});
-  Isolation limits = isolation.limits;
+  QCONFORM_ASSIGN(auto command, emulated_program(what.cpu, sandbox.arm64_program));
+  command.insert(command.end(), {"worker", "--backend", text_of(plain), "--profile",
+                                 std::string(profile_name(arithmetic)), "--threads", std::to_string(sandbox.threads)});
+  SandboxLimits limits = sandbox.limits;
   limits.timeout *= kEmulationSlowdown;
-  return isolate_program(std::move(command), text_of(what), limits);
+  return open_program_in_sandbox(std::move(command), text_of(what), limits);
 }
 
 Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
@@ -177,40 +177,38 @@ std::vector<std::string> unavailable_kernels() {
 }
 
 Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
-                                        const IsolationPolicy& isolation) {
-  using Which = IsolationPolicy::Which;
+                                        const SandboxPolicy& sandbox) {
+  using Which = SandboxPolicy::Which;
   if (what.valid_only) {
     Specification plain = what;
     plain.valid_only = false;
-    QCONFORM_ASSIGN(auto inner, select(plain, arithmetic, isolation));
+    QCONFORM_ASSIGN(auto inner, select(plain, arithmetic, sandbox));
     return valid_only(std::move(inner), text_of(what));
   }
-  // A process of its own whatever the policy says.
+  // Runs in a process of its own under every policy.
   if (what.kind == SelectedKind::process) {
-    if (isolation.threads != 0) return tl::unexpected(one_thread_only(what));
-    return open_process(what.name, isolation.limits, text_of(what));
+    if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
+    return open_process(what.name, sandbox.limits, text_of(what));
   }
-  if (!what.cpu.empty()) return open_emulated(what, arithmetic, isolation);
+  if (!what.cpu.empty()) return open_emulated(what, arithmetic, sandbox);
   const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
-  const bool in_worker = isolation.which == Which::all || (isolation.which == Which::third_party && is_third_party);
-  if (!in_worker) return open_checked(what, arithmetic, isolation.threads);
-  const auto open = [what, arithmetic, threads = isolation.threads]() {
-    return open_checked(what, arithmetic, threads);
-  };
-  return isolate(open, isolation.limits);
+  const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
+  if (!in_worker) return open_checked(what, arithmetic, sandbox.threads);
+  const auto open = [what, arithmetic, threads = sandbox.threads]() { return open_checked(what, arithmetic, threads); };
+  return open_in_sandbox(open, sandbox.limits);
 }
 
 Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
-                                        const IsolationPolicy& isolation) {
+                                        const SandboxPolicy& sandbox) {
   QCONFORM_ASSIGN(const auto what, parse_specification(name));
-  return select(what, arithmetic, isolation);
+  return select(what, arithmetic, sandbox);
 }
 
 Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
-                                                         RoundingProfile arithmetic, const IsolationPolicy& isolation) {
+                                                         RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : names) {
-    QCONFORM_ASSIGN(auto opened, select(name, arithmetic, isolation));
+    QCONFORM_ASSIGN(auto opened, select(name, arithmetic, sandbox));
     backends.push_back(std::move(opened));
   }
   return backends;

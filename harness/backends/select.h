@@ -1,4 +1,4 @@
-// From a name on the command line to a backend.
+// Opens the backend that a name on the command line means.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/specification.h"
 #include "harness/core/backend.h"
 #include "harness/core/error.h"
@@ -15,10 +15,10 @@
 namespace qconform::backend {
 
 /// Which backends run in worker processes, and what they may take there.
-struct IsolationPolicy {
+struct SandboxPolicy {
   enum class Which : std::uint8_t { third_party, all, none };
   Which which = Which::third_party;
-  Isolation limits;
+  SandboxLimits limits;
   int threads = 0;                 ///< that run each case at once, to compare (threads_check.h); 0 for none
   std::string arm64_program = {};  ///< for processors of that kind (emulator.h)
 };
@@ -30,19 +30,19 @@ struct IsolationPolicy {
 /// processor (emulator.h) it always runs in a worker. Errors, all of field "--backend": unknown names, words and keys,
 /// absent libraries and versions, sets that this CPU does not run.
 ///
-/// With `isolation.threads`, a backend that cannot run a case from several threads is an error.
+/// With `sandbox.threads`, a backend that cannot run a case from several threads is an error.
 ///
-/// Backends that are not ours run in workers, unless `isolation` says otherwise (harness/backends/sandbox/isolate.h).
+/// Backends that are not ours run in workers, unless `sandbox` says otherwise (harness/backends/sandbox/sandbox.h).
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
-                                                      const IsolationPolicy& isolation = {});
+                                                      const SandboxPolicy& sandbox = {});
 /// The same of its text.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
-                                                      const IsolationPolicy& isolation = {});
+                                                      const SandboxPolicy& sandbox = {});
 
 /// All of them, or the first error.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                                        RoundingProfile arithmetic,
-                                                                       const IsolationPolicy& isolation = {});
+                                                                       const SandboxPolicy& sandbox = {});
 
 /// Each backend on each processor: "avx2" and "native", "Haswell" give "avx2", "avx2[Haswell]". With `valid_only`, each
 /// is sent valid cases alone. Errors: a name that is none; a processor of a process, or beside another one.
@@ -55,7 +55,7 @@ struct IsolationPolicy {
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
-/// What is judged where nobody says: those, and the offered libraries that are here.
+/// The backends of `run` without --backend: those, and the offered libraries that are installed.
 [[nodiscard]] std::vector<std::string> default_backends();
 /// Compiled in, but this CPU lacks the instructions.
 [[nodiscard]] std::vector<std::string> unavailable_kernels();

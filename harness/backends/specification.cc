@@ -280,7 +280,7 @@ Result<void> check_version(const Specification& what, std::string_view here) {
   const std::string& asked = what.version;
   if (asked.empty() || asked == here || here.starts_with(asked + ".")) return {};
   return fail("--backend",
-              fmt::format("\"{}\": version {} of {} is not here: {} is", text_of(what), asked, what.name, here));
+              fmt::format("\"{}\": version {} of {} is not available: {} is", text_of(what), asked, what.name, here));
 }
 
 }  // namespace qconform::backend

@@ -24,7 +24,7 @@
 
 namespace qconform::backend {
 
-/// Behind a backend's name: what is out of contract is not sent to it.
+/// The word behind a backend's name that keeps cases out of contract from it.
 inline constexpr std::string_view kValidOnly = "@valid-only";
 
 struct Setting {

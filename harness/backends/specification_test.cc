@@ -123,12 +123,12 @@ TEST(Settings, ThatAreUnknownAreNamedBesideTheKnownOnes) {
   EXPECT_THAT(check_settings(parsed("x@a=2"), {}).error().text(), HasSubstr("no key \"a\". There is @valid-only"));
 }
 
-TEST(Version, ThatIsNotHereIsNamedBesideTheOneThatIs) {
+TEST(Version, ReportsTheAvailableOne) {
   EXPECT_TRUE(check_version(parsed("x:3.12"), "3.12.1"));
   EXPECT_TRUE(check_version(parsed("x:3.12.1"), "3.12.1"));
   EXPECT_TRUE(check_version(parsed("x"), "3.12.1"));
   EXPECT_EQ(check_version(parsed("x:3.1"), "3.12.1").error().text(),
-            "--backend: \"x:3.1\": version 3.1 of x is not here: 3.12.1 is");
+            "--backend: \"x:3.1\": version 3.1 of x is not available: 3.12.1 is");
 }
 
 // Text of the characters that mean something, and of a few that do not.

@@ -30,7 +30,7 @@ std::string difference(const std::vector<Tensor>& alone, const std::optional<std
   return {};
 }
 
-// Passes a run on and keeps what was given for it.
+// Passes a run on and keeps its output.
 class WatchedSink final : public OutputSink {
  public:
   explicit WatchedSink(OutputSink& sink) : sink_(sink) {}
@@ -91,7 +91,7 @@ class CheckedCase final : public PreparedCase {
   }
 
  private:
-  // What it is that has nothing to do with threads.
+  // An outcome that has nothing to do with threads.
   [[nodiscard]] Outcome alone_again(const std::vector<Tensor>& first, const std::optional<std::vector<Tensor>>& second,
                                     std::string detail) const {
     const auto happens_again = [&] {

@@ -1,4 +1,4 @@
-// One prepared case from several threads at once: the bytes have to be those of a run alone.
+// Runs one prepared case from several threads at once, and compares the bytes with those of a single run.
 #pragma once
 
 #include <memory>

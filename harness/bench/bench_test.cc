@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 
 Contestant named(const std::string& name) {
   return {name, [name] {
-            backend::IsolationPolicy here;
-            here.which = backend::IsolationPolicy::Which::none;
+            backend::SandboxPolicy here;
+            here.which = backend::SandboxPolicy::Which::none;
             return backend::select(name, RoundingProfile::correctly_rounded, here);
           }};
 }

@@ -95,7 +95,7 @@ TEST(LayerCase, ProvesSomething) {
         Expected expected = expect(test_case, Policy{});
         ASSERT_TRUE(expected.output) << text;
         assess(test_case, expected);
-        EXPECT_EQ(expected.doubt, "") << text << " " << name_of(types);
+        EXPECT_EQ(expected.mistrust, "") << text << " " << name_of(types);
       }
     }
   }
@@ -114,7 +114,7 @@ TEST(LinearLayers, HaveEveryQuantizedType) {
                                              "DequantizeLinear uint8 to float", "DequantizeLinear int8 to float"}));
 }
 
-TEST(Layers, RefuseWhatIsNoLayer) {
+TEST(Layers, RefuseInvalidText) {
   const auto unknown = open_layers("resnet51", {});
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().text(), HasSubstr("resnet50"));

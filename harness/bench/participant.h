@@ -44,7 +44,7 @@ class Participant {
   Participant& operator=(const Participant&) = delete;
 
   [[nodiscard]] const BackendInfo& info() const { return info_; }
-  /// What was granted of the setting asked for.
+  /// The setting in use, which may lack what was asked for.
   [[nodiscard]] const RunSetting& setting() const { return setting_; }
   /// Whether it can take turns: the case was prepared and run.
   [[nodiscard]] bool ready() const { return ready_; }

@@ -34,7 +34,7 @@ Sample::Entry entry_of(const Words& words) {
   return entry;
 }
 
-// A map whose keys are no texts, as a list of objects; Entry describes a key with its value.
+// Writes a map whose keys are not texts as a list of objects; Entry describes a key with its value.
 template <typename Entry, typename Map>
 void describe_entries(Archive& archive, Map& map) {
   std::vector<Entry> entries;
@@ -126,10 +126,10 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
   std::map<std::string, std::map<std::string, std::vector<Words>>> tables;
   for (const auto& [op_type, by_types] : coverage.by_operator()) {
     auto& table = tables[op_type];
-    for (const auto& [types, tallies] : by_types) {
+    for (const auto& [types, totals] : by_types) {
       auto& reached = table[types];
       for (std::size_t i = 0; i < kHazards; ++i) {
-        if (tallies[i].cases > 0) reached.push_back({i, tallies[i].cases, tallies[i].elements});
+        if (totals[i].cases > 0) reached.push_back({i, totals[i].cases, totals[i].elements});
       }
     }
   }
@@ -139,24 +139,24 @@ void describe_compactly(Archive& archive, const char* key, HazardCoverage& cover
   for (const auto& [op_type, table] : tables) {
     coverage.note(op_type);
     for (const auto& [types, reached] : table) {
-      HazardCoverage::Tallies tallies{};
+      HazardCoverage::Totals totals{};
       for (const Words& entry : reached) {
         if (entry.size() != 3 || entry[0] >= kHazards) {
           return archive.refuse_member(key, "expected [position, cases, elements] of a hazard");
         }
-        tallies[entry[0]] = {entry[1], entry[2]};
+        totals[entry[0]] = {entry[1], entry[2]};
       }
-      coverage.add(op_type, types, tallies);
+      coverage.add(op_type, types, totals);
     }
   }
 }
 
-std::string encode_aggregate(const CampaignAggregate& tally) {
-  return to_cbor(tally);
+std::string encode_aggregate(const CampaignAggregate& aggregate) {
+  return to_cbor(aggregate);
 }
 
 Result<CampaignAggregate> decode_aggregate(std::string_view bytes) {
-  return from_cbor<CampaignAggregate>(bytes, "tally");
+  return from_cbor<CampaignAggregate>(bytes, "aggregate");
 }
 
 std::string encode_rows(const CaseRows& rows) {

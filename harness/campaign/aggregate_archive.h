@@ -1,4 +1,4 @@
-// Tallies as CBOR, for the journal and between processes. docs/formats.md describes it.
+// Counts as CBOR, for the journal and between processes. docs/formats.md describes it.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace qconform::campaign {
 
-// Of what a tally holds; a report's parts are described by harness/describe/report_archive.h.
+// Of what an aggregate holds; a report's parts are described by harness/describe/report_archive.h.
 void describe(Archive& archive, Sample& sample, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByKey& failures, const FieldRule& rule);
 void describe(Archive& archive, CampaignAggregate::ByOperator& passing, const FieldRule& rule);
 void describe(Archive& archive, CaseRows& rows, const FieldRule& rule);
 
-[[nodiscard]] std::string encode_aggregate(const CampaignAggregate& tally);
+[[nodiscard]] std::string encode_aggregate(const CampaignAggregate& aggregate);
 
-/// The field of an error is "tally".
+/// The field of an error is "aggregate".
 [[nodiscard]] Result<CampaignAggregate> decode_aggregate(std::string_view bytes);
 
 [[nodiscard]] std::string encode_rows(const CaseRows& rows);

@@ -10,7 +10,7 @@ namespace qconform::campaign {
 namespace {
 
 constexpr std::chrono::seconds kShortestPause(2);
-constexpr int kShare = 10;  ///< of the time, in which one part may be spent on conclusions
+constexpr int kShare = 10;  ///< of the time, of which one part may be spent on reports
 constexpr int kNice = 5;
 
 }  // namespace
@@ -50,7 +50,7 @@ void BackgroundReporter::poll() {
   if (!process_.poll()) return;
   receive();
   end();
-  if (!receiving_.empty()) said_ = std::move(receiving_);
+  if (!receiving_.empty()) last_report_ = std::move(receiving_);
 }
 
 void BackgroundReporter::end() {

@@ -1,4 +1,4 @@
-// Concludes in a process of its own, so that the campaign goes on meanwhile.
+// Builds reports in a process of its own, while the campaign goes on.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ class BackgroundReporter {
   BackgroundReporter(const BackgroundReporter&) = delete;
   BackgroundReporter& operator=(const BackgroundReporter&) = delete;
 
-  /// Whether another conclusion may begin: none runs, and those so far took no more than a tenth of the time.
+  /// Whether another report may begin: none is being built, and those so far took at most a tenth of the time.
   [[nodiscard]] bool is_ready() const;
-  /// `work` returns what it has to say. `close_files` is called in the child first.
+  /// Runs `close_files` and `work` in a child. `work` returns the report in a few words.
   void begin(const std::function<void()>& close_files, const std::function<std::string()>& work);
-  /// Takes what a child said that has ended.
+  /// Takes the words of a child that has ended.
   void poll();
-  /// Ends a child that runs.
+  /// Kills the child, if one runs.
   void end();
-  [[nodiscard]] const std::string& said() const { return said_; }
+  [[nodiscard]] const std::string& last_report() const { return last_report_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -35,7 +35,7 @@ class BackgroundReporter {
   ForkedProcess process_;
   Descriptor from_;
   std::string receiving_;
-  std::string said_;
+  std::string last_report_;
   Clock::time_point begun_;
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
 };

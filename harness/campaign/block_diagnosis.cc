@@ -66,11 +66,11 @@ std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, c
   return symptom;
 }
 
-void BlockDiagnosis::add_to(CampaignAggregate& tally) const {
+void BlockDiagnosis::add_to(CampaignAggregate& aggregate) const {
   for (const auto& [key, sample] : passing_)
-    tally.passing.try_emplace(key, CampaignAggregate::kSampled).first->second.add(sample);
+    aggregate.passing.try_emplace(key, CampaignAggregate::kSampled).first->second.add(sample);
   for (const auto& [key, examined] : examined_) {
-    Failures& found = tally.failures[key];
+    Failures& found = aggregate.failures[key];
     found.examined += examined.cases;
     found.sample.add(examined.sample);
   }

@@ -1,5 +1,5 @@
-// What failing cases of a block look like, each by itself: no other case has a say, so that it is the same
-// whichever cases were run before. Explanations come later (build_report.h).
+// Determines the symptoms of failing cases of a block, each without regard to other cases, so that they do not depend
+// on which cases ran before. Explanations come later (build_report.h).
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class BlockDiagnosis final : public Diagnoser {
   }
 
   /// Adds the samples; the failures that they are of are there.
-  void add_to(CampaignAggregate& tally) const;
+  void add_to(CampaignAggregate& aggregate) const;
 
  private:
   struct Examined {

@@ -10,9 +10,9 @@
 namespace qconform::campaign {
 namespace {
 
-class BlockSource final : public CaseSource {
+class BlockSuite final : public Suite {
  public:
-  BlockSource(std::uint64_t seed, std::uint64_t first, std::uint64_t count)
+  BlockSuite(std::uint64_t seed, std::uint64_t first, std::uint64_t count)
       : seed_(seed), next_(first), end_(first + count) {}
   [[nodiscard]] std::string name() const override { return "fuzz"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -32,11 +32,11 @@ std::size_t position_of(const Report& report, const std::string& backend) {
   return position;
 }
 
-void take_findings(Report& report, std::uint64_t block, CampaignAggregate& tally) {
+void take_findings(Report& report, std::uint64_t block, CampaignAggregate& aggregate) {
   for (Finding& finding : report.findings) {
     const FailureKey key{position_of(report, finding.backend), finding.op_type, finding.signature,
                          finding.waiver ? finding.waiver->id : ""};
-    Failures& found = tally.failures[key];
+    Failures& found = aggregate.failures[key];
     found.cases = finding.cases;
     found.first_block = block;
     found.smallest = {input_bytes(finding.example), finding.example.provenance.index, std::move(finding.verdict)};
@@ -59,7 +59,7 @@ void note_hazards(const HazardCounts& counts, std::uint64_t index, FirstCases& r
   }
 }
 
-// Rows name the block's findings, which are told by their symptoms elsewhere.
+// Rows name findings by the block's ids; the aggregate names them by symptom.
 void name_symptoms(const Report& report, Rows& rows) {
   std::map<std::string, const Finding*> findings;
   for (const Finding& finding : report.findings) findings[finding.id] = &finding;
@@ -73,23 +73,24 @@ void name_symptoms(const Report& report, Rows& rows) {
   }
 }
 
-CampaignAggregate tally_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis, Rows rows,
-                           const FirstCases& reached) {
-  CampaignAggregate tally;
+CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockDiagnosis& diagnosis, Rows rows,
+                               const FirstCases& reached) {
+  CampaignAggregate aggregate;
   name_symptoms(report, rows);
-  tally.rows.add(std::move(rows));
-  take_findings(report, block, tally);
-  diagnosis.add_to(tally);
-  tally.course = course_of_block({block, report.suites.front().cases, tally.unwaived(), report.times.total}, reached);
+  aggregate.rows.add(std::move(rows));
+  take_findings(report, block, aggregate);
+  diagnosis.add_to(aggregate);
+  aggregate.timeline =
+      timeline_of_block({block, report.suites.front().cases, aggregate.unwaived(), report.times.total}, reached);
   for (BackendResult& backend : report.backends) {
     backend.info = {};
-    tally.backends.push_back(std::move(backend));
+    aggregate.backends.push_back(std::move(backend));
   }
-  tally.hazards = report.hazards;
-  tally.times = report.times;
-  tally.suite = std::move(report.suites.front());
+  aggregate.hazards = report.hazards;
+  aggregate.times = report.times;
+  aggregate.suite = std::move(report.suites.front());
   CampaignAggregate bounded;  // as adding up bounds lists
-  bounded.add(tally);
+  bounded.add(aggregate);
   return bounded;
 }
 
@@ -105,13 +106,13 @@ std::uint64_t input_bytes(const Case& test_case) {
   return bytes;
 }
 
-Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                     std::vector<std::unique_ptr<Backend>>& backends, const BlockOptions& options) {
-  std::vector<std::unique_ptr<CaseSource>> sources;
+  std::vector<std::unique_ptr<Suite>> sources;
   sources.push_back(std::move(source));
   BlockDiagnosis diagnosis(number);
-  SuiteRunOptions campaign{.policy = options.judging.policy, .stop = options.stop, .waivers = options.judging.waivers};
-  if (options.judging.explain) campaign.diagnoser = &diagnosis;
+  SuiteRunOptions campaign{.policy = options.judge.policy, .stop = options.stop, .waivers = options.judge.waivers};
+  if (options.judge.explain) campaign.diagnoser = &diagnosis;
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;
   FirstCases reached;
@@ -121,15 +122,15 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uin
   };
   Report report;
   QCONFORM_TRY(run_suites(sources, backends, campaign, report));
-  return tally_of(report, number, diagnosis, std::move(rows), reached);
+  return aggregate_of(report, number, diagnosis, std::move(rows), reached);
 }
 
 Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
                               const BlockOptions& options) {
-  auto source = std::make_unique<BlockSource>(options.seed, block * kBlockCases, cases);
-  QCONFORM_ASSIGN(auto tally, run_cases(std::move(source), block, backends, options));
-  const Span span{block, 1, tally.suite.cases};
-  return BlockResult{span, std::move(tally)};
+  auto source = std::make_unique<BlockSuite>(options.seed, block * kBlockCases, cases);
+  QCONFORM_ASSIGN(auto aggregate, run_cases(std::move(source), block, backends, options));
+  const Span span{block, 1, aggregate.suite.cases};
+  return BlockResult{span, std::move(aggregate)};
 }
 
 }  // namespace qconform::campaign

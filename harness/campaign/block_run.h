@@ -1,4 +1,4 @@
-// One block of a campaign through its backends.
+// Runs one block of a campaign on its backends.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 #include "harness/campaign/blocks.h"
 #include "harness/campaign/judge_options.h"
 #include "harness/core/backend.h"
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform::campaign {
 
 struct BlockOptions {
   std::uint64_t seed = 0;
-  JudgeOptions judging;
+  JudgeOptions judge;
   std::function<bool()> stop = {};      ///< asked before every case whether to end; may be empty
   std::function<void()> progress = {};  ///< called after every case; may be empty
 };
 
 struct BlockResult {
   Span span;  ///< the cases that were run: fewer than asked for after a stop, none at all with cases 0
-  CampaignAggregate tally;
+  CampaignAggregate aggregate;
 };
 
 /// The first `cases` of the block. Depends on nothing but its arguments, as far as the backends do.
@@ -37,7 +37,7 @@ struct BlockResult {
 [[nodiscard]] std::uint64_t input_bytes(const Case& test_case);
 
 /// The same of any cases, which count as block `number`. Their provenance tells them apart.
-[[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<CaseSource> source, std::uint64_t number,
+[[nodiscard]] Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t number,
                                                   std::vector<std::unique_ptr<Backend>>& backends,
                                                   const BlockOptions& options);
 

@@ -17,8 +17,8 @@ bool Span::holds(const Span& other) const {
 }
 
 // Joins the new span with its neighbour, that one with its own, and so on.
-bool Blocks::insert(const Span& span, CampaignAggregate tally) {
-  if (!spans_.insert(span, std::move(tally))) return false;
+bool Blocks::insert(const Span& span, CampaignAggregate aggregate) {
+  if (!spans_.insert(span, std::move(aggregate))) return false;
   if (!span.is_whole()) return true;
   auto& whole = spans_.whole();
   for (auto at = whole.find(span.first);;) {

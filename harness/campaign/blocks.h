@@ -71,12 +71,12 @@ class Spans {
   Map parts_;
 };
 
-/// The blocks with their tallies: neighbours that make up a larger span are added up, so that as many tallies
+/// The blocks with their aggregates: neighbours that make up a larger span are added up, so that as many aggregates
 /// are held as the number of blocks has digits, and a few for blocks that run ahead.
 class Blocks {
  public:
   /// False where those cases are counted already.
-  bool insert(const Span& span, CampaignAggregate tally);
+  bool insert(const Span& span, CampaignAggregate aggregate);
 
   [[nodiscard]] bool holds(const Span& span) const { return spans_.holds(span); }
   [[nodiscard]] const Spans<CampaignAggregate>& spans() const { return spans_; }
@@ -89,19 +89,19 @@ class Blocks {
 
 /// For the report: ranges that touch are one.
 template <typename Value>
-void describe(const Spans<Value>& spans, CampaignState& state) {
-  state.block_cases = kBlockCases;
-  state.blocks.clear();
-  state.parts.clear();
+void describe(const Spans<Value>& spans, CampaignResult& result) {
+  result.block_cases = kBlockCases;
+  result.blocks.clear();
+  result.parts.clear();
   for (const auto& [first, entry] : spans.whole()) {
     const std::uint64_t end = first + entry.first.blocks;
-    if (!state.blocks.empty() && state.blocks.back().end == first) {
-      state.blocks.back().end = end;
+    if (!result.blocks.empty() && result.blocks.back().end == first) {
+      result.blocks.back().end = end;
     } else {
-      state.blocks.push_back({first, end});
+      result.blocks.push_back({first, end});
     }
   }
-  for (const auto& [block, entry] : spans.parts()) state.parts.push_back({block, entry.first.cases});
+  for (const auto& [block, entry] : spans.parts()) result.parts.push_back({block, entry.first.cases});
 }
 
 }  // namespace qconform::campaign

@@ -29,14 +29,14 @@ struct Group {
   Failures failures;
 };
 
-class Conclusion {
+class ReportBuilder {
  public:
-  Conclusion(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
-             const ReportOptions& options)
-      : tally_(tally),
+  ReportBuilder(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
+                const ReportOptions& options)
+      : aggregate_(aggregate),
         backends_(backends),
         options_(options),
-        diagnosis_(backends, options.judging.policy,
+        diagnosis_(backends, options.judge.policy,
                    {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}) {}
 
   [[nodiscard]] diagnose::CampaignDiagnosis& diagnosis() { return diagnosis_; }
@@ -55,8 +55,8 @@ class Conclusion {
 
   // After findings().
   [[nodiscard]] CaseResults results() const {
-    CaseResults results{.rows = {}, .cases = tally_.suite.cases, .failing = tally_.rows.failing()};
-    for (const auto& [index, row] : tally_.rows.rows()) {
+    CaseResults results{.rows = {}, .cases = aggregate_.suite.cases, .failing = aggregate_.rows.failing()};
+    for (const auto& [index, row] : aggregate_.rows.rows()) {
       const Case test_case = options_.case_at(index);
       CaseResult& result = results.rows.emplace_back();
       result.suite = options_.suite;
@@ -75,10 +75,10 @@ class Conclusion {
  private:
   using Entry = std::pair<const FailureKey, Failures>;
 
-  // The commonest symptoms are explained first: there is a limit to how many are.
+  // Explains the commonest symptoms first: there is a limit to how many it explains.
   void group() {
     std::vector<const Entry*> ordered;
-    for (const Entry& entry : tally_.failures) {
+    for (const Entry& entry : aggregate_.failures) {
       if (entry.first.symptom != kUnexamined) ordered.push_back(&entry);
     }
     std::stable_sort(ordered.begin(), ordered.end(),
@@ -118,21 +118,21 @@ class Conclusion {
     const Verdict& verdict = failures.smallest.verdict;
     const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
     if (!key.waiver.empty()) return key.symptom;
-    if (!options_.judging.explain && options_.draft == nullptr) return key.symptom;
+    if (!options_.judge.explain && options_.draft == nullptr) return key.symptom;
     Backend& backend = *backends_[key.backend];
     const Case test_case = options_.case_at(failures.smallest.index);
     const Outcome outcome = execute(backend, test_case, output_);
     if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
-    if (!options_.judging.explain || !has_values || failures.examined == 0) return key.symptom;
-    Expected expected = expect(test_case, options_.judging.policy);
+    if (!options_.judge.explain || !has_values || failures.examined == 0) return key.symptom;
+    Expected expected = expect(test_case, options_.judge.policy);
     assess(test_case, expected);
     std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
     return signature.empty() ? key.symptom : signature;
   }
 
-  // Failures whose symptom nobody looked at count with the commonest ones.
+  // Adds failures of unexamined symptom to the commonest group.
   void distribute() {
-    for (const auto& [key, failures] : tally_.failures) {
+    for (const auto& [key, failures] : aggregate_.failures) {
       if (key.symptom != kUnexamined) continue;
       Group* commonest = nullptr;
       for (Group& group : groups_) {
@@ -160,10 +160,10 @@ class Conclusion {
     finding.verdict = failures.smallest.verdict;
     finding.example = options_.case_at(failures.smallest.index);
     if (!group.waiver.empty()) finding.waiver = waived_by(group);
-    if (!options_.judging.explain || !group.waiver.empty()) return finding;
-    const auto passing = tally_.passing.find({group.backend, group.op_type});
+    if (!options_.judge.explain || !group.waiver.empty()) return finding;
+    const auto passing = aggregate_.passing.find({group.backend, group.op_type});
     const auto passing_features =
-        passing == tally_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
+        passing == aggregate_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
     diagnosis_.learn(group.backend, group.op_type, group.signature,
                      {failures.examined, failures.sample.features(), passing_features});
     finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
@@ -173,7 +173,7 @@ class Conclusion {
   // Of the failures that count to it.
   [[nodiscard]] std::uint64_t first_case_of(const Group& group) const {
     std::uint64_t first = group.failures.smallest.index;
-    for (const auto& [key, index] : tally_.rows.firsts()) {
+    for (const auto& [key, index] : aggregate_.rows.firsts()) {
       const auto signature = signatures_.find(key);
       if (signature == signatures_.end() || &group != &groups_[position_of(key, signature->second)]) continue;
       first = std::min(first, index);
@@ -182,14 +182,14 @@ class Conclusion {
   }
 
   [[nodiscard]] WaivedBy waived_by(const Group& group) const {
-    if (options_.judging.waivers == nullptr) return {group.waiver, "", ""};
-    for (const Waiver* waiver : options_.judging.waivers->of(backends_[group.backend]->info())) {
+    if (options_.judge.waivers == nullptr) return {group.waiver, "", ""};
+    for (const Waiver* waiver : options_.judge.waivers->of(backends_[group.backend]->info())) {
       if (waiver->id == group.waiver) return {waiver->id, waiver->reason, waiver->reference};
     }
     return {group.waiver, "", ""};
   }
 
-  const CampaignAggregate& tally_;
+  const CampaignAggregate& aggregate_;
   std::vector<std::unique_ptr<Backend>>& backends_;
   const ReportOptions& options_;
   diagnose::CampaignDiagnosis diagnosis_;
@@ -198,30 +198,30 @@ class Conclusion {
   std::map<FailureKey, std::string> signatures_;  ///< of the group that counts them
 };
 
-void describe_backends(const CampaignAggregate& tally, const std::vector<std::unique_ptr<Backend>>& backends,
+void describe_backends(const CampaignAggregate& aggregate, const std::vector<std::unique_ptr<Backend>>& backends,
                        Report& report) {
-  report.backends = tally.backends;
+  report.backends = aggregate.backends;
   report.backends.resize(backends.size());
   for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].info = backends[i]->info();
 }
 
 }  // namespace
 
-void build_report(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
                   const ReportOptions& options, Report& report) {
-  report.suites = {tally.suite};
+  report.suites = {aggregate.suite};
   report.suites.front().name = options.suite;
-  report.hazards = tally.hazards;
-  describe_backends(tally, backends, report);
-  report.times = tally.times;
-  Conclusion conclusion(tally, backends, options);
-  report.findings = conclusion.findings();
-  report.results = conclusion.results();
+  report.hazards = aggregate.hazards;
+  describe_backends(aggregate, backends, report);
+  report.times = aggregate.times;
+  ReportBuilder builder(aggregate, backends, options);
+  report.findings = builder.findings();
+  report.results = builder.results();
   if (!options.shrink) return;
   shrink::shrink_findings(
-      report, backends, options.judging.policy,
+      report, backends, options.judge.policy,
       {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit},
-      [&](Finding& finding, std::size_t backend) { conclusion.diagnosis().refine(finding, backend); });
+      [&](Finding& finding, std::size_t backend) { builder.diagnosis().refine(finding, backend); });
 }
 
 }  // namespace qconform::campaign

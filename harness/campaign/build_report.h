@@ -1,6 +1,6 @@
-// From what a campaign's blocks found to its report: failures explained, put together by what is wrong, and
-// their smallest cases shrunk. The same tally gives the same report on every machine, as far as the backends
-// give the same answers; expense is bounded by counts, not by time.
+// Builds the report of a campaign from what its blocks found: explains failures, groups them by cause, and shrinks
+// their smallest cases. The same aggregate gives the same report on every machine, as far as the backends
+// give the same answers; counts bound the expense, not time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace qconform::campaign {
 
 struct ReportOptions {
-  JudgeOptions judging;
+  JudgeOptions judge;
   CaseAt case_at;
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;
@@ -23,7 +23,7 @@ struct ReportOptions {
 
 /// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the
 /// campaign, in its order.
-void build_report(const CampaignAggregate& tally, std::vector<std::unique_ptr<Backend>>& backends,
+void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_ptr<Backend>>& backends,
                   const ReportOptions& options, Report& report);
 
 }  // namespace qconform::campaign

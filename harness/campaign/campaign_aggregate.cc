@@ -91,7 +91,7 @@ void add_backend(const BackendResult& from, BackendResult& to) {
 void add_times(const StageTimes& from, StageTimes& to) {
   to.generate += from.generate;
   to.reference += from.reference;
-  to.survey += from.survey;
+  to.statistics += from.statistics;
   to.backend += from.backend;
   to.judge += from.judge;
   to.diagnose += from.diagnose;
@@ -116,7 +116,7 @@ void CampaignAggregate::add(const CampaignAggregate& other) {
   for (std::size_t i = 0; i < other.backends.size(); ++i) add_backend(other.backends[i], backends[i]);
   for (const auto& [key, found] : other.failures) failures[key].add(found);
   for (const auto& [key, sample] : other.passing) passing.try_emplace(key, kSampled).first->second.add(sample);
-  merge(other.course, course);
+  merge(other.timeline, timeline);
   rows.add(other.rows);
   add_times(other.times, times);
 }

@@ -1,5 +1,5 @@
-// What blocks of a campaign found. Adding tallies up is associative and commutative but for seconds, so that
-// the tally of many blocks is the same whoever ran which of them, and when.
+// The sum of what blocks of a campaign found. Addition is associative and commutative but for seconds, so that
+// the aggregate of many blocks does not depend on which machine ran which of them, and when.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct CampaignAggregate {
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");  ///< in the campaign's order; without info
   QC_FIELD(ByKey, failures, {}, "failures");
   QC_FIELD(ByOperator, passing, {}, "passing");  ///< by backend and op_type
-  QC_FIELD(CampaignCourse, course, {}, "course", .presence = Presence::omitted);
+  QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
   QC_FIELD(CaseRows, rows, {}, "rows");
   QC_FIELD(StageTimes, times, {}, "times");
 

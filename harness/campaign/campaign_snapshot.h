@@ -1,4 +1,4 @@
-// What is known of a campaign at some time: what its report is made of.
+// A campaign at some time: the data of its report.
 #pragma once
 
 #include "harness/campaign/campaign_aggregate.h"
@@ -9,9 +9,9 @@ namespace qconform::campaign {
 
 struct CampaignSnapshot {
   Identity identity;
-  CampaignAggregate tally;
-  CampaignState state;
-  CaseAt case_at;  ///< for the tally's failures and rows
+  CampaignAggregate aggregate;
+  CampaignResult result;
+  CaseAt case_at;  ///< for the aggregate's failures and rows
 };
 
 }  // namespace qconform::campaign

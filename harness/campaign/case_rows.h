@@ -1,4 +1,4 @@
-// Single cases of a campaign, for its report to list: a bounded choice, the same whoever ran which blocks.
+// Single cases of a campaign that its report lists: a bounded choice that does not depend on who ran which blocks.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace qconform::campaign {
 
-/// What became of a case, which can be drawn again from its index.
+/// The result of a case, which can be drawn again from its index.
 struct CaseRow {
   struct OfBackend {
     QC_DESCRIBED();

@@ -24,26 +24,26 @@ class Driver {
   Result<CampaignSnapshot> run() {
     (void)signal(SIGPIPE, SIG_IGN);  // a job that is gone is noticed otherwise
     std::vector<std::string> remarks;
-    QCONFORM_TRY(ledger_.open(options_.folder, options_.take, remarks));
-    if (ledger_.has_campaign()) QCONFORM_TRY(options_identity_fits());
+    QCONFORM_TRY(store_.open(options_.folder, options_.take, remarks));
+    if (store_.has_campaign()) QCONFORM_TRY(options_identity_fits());
     QCONFORM_TRY(with_jobs(remarks));
-    return known(ledger_.blocks().total());
+    return snapshot(store_.blocks().total());
   }
 
  private:
-  [[nodiscard]] CampaignSnapshot known(CampaignAggregate tally) const {
-    return {identity_, std::move(tally), ledger_.state(), cases_of(identity_.seed)};
+  [[nodiscard]] CampaignSnapshot snapshot(CampaignAggregate aggregate) const {
+    return {identity_, std::move(aggregate), store_.result(), cases_of(identity_.seed)};
   }
 
   // All but what only the backends can say.
   Result<void> options_identity_fits() {
     Identity own = options_.identity;
-    own.infos = ledger_.identity().infos;
-    return own.fits(ledger_.identity(), "the journal", true);
+    own.infos = store_.identity().infos;
+    return own.fits(store_.identity(), "the journal", true);
   }
 
   Result<void> with_jobs(std::vector<std::string>& remarks) {
-    Jobs jobs(options_.jobs, options_.open, options_.block, [this] { ledger_.close(); });
+    Jobs jobs(options_.jobs, options_.open, options_.block, [this] { store_.close(); });
     jobs_ = &jobs;
     QCONFORM_TRY(hear_backends());
     QCONFORM_TRY(begin(remarks));
@@ -52,8 +52,8 @@ class Driver {
     reporter_.end();
     if (!done) run_.end("fault");
     if (done) {
-      run_.note(progress());
-      done = ledger_.commit();
+      run_.note(progress_point());
+      done = store_.commit();
     }
     jobs.finish();
     return done;
@@ -75,9 +75,9 @@ class Driver {
     identity_ = options_.identity;
     identity_.infos = infos_;
     QCONFORM_ASSIGN(const auto goes_on, run_.begin(identity_, options_.jobs, remarks));
-    totals_ = ledger_.blocks().total();
+    totals_ = store_.blocks().total();
     cases_before_ = totals_.suite.cases;
-    if (goes_on) options_.remark(fmt::format("going on with {} cases in the journal", cases_before_));
+    if (goes_on) options_.remark(fmt::format("resuming a campaign of {} cases", cases_before_));
     for (const auto& [key, found] : totals_.failures) seen_.insert(key);
     return {};
   }
@@ -91,7 +91,7 @@ class Driver {
       QCONFORM_ASSIGN(auto messages, jobs_->wait(wait_seconds()));
       QCONFORM_TRY(take(messages));
       show();
-      QCONFORM_TRY(conclude_if_new());
+      QCONFORM_TRY(report_if_new());
     }
     if (run_.is_running()) run_.end("cases");
     return {};
@@ -112,7 +112,7 @@ class Driver {
       std::uint64_t cases = kBlockCases;
       for (; next_block_ < range_.end; ++next_block_) {
         if (options_.cases) cases = std::min(kBlockCases, *options_.cases - next_block_ * kBlockCases);
-        if (!ledger_.blocks().holds({next_block_, 1, cases})) break;
+        if (!store_.blocks().holds({next_block_, 1, cases})) break;
       }
       if (next_block_ >= range_.end) return;
       jobs_->submit(*job, next_block_++, cases);
@@ -124,22 +124,22 @@ class Driver {
       if (message.kind == JobMessage::Kind::failed) return fail("", message.error);
       if (message.kind != JobMessage::Kind::done || message.record.span.cases == 0) continue;
       const Span span = message.record.span;
-      QCONFORM_TRY(ledger_.add(std::move(message.record)));
+      QCONFORM_TRY(store_.add(std::move(message.record)));
       run_.set_cases(run_.cases() + span.cases);
       changed_ = true;
     }
     if (messages.empty()) return {};
-    if (run_.is_due()) run_.note(progress());
-    return ledger_.commit();
+    if (run_.is_due()) run_.note(progress_point());
+    return store_.commit();
   }
 
-  // The total of all blocks takes a moment: it is made when it is asked for.
+  // Summing up all blocks takes a moment: done on demand.
   const CampaignAggregate& total() {
-    if (std::exchange(changed_, false)) totals_ = ledger_.blocks().total();
+    if (std::exchange(changed_, false)) totals_ = store_.blocks().total();
     return totals_;
   }
 
-  CampaignProgress progress() {
+  ProgressPoint progress_point() {
     const CampaignAggregate& sum = total();
     return {.cases = sum.suite.cases, .failures = sum.unwaived(), .findings = kinds_of(sum)};
   }
@@ -147,41 +147,41 @@ class Driver {
   void show() {
     if (run_.seconds() < next_show_) return;
     next_show_ = run_.seconds() + kLongestWait;
-    Standing standing = standing_of(total());
-    standing.cases += jobs_->cases_under_way();
-    if (options_.cases) standing.of = cases_of_shard();
-    standing.rate = static_cast<double>(standing.cases - cases_before_) / std::max(run_.seconds(), 0.001);
-    standing.findings = reporter_.said();
-    if (options_.seconds) standing.seconds_left = std::max(0.0, *options_.seconds - run_.seconds());
-    if (standing.of && standing.rate > 0) {
+    Progress progress = progress_of(total());
+    progress.cases += jobs_->cases_under_way();
+    if (options_.cases) progress.of = cases_of_shard();
+    progress.rate = static_cast<double>(progress.cases - cases_before_) / std::max(run_.seconds(), 0.001);
+    progress.findings = reporter_.last_report();
+    if (options_.seconds) progress.seconds_left = std::max(0.0, *options_.seconds - run_.seconds());
+    if (progress.of && progress.rate > 0) {
       const double by_cases =
-          static_cast<double>(*standing.of - std::min(*standing.of, standing.cases)) / standing.rate;
-      standing.seconds_left = std::min(standing.seconds_left.value_or(by_cases), by_cases);
+          static_cast<double>(*progress.of - std::min(*progress.of, progress.cases)) / progress.rate;
+      progress.seconds_left = std::min(progress.seconds_left.value_or(by_cases), by_cases);
     }
-    options_.progress(standing);
+    options_.progress(progress);
   }
 
   [[nodiscard]] std::uint64_t cases_of_shard() const {
     return std::min(*options_.cases, range_.end * kBlockCases) - std::min(*options_.cases, range_.first * kBlockCases);
   }
 
-  Result<void> conclude_if_new() {
+  Result<void> report_if_new() {
     reporter_.poll();
     if (!options_.build_report || !run_.is_running() || !reporter_.is_ready()) return {};
     if (!note_failures(total(), seen_)) return {};
-    reporter_.begin([this] { ledger_.close(); }, [this] { return options_.build_report(known(total())); });
+    reporter_.begin([this] { store_.close(); }, [this] { return options_.build_report(snapshot(total())); });
     return {};
   }
 
   const DriverOptions& options_;
   BlockRange range_;
   std::uint64_t next_block_;
-  JournalStore ledger_;
+  JournalStore store_;
   Jobs* jobs_ = nullptr;
   BackgroundReporter reporter_;
   Identity identity_;
   std::vector<BackendInfo> infos_;
-  RunLog run_{ledger_};
+  RunLog run_{store_};
   CampaignAggregate totals_;
   bool changed_ = false;
   std::set<FailureKey> seen_;

@@ -1,4 +1,4 @@
-// Runs a campaign: hands out blocks to jobs, keeps the journal, and writes findings while it goes.
+// Runs a campaign: hands out blocks to jobs, keeps the journal, and writes findings while it runs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "harness/campaign/identity.h"
 #include "harness/campaign/jobs.h"
 #include "harness/campaign/journal_store.h"
-#include "harness/campaign/standing.h"
+#include "harness/campaign/progress.h"
 
 namespace qconform::campaign {
 
@@ -26,11 +26,11 @@ struct DriverOptions {
   std::optional<double> seconds;       ///< of this run; absent: no end
   OpenBackends open;
   BlockOptions block;
-  std::function<bool()> interrupted;               ///< asked again and again
-  std::function<void(const Standing&)> progress;   ///< called again and again
+  std::function<bool()> interrupted;               ///< polled; true ends the run
+  std::function<void(const Progress&)> progress;   ///< called several times a second
   std::function<void(const std::string&)> remark;  ///< a line for the user
-  /// Called in a process of its own while the campaign goes on, when there are new failures: writes what is known,
-  /// and returns it in a few words for progress lines.
+  /// Called in a child process when there are new failures, while the campaign runs on: writes the report, and
+  /// returns its findings in a few words for progress lines.
   std::function<std::string(const CampaignSnapshot&)> build_report;
 };
 
@@ -41,7 +41,7 @@ struct BlockRange {
 };
 [[nodiscard]] BlockRange blocks_of(const Shard& shard, std::optional<std::uint64_t> cases);
 
-/// After an error the journal holds what was done before it.
+/// After an error the journal still holds the blocks that were finished before it.
 [[nodiscard]] Result<CampaignSnapshot> drive(const DriverOptions& options);
 
 }  // namespace qconform::campaign

@@ -1,4 +1,4 @@
-// What failures of a campaign are put together by.
+// The key by which a campaign groups its failures.
 #pragma once
 
 #include <compare>
@@ -9,7 +9,7 @@
 
 namespace qconform::campaign {
 
-/// What failures are put together by before they are explained.
+/// The key by which blocks group failures before any explanation.
 struct FailureKey {
   QC_DESCRIBED();
   QC_FIELD(std::size_t, backend, {}, "backend");  ///< position in the campaign's list

@@ -47,7 +47,7 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
       {"--waivers", waivers_digest.empty() ? "none" : "a file of digest " + waivers_digest,
        other.waivers_digest.empty() ? "none" : "a file of digest " + other.waivers_digest},
       {"--no-explain", explain ? "not given" : "given", other.explain ? "not given" : "given"},
-      {"options of workers", isolation, other.isolation},
+      {"options of workers", sandbox, other.sandbox},
       {"block size", std::to_string(block_cases), std::to_string(other.block_cases)},
       {"--shard", same_shard ? shard.text() : "", same_shard ? other.shard.text() : ""},
   };

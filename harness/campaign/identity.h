@@ -1,4 +1,4 @@
-// What makes two runs parts of one campaign.
+// The options that two runs must share to be parts of one campaign.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct Identity {
   QC_FIELD(std::string, waivers_digest, {}, "waivers_digest");  ///< of its bytes
   QC_FIELD(bool, explain, {true}, "explain");
   /// What of the options about workers can change a verdict, as on the command line.
-  QC_FIELD(std::string, isolation, {}, "isolation");
+  QC_FIELD(std::string, sandbox, {}, "isolation");
   QC_FIELD(Shard, shard, {}, "shard");  ///< of the journal alone; merging does not look at it
   /// The command line that runs the whole campaign, without what makes no difference; not compared.
   QC_FIELD(std::vector<std::string>, command, {}, "command");

@@ -52,7 +52,7 @@ BackendInfo info_in(const std::string* texts) {
 
 }  // namespace
 
-// A job that is gone is noticed where its messages end.
+// wait() notices a dead job where its messages end.
 void send_command(int file, const BlockCommand& command) {
   write_all(file, bytes_of(command));
 }
@@ -85,8 +85,8 @@ void send_infos(int file, const std::vector<BackendInfo>& infos) {
   send(file, JobMessage::Kind::opened, {}, payload);
 }
 
-void send_block(int file, const Span& span, const std::string& tally) {
-  send(file, JobMessage::Kind::done, span, tally);
+void send_block(int file, const Span& span, const std::string& aggregate) {
+  send(file, JobMessage::Kind::done, span, aggregate);
 }
 
 std::optional<JobMessage> take_message(std::string& received) {

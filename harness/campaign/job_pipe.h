@@ -1,4 +1,4 @@
-// What goes through the pipes between a campaign and its jobs. Both ends are the same program.
+// The messages in the pipes between a campaign and its jobs. Both ends are the same program.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct BlockCommand {
   std::uint64_t cases = 0;
 };
 
-/// A job ends itself where nobody listens any more.
+/// The job exits where the other end of the pipe is closed.
 void send_command(int file, const BlockCommand& command);
-/// False where there are no more.
+/// False at the end of the requests.
 [[nodiscard]] bool receive_command(int file, BlockCommand& command);
 
 void send_error(int file, const std::string& error);
 void send_infos(int file, const std::vector<BackendInfo>& infos);
-void send_block(int file, const Span& span, const std::string& tally);
+void send_block(int file, const Span& span, const std::string& aggregate);
 
-/// The first whole message of what was received, which it is taken from.
+/// Removes the first complete message from `received` and returns it.
 [[nodiscard]] std::optional<JobMessage> take_message(std::string& received);
 
 }  // namespace qconform::campaign

@@ -84,7 +84,7 @@ void Jobs::run(std::size_t number, int commands, int messages, const OpenBackend
       break;
     }
     done->span.first = command.block;
-    send_block(messages, done->span, encode_aggregate(done->tally));
+    send_block(messages, done->span, encode_aggregate(done->aggregate));
   }
   backends->clear();
   _exit(0);
@@ -160,7 +160,7 @@ Error Jobs::death_of(std::size_t number) {
   return {
       "--jobs",
       fmt::format("job {} ended {} {}: a backend that runs inside it may have crashed; with --isolation all that is "
-                  "a finding. What was done before is in the journal: --resume goes on from there",
+                  "a finding. The journal holds the finished blocks: --resume continues from there",
                   number + 1, how, where),
       ""};
 }
@@ -169,7 +169,7 @@ void Jobs::finish() {
   stop();
   for (Job& job : jobs_) job.to.close();
   for (Job& job : jobs_) {
-    // Where the campaign ends before they are done, as on a full disk, they have more to say than a pipe holds.
+    // If the campaign ends early, as on a full disk, the jobs may still write more than a pipe holds.
     discard_rest(job.from.get());
     job.process.wait();
   }

@@ -19,11 +19,11 @@ namespace qconform::campaign {
 
 using OpenBackends = std::function<Result<std::vector<std::unique_ptr<Backend>>>()>;
 
-/// What a job has to say.
+/// A message of a job.
 struct JobMessage {
   enum class Kind : std::uint32_t { opened, failed, done };
   Kind kind = Kind::done;
-  Record record;                   ///< of a block that is done, or begun: span and tally
+  Record record;                   ///< of a block that is done, or begun: span and aggregate
   std::vector<BackendInfo> infos;  ///< of a job that opened its backends
   std::string error;
 };
@@ -32,25 +32,25 @@ class Jobs {
  public:
   /// Forks the processes; they open their backends at once. `close_files` is called in each of them first.
   Jobs(int count, const OpenBackends& open, const BlockOptions& options, const std::function<void()>& close_files);
-  /// Ends those that are left, at once.
+  /// Kills the jobs that are left.
   ~Jobs();
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
   [[nodiscard]] std::size_t count() const { return jobs_.size(); }
-  /// Blocks that were handed out and are not done.
+  /// Submitted blocks that are not done.
   [[nodiscard]] std::size_t under_way() const;
   /// A job that takes another block now: one runs, the next one waits. nullopt where all are supplied.
   [[nodiscard]] std::optional<std::size_t> next_idle() const;
   void submit(std::size_t job, std::uint64_t block, std::uint64_t cases);
-  /// Asks for the blocks under way to end after the case that runs: they come back as parts, and those that were
-  /// not begun with no cases.
+  /// Asks the jobs to end their blocks after the current case: those come back as parts, and blocks that had not begun
+  /// with no cases.
   void stop();
-  /// Waits for messages; those that came meanwhile. Errors: a job died.
+  /// Waits for messages and returns them. Errors: a job died.
   [[nodiscard]] Result<std::vector<JobMessage>> wait(double seconds);
-  /// Cases of the blocks under way, for progress.
+  /// Cases done in unfinished blocks, for progress.
   [[nodiscard]] std::uint64_t cases_under_way() const;
-  /// Ends them after the case that runs, and waits for that. What they have not told yet is lost.
+  /// Ends the jobs after their current case, and waits for them. Results that they have not sent are lost.
   void finish();
 
  private:

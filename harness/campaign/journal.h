@@ -21,9 +21,9 @@ inline constexpr const char* kJournalName = "campaign.journal";
 
 enum class RecordKind : std::uint32_t {
   identity = 1,  ///< the first of every journal: what the campaign is (identity.h)
-  blocks = 2,    ///< a span and its tally
+  blocks = 2,    ///< a span and its aggregate
   run = 3,       ///< a CampaignRun; the last one of an id counts
-  progress = 4,  ///< a CampaignProgress
+  progress = 4,  ///< a ProgressPoint
 };
 
 struct Record {
@@ -32,9 +32,9 @@ struct Record {
   std::string payload;
 };
 
-/// What is wrong with a journal.
+/// A damaged range of a journal.
 struct JournalDamage {
-  std::uint64_t offset = 0;     ///< of the first byte that is no whole record
+  std::uint64_t offset = 0;     ///< of the first byte that belongs to no complete record
   std::uint64_t bytes = 0;      ///< up to the next whole record, or to the end
   bool is_tail = false;         ///< nothing whole follows: a write that was cut short
   std::vector<Span> lost = {};  ///< spans that can still be read in it
@@ -49,7 +49,7 @@ class JournalReader {
   JournalReader& operator=(JournalReader&&) = delete;
   ~JournalReader();
 
-  /// The next whole record; nullopt at the end. Damage is passed over and noted.
+  /// The next complete record; nullopt at the end. Skips damage and notes it.
   [[nodiscard]] Result<std::optional<Record>> next();
   /// Where the record that next() gave begins.
   [[nodiscard]] std::uint64_t position() const { return begin_; }
@@ -72,7 +72,7 @@ class JournalReader {
   std::vector<JournalDamage> damage_;
 };
 
-/// An error that says what is damaged and what can be done, unless only the tail is.
+/// An error that says what is damaged and how to go on; nothing where only the tail is damaged.
 [[nodiscard]] Result<void> refuse_damage(const std::filesystem::path& path, const std::vector<JournalDamage>& damage);
 
 /// Appends to a journal that no other process writes to.
@@ -88,7 +88,7 @@ class JournalWriter {
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Cuts the file there: behind the last whole record.
+  /// Truncates the file, behind the last complete record.
   [[nodiscard]] Result<void> cut(std::uint64_t size);
   /// Appends and makes durable. After an error the journal ends where it did before.
   [[nodiscard]] Result<void> append(const std::vector<Record>& records);

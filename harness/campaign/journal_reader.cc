@@ -28,7 +28,7 @@ Result<JournalReader> JournalReader::open(const std::filesystem::path& path) {
   std::uint64_t end = 0;
   QCONFORM_ASSIGN(const auto first, reader.read_at(0, end));
   if (!first || first->kind != RecordKind::identity) {
-    return fail(path.string(), "is no journal of a campaign, or its beginning is damaged");
+    return fail(path.string(), "is not the journal of a campaign, or its beginning is damaged");
   }
   return reader;
 }
@@ -122,11 +122,12 @@ Result<void> refuse_damage(const std::filesystem::path& path, const std::vector<
     for (const Span& span : found.lost) {
       lost += fmt::format("; it held blocks {} to {}", span.first, span.first + span.blocks - 1);
     }
-    return fail(path.string(),
-                fmt::format("damaged in the middle: {} bytes from byte {} on are no record, and whole ones follow{}. "
-                            "Nothing was changed. Restore the file from a copy, or take what is whole and run the lost "
-                            "blocks again: qconform fuzz --resume --repair --out {}",
-                            found.bytes, found.offset, lost, path.parent_path().string()));
+    return fail(
+        path.string(),
+        fmt::format("damaged in the middle: {} bytes from byte {} on are not a record, and intact ones follow{}. "
+                    "Nothing was changed. Restore the file from a copy, or keep the intact records and run the lost "
+                    "blocks again: qconform fuzz --resume --repair --out {}",
+                    found.bytes, found.offset, lost, path.parent_path().string()));
   }
   return {};
 }

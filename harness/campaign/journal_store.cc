@@ -19,7 +19,7 @@ struct RunEntry {
   QC_LINE(describe_members(archive, self.run));
 };
 
-// What a killed process left half written.
+// The half-written files of a killed process.
 void remove_parts(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> parts;
@@ -43,12 +43,12 @@ Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record) {
   return std::pair(std::move(entry.id), std::move(entry.run));
 }
 
-Record progress_record(const CampaignProgress& progress) {
+Record progress_record(const ProgressPoint& progress) {
   return {RecordKind::progress, {}, to_cbor(progress)};
 }
 
-Result<CampaignProgress> decode_progress(const Record& record) {
-  return from_cbor<CampaignProgress>(record.payload, "progress");
+Result<ProgressPoint> decode_progress(const Record& record) {
+  return from_cbor<ProgressPoint>(record.payload, "progress");
 }
 
 Result<void> JournalStore::open(const fs::path& folder, Take take, std::vector<std::string>& remarks) {
@@ -77,9 +77,9 @@ Result<void> JournalStore::read(std::vector<std::string>& remarks, bool repair) 
   if (damage.empty()) return {};
   if (!repair) QCONFORM_TRY(refuse_damage(path_, damage));
   for (const JournalDamage& found : damage) {
-    remarks.push_back(
-        fmt::format("{}: {} bytes {} byte {} on are no whole record and were cut; what they held is run again",
-                    path_.string(), found.bytes, found.is_tail ? "at the end, from" : "from", found.offset));
+    remarks.push_back(fmt::format("{}: cut {} bytes {} byte {} on, an incomplete record; its cases run again",
+                                  path_.string(), found.bytes, found.is_tail ? "at the end, from" : "from",
+                                  found.offset));
   }
   if (damage.size() == 1 && damage.front().is_tail) return journal_.cut(damage.front().offset);
   return compact();
@@ -92,8 +92,8 @@ Result<void> JournalStore::take(Record record) {
       return {};
     }
     case RecordKind::blocks: {
-      QCONFORM_ASSIGN(auto tally, decode_aggregate(record.payload));
-      static_cast<void>(blocks_.insert(record.span, std::move(tally)));
+      QCONFORM_ASSIGN(auto aggregate, decode_aggregate(record.payload));
+      static_cast<void>(blocks_.insert(record.span, std::move(aggregate)));
       return {};
     }
     case RecordKind::run: {
@@ -117,17 +117,17 @@ Result<void> JournalStore::begin(const Identity& identity, std::vector<std::stri
     std::error_code error;
     fs::rename(path_, previous, error);
     if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
-    remarks.push_back(fmt::format(
-        "the campaign that was in {} stays as it is: its journal is now {}; --resume would have continued it",
-        path_.parent_path().string(), previous.string()));
+    remarks.push_back(
+        fmt::format("starting a new campaign in {}; the old journal is now {}. Use --resume to continue a campaign",
+                    path_.parent_path().string(), previous.string()));
   }
   identity_ = identity;
   return compact();
 }
 
 Result<void> JournalStore::add(Record record) {
-  QCONFORM_ASSIGN(auto tally, decode_aggregate(record.payload));
-  if (blocks_.insert(record.span, std::move(tally))) pending_.push_back(std::move(record));
+  QCONFORM_ASSIGN(auto aggregate, decode_aggregate(record.payload));
+  if (blocks_.insert(record.span, std::move(aggregate))) pending_.push_back(std::move(record));
   return {};
 }
 
@@ -136,8 +136,8 @@ void JournalStore::note_run(const std::string& id, const CampaignRun& run) {
   pending_.push_back(run_record(id, run));
 }
 
-// Those that go come back with the journal until it is written anew, and go again then.
-void JournalStore::note_progress(const CampaignProgress& progress) {
+// Points that compact() drops come back when the journal is read again; the next compact() drops them again.
+void JournalStore::note_progress(const ProgressPoint& progress) {
   progress_.push_back(progress);
   pending_.push_back(progress_record(progress));
 }
@@ -151,7 +151,7 @@ Result<void> JournalStore::commit() {
 
 Result<void> JournalStore::compact() {
   while (progress_.size() > kMostProgress) {
-    std::vector<CampaignProgress> fewer;
+    std::vector<ProgressPoint> fewer;
     for (std::size_t i = 1; i < progress_.size(); i += 2) fewer.push_back(progress_[i]);
     progress_ = std::move(fewer);
   }
@@ -163,7 +163,7 @@ Result<void> JournalStore::compact() {
       }
     }
     for (const auto& [id, run] : runs_) QCONFORM_TRY(put(run_record(id, run)));
-    for (const CampaignProgress& progress : progress_) QCONFORM_TRY(put(progress_record(progress)));
+    for (const ProgressPoint& progress : progress_) QCONFORM_TRY(put(progress_record(progress)));
     return {};
   };
   auto done = journal_.replace(put_all);
@@ -177,14 +177,14 @@ double JournalStore::seconds_before(const std::string& id) const {
   return sum;
 }
 
-CampaignState JournalStore::state() const {
-  CampaignState state;
-  describe(blocks_.spans(), state);
-  for (const auto& [id, run] : runs_) state.runs.push_back(run);
-  std::stable_sort(state.runs.begin(), state.runs.end(),
+CampaignResult JournalStore::result() const {
+  CampaignResult result;
+  describe(blocks_.spans(), result);
+  for (const auto& [id, run] : runs_) result.runs.push_back(run);
+  std::stable_sort(result.runs.begin(), result.runs.end(),
                    [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
-  state.progress = progress_;
-  return state;
+  result.progress = progress_;
+  return result;
 }
 
 }  // namespace qconform::campaign

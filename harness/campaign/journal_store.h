@@ -1,4 +1,4 @@
-// A campaign as its journal has it: read when it is taken up again, kept in step while it runs.
+// The state of a campaign as its journal holds it: read on --resume, updated while the campaign runs.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +16,39 @@ namespace qconform::campaign {
 
 [[nodiscard]] Record run_record(const std::string& id, const CampaignRun& run);
 [[nodiscard]] Result<std::pair<std::string, CampaignRun>> decode_run(const Record& record);
-[[nodiscard]] Record progress_record(const CampaignProgress& progress);
-[[nodiscard]] Result<CampaignProgress> decode_progress(const Record& record);
+[[nodiscard]] Record progress_record(const ProgressPoint& progress);
+[[nodiscard]] Result<ProgressPoint> decode_progress(const Record& record);
 
 class JournalStore {
  public:
-  /// Progress is noted at most so often; beyond that every other note goes.
+  /// The journal keeps this many points of progress at most; beyond that it drops every other one.
   static constexpr std::size_t kMostProgress = 480;
   /// Bytes that a journal may grow by before it is written anew with neighbouring blocks put together.
   static constexpr std::uint64_t kGrowth = std::uint64_t{16} << 20;
 
   enum class Take : std::uint8_t { anew, resume, repair };
 
-  /// Locks the folder's journal and, unless it is to begin anew, reads what is there. What is to be told to the
-  /// user is added to `remarks`.
+  /// Locks the folder's journal and reads it, unless `take` is anew. Adds messages for the user to `remarks`.
   [[nodiscard]] Result<void> open(const std::filesystem::path& folder, Take take, std::vector<std::string>& remarks);
-  /// Whether the journal that was opened holds a campaign to go on with.
+  /// Whether the journal holds a campaign to resume.
   [[nodiscard]] bool has_campaign() const { return identity_.has_value(); }
   [[nodiscard]] const Identity& identity() const { return *identity_; }
-  /// Begins another campaign: a journal that was there is kept as campaign.journal.previous.
+  /// Starts a new campaign, and keeps an old journal as campaign.journal.previous.
   [[nodiscard]] Result<void> begin(const Identity& identity, std::vector<std::string>& remarks);
 
   /// A record of a block; made durable by commit(). The error is of one that cannot be read.
   [[nodiscard]] Result<void> add(Record record);
   void note_run(const std::string& id, const CampaignRun& run);
-  void note_progress(const CampaignProgress& progress);
+  void note_progress(const ProgressPoint& progress);
   [[nodiscard]] Result<void> commit();
   /// Closes the file in a forked child, which must not hold the lock on.
   void close() { journal_.close(); }
 
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
-  [[nodiscard]] const std::vector<CampaignProgress>& progress() const { return progress_; }
+  [[nodiscard]] const std::vector<ProgressPoint>& progress() const { return progress_; }
   /// Seconds of all runs noted but the one of that id.
   [[nodiscard]] double seconds_before(const std::string& id) const;
-  [[nodiscard]] CampaignState state() const;
+  [[nodiscard]] CampaignResult result() const;
 
  private:
   [[nodiscard]] Result<void> read(std::vector<std::string>& remarks, bool repair);
@@ -62,7 +61,7 @@ class JournalStore {
   std::optional<Identity> identity_;
   Blocks blocks_;
   std::map<std::string, CampaignRun> runs_;  ///< by id
-  std::vector<CampaignProgress> progress_;
+  std::vector<ProgressPoint> progress_;
   std::vector<Record> pending_;
 };
 

@@ -67,7 +67,7 @@ TEST_F(Journal, GivesBackWhatWasWritten) {
   EXPECT_TRUE(contents.damage.empty());
 }
 
-TEST_F(Journal, CutAnywhereHasTheWholeRecordsBeforeAndSaysWhatIsLeft) {
+TEST_F(Journal, CutAnywhereKeepsTheRecordsBeforeTheCut) {
   for (std::size_t size = bytes_.size() - 1; size > bytes_.size() / 4; --size) {
     put(bytes_.substr(0, size));
     const Contents contents = contents_of(path_);
@@ -105,7 +105,7 @@ TEST_F(Journal, NoticesEveryDamagedByteAndLosesNoOtherRecord) {
   }
 }
 
-TEST_F(Journal, IsNotTakenForOneWithoutItsBeginning) {
+TEST_F(Journal, IsRefusedWithoutItsHeader) {
   put(bytes_.substr(10));
   EXPECT_FALSE(JournalReader::open(path_).has_value());
   put("{}");
@@ -129,7 +129,7 @@ TEST_F(Journal, HasOneWriter) {
   EXPECT_TRUE(other.open(path_).has_value());
 }
 
-TEST_F(Journal, IsAsItWasWhereReplacingFails) {
+TEST_F(Journal, StaysUnchangedWhenReplacingFails) {
   JournalWriter writer;
   ASSERT_TRUE(writer.open(path_).has_value());
   const auto replaced = writer.replace([](const JournalWriter::Put&) -> Result<void> { return fail("disk", "full"); });

@@ -1,4 +1,4 @@
-// How the cases of a campaign are judged: the same while they are run and when their findings are concluded.
+// How a campaign judges its cases, and explains them in its report.
 #pragma once
 
 #include <cstdint>

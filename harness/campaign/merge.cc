@@ -24,22 +24,22 @@ class Merge {
   explicit Merge(const std::vector<fs::path>& journals) : journals_(journals) {}
 
   Result<Merged> run(const fs::path& out) {
-    for (std::size_t i = 0; i < journals_.size(); ++i) QCONFORM_TRY(survey(i));
-    merged_.known.identity.shard = {};
+    for (std::size_t i = 0; i < journals_.size(); ++i) QCONFORM_TRY(list_spans(i));
+    merged_.snapshot.identity.shard = {};
     JournalWriter writer;
     QCONFORM_TRY(writer.open(out));
     QCONFORM_TRY(writer.replace([this](const JournalWriter::Put& put) { return write(put); }));
-    describe(places_, merged_.known.state);
-    for (const auto& [id, run] : runs_) merged_.known.state.runs.push_back(run);
-    std::stable_sort(merged_.known.state.runs.begin(), merged_.known.state.runs.end(),
+    describe(places_, merged_.snapshot.result);
+    for (const auto& [id, run] : runs_) merged_.snapshot.result.runs.push_back(run);
+    std::stable_sort(merged_.snapshot.result.runs.begin(), merged_.snapshot.result.runs.end(),
                      [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
-    merged_.known.case_at = cases_of(merged_.known.identity.seed);
+    merged_.snapshot.case_at = cases_of(merged_.snapshot.identity.seed);
     return std::move(merged_);
   }
 
  private:
   // Notes which spans a journal holds, without keeping what they found.
-  Result<void> survey(std::size_t number) {
+  Result<void> list_spans(std::size_t number) {
     QCONFORM_ASSIGN(auto reader, JournalReader::open(journals_[number]));
     for (;;) {
       QCONFORM_ASSIGN(auto record, reader.next());
@@ -48,8 +48,8 @@ class Merge {
     }
     QCONFORM_TRY(refuse_damage(journals_[number], reader.damage()));
     for (const JournalDamage& tail : reader.damage()) {
-      merged_.remarks.push_back(fmt::format("{}: the last {} bytes are no whole record and are left out",
-                                            journals_[number].string(), tail.bytes));
+      merged_.remarks.push_back(
+          fmt::format("{}: left out the last {} bytes, an incomplete record", journals_[number].string(), tail.bytes));
     }
     return {};
   }
@@ -68,20 +68,20 @@ class Merge {
     QCONFORM_ASSIGN(auto identity, decode_identity(record.payload));
     if (identity.engine != "seeded") {
       return fail("--engine", identity.engine +
-                                  ": inputs that coverage led to are no blocks; put what other machines "
-                                  "kept in this one's libfuzzer/corpus, and go on with --resume");
+                                  ": such a campaign has no blocks to merge; copy the inputs that other machines "
+                                  "kept into libfuzzer/corpus here, and continue with --resume");
     }
-    if (merged_.known.identity.version.empty()) {
-      merged_.known.identity = std::move(identity);
+    if (merged_.snapshot.identity.version.empty()) {
+      merged_.snapshot.identity = std::move(identity);
       return {};
     }
-    QCONFORM_TRY(identity.fits(merged_.known.identity, journals_.front().string(), false));
-    // Of campaigns that were to have different numbers of cases, the same one in whatever order.
-    merged_.known.identity.command = std::max(merged_.known.identity.command, identity.command);
+    QCONFORM_TRY(identity.fits(merged_.snapshot.identity, journals_.front().string(), false));
+    // Picks the same command in any order, where shards had different numbers of cases.
+    merged_.snapshot.identity.command = std::max(merged_.snapshot.identity.command, identity.command);
     return {};
   }
 
-  // A run is noted again and again while it lasts: what it had done last counts.
+  // A running run is recorded several times: the last record counts.
   void note_run(const std::string& id, CampaignRun run) {
     const auto [at, is_new] = runs_.try_emplace(id, run);
     const bool is_later =
@@ -91,7 +91,7 @@ class Merge {
 
   // In the order of the blocks: neighbours are put together, and written once nothing can join them any more.
   Result<void> write(const JournalWriter::Put& put) {
-    QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(merged_.known.identity)}));
+    QCONFORM_TRY(put({RecordKind::identity, {}, encode_identity(merged_.snapshot.identity)}));
     Blocks joined;
     std::uint64_t end = 0;
     for (const auto& [first, entry] : places_.whole()) {
@@ -117,8 +117,8 @@ class Merge {
       open_number_ = place.journal;
     }
     QCONFORM_ASSIGN(auto record, open_->at(place.position));
-    QCONFORM_ASSIGN(auto tally, in_context(journals_[place.journal].string(), decode_aggregate(record.payload)));
-    static_cast<void>(joined.insert(entry.first, std::move(tally)));
+    QCONFORM_ASSIGN(auto aggregate, in_context(journals_[place.journal].string(), decode_aggregate(record.payload)));
+    static_cast<void>(joined.insert(entry.first, std::move(aggregate)));
     return {};
   }
 
@@ -126,7 +126,7 @@ class Merge {
     for (const auto* map : {&joined.spans().whole(), &joined.spans().parts()}) {
       for (const auto& [first, entry] : *map) {
         QCONFORM_TRY(put({RecordKind::blocks, entry.first, encode_aggregate(entry.second)}));
-        merged_.known.tally.add(entry.second);
+        merged_.snapshot.aggregate.add(entry.second);
       }
     }
     joined = {};

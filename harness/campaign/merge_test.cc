@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 using qconform::testing::TemporaryFolder;
 
 // What is added up but times, as bytes.
-std::string bytes_of(CampaignAggregate tally) {
-  tally.times = {};
-  for (BackendResult& backend : tally.backends) backend.seconds = 0;
-  for (CampaignCourse::Group& group : tally.course.groups) group.seconds = 0;
-  return encode_aggregate(tally);
+std::string bytes_of(CampaignAggregate aggregate) {
+  aggregate.times = {};
+  for (BackendResult& backend : aggregate.backends) backend.seconds = 0;
+  for (CampaignTimeline::Group& group : aggregate.timeline.groups) group.seconds = 0;
+  return encode_aggregate(aggregate);
 }
 
 // Some that pass and some that fail, on one backend.
@@ -39,40 +39,41 @@ std::map<std::uint64_t, CaseRow> rows_of(std::uint64_t block) {
   return rows;
 }
 
-// A block's tally, made up from its number: small, and with something of everything that is added up.
-CampaignAggregate tally_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
-  CampaignAggregate tally;
-  tally.suite.cases = cases;
-  tally.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
-  tally.suite.expectations["valid"] = cases;
-  tally.suite.disputed = {"case-" + std::to_string(block)};
-  HazardCoverage::Tallies reached{};
+// A block's aggregate, made up from its number: small, and with something of everything that is added up.
+CampaignAggregate aggregate_of(std::uint64_t block, std::uint64_t cases = kBlockCases) {
+  CampaignAggregate aggregate;
+  aggregate.suite.cases = cases;
+  aggregate.suite.digest = block * 0x9E3779B97F4A7C15U + cases;
+  aggregate.suite.expectations["valid"] = cases;
+  aggregate.suite.disputed = {"case-" + std::to_string(block)};
+  HazardCoverage::Totals reached{};
   reached[block % kHazards] = {1, block};
-  tally.hazards.add("QLinearConv", "uint8 int8 uint8", reached);
-  tally.backends.resize(1);
-  OperatorResult& result = tally.backends[0].operators["QLinearConv"];
+  aggregate.hazards.add("QLinearConv", "uint8 int8 uint8", reached);
+  aggregate.backends.resize(1);
+  OperatorResult& result = aggregate.backends[0].operators["QLinearConv"];
   result.verdicts[0] = cases;
   result.errors.add(static_cast<double>(block) - 9);
   result.unsupported_reasons["reason " + std::to_string(block % 100)] = 1;
-  tally.backends[0].worst = {{"case-" + std::to_string(block), {{0}, "1", "{2}", "2", static_cast<double>(block % 7)}}};
-  Failures& found = tally.failures[{0, "QLinearConv", "symptom-" + std::to_string(block % 3), ""}];
+  aggregate.backends[0].worst = {
+      {"case-" + std::to_string(block), {{0}, "1", "{2}", "2", static_cast<double>(block % 7)}}};
+  Failures& found = aggregate.failures[{0, "QLinearConv", "symptom-" + std::to_string(block % 3), ""}];
   found.cases = 1 + block % 2;
   found.examined = 1;
   found.first_block = block;
   found.smallest = {100 - block % 5, block * kBlockCases, {}};
   found.sample.add(block * 0x9E3779B97F4A7C15U, diagnose::FeatureSet(block));
-  tally.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
+  aggregate.passing.try_emplace({0, "QLinearConv"}, CampaignAggregate::kSampled)
       .first->second.add(block, diagnose::FeatureSet(block));
-  tally.course = course_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
-                                 {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
-  tally.rows.add(rows_of(block));
-  tally.times.total = 1;
-  return tally;
+  aggregate.timeline = timeline_of_block({block, cases, found.cases, static_cast<double>(block) / 7},
+                                         {{static_cast<Hazard>(block % kHazards), block * kBlockCases + 3}});
+  aggregate.rows.add(rows_of(block));
+  aggregate.times.total = 1;
+  return aggregate;
 }
 
 CampaignAggregate sum_of(const std::set<std::uint64_t>& blocks) {
   CampaignAggregate sum;
-  for (const std::uint64_t block : blocks) sum.add(tally_of(block));
+  for (const std::uint64_t block : blocks) sum.add(aggregate_of(block));
   return sum;
 }
 
@@ -85,9 +86,9 @@ rc::Gen<std::vector<Span>> arbitrary_spans() {
       }));
 }
 
-CampaignAggregate tally_of(const Span& span) {
+CampaignAggregate aggregate_of(const Span& span) {
   CampaignAggregate sum;
-  for (std::uint64_t i = 0; i < span.blocks; ++i) sum.add(tally_of(span.first + i, span.cases));
+  for (std::uint64_t i = 0; i < span.blocks; ++i) sum.add(aggregate_of(span.first + i, span.cases));
   return sum;
 }
 
@@ -102,31 +103,31 @@ std::set<std::uint64_t> blocks_in(const std::vector<Span>& spans) {
 RC_GTEST_PROP(Blocks, CountEveryBlockOnceInWhateverSpansAndOrder, ()) {
   const auto spans = *arbitrary_spans();
   Blocks blocks;
-  for (const Span& span : spans) static_cast<void>(blocks.insert(span, tally_of(span)));
+  for (const Span& span : spans) static_cast<void>(blocks.insert(span, aggregate_of(span)));
   RC_ASSERT(bytes_of(blocks.total()) == bytes_of(sum_of(blocks_in(spans))));
   for (const std::uint64_t block : blocks_in(spans)) RC_ASSERT(blocks.holds({block, 1, kBlockCases}));
 }
 
-TEST(Blocks, AreHeldInAsManySpansAsTheirNumberHasDigits) {
+TEST(Blocks, NeedOneSpanForEachBinaryDigit) {
   Blocks blocks;
   for (std::uint64_t block = 0; block < 1000; ++block) {
-    ASSERT_TRUE(blocks.insert({block, 1, kBlockCases}, tally_of(block)));
+    ASSERT_TRUE(blocks.insert({block, 1, kBlockCases}, aggregate_of(block)));
   }
   EXPECT_EQ(blocks.spans().whole().size(), 6U);  // 1000 = 512 + 256 + 128 + 64 + 32 + 8
-  CampaignState state;
-  describe(blocks.spans(), state);
-  ASSERT_EQ(state.blocks.size(), 1U);
-  EXPECT_EQ(state.blocks[0].end, 1000U);
+  CampaignResult result;
+  describe(blocks.spans(), result);
+  ASSERT_EQ(result.blocks.size(), 1U);
+  EXPECT_EQ(result.blocks[0].end, 1000U);
 }
 
 TEST(Blocks, APartGivesWayToMoreOfItsBlock) {
   Blocks blocks;
-  EXPECT_TRUE(blocks.insert({3, 1, 10}, tally_of(3, 10)));
-  EXPECT_FALSE(blocks.insert({3, 1, 9}, tally_of(3, 9)));
-  EXPECT_TRUE(blocks.insert({3, 1, 20}, tally_of(3, 20)));
+  EXPECT_TRUE(blocks.insert({3, 1, 10}, aggregate_of(3, 10)));
+  EXPECT_FALSE(blocks.insert({3, 1, 9}, aggregate_of(3, 9)));
+  EXPECT_TRUE(blocks.insert({3, 1, 20}, aggregate_of(3, 20)));
   EXPECT_EQ(blocks.total().suite.cases, 20U);
-  EXPECT_TRUE(blocks.insert({3, 1, kBlockCases}, tally_of(3)));
-  EXPECT_FALSE(blocks.insert({3, 1, 30}, tally_of(3, 30)));
+  EXPECT_TRUE(blocks.insert({3, 1, kBlockCases}, aggregate_of(3)));
+  EXPECT_FALSE(blocks.insert({3, 1, 30}, aggregate_of(3, 30)));
   EXPECT_EQ(blocks.total().suite.cases, kBlockCases);
   EXPECT_TRUE(blocks.spans().parts().empty());
 }
@@ -144,18 +145,18 @@ void write_journal(const fs::path& path, const std::vector<Span>& spans) {
   JournalWriter writer;
   ASSERT_TRUE(writer.open(path).has_value());
   std::vector<Record> records{{RecordKind::identity, {}, encode_identity(identity())}};
-  for (const Span& span : spans) records.push_back({RecordKind::blocks, span, encode_aggregate(tally_of(span))});
+  for (const Span& span : spans) records.push_back({RecordKind::blocks, span, encode_aggregate(aggregate_of(span))});
   ASSERT_TRUE(writer.append(records).has_value());
 }
 
-// The tally, and which blocks are in it.
+// The aggregate, and which blocks are in it.
 std::string merged(const std::vector<fs::path>& journals, const fs::path& out) {
   auto result = merge(journals, out);
   if (!result) return result.error().text();
   std::string text;
-  for (const auto& [first, end] : result->known.state.blocks)
+  for (const auto& [first, end] : result->snapshot.result.blocks)
     text += std::to_string(first) + "-" + std::to_string(end) + " ";
-  return text + bytes_of(result->known.tally);
+  return text + bytes_of(result->snapshot.aggregate);
 }
 
 RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
@@ -199,7 +200,7 @@ TEST(Merge, RefusesAnotherCampaign) {
   expect_refused("--seed", [](Identity& other) { other.seed = 8; });
   expect_refused("--profile", [](Identity& other) { other.profile = "ort-f32"; });
   expect_refused("--backend", [](Identity& other) { other.backends.emplace_back("scalar"); });
-  expect_refused("options of workers", [](Identity& other) { other.isolation = "all, timeout 1 s"; });
+  expect_refused("options of workers", [](Identity& other) { other.sandbox = "all, timeout 1 s"; });
   expect_refused("--no-explain", [](Identity& other) { other.explain = !other.explain; });
 }
 
@@ -225,18 +226,18 @@ std::vector<std::unique_ptr<Backend>> planted_backends() {
 
 TEST(RunBlock, DependsOnNothingThatRanBefore) {
   auto backends = planted_backends();
-  const BlockOptions options{.seed = 7, .judging = {}, .stop = {}, .progress = {}};
+  const BlockOptions options{.seed = 7, .judge = {}, .stop = {}, .progress = {}};
   const auto alone = run_block(9, 200, backends, options);
   ASSERT_TRUE(alone.has_value());
   ASSERT_TRUE(run_block(2, 100, backends, options).has_value());
   const auto after = run_block(9, 200, backends, options);
   ASSERT_TRUE(after.has_value());
-  EXPECT_EQ(bytes_of(after->tally), bytes_of(alone->tally));
+  EXPECT_EQ(bytes_of(after->aggregate), bytes_of(alone->aggregate));
   EXPECT_EQ(alone->span, (Span{9, 1, 200}));
-  EXPECT_FALSE(alone->tally.failures.empty());
-  const auto again = decode_aggregate(encode_aggregate(alone->tally));
+  EXPECT_FALSE(alone->aggregate.failures.empty());
+  const auto again = decode_aggregate(encode_aggregate(alone->aggregate));
   ASSERT_TRUE(again.has_value()) << again.error().text();
-  EXPECT_EQ(encode_aggregate(*again), encode_aggregate(alone->tally));
+  EXPECT_EQ(encode_aggregate(*again), encode_aggregate(alone->aggregate));
 }
 
 }  // namespace

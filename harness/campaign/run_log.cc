@@ -28,21 +28,21 @@ Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::
   run_.shard = identity.shard.text();
   run_.ended = "running";
   id_ = fmt::format("{}-{}-{}-{}", run_.started, run_.machine, getpid(), Clock::now().time_since_epoch().count());
-  const bool goes_on = ledger_.has_campaign();
-  QCONFORM_TRY(goes_on ? identity.fits(ledger_.identity(), "the journal", true) : ledger_.begin(identity, remarks));
-  seconds_before_ = ledger_.seconds_before(id_);
+  const bool goes_on = store_.has_campaign();
+  QCONFORM_TRY(goes_on ? identity.fits(store_.identity(), "the journal", true) : store_.begin(identity, remarks));
+  seconds_before_ = store_.seconds_before(id_);
   start_ = Clock::now();
-  ledger_.note_run(id_, run_);
-  QCONFORM_TRY(ledger_.commit());
+  store_.note_run(id_, run_);
+  QCONFORM_TRY(store_.commit());
   return goes_on;
 }
 
-void RunLog::note(CampaignProgress progress) {
+void RunLog::note(ProgressPoint point) {
   run_.seconds = seconds();
   next_note_ = std::min(run_.seconds * kProgressGrowth, run_.seconds + kProgressEvery);
-  progress.seconds = seconds_before_ + run_.seconds;
-  ledger_.note_progress(progress);
-  ledger_.note_run(id_, run_);
+  point.seconds = seconds_before_ + run_.seconds;
+  store_.note_progress(point);
+  store_.note_run(id_, run_);
 }
 
 }  // namespace qconform::campaign

@@ -1,4 +1,4 @@
-// One run of a campaign, from its start or from where it was taken up again, as its journal is told of it.
+// Records one run of a campaign, from its start or from --resume on, in the journal.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@ namespace qconform::campaign {
 
 class RunLog {
  public:
-  /// The ledger, which is open, outlives it.
-  explicit RunLog(JournalStore& ledger) : ledger_(ledger) {}
+  /// The store, which is open, outlives it.
+  explicit RunLog(JournalStore& store) : store_(store) {}
 
-  /// Goes on with the campaign in the ledger, if that is the same one, or begins it there. True where it goes on.
+  /// Resumes the campaign in the store, if it is the same one, or starts it there. True where it resumes.
   [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
 
   /// Of this run, from begin() on.
@@ -28,15 +28,15 @@ class RunLog {
   [[nodiscard]] std::uint64_t cases() const { return run_.cases; }
   void set_cases(std::uint64_t cases) { run_.cases = cases; }
 
-  /// Whether progress is to be noted again: early on more often, so that short campaigns have a curve too.
+  /// Whether to note progress again: more often early on, so that short campaigns have a curve too.
   [[nodiscard]] bool is_due() const { return seconds() >= next_note_; }
   /// Where the campaign stands; its seconds are filled in. Made durable by JournalStore::commit().
-  void note(CampaignProgress progress);
+  void note(ProgressPoint point);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  JournalStore& ledger_;
+  JournalStore& store_;
   CampaignRun run_;
   std::string id_;
   double seconds_before_ = 0;

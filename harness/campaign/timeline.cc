@@ -5,8 +5,8 @@
 namespace qconform::campaign {
 namespace {
 
-using Group = CampaignCourse::Group;
-using Reached = CampaignCourse::Reached;
+using Group = CampaignTimeline::Group;
+using Reached = CampaignTimeline::Reached;
 
 // Adds up ascending groups that lie in one of that width.
 std::vector<Group> widened(const std::vector<Group>& groups, std::uint64_t group_blocks) {
@@ -21,7 +21,7 @@ std::vector<Group> widened(const std::vector<Group>& groups, std::uint64_t group
   return result;
 }
 
-void merge_groups(const CampaignCourse& from, CampaignCourse& into) {
+void merge_groups(const CampaignTimeline& from, CampaignTimeline& into) {
   into.group_blocks = std::max(from.group_blocks, into.group_blocks);
   std::vector<Group> all;
   std::merge(into.groups.begin(), into.groups.end(), from.groups.begin(), from.groups.end(), std::back_inserter(all),
@@ -43,15 +43,15 @@ void sort(std::vector<Reached>& hazards) {
 
 }  // namespace
 
-CampaignCourse course_of_block(const Group& found, const FirstCases& reached) {
-  CampaignCourse course;
-  course.groups = {found};
-  for (const auto& [hazard, first] : reached) course.hazards.push_back({std::string(info_of(hazard).id), first});
-  sort(course.hazards);
-  return course;
+CampaignTimeline timeline_of_block(const Group& found, const FirstCases& reached) {
+  CampaignTimeline timeline;
+  timeline.groups = {found};
+  for (const auto& [hazard, first] : reached) timeline.hazards.push_back({std::string(info_of(hazard).id), first});
+  sort(timeline.hazards);
+  return timeline;
 }
 
-void merge(const CampaignCourse& from, CampaignCourse& into) {
+void merge(const CampaignTimeline& from, CampaignTimeline& into) {
   merge_groups(from, into);
   for (const Reached& reached : from.hazards) {
     const auto known = std::find_if(into.hazards.begin(), into.hazards.end(),

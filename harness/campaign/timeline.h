@@ -1,27 +1,27 @@
-// How a campaign went, in the order of its blocks. Merging courses is associative and commutative but for seconds, and
-// what comes out depends on the blocks alone: not on who ran them, or when.
+// What a campaign found over its blocks, in their order. Merging timelines is associative and commutative but for
+// seconds, and what comes out depends on the blocks alone: not on who ran them, or when.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 
-#include "harness/core/campaign_state.h"
+#include "harness/core/campaign_result.h"
 #include "harness/hazards/hazard.h"
 
 namespace qconform::campaign {
 
 /// Neighbouring blocks are one group, of the smallest width at which no more than these groups hold any block. A wider
-/// part makes the whole as wide: what is known of the parts of a sum tells what is known of the sum.
+/// part makes the whole as wide.
 inline constexpr std::size_t kMostGroups = 256;
 
 /// By hazard: index of the first case that reached it.
 using FirstCases = std::map<Hazard, std::uint64_t>;
 
-/// The course of one block; `found.first` is its number.
-[[nodiscard]] CampaignCourse course_of_block(const CampaignCourse::Group& found, const FirstCases& reached);
+/// The timeline of one block; `found.first` is its number.
+[[nodiscard]] CampaignTimeline timeline_of_block(const CampaignTimeline::Group& found, const FirstCases& reached);
 
 /// `from` is of other blocks.
-void merge(const CampaignCourse& from, CampaignCourse& into);
+void merge(const CampaignTimeline& from, CampaignTimeline& into);
 
 }  // namespace qconform::campaign

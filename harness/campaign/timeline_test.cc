@@ -19,10 +19,10 @@ namespace {
 using Numbers = std::vector<std::uint64_t>;
 
 // Made up from the block's number; most blocks reach one hazard.
-CampaignCourse course_of(std::uint64_t block) {
+CampaignTimeline timeline_of(std::uint64_t block) {
   FirstCases reached;
   if (block % 5 != 0) reached[static_cast<Hazard>(block % kHazards)] = 512 * block + block % 100;
-  return course_of_block({block, 512, block % 3, 0}, reached);
+  return timeline_of_block({block, 512, block % 3, 0}, reached);
 }
 
 // Blocks of shards that lie far apart, each once.
@@ -43,7 +43,7 @@ Numbers shuffled(Numbers numbers) {
   return numbers;
 }
 
-void join(const CampaignCourse& from, CampaignCourse& into) {
+void join(const CampaignTimeline& from, CampaignTimeline& into) {
   merge(from, into);
 }
 void join(const CaseRows& from, CaseRows& into) {
@@ -67,21 +67,21 @@ Sum sum_of_parts(const Numbers& numbers, Of of) {
   return sum;
 }
 
-RC_GTEST_PROP(Course, DependsOnTheBlocksAlone, ()) {
+RC_GTEST_PROP(Timeline, DependsOnTheBlocksAlone, ()) {
   const Numbers blocks = arbitrary_blocks();
-  const auto course = sum_in_order<CampaignCourse>(blocks, course_of);
-  RC_ASSERT(sum_in_order<CampaignCourse>(shuffled(blocks), course_of) == course);
-  RC_ASSERT(sum_of_parts<CampaignCourse>(blocks, course_of) == course);
+  const auto timeline = sum_in_order<CampaignTimeline>(blocks, timeline_of);
+  RC_ASSERT(sum_in_order<CampaignTimeline>(shuffled(blocks), timeline_of) == timeline);
+  RC_ASSERT(sum_of_parts<CampaignTimeline>(blocks, timeline_of) == timeline);
 }
 
-RC_GTEST_PROP(Course, HasFewGroupsAndLosesNothing, ()) {
+RC_GTEST_PROP(Timeline, HasFewGroupsAndLosesNothing, ()) {
   const Numbers blocks = arbitrary_blocks();
-  const auto course = sum_in_order<CampaignCourse>(blocks, course_of);
-  RC_ASSERT(course.groups.size() <= kMostGroups);
+  const auto timeline = sum_in_order<CampaignTimeline>(blocks, timeline_of);
+  RC_ASSERT(timeline.groups.size() <= kMostGroups);
   std::uint64_t cases = 0;
   std::uint64_t failures = 0;
-  for (const CampaignCourse::Group& group : course.groups) {
-    RC_ASSERT(group.first % course.group_blocks == 0);
+  for (const CampaignTimeline::Group& group : timeline.groups) {
+    RC_ASSERT(group.first % timeline.group_blocks == 0);
     cases += group.cases;
     failures += group.failures;
   }
@@ -89,12 +89,12 @@ RC_GTEST_PROP(Course, HasFewGroupsAndLosesNothing, ()) {
   const auto add = [](std::uint64_t sum, std::uint64_t block) { return sum + block % 3; };
   RC_ASSERT(failures == std::accumulate(blocks.begin(), blocks.end(), std::uint64_t{0}, add));
   // With narrower groups there would be too many.
-  if (course.group_blocks > 1) {
+  if (timeline.group_blocks > 1) {
     std::set<std::uint64_t> narrower;
-    for (const std::uint64_t block : blocks) narrower.insert(block / (course.group_blocks / 2));
+    for (const std::uint64_t block : blocks) narrower.insert(block / (timeline.group_blocks / 2));
     RC_ASSERT(narrower.size() > kMostGroups);
   }
-  for (const auto& [id, first] : course.hazards) {
+  for (const auto& [id, first] : timeline.hazards) {
     const auto reaches = [h = hazard_with_id(id)->hazard](std::uint64_t b) {
       return b % 5 != 0 && static_cast<Hazard>(b % kHazards) == h;
     };
@@ -103,9 +103,9 @@ RC_GTEST_PROP(Course, HasFewGroupsAndLosesNothing, ()) {
   }
 }
 
-RC_GTEST_PROP(Course, IsReadAsItWasWritten, ()) {
-  const auto course = sum_in_order<CampaignCourse>(arbitrary_blocks(), course_of);
-  RC_ASSERT(*from_cbor<CampaignCourse>(to_cbor(course), "course") == course);
+RC_GTEST_PROP(Timeline, IsReadAsItWasWritten, ()) {
+  const auto timeline = sum_in_order<CampaignTimeline>(arbitrary_blocks(), timeline_of);
+  RC_ASSERT(*from_cbor<CampaignTimeline>(to_cbor(timeline), "course") == timeline);
 }
 
 // Two backends; the symptom is common, rare or none.
@@ -129,7 +129,7 @@ Numbers arbitrary_cases() {
   return cases;
 }
 
-RC_GTEST_PROP(CaseRows, AreAChoiceThatDependsOnTheCasesAlone, ()) {
+RC_GTEST_PROP(CaseRows, DependOnTheCasesAlone, ()) {
   const Numbers cases = arbitrary_cases();
   const std::string chosen = encode_rows(sum_in_order<CaseRows>(cases, rows_at));
   RC_ASSERT(encode_rows(sum_in_order<CaseRows>(shuffled(cases), rows_at)) == chosen);
@@ -137,7 +137,7 @@ RC_GTEST_PROP(CaseRows, AreAChoiceThatDependsOnTheCasesAlone, ()) {
   RC_ASSERT(encode_rows(*decode_rows(chosen)) == chosen);
 }
 
-TEST(CaseRows, HoldSomeOfEachKindWhateverTheOthersAre) {
+TEST(CaseRows, HoldSomeOfEachKind) {
   Numbers cases(3000);
   std::iota(cases.begin(), cases.end(), std::uint64_t{0});
   const CaseRows rows = sum_in_order<CaseRows>(cases, rows_at);

@@ -30,7 +30,8 @@ struct AuditCommand {
 Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy& policy) {
   std::vector<Audit> audits;
   for (const std::string& name : options.suites) {
-    if (relations_base(name)) return fail("--suite", "relations are no cases: they cannot be audited");
+    if (relations_base(name))
+      return fail("--suite", "relations compare answers of one backend: an audit has no use for them");
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     ProgressLine line;
     const diagnose::AuditOptions audit_options{.policy = policy, .progress = [&](std::uint64_t cases) {
@@ -157,15 +158,16 @@ void add_audit(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("audit", "Measure which known defects suites detect");
   command->footer(
       "example: qconform audit --suite conformance --suite onnx:/usr/share/libonnx-testdata/data/node\n"
-      "Every defect model is run on every case of its operator and judged: `qconform list defects` explains them.\n"
+      "qconform judges every defect model on every case of its operator: `qconform list defects` explains them.\n"
       "Exit code: 0 every suite kills every mutant that is not admitted, 1 a mutant survives, 2 wrong use. With\n"
-      "--baseline: 0 what was killed in it is killed still, 1 not so.");
+      "--baseline: 0 the suites still kill every mutant that the baseline kills, 1 they do not.");
   command->add_option("--suite", options->suites, "Suite to measure, may be repeated: one column each")
       ->capture_default_str();
   command->add_option("--cases", options->suite.cases, "Number of cases of suites that draw them");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
-  command->add_option("--baseline", options->baseline, "Earlier output of --json: what it kills must be killed still");
+  command->add_option("--baseline", options->baseline,
+                      "Earlier output of --json: the suites must still kill what it kills");
   command->add_flag("--json", options->json, "Print the audit as JSON");
   when_chosen(*command, action, std::move(options), &run_audit);
 }

@@ -75,8 +75,8 @@ std::vector<bench::Contestant> contestants(const BenchOptions& options, Rounding
   std::vector<bench::Contestant> list;
   for (const std::string& name : names) {
     list.push_back({name, [name, arithmetic] {
-                      backend::IsolationPolicy here;  // its process is a participant's already
-                      here.which = backend::IsolationPolicy::Which::none;
+                      backend::SandboxPolicy here;  // its process is a participant's already
+                      here.which = backend::SandboxPolicy::Which::none;
                       return backend::select(name, arithmetic, here);
                     }});
   }
@@ -151,7 +151,7 @@ std::string layers_help() {
   return text +
          "  KERNEL IN->OUT @SIZE  one layer: \"3x3/2 64->128 @56\", \"31 512 @250 depthwise\" (docs/performance.md)\n"
          "  model:FILE         the quantized layers of an ONNX model; any other suite likewise\n"
-         "Exit code: 0 the backend computes every layer rightly that it computes, 1 it does not, 2 wrong use.";
+         "Exit code: 0 every layer that the backend computes is right, 1 one is wrong, 2 wrong use.";
 }
 
 }  // namespace

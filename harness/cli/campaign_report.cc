@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "harness/cli/report_output.h"
+#include "harness/engine/element_map.h"
 #include "harness/engine/environment.h"
-#include "harness/engine/picture.h"
 
 namespace qconform::cli {
 namespace {
@@ -38,19 +38,19 @@ Report new_campaign_report(const campaign::Identity& identity) {
   return new_report(policy, identity.seed, identity.command);
 }
 
-Report campaign_report(const campaign::CampaignSnapshot& known, std::vector<std::unique_ptr<Backend>>& backends,
+Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<std::unique_ptr<Backend>>& backends,
                        const campaign::ReportOptions& options) {
-  Report report = new_campaign_report(known.identity);
-  campaign::build_report(known.tally, backends, options, report);
+  Report report = new_campaign_report(snapshot.identity);
+  campaign::build_report(snapshot.aggregate, backends, options, report);
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
-  PicturesLimits limits;
+  ElementMapsLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();
-  add_pictures(report, backends, options.judging.policy, limits);
+  add_element_maps(report, backends, options.judge.policy, limits);
   report.times.total = 0;  // of the campaign, not of its jobs
-  for (const CampaignRun& run : known.state.runs) report.times.total += run.seconds;
-  report.campaign = known.state;
+  for (const CampaignRun& run : snapshot.result.runs) report.times.total += run.seconds;
+  report.campaign = snapshot.result;
   // What coverage guides has no blocks that another run would repeat.
-  if (!report.campaign->engine) report.campaign->course = known.tally.course;
+  if (!report.campaign->engine) report.campaign->timeline = snapshot.aggregate.timeline;
   return report;
 }
 

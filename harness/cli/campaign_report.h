@@ -1,4 +1,4 @@
-// From a campaign's tally to its report and files, for `fuzz` and `report merge`.
+// Makes the report and the files of a campaign from its aggregate, for `fuzz` and `report merge`.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace qconform::cli {
 [[nodiscard]] Report new_campaign_report(const campaign::Identity& identity);
 
 /// The same with what the blocks found, findings explained and shrunk.
-[[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& known,
+[[nodiscard]] Report campaign_report(const campaign::CampaignSnapshot& snapshot,
                                      std::vector<std::unique_ptr<Backend>>& backends,
                                      const campaign::ReportOptions& options);
 

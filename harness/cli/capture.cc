@@ -21,11 +21,11 @@ struct CaptureOptions {
 Result<int> capture(const CaptureOptions& options) {
   ModelOptions model{.activations = ModelOptions::Activations::computed};
   model.inputs.assign(options.inputs.begin(), options.inputs.end());
-  QCONFORM_ASSIGN(const auto source, OnnxModelSource::open(options.model, options.seed, model));
+  QCONFORM_ASSIGN(const auto source, OnnxModelSuite::open(options.model, options.seed, model));
   QCONFORM_TRY(prepare(options.output));
   QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0));
   fmt::print("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, source->origin());
-  for (const auto& [reason, times] : source->skipped()) fmt::print("left aside: {} {}\n", reason, times);
+  for (const auto& [reason, times] : source->skipped()) fmt::print("skipped: {} {}\n", reason, times);
   return kConforms;
 }
 

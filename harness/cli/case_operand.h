@@ -1,4 +1,4 @@
-// The case that a command is about.
+// Reads the case that a command works on.
 #pragma once
 
 #include <string>

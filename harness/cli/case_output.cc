@@ -46,7 +46,7 @@ Result<void> prepare(const CaseOutput& options) {
   return {};
 }
 
-Result<std::uint64_t> write_cases(CaseSource& source, const CaseOutput& options, std::uint64_t number) {
+Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number) {
   for (;;) {
     QCONFORM_ASSIGN(auto next, source.next());
     if (!next) return number;

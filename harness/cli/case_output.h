@@ -1,11 +1,11 @@
-// Cases as files in a folder.
+// Writes cases as files into a folder.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform::cli {
 
@@ -20,6 +20,6 @@ void add_case_output_options(CLI::App& command, CaseOutput& options);
 [[nodiscard]] Result<void> prepare(const CaseOutput& options);
 
 /// Writes the source's cases, the first as number `number`; returns the number after the last.
-[[nodiscard]] Result<std::uint64_t> write_cases(CaseSource& source, const CaseOutput& options, std::uint64_t number);
+[[nodiscard]] Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number);
 
 }  // namespace qconform::cli

@@ -37,7 +37,7 @@ inline void add_case_operand(CLI::App& command, std::string& file) {
   command.add_option("case", file, "Case file (.json or one-node .onnx) or backend-test folder")->required();
 }
 
-/// Checks a number: "0 is below 1, the least that is possible". Text that is no number is left to the option's type.
+/// Checks a number: "0 is below 1, the least that is possible". The option's type refuses other text.
 [[nodiscard]] CLI::Validator at_least(int least);
 
 void add_run(CLI::App& app, Action& action);

@@ -1,5 +1,4 @@
-// The commands as data: what manual pages and shell completion are made of, so that no list of options is written
-// twice.
+// The commands as data. Manual pages and shell completion are made from it, so that every option is listed once.
 #pragma once
 
 #include <CLI/CLI.hpp>

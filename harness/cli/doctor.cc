@@ -54,7 +54,7 @@ Result<int> run_doctor(const DoctorOptions& /*options*/) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "Say what is there, what is missing, and what brings it");
+  CLI::App* command = app.add_subcommand("doctor", "Show what is installed, what is missing, and how to install it");
   command->footer("example: qconform doctor");
   when_chosen(*command, action, std::make_shared<DoctorOptions>(), &run_doctor);
 }

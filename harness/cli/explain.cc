@@ -8,8 +8,8 @@
 #include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
@@ -22,7 +22,7 @@ struct ExplainCommand {
   std::string file;
   std::string backend;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   diagnose::ExplainOptions explain;
   bool json = false;
 };
@@ -33,9 +33,9 @@ constexpr double kShrinkingSeconds = 2;
 
 Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
-  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
 
   const shrink::Runner runner = shrink::in_process(*backend);
   const Outcome outcome = runner(test_case);
@@ -59,7 +59,7 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Say why a backend is wrong on a case, and how sure that is");
   command->footer(
       "example: qconform explain build/reports/run/F1.json --backend plugin:build/libmykernel.so\n"
-      "The backend is run on further cases, made to tell the explanations apart: docs/explain.md.\n"
+      "qconform runs the backend on further cases that tell the explanations apart: docs/explain.md.\n"
       "Exit code: 0 the case does not fail, 1 it fails, explained or not, 2 wrong use or a file that cannot be read.");
   add_case_operand(*command, options->file);
   command->add_option("--backend", options->backend, "Backend that the case fails on")->required();
@@ -69,7 +69,7 @@ void add_explain(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
   add_policy_options(*command, options->policy);
-  add_isolation_options(*command, options->isolation);
+  add_sandbox_options(*command, options->sandbox);
   command->add_flag("--json", options->json, "Print the explanation as JSON");
   when_chosen(*command, action, std::move(options), &run_explain);
 }

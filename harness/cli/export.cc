@@ -23,7 +23,7 @@ Result<int> export_suites(const ExportOptions& options) {
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     for (const auto& source : sources) {
       QCONFORM_ASSIGN(number, write_cases(*source, options.output, number));
-      for (const auto& [reason, times] : source->skipped()) fmt::print("left aside: {} {}\n", reason, times);
+      for (const auto& [reason, times] : source->skipped()) fmt::print("skipped: {} {}\n", reason, times);
     }
   }
   fmt::print("{} cases in {}\n", report::with_thousands(number), options.output.out);

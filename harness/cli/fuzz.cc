@@ -15,66 +15,68 @@
 namespace qconform::cli {
 namespace {
 
-std::string text_of(const campaign::Standing& standing) {
+std::string text_of(const Progress& progress) {
   std::string text = fmt::format("fuzz: {}{} cases, {:.0f} cases/s, {} elements, hazards {} of {}, {} failures",
-                                 report::with_thousands(standing.cases),
-                                 standing.of ? " of " + report::with_thousands(*standing.of) : "", standing.rate,
-                                 report::with_thousands(standing.elements), standing.hazards_reached, standing.hazards,
-                                 report::with_thousands(standing.failures));
-  if (const auto& engine = standing.engine) {
+                                 report::with_thousands(progress.cases),
+                                 progress.of ? " of " + report::with_thousands(*progress.of) : "", progress.rate,
+                                 report::with_thousands(progress.elements), progress.hazards_reached, progress.hazards,
+                                 report::with_thousands(progress.failures));
+  if (const auto& engine = progress.engine) {
     text += fmt::format(", {} edges, {} features, {} kept", report::with_thousands(engine->edges),
                         report::with_thousands(engine->features), report::with_thousands(engine->kept));
   }
-  if (!standing.findings.empty()) text += ": " + standing.findings;
-  if (standing.seconds_left) {
-    const auto left = static_cast<std::uint64_t>(*standing.seconds_left);
+  if (!progress.findings.empty()) text += ": " + progress.findings;
+  if (progress.seconds_left) {
+    const auto left = static_cast<std::uint64_t>(*progress.seconds_left);
     text += fmt::format(", {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
   }
   return text;
 }
 
-// Findings that are known so far, written in a process of its own; in a few words what they are.
-std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::CampaignSnapshot& known) {
+// Writes the report of the findings so far, in a child process; returns them in a few words.
+std::string build_report_meanwhile(const FuzzPlan& plan, const campaign::CampaignSnapshot& snapshot) {
   auto backends = plan.driver.open();
   if (!backends) return "";
-  Report report = campaign_report(known, *backends, plan.conclusion(known.case_at));
-  const Policy& policy = plan.judging.policy;
+  Report report = campaign_report(snapshot, *backends, plan.report_options(snapshot.case_at));
+  const Policy& policy = plan.judge.policy;
   if (auto written = write_campaign_report(plan.options.out, policy, report); !written) return "";
   return brief_findings(report);
 }
 
-// What is wrong with the fuzz target is no finding: it makes the exit code that of a fault.
+// A fault of the fuzz target itself is not a finding: the exit code is 2.
 Result<guided::GuidedResult> run(FuzzPlan& plan) {
   campaign::DriverOptions& driver = plan.driver;
   const Interruption interruption;
   ProgressLine line(ProgressLine::Elsewhere::a_line_each_minute);
   driver.interrupted = &Interruption::happened;
-  driver.progress = [&](const campaign::Standing& standing) { line.update([&] { return text_of(standing); }); };
+  driver.progress = [&](const Progress& progress) { line.update([&] { return text_of(progress); }); };
   driver.remark = [&](const std::string& text) {
     line.clear();
     fmt::print(stderr, "qconform: {}\n", text);
   };
-  driver.build_report = [&](const campaign::CampaignSnapshot& known) { return build_report_meanwhile(plan, known); };
+  driver.build_report = [&](const campaign::CampaignSnapshot& snapshot) {
+    return build_report_meanwhile(plan, snapshot);
+  };
   if (!plan.target) {
-    QCONFORM_ASSIGN(auto known, campaign::drive(driver));
-    return guided::GuidedResult{std::move(known), {}};
+    QCONFORM_ASSIGN(auto snapshot, campaign::drive(driver));
+    return guided::GuidedResult{std::move(snapshot), {}};
   }
   if (plan.target->commit != kCommit) {
     driver.remark(fmt::format("{} was built from {}, this program from {}", plan.target->program.string(),
                               plan.target->commit, kCommit));
   }
-  const IsolationOptions& isolation = plan.options.isolation;
-  return guided::drive({driver, *plan.target, isolation.timeout, isolation.memory});
+  const SandboxOptions& sandbox = plan.options.sandbox;
+  return guided::drive({driver, *plan.target, sandbox.timeout, sandbox.memory});
 }
 
 Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_ASSIGN(auto backends, plan.driver.open());
   WaiverDraft draft;
-  campaign::ReportOptions conclusion = plan.conclusion(done.known.case_at);
-  if (!plan.options.waivers.draft.empty()) conclusion.draft = &draft;
-  Report report = campaign_report(done.known, backends, conclusion);
+  campaign::ReportOptions options = plan.report_options(done.snapshot.case_at);
+  if (!plan.options.waivers.draft.empty()) options.draft = &draft;
+  Report report = campaign_report(done.snapshot, backends, options);
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
-  auto code = deliver_campaign(plan.options.out, plan.judging.policy, plan.options.forms, report);
+  auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
     fmt::print(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
   }
@@ -103,40 +105,39 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->footer(
       "example: qconform fuzz --backend avx2 --for 8h --jobs 4 --out nightly\n"
       "example: qconform fuzz --engine libfuzzer --backend avx2 --for 10m --jobs 2 --out guided\n"
-      "Without --for and --cases it runs until it is interrupted (Ctrl-C), and then writes its report.\n"
+      "Without --for and --cases it runs until Ctrl-C, and then writes its report.\n"
       "Case i of a seed is the same in every run: --seed S --cases N repeats a campaign. A journal in the folder\n"
-      "has every block of cases that is done: after a crash, --resume goes on (docs/campaigns.md).\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use, or the journal\n"
+      "holds every finished block of cases: after a crash, --resume continues (docs/campaigns.md).\n"
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or the journal\n"
       "cannot be written.");
   command->add_option("--backend", options->backends,
                       "Backend to judge, may be repeated (default: every in-tree kernel set of this CPU)");
   command
       ->add_option("--engine", options->engine,
-                   "Who draws the cases: seeded, or libfuzzer, which coverage of the code guides")
+                   "Engine that draws the cases: seeded, or libfuzzer, which follows code coverage")
       ->capture_default_str();
   command->add_option("--fuzz-target", options->fuzz_target,
-                      "With --engine libfuzzer: the fuzz target `differential` (default: QCONFORM_FUZZ_TARGET, or what "
-                      "scripts/build fuzz fuzz_differential made)");
+                      "With --engine libfuzzer: the fuzz target `differential` (default: QCONFORM_FUZZ_TARGET, or the "
+                      "one that scripts/build fuzz fuzz_differential builds)");
   command->add_option("--for", options->duration, "How long: 90s, 10m, 8h");
   command->add_option("--cases", options->cases, "How many cases, of all shards together");
   command->add_option("--seed", options->seed, "Seed of the cases (default: drawn, and printed)");
   command->add_option("--jobs", options->jobs, "Processes that run cases, each with backends of its own")
       ->capture_default_str();
-  command->add_flag("--resume", options->resume,
-                    "Go on with the campaign whose journal is in the folder; begin one where there is none");
+  command->add_flag("--resume", options->resume, "Continue the campaign in the folder; start one where there is none");
   command->add_flag("--repair", options->repair,
-                    "With --resume: take what is whole of a damaged journal, and run the rest again");
+                    "With --resume: keep the intact records of a damaged journal, and run the other blocks again");
   add_shard_options(*command, options->shard);
   add_policy_options(*command, options->policy);
-  add_cpu_option(*command, options->isolation);
-  add_valid_only_option(*command, options->isolation);
-  add_isolation_options(*command, options->isolation);
+  add_cpu_option(*command, options->sandbox);
+  add_valid_only_option(*command, options->sandbox);
+  add_sandbox_options(*command, options->sandbox);
   add_waiver_options(*command, options->waivers, "none");
   command->add_option("--out", options->out, "Folder for the journal, the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
-  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &fuzz);
 }

@@ -32,7 +32,7 @@ Result<void> take_from_journal(FuzzOptions& options) {
   if (!options.seed) options.seed = identity.seed;
   if (!options.backends.empty()) return {};
   options.backends = identity.backends;
-  options.isolation.cpus.clear();  // these names have the processors in them
+  options.sandbox.cpus.clear();  // these names have the processors in them
   return {};
 }
 
@@ -64,7 +64,7 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
   identity.profile = options.policy.profile;
   identity.overflow = options.policy.overflow;
   identity.explain = options.explain;
-  identity.isolation = isolation_text(options.isolation);
+  identity.sandbox = sandbox_text(options.sandbox);
   identity.shard = shard;
   identity.command = canonical_command(options);
   if (options.policy.profile.find_first_of("/.") != std::string::npos) {
@@ -78,15 +78,16 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
 }
 
 Result<void> check_guided(FuzzOptions& options) {
-  if (options.cases) return fail("--cases", "the cases of a seed; with --engine libfuzzer, --for says how long");
+  if (options.cases) return fail("--cases", "does not go with --engine libfuzzer; --for says how long it runs");
   if (!options.shard.shard.empty()) {
-    return fail("--shard", "a share of a seed's blocks, of which --engine libfuzzer has none");
+    return fail("--shard", "does not go with --engine libfuzzer, which has no blocks to share");
   }
-  if (options.isolation.which == "none") {
-    return fail("--isolation", "none: --engine libfuzzer judges what ended the fuzz target, in worker processes");
+  if (options.sandbox.which == "none") {
+    return fail("--isolation",
+                "none: --engine libfuzzer needs worker processes, to judge inputs that end the fuzz target");
   }
-  if (options.isolation.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
-  options.isolation.which = "all";
+  if (options.sandbox.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
+  options.sandbox.which = "all";
   return {};
 }
 
@@ -103,23 +104,23 @@ Result<void> check(FuzzOptions& options) {
   return {};
 }
 
-// Of a journal that is gone on with, whatever the machine.
+// With --resume the journal of this machine decides.
 Result<void> choose_shard(FuzzPlan& plan, campaign::Shard& shard) {
   if (plan.options.is_guided()) return {};
   QCONFORM_ASSIGN(shard, chosen_shard(plan.options.shard));
   return {};
 }
 
-Result<void> choose_judging(FuzzPlan& plan) {
+Result<void> choose_judge_options(FuzzPlan& plan) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(plan.options.policy));
   QCONFORM_ASSIGN(plan.waivers, chosen_waivers(plan.options.waivers, ""));
-  plan.judging = {policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
+  plan.judge = {policy, plan.waivers ? &*plan.waivers : nullptr, plan.options.explain};
   return {};
 }
 
 Result<void> choose_driver(FuzzPlan& plan) {
   const FuzzOptions& options = plan.options;
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   campaign::DriverOptions& driver = plan.driver;
   if (!options.duration.empty()) {
     QCONFORM_ASSIGN(const auto parsed, parse_duration("--for", options.duration));
@@ -131,10 +132,10 @@ Result<void> choose_driver(FuzzPlan& plan) {
                                  : campaign::JournalStore::Take::anew;
   driver.jobs = options.jobs;
   driver.cases = options.cases;
-  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judging.policy.profile), isolation] {
-    return backend::select_all(names, arithmetic, isolation);
+  driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile), sandbox] {
+    return backend::select_all(names, arithmetic, sandbox);
   };
-  driver.block = {.seed = *options.seed, .judging = plan.judging, .stop = {}, .progress = {}};
+  driver.block = {.seed = *options.seed, .judge = plan.judge, .stop = {}, .progress = {}};
   campaign::Shard shard;
   QCONFORM_TRY(choose_shard(plan, shard));
   QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));
@@ -143,8 +144,8 @@ Result<void> choose_driver(FuzzPlan& plan) {
 
 }  // namespace
 
-campaign::ReportOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) const {
-  return {.judging = judging,
+campaign::ReportOptions FuzzPlan::report_options(const campaign::CaseAt& case_at) const {
+  return {.judge = judge,
           .case_at = case_at,
           .draft = nullptr,
           .shrink = options.shrink,
@@ -154,12 +155,12 @@ campaign::ReportOptions FuzzPlan::conclusion(const campaign::CaseAt& case_at) co
 Result<void> make_plan(FuzzPlan& plan) {
   FuzzOptions& options = plan.options;
   QCONFORM_TRY(check(options));
-  QCONFORM_TRY(choose_judging(plan));
+  QCONFORM_TRY(choose_judge_options(plan));
   QCONFORM_TRY(take_from_journal(options));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   QCONFORM_ASSIGN(options.backends,
-                  backend::whole_names(options.backends, options.isolation.cpus, options.isolation.valid_only));
+                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
   QCONFORM_TRY(choose_driver(plan));
   if (!options.is_guided()) return {};
   QCONFORM_ASSIGN(plan.target, guided::find_target(options.fuzz_target));

@@ -1,4 +1,4 @@
-// What `fuzz` is asked for, and what a campaign needs, made from that.
+// The options of `fuzz`, and the plan of a campaign that they give.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/driver.h"
 #include "harness/campaign/guided/target.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_forms.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/cli/shard.h"
 #include "harness/cli/waivers.h"
 
@@ -29,7 +29,7 @@ struct FuzzOptions {
   bool repair = false;
   ShardOptions shard;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   WaiverOptions waivers;
   std::string out = "build/reports/fuzz";
   bool explain = true;
@@ -41,12 +41,12 @@ struct FuzzOptions {
 
 struct FuzzPlan {
   FuzzOptions options;
-  campaign::JudgeOptions judging;
-  std::optional<Waivers> waivers;        ///< what judging.waivers points to
+  campaign::JudgeOptions judge;
+  std::optional<Waivers> waivers;        ///< what judge.waivers points to
   std::optional<guided::Target> target;  ///< of a campaign that coverage guides
   campaign::DriverOptions driver;        ///< without what it tells while it runs
 
-  [[nodiscard]] campaign::ReportOptions conclusion(const campaign::CaseAt& case_at) const;
+  [[nodiscard]] campaign::ReportOptions report_options(const campaign::CaseAt& case_at) const;
 };
 
 /// Fills the plan from its options. What is not given and the journal has is taken from there.

@@ -68,25 +68,26 @@ Result<int> run_gate(const GateOptions& options) {
 
 void add_gate(CLI::App& app, Action& action) {
   auto options = std::make_shared<GateOptions>();
-  CLI::App* command = app.add_subcommand("gate", "Hold a report against a baseline: what got worse");
+  CLI::App* command = app.add_subcommand("gate", "Compare a report with a baseline: what got worse");
   command->footer(
       "example: qconform gate --baseline baseline.json build/reports/run/report.json --markdown summary.md\n"
-      "Worse is a new or wider finding, and whatever was tested less: docs/gate.md.\n"
+      "A new finding, a wider one and fewer tests are worse: docs/gate.md.\n"
       "Exit code: 0 nothing got worse, 1 something did, or a waiver expired, 2 wrong use, a file that cannot be read, "
       "or reports that cannot be compared.");
-  command->add_option("--baseline", options->baseline, "report.json to hold it against")->required();
+  command->add_option("--baseline", options->baseline, "report.json to compare with")->required();
   command->add_option("REPORT", options->report, "report.json of the change")->required();
   command->add_option("--waivers", options->waivers,
-                      "File of known discrepancies that do not count, or none (default: those count that the run was "
-                      "made with; docs/formats.md)");
+                      "File of known discrepancies that do not count, or none (default: the waivers of the run; "
+                      "docs/formats.md)");
   CLI::Option* before = command->add_option("--bench-baseline", options->bench_baseline, "bench.json of the baseline");
   CLI::Option* now = command->add_option("--bench", options->bench, "bench.json of the change");
   before->needs(now);
   now->needs(before);
   command
-      ->add_option("--slower", options->slower,
-                   "By how many percent a layer, or the mean of all, has to be slower relative to the other backends, "
-                   "in all but 1 of 1000 bootstrap resamples")
+      ->add_option(
+          "--slower", options->slower,
+          "Percent by which a layer, or the mean of all, gets worse if it is that much slower relative to the other "
+          "backends in all but 1 of 1000 bootstrap resamples")
       ->check(CLI::Range(0.0, 99.0))
       ->needs(now)
       ->capture_default_str();

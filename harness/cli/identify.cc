@@ -8,9 +8,9 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/identify/identify_json.h"
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/json/case_json.h"
@@ -26,7 +26,7 @@ struct IdentifyCommand {
   std::string backend;
   std::uint64_t seed = 1;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   std::string output;
   std::string cases;
   bool json = false;
@@ -54,10 +54,10 @@ void print_variants(const Answer& answer, const Candidate& candidate) {
 void print_evidence(const Answer& answer, const Candidate& candidate) {
   fmt::print("{:<20}{} of {}, in {}, speak for it\n", "", report::with_thousands(candidate.confirmed_elements),
              counted(answer.elements, "element"), counted(candidate.confirmed_cases, "case"));
-  if (const Candidate* const rival = answer.nearest_rival()) {
+  if (const Candidate* const nearest = answer.nearest_eliminated()) {
     const std::size_t eliminated = answer.candidates.size() - answer.survivors().size();
     fmt::print("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"),
-               variants_text(*rival), counted(rival->refuted_elements, "element"));
+               variants_text(*nearest), counted(nearest->refuted_elements, "element"));
   }
 }
 
@@ -71,14 +71,13 @@ void print_answer(const Answer& answer) {
     }
   } else if (survivors.empty()) {
     for (const diagnose::Choice* const choice : answer.choices) {
-      fmt::print("  {:<17} none of the {} known ways\n", choice->id, choice->variants.size());
+      fmt::print("  {:<17} none of the {} known variants\n", choice->id, choice->variants.size());
     }
-    const Candidate& rival = *answer.nearest_rival();
-    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(rival),
-               counted(rival.refuted_elements, "element"), counted(answer.elements, "element"));
+    const Candidate& nearest = *answer.nearest_eliminated();
+    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(nearest),
+               counted(nearest.refuted_elements, "element"), counted(answer.elements, "element"));
   } else if (survivors.size() > 1 && survivors.size() == answer.candidates.size()) {
-    fmt::print("  {:<17} not to be seen: no case tells the {} ways apart\n", answer.choices.front()->id,
-               survivors.size());
+    fmt::print("  {:<17} unknown: no case tells the {} variants apart\n", answer.choices.front()->id, survivors.size());
   } else {
     print_variants(answer, *survivors.front());
     print_evidence(answer, *survivors.front());
@@ -113,8 +112,8 @@ Result<void> write_refuting_cases(const std::string& file, const diagnose::Ident
 
 Result<int> run_identify(const IdentifyCommand& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
-  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
   diagnose::Identification found;
   {
     ProgressLine line;
@@ -142,7 +141,7 @@ void add_identify(CLI::App& app, Action& action) {
   command->footer(
       "example: qconform identify --backend onnxruntime -o ort.json\n"
       "         qconform run --backend onnxruntime --profile ort.json\n"
-      "Every known way of computing is a candidate; cases made for candidates to disagree on eliminate all\n"
+      "Every known variant is a candidate. qconform makes cases on which candidates disagree, and eliminates all\n"
       "but those that the backend's outputs agree with. docs/identify.md explains the answer.\n"
       "Exit code: 0 whatever was found, 2 wrong use.");
   command->add_option("--backend", options->backend, "Backend")->required();
@@ -150,7 +149,7 @@ void add_identify(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "File for what was found, as a profile for --profile");
   command->add_option("--cases", options->cases, "File for the cases that eliminated candidates");
   add_policy_options(*command, options->policy);
-  add_isolation_options(*command, options->isolation);
+  add_sandbox_options(*command, options->sandbox);
   command->add_flag("--json", options->json, "Print the identification as JSON, with every candidate");
   when_chosen(*command, action, std::move(options), run_identify);
 }

@@ -16,7 +16,7 @@
 #include "harness/operators/operator_names.h"
 #include "harness/suites/relations/relation.h"
 #include "harness/suites/select.h"
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 #include "reference/kernels/kernels.h"
 
 namespace qconform::cli {
@@ -265,7 +265,7 @@ Result<int> list_backends(const ListedBackends& options) {
 void add_backends(CLI::App& list, Action& action) {
   auto options = std::make_shared<ListedBackends>();
   CLI::App* topic = list.add_subcommand("backends", "Backends that can be judged here");
-  topic->add_option("backend", options->names, "Open these, and print what they say of themselves");
+  topic->add_option("backend", options->names, "Open these backends, and print how they describe themselves");
   topic->add_flag("--json", options->json, "Print JSON");
   when_chosen(*topic, action, std::move(options), &list_backends);
 }
@@ -295,14 +295,14 @@ void add_list(CLI::App& app, Action& action) {
   static constexpr Topic kTopics[] = {
       {"kernels", "In-tree kernel sets and whether this CPU runs them", kernel_rows},
       {"suites", "Suites of cases", suite_rows},
-      {"profiles", "Which right answer can be asked for", profile_rows},
-      {"ways", "How backends are known to compute: what identify tells apart", variant_rows},
+      {"profiles", "Profiles: which right answers to admit", profile_rows},
+      {"ways", "Known variants of arithmetic, which identify tells apart", variant_rows},
       {"operators", "Operators and their versions", operator_rows},
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
   };
   CLI::App* command = app.add_subcommand(
       "list",
-      "Say what there is: backends, kernels, suites, sweep, profiles, ways, operators, hazards, defects, relations");
+      "List what there is: backends, kernels, suites, sweep, profiles, ways, operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);

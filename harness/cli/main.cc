@@ -40,7 +40,7 @@ constexpr const char* kFirstSteps =
     "  qconform run --backend onednn               judge one of them on the conformance suite\n"
     "  qconform run --backend plugin:./mine.so     judge your own kernel (docs/adding-a-backend.md)\n"
     "  qconform run --backend defect:half-away     see what a failure looks like\n"
-    "  qconform doctor                             what is missing here, and what brings it\n"
+    "  qconform doctor                             what is missing here, and how to install it\n"
     "  qconform --help                             all commands\n";
 
 int run_command(int argc, char** argv) {

@@ -23,7 +23,7 @@ void print_note(const std::string& text);
 /// A line on stderr that is rewritten in place, on a terminal only, from the first second on.
 class ProgressLine {
  public:
-  /// What to do where stderr is no terminal.
+  /// What to print where stderr is not a terminal.
   enum class Elsewhere { nothing, a_line_each_minute };
 
   explicit ProgressLine(Elsewhere elsewhere = Elsewhere::nothing);

@@ -6,8 +6,9 @@ namespace qconform::cli {
 
 void add_policy_options(CLI::App& command, PolicyOptions& options) {
   command
-      .add_option("--profile", options.profile,
-                  "Which right answers are admitted: a name (see: qconform list profiles), or a file of identify -o")
+      .add_option(
+          "--profile", options.profile,
+          "Which right answers to admit: a name (see: qconform list profiles), or a file that identify -o wrote")
       ->capture_default_str();
   command
       .add_option("--overflow", options.overflow,

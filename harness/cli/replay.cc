@@ -5,9 +5,9 @@
 #include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"
 #include "harness/judge/judge.h"
@@ -21,7 +21,7 @@ struct ReplayOptions {
   std::string file;
   std::vector<std::string> backends;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   std::string relation;
   bool json = false;
 };
@@ -49,17 +49,17 @@ Verdict verdict_of(RelationCheck check) {
 }
 
 Result<int> replay_relation(const ReplayOptions& options, const Case& test_case, const Policy& policy,
-                            const backend::IsolationPolicy& isolation) {
+                            const backend::SandboxPolicy& sandbox) {
   const relations::Relation* relation = relations::find_relation(options.relation);
   if (relation == nullptr) {
     return fail("--relation", fmt::format("no relation \"{}\"; see: qconform list relations", options.relation));
   }
   QCONFORM_ASSIGN(const auto subject, relations::subject_of(test_case));
-  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.isolation.cpus));
+  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));
   std::vector<report::Replayed> results;
   bool holds = true;
   for (const std::string& name : names) {
-    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), isolation));
+    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
     FormedOutput base = run_for_output(*backend, test_case, output);
     if (base.tensor) {
@@ -86,16 +86,16 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
 
 Result<int> replay(const ReplayOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
-  if (!options.relation.empty()) return replay_relation(options, test_case, policy, isolation);
+  if (!options.relation.empty()) return replay_relation(options, test_case, policy, sandbox);
   Expected expected = expect(test_case, policy);
   assess(test_case, expected);
-  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.isolation.cpus));
+  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));
   std::vector<report::Replayed> results;
   bool conforms = true;
   for (const std::string& name : names) {
-    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), isolation));
+    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
     results.push_back({name, judge(expected, execute(*backend, test_case, output))});
     const VerdictKind kind = results.back().verdict.kind;
@@ -123,8 +123,8 @@ void add_replay(CLI::App& app, Action& action) {
   add_case_operand(*command, options->file);
   command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
   add_policy_options(*command, options->policy);
-  add_cpu_option(*command, options->isolation);
-  add_isolation_options(*command, options->isolation);
+  add_cpu_option(*command, options->sandbox);
+  add_sandbox_options(*command, options->sandbox);
   command->add_option("--relation", options->relation,
                       "Check this relation on the case instead (see: qconform list relations)");
   command->add_flag("--json", options->json, "Print the verdicts as JSON");

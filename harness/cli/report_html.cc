@@ -37,7 +37,7 @@ Result<int> run_html(const HtmlOptions& options) {
 void add_report_html(CLI::App& app, Action& action) {
   auto options = std::make_shared<HtmlOptions>();
   CLI::App* command =
-      app.add_subcommand("html", "One HTML file that works offline: findings, pictures, coverage, cases");
+      app.add_subcommand("html", "One HTML file that works offline: findings, element maps, coverage, cases");
   command->footer(
       "example: qconform report html build/reports/run/report.json --bench build/reports/bench/bench.json -o "
       "report.html");

@@ -23,9 +23,10 @@ void add_report_markdown(CLI::App& app, Action& action) {
   command->footer("example: qconform report markdown build/reports/run/report.json --limit 1048576 -o summary.md");
   add_report_file_options(*command, *options);
   command
-      ->add_option("--limit", options->limit,
-                   "Most bytes to write: what does not fit is counted. GitHub cuts comments at 65536 characters and "
-                   "summaries of jobs at 1048576 bytes")
+      ->add_option(
+          "--limit", options->limit,
+          "Most bytes to write; the file counts what does not fit. GitHub cuts comments at 65536 characters and "
+          "summaries of jobs at 1048576 bytes")
       ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
       ->capture_default_str();
   when_chosen(*command, action, std::move(options), &run_markdown);

@@ -6,9 +6,9 @@
 #include "harness/backends/select.h"
 #include "harness/campaign/merge.h"
 #include "harness/cli/campaign_report.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/report_command.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/cli/waivers.h"
 
 namespace qconform::cli {
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct MergeOptions {
   std::vector<std::string> inputs;
   std::string out;
-  IsolationOptions workers;  ///< only what is this machine's own affair
+  SandboxOptions workers;  ///< only what is this machine's own affair
   bool explain = true;
   bool shrink = true;
   ReportForms forms;
@@ -51,23 +51,23 @@ Result<std::vector<fs::path>> journals_of(const MergeOptions& options) {
 Result<int> build_report(const MergeOptions& options, const campaign::CampaignSnapshot& merged) {
   const campaign::Identity& identity = merged.identity;
   QCONFORM_ASSIGN(const auto policy, chosen_policy({identity.profile, identity.overflow}));
-  IsolationOptions workers = isolation_from(identity.isolation);
+  SandboxOptions workers = sandbox_from(identity.sandbox);
   workers.arm64_program = options.workers.arm64_program;
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(workers));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(workers));
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers({identity.waivers, ""}, ""));
-  auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), isolation);
+  auto backends = backend::select_all(identity.backends, arithmetic_of(policy.profile), sandbox);
   if (!backends) {
     Error error = backends.error();
     error.message +=
-        "; findings are explained and shrunk with the backends that the campaign had: merge where they are";
+        "; merging explains and shrinks findings with the backends of the campaign: merge on a machine that has them";
     return tl::unexpected(error);
   }
-  const campaign::ReportOptions conclusion{
-      .judging = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
+  const campaign::ReportOptions report_options{
+      .judge = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
       .draft = nullptr,
       .shrink = options.shrink};
-  Report report = campaign_report(merged, *backends, conclusion);
+  Report report = campaign_report(merged, *backends, report_options);
   return deliver_campaign(options.out, policy, options.forms, report);
 }
 
@@ -80,7 +80,7 @@ Result<int> merge(const MergeOptions& options) {
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
   QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
   for (const std::string& remark : merged.remarks) fmt::print(stderr, "qconform: {}\n", remark);
-  return build_report(options, merged.known);
+  return build_report(options, merged.snapshot);
 }
 
 }  // namespace
@@ -90,18 +90,18 @@ void add_report_merge(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("merge", "Put the shards of a campaign together");
   command->footer(
       "example: qconform report merge shards/* -o merged\n"
-      "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and what\n"
-      "was merged can be merged again.\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not, 2 wrong use, or shards that do not\n"
-      "belong to one campaign. They have to agree in --isolation, --timeout, --memory-limit, --guard and\n"
-      "--threads-check, which are in force here too: findings are confirmed and shrunk as in the campaign.");
+      "Reads the journals of `qconform fuzz --shard I/N --out DIR`. Order and repetition make no difference, and\n"
+      "a merged folder can be merged again.\n"
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or shards that do not\n"
+      "belong to one campaign. Shards must agree in --isolation, --timeout, --memory-limit, --guard and\n"
+      "--threads-check; merging confirms and shrinks findings under the same options.");
   command->add_option("inputs", options->inputs, "Folders of campaigns, their reports or their journals")->required();
   command->add_option("-o,--out", options->out, "Folder for the journal, the report and the cases of its findings")
       ->required();
   add_arm64_option(*command, options->workers);
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by symptom, without looking for the defects behind them");
-  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &merge);
 }

@@ -1,4 +1,4 @@
-// What the commands that run campaigns, `run` and `fuzz`, do with their report.
+// Writes and prints the report, for `run` and `fuzz`.
 #pragma once
 
 #include <filesystem>

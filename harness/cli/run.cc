@@ -7,13 +7,13 @@
 
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/cli/waivers.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
-#include "harness/engine/picture.h"
+#include "harness/engine/element_map.h"
 #include "harness/engine/run_relations.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
@@ -28,7 +28,7 @@ struct RunOptions {
   std::vector<std::string> suites{"conformance"};
   SuiteOptions suite;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   WaiverOptions waivers;
   std::string out = "build/reports/run";
   std::optional<std::uint64_t> fail_fast;
@@ -38,8 +38,8 @@ struct RunOptions {
 };
 
 struct Suites {
-  std::vector<std::unique_ptr<CaseSource>> judged;   ///< against the reference
-  std::vector<std::unique_ptr<CaseSource>> related;  ///< by relations between a backend's own answers
+  std::vector<std::unique_ptr<Suite>> judged;   ///< against the reference
+  std::vector<std::unique_ptr<Suite>> related;  ///< by relations between a backend's own answers
 };
 
 Result<Suites> open_suites(const RunOptions& options, NewerOpsets& newer) {
@@ -83,14 +83,14 @@ std::uint64_t failures_in(const Report& report) {
 Result<int> run(RunOptions options) {
   QCONFORM_TRY(check_forms(options.forms));
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   // The waivers that come with qconform belong to the libraries that come in unasked.
   const bool is_default = options.backends.empty();
   QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
   if (is_default) options.backends = backend::default_backends();
   QCONFORM_ASSIGN(options.backends,
-                  backend::whole_names(options.backends, options.isolation.cpus, options.isolation.valid_only));
-  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), isolation));
+                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
+  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
 
@@ -120,7 +120,7 @@ Result<int> run(RunOptions options) {
     shrink::shrink_findings(report, backends, policy, {},
                             [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
   }
-  add_pictures(report, backends, policy);
+  add_element_maps(report, backends, policy);
   return deliver(options.out, policy, options.forms, report);
 }
 
@@ -131,7 +131,7 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Judge backends on suites of cases and write a report");
   command->footer(
       "example: qconform run --backend avx2 --suite random --cases 100000 --seed 7\n"
-      "Exit code: 0 every backend conforms but for what is waived, 1 one does not or a suite states what the rules do "
+      "Exit code: 0 every backend conforms, waived findings aside, 1 one does not or a suite expects what the rules do "
       "not admit, 2 wrong use or a file that cannot be read.");
   command->add_option(
       "--backend", options->backends,
@@ -150,16 +150,16 @@ void add_run(CLI::App& app, Action& action) {
       ->check(at_least(1));
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
   add_policy_options(*command, options->policy);
-  add_cpu_option(*command, options->isolation);
-  add_valid_only_option(*command, options->isolation);
-  options->isolation.guard = "full";  // a suite is small, a campaign is not
-  add_isolation_options(*command, options->isolation);
+  add_cpu_option(*command, options->sandbox);
+  add_valid_only_option(*command, options->sandbox);
+  options->sandbox.guard = "full";  // a suite is small, a campaign is not
+  add_sandbox_options(*command, options->sandbox);
   add_waiver_options(*command, options->waivers, "without --backend those that come with qconform, else none");
   command->add_option("--out", options->out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-explain{false}", options->explain,
                     "Group failures by verdict and rule alone, without looking for the defects behind them");
-  command->add_flag("--no-shrink{false}", options->shrink, "Keep the cases of findings as they were met");
+  command->add_flag("--no-shrink{false}", options->shrink, "Do not shrink the cases of findings");
   add_form_options(*command, options->forms);
   when_chosen(*command, action, std::move(options), &run);
 }

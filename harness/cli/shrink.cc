@@ -9,9 +9,9 @@
 #include "harness/backends/select.h"
 #include "harness/cli/case_operand.h"
 #include "harness/cli/command.h"
-#include "harness/cli/isolation.h"
 #include "harness/cli/output.h"
 #include "harness/cli/policy.h"
+#include "harness/cli/sandbox_options.h"
 #include "harness/engine/case_files.h"
 #include "harness/engine/finding_files.h"
 #include "harness/judge/judge.h"
@@ -27,7 +27,7 @@ struct ShrinkOptions {
   std::string backend;
   std::string out;
   PolicyOptions policy;
-  IsolationOptions isolation;
+  SandboxOptions sandbox;
   shrink::Limits limits;
   bool json = false;
 };
@@ -83,7 +83,7 @@ void print_result(const Case& original, const shrink::Result& result, const Shri
   line("replay", replay);
 }
 
-// A case that does not fail is no fault: there is nothing to shrink.
+// A case that does not fail is not an error: there is nothing to shrink.
 int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
   if (options.json) {
     fmt::print("{}", report::to_json(result, result.smallest, "", ""));
@@ -96,9 +96,9 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
 
 Result<int> run_shrink(const ShrinkOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  QCONFORM_ASSIGN(const auto isolation, chosen_isolation(options.isolation));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto original, load_operand(options.file));
-  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), isolation));
+  QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
   const shrink::Result result = shrink::shrink(original, shrink::in_process(*backend), policy, options.limits);
   if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
   const std::filesystem::path out =
@@ -118,7 +118,8 @@ Result<int> run_shrink(const ShrinkOptions& options) {
 
 void add_shrink(CLI::App& app, Action& action) {
   auto options = std::make_shared<ShrinkOptions>();
-  CLI::App* command = app.add_subcommand("shrink", "Make a failing case as small as it still fails in the same way");
+  CLI::App* command =
+      app.add_subcommand("shrink", "Shrink a failing case to the smallest one that fails in the same way");
   command->footer(
       "example: qconform shrink build/reports/run/F1.original.json --backend avx2 -o smallest.json\n"
       "Exit code: 0 the case does not fail, so nothing is written; 1 it fails, and the smallest case found is written; "
@@ -129,7 +130,7 @@ void add_shrink(CLI::App& app, Action& action) {
                       "Where to write the result: FILE.json, FILE.onnx, or a backend-test folder "
                       "(default: beside the case, with the ending .shrunk.json)");
   add_policy_options(*command, options->policy);
-  add_isolation_options(*command, options->isolation);
+  add_sandbox_options(*command, options->sandbox);
   command->add_option("--max-runs", options->limits.runs, "Most runs of the backend")->capture_default_str();
   command->add_option("--max-seconds", options->limits.seconds, "Most seconds")
       ->check(at_least(0))

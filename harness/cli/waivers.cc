@@ -8,8 +8,7 @@ void add_waiver_options(CLI::App& command, WaiverOptions& options, const std::st
   command.add_option("--waivers", options.file,
                      "File of known discrepancies, which do not make the run fail, or none (default: " + default_text +
                          "; docs/formats.md)");
-  command.add_option("--draft-waivers", options.draft,
-                     "File to write waivers to for what the run finds, without the reasons that they need");
+  command.add_option("--draft-waivers", options.draft, "File for waivers of what the run finds; you add the reasons");
 }
 
 Result<std::optional<Waivers>> chosen_waivers(const WaiverOptions& options, const std::filesystem::path& otherwise) {

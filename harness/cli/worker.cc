@@ -21,7 +21,7 @@ Result<int> work(const WorkerOptions& options) {
   CaseChannel channel = CaseChannel::of_file(options.channel);
   const auto open = [&] {
     return backend::select(options.backend, arithmetic_of(policy.profile),
-                           {.which = backend::IsolationPolicy::Which::none, .limits = {}, .threads = options.threads});
+                           {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = options.threads});
   };
   // An emulator heeds no limit on addresses: who started this process watches its memory.
   run_worker(open, channel, options.log, 0);
@@ -31,7 +31,7 @@ Result<int> work(const WorkerOptions& options) {
 
 void add_worker(CLI::App& app, Action& action) {
   auto options = std::make_shared<WorkerOptions>();
-  CLI::App* command = app.add_subcommand("worker", "Serve qconform as a worker process; not to be called by hand");
+  CLI::App* command = app.add_subcommand("worker", "Run as a worker process of qconform; do not call it by hand");
   command->group("");  // hidden
   command->add_option("--backend", options->backend, "Backend to open")->required();
   command->add_option("--channel", options->channel, "File descriptor of the shared memory")->required();

@@ -19,8 +19,8 @@
 
 namespace qconform {
 
-/// Where a backend puts its outputs. Asking for memory states an output's type and shape, which are
-/// judged too. The memory is guarded and filled with a pattern before the backend sees it.
+/// Receives the outputs of a backend. A backend states an output's type and shape when it asks for memory, and the
+/// judge checks them too. The memory lies beside a guard, and holds a pattern at first.
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
@@ -31,7 +31,7 @@ class OutputSink {
   std::span<std::byte> allocate(ElementType type, std::span<const std::int64_t> shape) {
     return allocate(0, type, shape);
   }
-  /// Instead of outputs: Unsupported or Rejected, where that shows only in the run.
+  /// Refuses in place of outputs: Unsupported or Rejected, where only the run shows that.
   virtual void refuse(Outcome refusal) = 0;
   /// Memory for the run's own use, of any content, gone with the next call. `alignment`: a power of two up to
   /// kScratchAlignment.
@@ -66,9 +66,9 @@ struct BackendInfo {
   QC_FIELD(std::string, kind, {}, "kind");        ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
   bool concurrent = false;
-  /// Whether one prepared case may be run on other inputs than its own: where it read them, others come to lie.
+  /// Whether one prepared case can run on other inputs, which replace the first ones in the same memory.
   bool takes_other_inputs = false;
-  /// Cases out of contract are not sent to it (harness/backends/valid_only.h).
+  /// qconform sends it no cases out of contract (harness/backends/valid_only.h).
   QC_FIELD(
       bool, valid_only, {}, "valid_only",
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",
@@ -84,14 +84,14 @@ struct BackendInfo {
 class Worker {
  public:
   virtual ~Worker() = default;
-  /// How many cases may be under way: started and not finished.
+  /// How many cases may be started and not finished.
   [[nodiscard]] virtual std::size_t depth() const { return 1; }
-  /// Begins a case and returns at once; the case stays as it is until it is finished. Every start is
-  /// followed by one finish.
+  /// Starts a case and returns at once; the caller keeps the case unchanged until it is finished. Each start needs one
+  /// finish.
   virtual void start(const Case& test_case) = 0;
-  /// Waits for what becomes of the oldest case under way.
+  /// Waits for the outcome of the oldest started case.
   [[nodiscard]] virtual Outcome finish() = 0;
-  /// Gives up the cases under way, `count` of them: none is finished afterwards.
+  /// Gives up the `count` started cases: do not finish them.
   virtual void abandon(std::size_t count) {
     for (; count > 0; --count) (void)finish();
   }
@@ -102,7 +102,7 @@ class Worker {
   }
 };
 
-/// What prepare comes to: ready to run, or a clean refusal.
+/// The result of prepare: ready to run, or a clean refusal.
 using Preparation = std::variant<std::unique_ptr<PreparedCase>, outcome::Unsupported, outcome::Rejected>;
 
 /// How a case is to be run where speed counts.
@@ -121,9 +121,9 @@ class RepeatedRun {
 
   /// The computation from x to y and nothing else: what a model in use would spend on the node.
   virtual void run() = 0;
-  /// What the last run came to. The output is as a Case has it, channels first.
+  /// The outcome of the last run. The output has its channels first, as a Case does.
   [[nodiscard]] virtual Outcome outcome() = 0;
-  /// What was granted of the setting asked for.
+  /// The setting in use, which may lack what was asked for.
   [[nodiscard]] virtual RunSetting setting() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// What became of single cases, for a reader who looks for one.
+// The results of single cases, for a reader who looks for one.
 #pragma once
 
 #include <cstdint>

@@ -46,21 +46,21 @@ struct OutOfMemory {
 struct TimedOut {
   double seconds = 0;
 };
-/// Bytes outside memory that is the backend's to write were changed.
+/// The backend wrote outside its output.
 struct WroteOutOfBounds {
   enum class Side : std::uint8_t { before, after };
   Side side = Side::after;
   std::int64_t offset = 0;  ///< bytes from the nearest end
   std::string of = "the output";
 };
-/// The memory beside an input was touched.
+/// The backend accessed memory beside an input.
 struct ReadOutOfBounds {
   std::string tensor;  ///< "w"
   WroteOutOfBounds::Side side = WroteOutOfBounds::Side::after;
   std::int64_t offset = 0;  ///< bytes from the nearest end; 1 is the nearest
   bool wrote = false;
 };
-/// run returned without having asked for an output, or left bytes of it unwritten.
+/// run returned without asking for an output, or left bytes of it unwritten.
 struct LeftUnwritten {
   std::string detail;
 };
@@ -68,11 +68,11 @@ struct LeftUnwritten {
 struct Nondeterministic {
   std::string detail;
 };
-/// Runs before it, of the same prepared node or of another, changed the output.
+/// Earlier runs, of the same prepared node or of another, changed the output.
 struct DependsOnEarlierRuns {
   std::string detail;
 };
-/// A run beside others gave another output than a run alone.
+/// A run beside runs of other threads gave another output than a single run.
 struct ThreadDependent {
   std::string detail;
 };
@@ -80,7 +80,7 @@ struct ChangedInput {
   std::string tensor;
   std::int64_t byte = 0;  ///< the first that changed
 };
-/// Rounding, flushing or exception masks of the floating-point unit are others after the run.
+/// The run changed the rounding, flushing or exception masks of the floating-point unit.
 struct ChangedFloatMode {
   std::string detail;
 };
@@ -91,8 +91,8 @@ using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOf
 
 }  // namespace outcome
 
-/// What the same prepared node gave for another input, where a run of the case gave an output and the backend takes
-/// other inputs. Nothing is wrong with it but perhaps its values.
+/// The output of the same prepared node for another input, where a run of the case gave an output and the backend takes
+/// other inputs. Only its values may be wrong.
 struct OnOtherInput {
   std::size_t position = 0;  ///< of the input that was another
   Tensor input;
@@ -108,7 +108,7 @@ struct Outcome : outcome::Any {
   Outcome& operator=(Outcome&& other) noexcept;
   ~Outcome();
 
-  /// It came to this in a run of the same node with other values, which shows whether the backend keeps them apart.
+  /// The outcome is of a run of the same node with other values, which shows whether the backend keeps them apart.
   bool of_neighbour = false;
   std::optional<OnOtherInput> on_other_input;
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of

@@ -28,8 +28,8 @@ struct Pin {
   QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(TextsByKey, types, {}, "types", .doc = "Element types that it holds for; absent ones do not matter.",
            .presence = Presence::omitted, .names = Pin::kTyped);
-  QC_FIELD(TextsByKey, ways, {}, "ways",
-           .doc = "By aspect, the id of the way. A case that an aspect without a way concerns is not pinned.",
+  QC_FIELD(TextsByKey, variants, {}, "ways",
+           .doc = "By choice, the id of the variant. A case that a choice without a variant concerns is not pinned.",
            .names = choice_ids(), .names_def = "aspect");  ///< {"product", "ort-f32"}
 
   bool operator==(const Pin&) const = default;

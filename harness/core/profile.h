@@ -1,4 +1,4 @@
-// Which of the right answers a judgement asks for, and which arithmetic an in-tree kernel uses.
+// Which right answers the judge admits, and which arithmetic an in-tree kernel uses.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class Profile : std::uint8_t {
 struct Policy {
   Profile profile = Profile::conformance;
   OverflowPolicy overflow = OverflowPolicy::wrap;  ///< of integer sums that are outputs: rule C17
-  /// A profile from a file: what it pins goes before what `profile` admits. Null without one.
+  /// A profile from a file, which overrides `profile` in the cases that it pins. Null without one.
   std::shared_ptr<const PinnedProfile> pinned = {};
 };
 

@@ -92,10 +92,10 @@ std::string BackendResult::scope() const {
   return text;
 }
 
-TierTally BackendResult::tiers() const {
-  TierTally tally;
-  for (const auto& [name, result] : operators) tally.add(result.tiers);
-  return tally;
+TierCounts BackendResult::tiers() const {
+  TierCounts sum;
+  for (const auto& [name, result] : operators) sum.add(result.tiers);
+  return sum;
 }
 
 void BackendResult::note_worst(const std::string& case_id, const ElementReport& element) {
@@ -105,13 +105,13 @@ void BackendResult::note_worst(const std::string& case_id, const ElementReport& 
   if (worst.size() > kWorstElements) worst.pop_back();
 }
 
-bool RepresentativeCase::tells_more_than(const RepresentativeCase& other) const {
+bool RepresentativeCase::is_clearer_than(const RepresentativeCase& other) const {
   const std::uint64_t both = std::min(right_elements, wrong_elements);
   const std::uint64_t others = std::min(other.right_elements, other.wrong_elements);
   return both != others ? both > others : wrong_elements > other.wrong_elements;
 }
 
-bool CampaignState::is_part() const {
+bool CampaignResult::is_part() const {
   std::set<std::string> shards;
   for (const CampaignRun& run : runs) shards.insert(run.shard);
   if (shards.empty() || shards.contains("")) return false;

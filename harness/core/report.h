@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/campaign_state.h"
+#include "harness/core/campaign_result.h"
 #include "harness/core/case.h"
 #include "harness/core/case_results.h"
 #include "harness/core/combination_coverage.h"
-#include "harness/core/picture.h"
+#include "harness/core/element_map.h"
 #include "harness/core/verdict.h"
 #include "harness/describe/fields.h"
 #include "harness/hazards/coverage.h"
@@ -27,10 +27,10 @@ struct StageTimes {
   QC_FIELD(double, generate, {}, "generate", .form = Form::seconds);
   QC_FIELD(double, reference, {}, "reference", .form = Form::seconds);
   /// Ties, hazards reached, outputs that prove nothing: whatever the backend.
-  QC_FIELD(double, survey, {}, "survey", .form = Form::seconds);
+  QC_FIELD(double, statistics, {}, "survey", .form = Form::seconds);
   QC_FIELD(double, backend, {}, "backend", .form = Form::seconds);
   QC_FIELD(double, judge, {}, "judge", .form = Form::seconds);
-  /// Failures, and what tells them from passing cases.
+  /// Explaining failures, and learning what tells them from passing cases.
   QC_FIELD(double, diagnose, {}, "diagnose", .form = Form::seconds);
   QC_FIELD(double, total, {}, "total", .form = Form::seconds);
 
@@ -54,7 +54,7 @@ struct OperatorResult {
   [[nodiscard]] std::uint64_t failing() const;
   /// Of the failing ones, those that a waiver covers.
   [[nodiscard]] std::uint64_t waived_failing() const;
-  /// Cases of which the backend tried to compute an output that it owes: right, mistrusted or failing.
+  /// Valid cases that the backend tried to compute: right, mistrusted or failing.
   [[nodiscard]] std::uint64_t attempted() const;
   /// Those, and the valid ones that it declined.
   [[nodiscard]] std::uint64_t owed() const { return attempted() + count(VerdictKind::unsupported); }
@@ -65,7 +65,7 @@ struct OperatorResult {
   QC_LINE(describe_waived(archive, self));
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
-  QC_FIELD(TierTally, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
+  QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
   /// By the hazard's id; empty in older reports.
@@ -77,12 +77,12 @@ struct OperatorResult {
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Likewise, near one.", .presence = Presence::omitted);
   /// Of the wrong elements.
-  QC_FIELD(ErrorTally, errors, {}, "errors", .presence = Presence::omitted);
+  QC_FIELD(ErrorHistogram, errors, {}, "errors", .presence = Presence::omitted);
 
   bool operator==(const OperatorResult&) const = default;
 };
 
-/// What became of one relation on one backend; every base case is counted once.
+/// The results of one relation on one backend; every base case counts once.
 struct RelationResult {
   QC_DESCRIBED(.name = "relation", .doc = "Base cases by what became of one relation.");
   QC_FIELD(std::string, id, {}, "id");
@@ -151,14 +151,14 @@ struct BackendResult {
   [[nodiscard]] std::string scope() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.
   [[nodiscard]] bool is_judged() const;
-  [[nodiscard]] TierTally tiers() const;
+  [[nodiscard]] TierCounts tiers() const;
   /// Keeps `element` if it is among the most distant.
   void note_worst(const std::string& case_id, const ElementReport& element);
 
   bool operator==(const BackendResult&) const = default;
 };
 
-/// How a finding's case became as small as it is.
+/// How shrinking made a finding's case small.
 struct Shrinking {
   static constexpr std::array<std::string_view, 4> kEndings{"minimal", "runs", "seconds", "not-reproduced"};
 
@@ -171,10 +171,10 @@ struct Shrinking {
   QC_FIELD(std::uint64_t, runs, {}, "runs", .doc = "Of the backend.");
   QC_FIELD(std::uint64_t, steps, {}, "steps", .doc = "Reductions taken.");  ///< with 0 the case is as it was met
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
-  Case original{};                   ///< as it was met, where steps > 0; read from a report, it has only its id
-  std::string original_summary{};    ///< one line, set where the report was read
-  std::string original_file{};       ///< where that was written, relative to the report; may be empty
-  std::optional<Picture> picture{};  ///< of the original's output
+  Case original{};                          ///< as it was met, where steps > 0; read from a report, it has only its id
+  std::string original_summary{};           ///< one line, set where the report was read
+  std::string original_file{};              ///< where that was written, relative to the report; may be empty
+  std::optional<ElementMap> element_map{};  ///< of the original's output
   QC_LINE(describe_original(archive, self));
 
   bool operator==(const Shrinking&) const = default;
@@ -246,10 +246,10 @@ struct RepresentativeCase {
   QC_FIELD(std::uint64_t, right_elements, {}, "right_elements", .doc = "Of its output.", .presence = Presence::late);
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .presence = Presence::late);
   QC_FIELD(std::string, file, {}, "file", .doc = "Relative to the report.");  ///< may be empty
-  QC_FIELD(std::optional<Picture>, picture, {}, "picture");                   ///< of its output
+  QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");            ///< of its output
 
   /// More elements on both sides of where the failure begins; then, more wrong ones.
-  [[nodiscard]] bool tells_more_than(const RepresentativeCase& other) const;
+  [[nodiscard]] bool is_clearer_than(const RepresentativeCase& other) const;
 
   bool operator==(const RepresentativeCase&) const = default;
 };
@@ -298,9 +298,9 @@ struct Finding {
   QC_FIELD(std::optional<WaivedBy>, waiver, {}, "waiver");
   QC_FIELD(std::optional<Diagnosis>, diagnosis, {}, "diagnosis");
   QC_FIELD(std::optional<Shrinking>, shrinking, {}, "shrinking");
-  /// Of the example's output, where values are wrong (harness/engine/picture.h).
-  QC_FIELD(std::optional<Picture>, picture, {}, "picture");
-  QC_FIELD(std::optional<RepresentativeCase>, telling, {}, "telling");
+  /// Of the example's output, where values are wrong (harness/engine/element_map.h).
+  QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");
+  QC_FIELD(std::optional<RepresentativeCase>, representative, {}, "telling");
 
   bool operator==(const Finding&) const = default;
 };
@@ -382,8 +382,8 @@ struct Report {
   QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not judged; absent where all were.",
            .presence = Presence::omitted);
   QC_FIELD(StageTimes, times, {}, "seconds");
-  QC_FIELD(std::optional<CampaignState>, campaign, {}, "campaign");  ///< of `qconform fuzz`
-  std::optional<CaseResults> results{};                              ///< where they were asked for
+  QC_FIELD(std::optional<CampaignResult>, campaign, {}, "campaign");  ///< of `qconform fuzz`
+  std::optional<CaseResults> results{};                               ///< where they were asked for
   QC_LINE(describe_results(archive, self));
 
   /// A case of a suite states what the rules do not admit: an answer, or what is to be refused.

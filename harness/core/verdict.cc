@@ -35,28 +35,28 @@ bool is_failure(VerdictKind kind) {
   return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && !is_refusal(kind);
 }
 
-std::uint64_t TierTally::elements() const {
+std::uint64_t TierCounts::elements() const {
   return std::accumulate(by_tier.begin(), by_tier.end(), none);
 }
 
-void TierTally::add(reference::TierSet tiers, std::uint64_t count) {
+void TierCounts::add(reference::TierSet tiers, std::uint64_t count) {
   if (count == 0) return;
   const auto strictest = tiers.strictest();
   (strictest ? by_tier[static_cast<std::size_t>(*strictest)] : none) += count;
   common &= tiers;
 }
 
-void TierTally::add(const TierTally& other) {
+void TierCounts::add(const TierCounts& other) {
   for (std::size_t i = 0; i < by_tier.size(); ++i) by_tier[i] += other.by_tier[i];
   none += other.none;
   common &= other.common;
 }
 
-std::uint64_t ErrorTally::elements() const {
+std::uint64_t ErrorHistogram::elements() const {
   return std::accumulate(high.begin(), high.end(), std::accumulate(low.begin(), low.end(), incomparable));
 }
 
-void ErrorTally::add(double error) {
+void ErrorHistogram::add(double error) {
   if (!std::isfinite(error)) {
     ++incomparable;
     return;
@@ -67,7 +67,7 @@ void ErrorTally::add(double error) {
   ++(error < 0 ? low : high)[bin];
 }
 
-void ErrorTally::add(const ErrorTally& other) {
+void ErrorHistogram::add(const ErrorHistogram& other) {
   for (std::size_t i = 0; i < kBins; ++i) {
     low[i] += other.low[i];
     high[i] += other.high[i];

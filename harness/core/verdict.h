@@ -47,7 +47,7 @@ inline constexpr int kVerdictKinds = 21;
 /// Whether a verdict of this kind means that the backend does not conform.
 [[nodiscard]] bool is_failure(VerdictKind kind);
 
-/// Whether nothing was computed, and that is no failure: declined, rightly refused, or not asked for.
+/// Whether the backend computed nothing without failing: it declined, rightly refused, or got no request.
 [[nodiscard]] constexpr bool is_refusal(VerdictKind kind) {
   return kind == VerdictKind::unsupported || kind == VerdictKind::refused || kind == VerdictKind::not_asked;
 }
@@ -65,21 +65,21 @@ inline constexpr int kVerdictKinds = 21;
 }
 
 /// How many elements meet which tier at best, of operators that have tiers.
-struct TierTally {
+struct TierCounts {
   std::array<std::uint64_t, std::size(reference::kAllTiers)> by_tier{};  ///< by strictest tier, indexed by Tier
   std::uint64_t none = 0;                                                ///< in no tier's set
   reference::TierSet common = reference::TierSet::all();                 ///< tiers that every element meets
 
   [[nodiscard]] std::uint64_t elements() const;
   void add(reference::TierSet tiers, std::uint64_t count = 1);
-  void add(const TierTally& other);
+  void add(const TierCounts& other);
 
-  bool operator==(const TierTally&) const = default;
+  bool operator==(const TierCounts&) const = default;
 };
 
 /// Wrong elements by how far they are from the reference's value. Bin 0 holds distances up to 1/2 (0 where
 /// only bits differ), bin i those above 2^(i-2) and up to 2^(i-1); the last one also all that are larger.
-struct ErrorTally {
+struct ErrorHistogram {
   static constexpr std::size_t kBins = 34;
 
   std::array<std::uint64_t, kBins> low{};   ///< too low
@@ -89,9 +89,9 @@ struct ErrorTally {
   [[nodiscard]] std::uint64_t elements() const;
   /// `error`: got - right.
   void add(double error);
-  void add(const ErrorTally& other);
+  void add(const ErrorHistogram& other);
 
-  bool operator==(const ErrorTally&) const = default;
+  bool operator==(const ErrorHistogram&) const = default;
 };
 
 /// One element, for the reader.
@@ -117,8 +117,8 @@ struct Verdict {
   QC_FIELD(std::string, log, {}, "log");              ///< what the backend printed meanwhile, where that is known
   QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< judged
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");
-  QC_FIELD(TierTally, tiers, {}, "tiers");                     ///< empty for operators without tiers
-  ErrorTally errors;                                           ///< of the wrong elements; journals do not keep it
+  QC_FIELD(TierCounts, tiers, {}, "tiers");                    ///< empty for operators without tiers
+  ErrorHistogram errors;                                       ///< of the wrong elements; journals do not keep it
   QC_FIELD(std::optional<ElementReport>, worst, {}, "worst");  ///< the wrong element farthest from the admissible set
 
   bool operator==(const Verdict&) const = default;

@@ -44,9 +44,9 @@ std::vector<HazardEntry> entries_of(const HazardCoverage& coverage) {
     HazardEntry& entry = entries.emplace_back();
     entry.id = info.id;
     for (const auto& [op_type, by_types] : coverage.by_operator()) {
-      for (const auto& [types, tallies] : by_types) {
-        const HazardTally& tally = tallies[static_cast<std::size_t>(info.hazard)];
-        if (tally.cases > 0) entry.by.push_back({op_type, types, tally.cases, tally.elements});
+      for (const auto& [types, totals] : by_types) {
+        const HazardTotal& total = totals[static_cast<std::size_t>(info.hazard)];
+        if (total.cases > 0) entry.by.push_back({op_type, types, total.cases, total.elements});
       }
     }
   }
@@ -70,9 +70,9 @@ void take_entries(Archive& archive, const std::vector<HazardEntry>& entries, Haz
         return archive.refuse_member(fmt::format("[{}].by[{}].operator", i, k),
                                      entry.id + " does not concern " + place.op_type);
       }
-      HazardCoverage::Tallies tallies{};
-      tallies[static_cast<std::size_t>(info->hazard)] = {place.cases, place.elements};
-      coverage.add(place.op_type, place.types, tallies);
+      HazardCoverage::Totals totals{};
+      totals[static_cast<std::size_t>(info->hazard)] = {place.cases, place.elements};
+      coverage.add(place.op_type, place.types, totals);
     }
   }
   // An operator whose cases reached nothing shows by its hazards being listed.

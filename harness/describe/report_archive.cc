@@ -69,16 +69,16 @@ void describe(Archive& archive, reference::Tier& tier, const FieldRule& /*rule*/
 }
 
 // Reports of before "common" was added state only the strictest; an element of E is of every tier.
-void describe(Archive& archive, TierTally& tally, const FieldRule& /*rule*/) {
+void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
   const FieldRule rule{.def = "tiers", .def_doc = "Of QLinearConv's elements; null where there are none."};
-  if (!archive.begin_nullable(tally.elements() == 0, rule)) {
-    if (archive.fills()) tally = {};
+  if (!archive.begin_nullable(tiers.elements() == 0, rule)) {
+    if (archive.fills()) tiers = {};
     return;
   }
-  std::optional<reference::Tier> reached = tally.common.strictest();
+  std::optional<reference::Tier> reached = tiers.common.strictest();
   std::vector<reference::Tier> common;
   for (const reference::Tier tier : reference::kAllTiers) {
-    if (tally.common.contains(tier)) common.push_back(tier);
+    if (tiers.common.contains(tier)) common.push_back(tier);
   }
   bool states_common = false;
   archive.begin_object({});
@@ -93,15 +93,15 @@ void describe(Archive& archive, TierTally& tally, const FieldRule& /*rule*/) {
     states_common = true;
   }
   describe_group(archive, "elements", {.doc = "By the strictest tier that they meet."}, [&] {
-    for (std::size_t i = 0; i < kTiers; ++i) describe_field(archive, tier_names()[i], tally.by_tier[i], {});
-    describe_field(archive, "none", tally.none, {});
+    for (std::size_t i = 0; i < kTiers; ++i) describe_field(archive, tier_names()[i], tiers.by_tier[i], {});
+    describe_field(archive, "none", tiers.none, {});
   });
   if (archive.fills()) {
-    tally.common = {};
-    for (const reference::Tier tier : common) tally.common.insert(tier);
-    if (!states_common && reached) tally.common.insert(*reached);
-    if (!states_common && reached == reference::Tier::exact) tally.common = reference::TierSet::all();
-    if (tally.common.strictest() != reached) {
+    tiers.common = {};
+    for (const reference::Tier tier : common) tiers.common.insert(tier);
+    if (!states_common && reached) tiers.common.insert(*reached);
+    if (!states_common && reached == reference::Tier::exact) tiers.common = reference::TierSet::all();
+    if (tiers.common.strictest() != reached) {
       archive.refuse_member("reached", fmt::format("\"{}\" is not the strictest of the common tiers",
                                                    reached ? name_of(*reached) : "none"));
     }
@@ -125,38 +125,39 @@ struct ErrorBin {
 
 // Of the last one there is none.
 std::optional<double> limit_of(std::size_t bin) {
-  if (bin + 1 == ErrorTally::kBins) return std::nullopt;
+  if (bin + 1 == ErrorHistogram::kBins) return std::nullopt;
   return std::ldexp(0.5, static_cast<int>(bin));
 }
 
-void take_bins(Archive& archive, const std::vector<ErrorBin>& bins, ErrorTally& tally) {
-  tally.low = {};
-  tally.high = {};
+void take_bins(Archive& archive, const std::vector<ErrorBin>& bins, ErrorHistogram& errors) {
+  errors.low = {};
+  errors.high = {};
   for (const ErrorBin& bin : bins) {
     std::size_t position = 0;
-    while (position < ErrorTally::kBins && limit_of(position) != bin.up_to) ++position;
-    if (position == ErrorTally::kBins) return archive.refuse_member("bins", "expected up_to 0.5, 1, 2, 4, ... or null");
-    tally.low[position] += bin.low;
-    tally.high[position] += bin.high;
+    while (position < ErrorHistogram::kBins && limit_of(position) != bin.up_to) ++position;
+    if (position == ErrorHistogram::kBins)
+      return archive.refuse_member("bins", "expected up_to 0.5, 1, 2, 4, ... or null");
+    errors.low[position] += bin.low;
+    errors.high[position] += bin.high;
   }
 }
 
 }  // namespace
 
-void describe(Archive& archive, ErrorTally& tally, const FieldRule& /*rule*/) {
+void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& /*rule*/) {
   std::vector<ErrorBin> bins;
-  for (std::size_t i = 0; i < ErrorTally::kBins; ++i) {
-    if (tally.low[i] + tally.high[i] > 0) bins.push_back({limit_of(i), tally.low[i], tally.high[i]});
+  for (std::size_t i = 0; i < ErrorHistogram::kBins; ++i) {
+    if (errors.low[i] + errors.high[i] > 0) bins.push_back({limit_of(i), errors.low[i], errors.high[i]});
   }
   archive.begin_object({.name = "errors",
                         .doc = "Wrong elements by got - expected; absent where there are none, and in older reports."});
-  describe_field(archive, "incomparable", tally.incomparable, {.doc = "Infinite, or NaN on one side."});
+  describe_field(archive, "incomparable", errors.incomparable, {.doc = "Infinite, or NaN on one side."});
   describe_field(archive, "bins", bins, {.doc = "Ascending; those without elements are left out."});
-  if (archive.fills()) take_bins(archive, bins, tally);
+  if (archive.fills()) take_bins(archive, bins, errors);
   archive.end_object();
 }
 
-void describe(Archive& archive, CampaignState::Range& range, const FieldRule& /*rule*/) {
+void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& /*rule*/) {
   std::vector<std::uint64_t> ends{range.first, range.end};
   describe(archive, ends, {.min_items = 2, .max_items = 2});
   if (!archive.fills() || !archive.is_sound()) return;
@@ -226,7 +227,7 @@ void describe_original(Archive& archive, Shrinking& shrinking) {
     describe_field(archive, "id", shrinking.original.id, {});
     describe_summary(archive, shrinking.original, shrinking.original_summary);
     describe_field(archive, "file", shrinking.original_file, {.doc = "Relative to the report."});
-    describe_field(archive, "picture", shrinking.picture, {});
+    describe_field(archive, "picture", shrinking.element_map, {});
     archive.end_object();
     archive.end_member();
   }
@@ -290,31 +291,31 @@ void describe_related(Archive& archive, Finding& finding) {
   for (std::size_t i = 0; i < ids.size(); ++i) finding.related[i].id = ids[i];
 }
 
-void describe_elements(Archive& archive, Picture& picture) {
+void describe_elements(Archive& archive, ElementMap& map) {
   std::vector<std::optional<std::string>> admissible;
   std::vector<std::uint64_t> wrong;
-  for (std::size_t i = 0; i < picture.admissible.size(); ++i) {
-    const bool is_expected = picture.admissible[i] == "{" + picture.expected[i] + "}";
-    admissible.push_back(is_expected ? std::nullopt : std::optional(picture.admissible[i]));
-    if (picture.wrong[i]) wrong.push_back(i);
+  for (std::size_t i = 0; i < map.admissible.size(); ++i) {
+    const bool is_expected = map.admissible[i] == "{" + map.expected[i] + "}";
+    admissible.push_back(is_expected ? std::nullopt : std::optional(map.admissible[i]));
+    if (map.wrong[i]) wrong.push_back(i);
   }
   describe_field(archive, "admissible", admissible, {.doc = "Sets of right values; null: the expected value alone."});
   describe_field(archive, "wrong", wrong,
                  {.doc = "Positions of the wrong elements in these lists, ascending.", .def = "index"});
   if (!archive.fills()) return;
-  picture.admissible.clear();
-  picture.wrong.assign(picture.expected.size(), false);
+  map.admissible.clear();
+  map.wrong.assign(map.expected.size(), false);
   for (std::size_t i = 0; i < admissible.size(); ++i) {
-    picture.admissible.push_back(admissible[i] || i >= picture.expected.size() ? admissible[i].value_or("")
-                                                                               : "{" + picture.expected[i] + "}");
+    map.admissible.push_back(admissible[i] || i >= map.expected.size() ? admissible[i].value_or("")
+                                                                       : "{" + map.expected[i] + "}");
   }
   for (std::size_t i = 0; i < wrong.size(); ++i) {
-    if (wrong[i] < picture.wrong.size() && (i == 0 || wrong[i] > wrong[i - 1])) {
-      picture.wrong[static_cast<std::size_t>(wrong[i])] = true;
+    if (wrong[i] < map.wrong.size() && (i == 0 || wrong[i] > wrong[i - 1])) {
+      map.wrong[static_cast<std::size_t>(wrong[i])] = true;
     } else {
       return archive.refuse_member(
           fmt::format("wrong[{}]", i),
-          fmt::format("expected positions below {}, ascending, got {}", picture.wrong.size(), wrong[i]));
+          fmt::format("expected positions below {}, ascending, got {}", map.wrong.size(), wrong[i]));
     }
   }
 }

@@ -10,13 +10,13 @@ namespace qconform {
 void describe(Archive& archive, VerdictKind& kind, const FieldRule& rule);
 void describe(Archive& archive, reference::Tier& tier, const FieldRule& rule);
 /// Null without elements.
-void describe(Archive& archive, TierTally& tally, const FieldRule& rule);
+void describe(Archive& archive, TierCounts& tiers, const FieldRule& rule);
 /// Bins without elements are left out.
-void describe(Archive& archive, ErrorTally& tally, const FieldRule& rule);
+void describe(Archive& archive, ErrorHistogram& errors, const FieldRule& rule);
 /// Every hazard of the operators that were run, reached or not.
 void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule);
 /// [first, end)
-void describe(Archive& archive, CampaignState::Range& range, const FieldRule& rule);
+void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& rule);
 
 /// Words that follow from the other members: what is read is left aside.
 void describe_scope(Archive& archive, const BackendResult& backend);
@@ -34,11 +34,11 @@ void describe_region(Archive& archive, Diagnosis& diagnosis);
 void describe_example(Archive& archive, Finding& finding);
 void describe_related(Archive& archive, Finding& finding);
 /// Right values as null where the expected value alone is right; wrong elements by their positions.
-void describe_elements(Archive& archive, Picture& picture);
+void describe_elements(Archive& archive, ElementMap& map);
 /// Single cases as columns, which take a tenth of the room. Describes the report's backends by their position.
 void describe_results(Archive& archive, Report& report);
 
-/// What holds between the members of a report that was read, beyond what reading them checks: pictures have as many
+/// What holds between the members of a report that was read, beyond what reading them checks: element maps have as many
 /// values as elements, groups of blocks ascend. Errors name the JSON path.
 [[nodiscard]] Result<void> validate(const Report& report);
 

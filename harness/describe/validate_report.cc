@@ -27,47 +27,48 @@ Result<void> validate(const TensorBox& box, const std::string& where) {
   return fail(json_path(where, "values"), fmt::format("{} values for {} elements", box.values.size(), elements));
 }
 
-Result<void> validate(const Picture& picture, const std::string& where) {
-  if (auto box = validate(picture.got, json_path(where, "got")); !box) return box;
-  for (const std::size_t size : {picture.expected.size(), picture.exact.size(), picture.admissible.size()}) {
-    if (size == picture.got.values.size()) continue;
-    return fail(where, fmt::format("got has {} values, another of its lists {}", picture.got.values.size(), size));
+Result<void> validate(const ElementMap& map, const std::string& where) {
+  if (auto box = validate(map.got, json_path(where, "got")); !box) return box;
+  for (const std::size_t size : {map.expected.size(), map.exact.size(), map.admissible.size()}) {
+    if (size == map.got.values.size()) continue;
+    return fail(where, fmt::format("got has {} values, another of its lists {}", map.got.values.size(), size));
   }
-  if (!picture.parameter.empty() && picture.parameter.size() != picture.got.values.size()) {
+  if (!map.parameter.empty() && map.parameter.size() != map.got.values.size()) {
     return fail(json_path(where, "parameter"),
-                fmt::format("{} positions for {} elements", picture.parameter.size(), picture.got.values.size()));
+                fmt::format("{} positions for {} elements", map.parameter.size(), map.got.values.size()));
   }
-  for (std::size_t i = 0; i < picture.inputs.size(); ++i) {
-    if (auto box = validate(picture.inputs[i], json_path(json_path(where, "inputs"), i)); !box) return box;
+  for (std::size_t i = 0; i < map.inputs.size(); ++i) {
+    if (auto box = validate(map.inputs[i], json_path(json_path(where, "inputs"), i)); !box) return box;
   }
   return {};
 }
 
 Result<void> validate(const Finding& finding, const std::string& where) {
-  const auto check = [&](const std::optional<Picture>& picture, const char* key) -> Result<void> {
-    return picture ? validate(*picture, json_path(where, key)) : Result<void>();
+  const auto check = [&](const std::optional<ElementMap>& map, const char* key) -> Result<void> {
+    return map ? validate(*map, json_path(where, key)) : Result<void>();
   };
-  if (auto own = check(finding.picture, "picture"); !own) return own;
+  if (auto own = check(finding.element_map, "picture"); !own) return own;
   if (finding.shrinking) {
-    if (auto of = check(finding.shrinking->picture, "shrinking.original.picture"); !of) return of;
+    if (auto of = check(finding.shrinking->element_map, "shrinking.original.picture"); !of) return of;
   }
-  return finding.telling ? check(finding.telling->picture, "telling.picture") : Result<void>();
+  return finding.representative ? check(finding.representative->element_map, "telling.picture") : Result<void>();
 }
 
-Result<void> validate(const CampaignCourse& course, const std::string& where) {
-  if (!std::has_single_bit(course.group_blocks)) {
-    return fail(json_path(where, "group_blocks"), fmt::format("expected a power of two, got {}", course.group_blocks));
+Result<void> validate(const CampaignTimeline& timeline, const std::string& where) {
+  if (!std::has_single_bit(timeline.group_blocks)) {
+    return fail(json_path(where, "group_blocks"),
+                fmt::format("expected a power of two, got {}", timeline.group_blocks));
   }
-  for (std::size_t i = 0; i < course.groups.size(); ++i) {
-    const std::uint64_t first = course.groups[i].first;
-    if (first % course.group_blocks == 0 && (i == 0 || first > course.groups[i - 1].first)) continue;
+  for (std::size_t i = 0; i < timeline.groups.size(); ++i) {
+    const std::uint64_t first = timeline.groups[i].first;
+    if (first % timeline.group_blocks == 0 && (i == 0 || first > timeline.groups[i - 1].first)) continue;
     return fail(json_path(json_path(json_path(where, "groups"), i), "first"),
                 fmt::format("expected multiples of group_blocks, ascending, got {}", first));
   }
-  for (std::size_t i = 0; i < course.hazards.size(); ++i) {
-    if (hazard_with_id(course.hazards[i].hazard) != nullptr) continue;
+  for (std::size_t i = 0; i < timeline.hazards.size(); ++i) {
+    if (hazard_with_id(timeline.hazards[i].hazard) != nullptr) continue;
     return fail(json_path(json_path(json_path(where, "hazards"), i), "id"),
-                fmt::format("no hazard \"{}\"", course.hazards[i].hazard));
+                fmt::format("no hazard \"{}\"", timeline.hazards[i].hazard));
   }
   return {};
 }
@@ -78,7 +79,7 @@ Result<void> validate(const Report& report) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     if (auto valid = validate(report.findings[i], json_path("findings", i)); !valid) return valid;
   }
-  return report.campaign ? validate(report.campaign->course, "campaign.course") : Result<void>();
+  return report.campaign ? validate(report.campaign->timeline, "campaign.course") : Result<void>();
 }
 
 }  // namespace qconform

@@ -1,4 +1,4 @@
-// Keeps what became of single cases, within a bound.
+// Keeps the results of single cases, up to a bound.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace qconform {
 
 enum class RowsKept : std::uint8_t { all, failing };
 
-/// Rows of cases as they are met. When there are more than the bound, the latest go first, but for those that fail on
-/// a backend and the first few of each reason that a backend gives: each reason can be seen in a case.
+/// Rows of cases in the order of the run. Beyond the bound it drops the latest first, but keeps those that fail on a
+/// backend and the first few of each reason that a backend gives, so that each reason has a case.
 class CaseTable {
  public:
   static constexpr std::size_t kMostRows = 20'000;
@@ -27,9 +27,9 @@ class CaseTable {
 
   /// `backends`: what the case came to, in the order of the report's backends.
   void add(const std::string& suite, const Case& test_case, std::vector<CaseResult::OfBackend> backends);
-  /// Findings have other ids now: each that cases count to, by the one it had.
+  /// Renames findings: new ids by old ones.
   void rename_findings(const std::map<std::string, std::string>& ids);
-  /// In the order in which the cases were met.
+  /// In the order of the run.
   [[nodiscard]] CaseResults take();
 
  private:
@@ -41,7 +41,7 @@ class CaseTable {
 
   std::vector<Row> first_to_go_;
   std::vector<Row> last_to_go_;
-  /// How many cases gave it, by backend, operator and reason.
+  /// Cases by backend, operator and reason.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::uint64_t> reasons_;
   std::uint64_t cases_ = 0;
   std::uint64_t failing_cases_ = 0;

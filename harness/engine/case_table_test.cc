@@ -36,7 +36,7 @@ TEST(CaseTable, KeepsEverythingInOrderBelowTheBound) {
   EXPECT_EQ(results.rows[1].summary, "x [1,1,1] * w [1,1,1]");
 }
 
-TEST(CaseTable, PassingCasesGoFirstTheLatestBeforeTheOthers) {
+TEST(CaseTable, DropsThePassingCasesFirst) {
   CaseTable table(RowsKept::all, 3);
   for (const char* id : {"a", "b", "c", "d"}) add(table, id, VerdictKind::pass);
   add(table, "e", VerdictKind::crashed);
@@ -82,7 +82,7 @@ TEST(CaseTable, NeverHoldsMoreThanTheBound) {
   EXPECT_EQ(results.failing, 3U);
 }
 
-TEST(CaseTable, CountsPassingCasesThatItIsNotToKeep) {
+TEST(CaseTable, CountsPassingCasesThatItDrops) {
   CaseTable table(RowsKept::failing, 8);
   add(table, "a", VerdictKind::pass);
   add(table, "b", VerdictKind::wrong);

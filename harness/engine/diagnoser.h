@@ -1,4 +1,4 @@
-// Who says why a failing case of a campaign fails, so that findings are grouped by what is wrong.
+// The interface to whatever explains failing cases, so that findings are grouped by cause.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace qconform {
 
-/// A campaign tells it of every verdict, in the order of its cases. harness/diagnose implements it.
+/// A run passes it every verdict, in the order of the cases. harness/diagnose implements it.
 class Diagnoser {
  public:
   Diagnoser() = default;
@@ -21,16 +21,16 @@ class Diagnoser {
   Diagnoser& operator=(const Diagnoser&) = delete;
   virtual ~Diagnoser() = default;
 
-  /// A case that the backend at that position of the campaign's list passed.
+  /// Notes a case that passed. `backend`: its position in the list of the run.
   virtual void passed(std::size_t backend, const Case& test_case, const Expected& expected) = 0;
 
-  /// One that it failed. The signature of what is wrong, which groups findings; empty where the outcome has
-  /// no values to diagnose. May run further cases on the backend (execute()).
+  /// Notes a case that failed, and returns the signature of its cause, which groups findings; empty where the outcome
+  /// has no values to diagnose. May run further cases on the backend (execute()).
   [[nodiscard]] virtual std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                            const Outcome& outcome, const Verdict& verdict) = 0;
 
-  /// At the end: the signature that the failures with that one turned out to have, in the light of all others. Until
-  /// then early ones may have had another name. May run further cases on the backend.
+  /// At the end of the run: the final signature of the failures that had `signature`. Early failures may get another
+  /// one in the light of later ones. May run further cases on the backend.
   [[nodiscard]] virtual std::string settled(std::size_t /*backend*/, const std::string& /*op_type*/,
                                             const std::string& signature) {
     return signature;

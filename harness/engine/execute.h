@@ -1,4 +1,4 @@
-// One case on one backend.
+// Runs one case on one backend.
 #pragma once
 
 #include "harness/core/backend.h"

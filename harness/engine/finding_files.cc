@@ -40,9 +40,9 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
     finding.shrinking->original_file = finding.id + ".original.json";
     QCONFORM_TRY(write(finding.shrinking->original, finding.shrinking->original_file));
   }
-  if (finding.telling) {
-    finding.telling->file = finding.id + ".telling.json";
-    QCONFORM_TRY(write(finding.telling->test_case, finding.telling->file));
+  if (finding.representative) {
+    finding.representative->file = finding.id + ".telling.json";
+    QCONFORM_TRY(write(finding.representative->test_case, finding.representative->file));
   }
   return write_file(folder / finding.test_folder / "replay.txt", replay_note(finding));
 }

@@ -1,4 +1,4 @@
-// Findings as files beside the report: what is needed to see each of them again, here and elsewhere.
+// Writes each finding as files beside the report, to reproduce it here and elsewhere.
 #pragma once
 
 #include <filesystem>

@@ -12,21 +12,22 @@ std::size_t size_of(const Case& test_case) {
   return bytes;
 }
 
-// Of what a picture shows whole.
+// Of outputs that an element map shows whole.
 constexpr std::uint64_t kMostElements = 4096;
 constexpr std::size_t kMostInputBytes = std::size_t{64} << 10;
 
-void note_telling(const Case& test_case, const Verdict& verdict, std::optional<RepresentativeCase>& telling) {
+void note_representative(const Case& test_case, const Verdict& verdict,
+                         std::optional<RepresentativeCase>& representative) {
   if (verdict.kind != VerdictKind::wrong || verdict.elements > kMostElements) return;
   if (verdict.elements < 2 || size_of(test_case) > kMostInputBytes) return;
   RepresentativeCase candidate{.right_elements = verdict.elements - verdict.wrong_elements,
                                .wrong_elements = verdict.wrong_elements};
-  if (telling && !candidate.tells_more_than(*telling)) return;
+  if (representative && !candidate.is_clearer_than(*representative)) return;
   candidate.test_case = test_case;
-  telling = std::move(candidate);
+  representative = std::move(candidate);
 }
 
-// What a finding is about: an operator; of a real model, the node, so that every layer is told by itself.
+// The subject of a finding: an operator; for a real model the node, so that each layer has findings of its own.
 std::string subject_of(const Case& test_case) {
   const auto& tags = test_case.tags;
   const bool of_model = std::find(tags.begin(), tags.end(), "model") != tags.end();
@@ -37,11 +38,12 @@ std::string id_of(std::size_t position) {
   return "F" + std::to_string(position + 1);
 }
 
-// The earlier one is told with the smaller case of the two.
+// Keeps the earlier finding, with the smaller case of the two.
 void unite(Finding& finding, Finding later) {
   finding.cases += later.cases;
-  if (later.telling && (!finding.telling || later.telling->tells_more_than(*finding.telling))) {
-    finding.telling = std::move(later.telling);
+  if (later.representative &&
+      (!finding.representative || later.representative->is_clearer_than(*finding.representative))) {
+    finding.representative = std::move(later.representative);
   }
   if (size_of(later.example) >= size_of(finding.example)) return;
   finding.kind = later.kind;
@@ -71,7 +73,7 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
   }
   Finding& finding = findings_[position];
   finding.cases += is_new ? 0 : 1;
-  note_telling(test_case, verdict, finding.telling);
+  note_representative(test_case, verdict, finding.representative);
   if (!is_new && size_of(test_case) >= size_of(finding.example)) return finding.id;
   finding.kind = verdict.kind;
   finding.verdict = verdict;

@@ -1,4 +1,4 @@
-// Failures, gathered so that one defect that many cases hit is told once.
+// Gathers failures into findings, so that one defect that many cases hit is reported once.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@ class Findings {
   /// the verdict's kind and rule.
   std::string add(const std::string& backend, const Case& test_case, const Verdict& verdict,
                   const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
-  /// Gives each finding that no waiver covers the signature that it turned out to have. Those that have one then are
-  /// one finding, at the place of the first of them. Returns the id that each finding has now, by the one it had.
+  /// Gives each finding that no waiver covers its final signature. Merges findings that then have the same one into the
+  /// first of them. Returns the new ids by the old ones.
   [[nodiscard]] std::map<std::string, std::string> settle(
       const std::function<std::string(const Finding&)>& signature_of);
-  /// In the order in which they were first met, numbered "F1", "F2", ...
+  /// In the order of their first cases, numbered "F1", "F2", ...
   [[nodiscard]] std::vector<Finding> take();
 
  private:

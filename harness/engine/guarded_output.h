@@ -20,8 +20,7 @@ class GuardedOutput final : public OutputSink {
 
   void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
 
-  /// What the run that just ended did: the outputs, or a write outside one, or no output at all.
-  /// Ready for the next run afterwards.
+  /// The result of the run: the outputs, or a write outside one, or no output. Then ready for the next run.
   [[nodiscard]] Outcome finish();
 
  private:

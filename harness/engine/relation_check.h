@@ -1,4 +1,4 @@
-// One relation on one case and one backend.
+// Checks one relation on one case and one backend.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace qconform {
 
-/// What a backend made of a case, as far as it can be told without knowing the right answer.
+/// What a backend did with a case, judged without the right answer.
 struct FormedOutput {
   std::optional<Tensor> tensor;  ///< of the right type and shape, written within bounds
   Verdict verdict;               ///< pass with a tensor; otherwise why there is none

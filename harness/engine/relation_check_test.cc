@@ -260,7 +260,7 @@ void add_to(Matrix& matrix, const Report& report) {
 }
 
 // Small random cases from far apart, so that every mix of features is among them.
-class SmallCases final : public CaseSource {
+class SmallCases final : public Suite {
  public:
   explicit SmallCases(int count) : left_(count) {}
   [[nodiscard]] std::string name() const override { return "small"; }
@@ -280,7 +280,7 @@ class SmallCases final : public CaseSource {
 };
 
 Report run(std::vector<std::unique_ptr<Backend>> backends, int cases) {
-  std::vector<std::unique_ptr<CaseSource>> bases;
+  std::vector<std::unique_ptr<Suite>> bases;
   bases.push_back(std::make_unique<SmallCases>(cases));
   Report report;
   EXPECT_TRUE(run_relations(bases, backends, {}, report).has_value());

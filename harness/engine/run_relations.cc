@@ -41,7 +41,7 @@ class RelationRunner {
     }
   }
 
-  Result<void> run(CaseSource& source) {
+  Result<void> run(Suite& source) {
     SuiteResult suite;
     suite.name = "relations:" + source.name();
     while (!options_.ends(failures_)) {
@@ -142,9 +142,8 @@ class RelationRunner {
 
 }  // namespace
 
-Result<void> run_relations(std::vector<std::unique_ptr<CaseSource>>& bases,
-                           std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
-                           Report& report) {
+Result<void> run_relations(std::vector<std::unique_ptr<Suite>>& bases, std::vector<std::unique_ptr<Backend>>& backends,
+                           const SuiteRunOptions& options, Report& report) {
   if (bases.empty()) return {};
   const auto start = Clock::now();
   RelationRunner runner(backends, options, report);

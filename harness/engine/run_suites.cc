@@ -57,7 +57,7 @@ class SuiteRunner {
     }
   }
 
-  Result<void> run(CaseSource& source) {
+  Result<void> run(Suite& source) {
     suite_ = {};
     suite_.name = source.name();
     computed_in_suite_.assign(backends_.size(), {});
@@ -158,7 +158,7 @@ class SuiteRunner {
     for (std::size_t i = 0; i < backends_.size(); ++i) outcomes_.push_back(outcome_of(i, pending_.front()));
     const Expected expected = expected_of(test_case);
     count(test_case, expected, suite_);
-    stopwatch_.lap(report_.times.survey);
+    stopwatch_.lap(report_.times.statistics);
     std::vector<CaseResult::OfBackend> results;
     results.reserve(backends_.size());
     for (std::size_t i = 0; i < backends_.size(); ++i) {
@@ -186,7 +186,7 @@ class SuiteRunner {
     return outcome;
   }
 
-  // What is right for a case that every backend refuses is not computed: only whether it may be refused.
+  // Where every backend refuses the case, the reference does not run: only the right to refuse is judged.
   Expected expected_of(const Case& test_case) {
     const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
     Expected expected = all_refuse && test_case.recorded_outputs.empty() ? expect_form(test_case, options_.policy)
@@ -220,7 +220,7 @@ class SuiteRunner {
     }
     record(test_case, verdict, result);
     stopwatch_.lap(report_.times.judge);
-    std::string finding = conclude(number, test_case, expected, outcome, verdict);
+    std::string finding = record_finding(number, test_case, expected, outcome, verdict);
     stopwatch_.lap(report_.times.diagnose);
     const bool has_tier = verdict.tiers.elements() > 0;
     return {.verdict = verdict.kind,
@@ -230,8 +230,7 @@ class SuiteRunner {
             .reason = has_reason(verdict.kind) ? std::move(verdict.detail) : ""};
   }
 
-  // What a closer look makes of an output that is not right: it may not have been written, or not be the same
-  // each time.
+  // Runs a failing case more closely: it may be unwritten memory, or answer differently each time.
   static Outcome examined(Worker& worker, const Case& test_case, const outcome::Produced& first) {
     Outcome outcome = worker.examine(test_case);
     const auto* again = std::get_if<outcome::Produced>(&outcome);
@@ -277,8 +276,8 @@ class SuiteRunner {
     ++suite.cases;
     ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
     if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
-    suite.exact_ties += expected.power.exact_ties;
-    suite.near_ties += expected.power.near_ties;
+    suite.exact_ties += expected.ties.exact;
+    suite.near_ties += expected.ties.near;
     if (expected.recorded_output_disputed) {
       suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
     }
@@ -290,7 +289,7 @@ class SuiteRunner {
     }
   }
 
-  // Of what was computed: by each backend, and by any.
+  // Counts what was computed: by each backend, and by any.
   void count_computed(const Case& test_case, const Expected& expected, std::span<const CaseResult::OfBackend> results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       computed_in_suite_[i].push_back(expected.output.has_value() && is_computed(results[i].verdict));
@@ -303,8 +302,8 @@ class SuiteRunner {
       auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_types()).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
       OperatorResult& result = report_.backends[i].operators[test_case.op_types()];
-      result.exact_ties += expected.power.exact_ties;
-      result.near_ties += expected.power.near_ties;
+      result.exact_ties += expected.ties.exact;
+      result.near_ties += expected.ties.near;
     }
     if (any_computed) report_.hazards.add(test_case.op_types(), type_mix(test_case, expected), expected.hazards);
   }
@@ -332,9 +331,9 @@ class SuiteRunner {
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
   }
 
-  // What a verdict adds to the findings, or to what is known of the cases that pass. Returns the finding's id.
-  std::string conclude(std::size_t backend, const Case& test_case, const Expected& expected, const Outcome& outcome,
-                       const Verdict& verdict) {
+  // Adds a failure to the findings, or tells the diagnoser of a case that passed. Returns the finding's id.
+  std::string record_finding(std::size_t backend, const Case& test_case, const Expected& expected,
+                             const Outcome& outcome, const Verdict& verdict) {
     Diagnoser* diagnoser = options_.diagnoser;
     if (is_failure(verdict.kind)) {
       return record_failure(backend, test_case, expected, outcome, verdict);
@@ -385,9 +384,8 @@ class SuiteRunner {
 
 }  // namespace
 
-Result<void> run_suites(std::vector<std::unique_ptr<CaseSource>>& suites,
-                        std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
-                        Report& report) {
+Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites, std::vector<std::unique_ptr<Backend>>& backends,
+                        const SuiteRunOptions& options, Report& report) {
   const auto start = std::chrono::steady_clock::now();
   SuiteRunner runner(backends, options, report);
   for (const auto& suite : suites) {

@@ -1,4 +1,4 @@
-// Suites through backends to a report.
+// Runs suites on backends, judges, and fills the report.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +7,24 @@
 #include <vector>
 
 #include "harness/core/backend.h"
-#include "harness/core/case_source.h"
 #include "harness/core/profile.h"
+#include "harness/core/progress.h"
 #include "harness/core/report.h"
+#include "harness/core/suite.h"
 #include "harness/engine/case_table.h"
 #include "harness/engine/diagnoser.h"
 #include "harness/engine/waivers.h"
 
 namespace qconform {
 
-/// Where a run stands, for a progress line.
-struct Progress {
-  std::string suite;
-  std::uint64_t cases = 0;          ///< done in this suite
-  std::optional<std::uint64_t> of;  ///< where known
-  std::uint64_t failures = 0;       ///< failing verdicts so far, all backends
-};
-
-/// Of the cases that a backend computes, refusals left aside.
+/// Time-outs in a row after which `run` drops a backend. Refusals do not count.
 inline constexpr int kMostTimeoutsInARow = 10;
 
 /// Counts the time-outs in a row of each backend.
 class HangWatch {
  public:
   explicit HangWatch(std::size_t backends) : timeouts_(backends) {}
-  /// Of a case that was no refusal. Whether it is one time-out too many.
+  /// Notes a case that was not refused. True at the time-out that is one too many.
   [[nodiscard]] bool is_too_much(std::size_t backend, bool timed_out) {
     timeouts_[backend] = timed_out ? timeouts_[backend] + 1 : 0;
     return timeouts_[backend] == kMostTimeoutsInARow;
@@ -41,7 +34,7 @@ class HangWatch {
   std::vector<int> timeouts_;
 };
 
-/// What a report says under `stopped` of a backend, and of itself.
+/// The texts of `stopped` in a report: of a backend, and of the report.
 inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
 inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
 
@@ -59,14 +52,14 @@ struct SuiteRunOptions {
   /// empty.
   std::function<void(const Case&, const HazardCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};
 
-  /// Whether the run is to end, asked before every case.
+  /// Whether the run ends before the next case.
   [[nodiscard]] bool ends(std::uint64_t failures) const { return has_failed_enough(failures) || (stop && stop()); }
   [[nodiscard]] bool has_failed_enough(std::uint64_t failures) const { return fail_fast && failures >= *fail_fast; }
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of
 /// the report; a source's error ends the run.
-[[nodiscard]] Result<void> run_suites(std::vector<std::unique_ptr<CaseSource>>& suites,
+[[nodiscard]] Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites,
                                       std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options,
                                       Report& report);
 

@@ -18,8 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) {
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<RandomSource>(1, cases));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<RandomSuite>(1, cases));
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : kernels) {
     backends.push_back(backend::in_tree(testing::planted_kernel_set(name), RoundingProfile::correctly_rounded, name));
@@ -31,7 +31,7 @@ Report run_random(const std::vector<std::string>& kernels, std::uint64_t cases) 
 
 // One case whose exact value lies above a tie by less than a float32 rounding: 2^24 + 1 as a sum is no
 // float32, so ort-f32 sees the tie and goes to even.
-class NearTieSource final : public CaseSource {
+class NearTieSuite final : public Suite {
  public:
   [[nodiscard]] std::string name() const override { return "near-tie"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -69,8 +69,8 @@ Report run_without_conv_integer(const std::vector<std::string>& others) {
   const auto scalar = [] {
     return backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::correctly_rounded, "scalar");
   };
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<RandomSource>(1, 200));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<RandomSuite>(1, 200));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::make_unique<RefusesOperator>("ConvInteger", scalar()));
   for (const std::string& name : others) {
@@ -145,10 +145,10 @@ TEST(SuiteRunner, CatchesOneByteBeforeTheOutput) {
 TEST(SuiteRunner, KeepsTheCaseWithTheClearestPattern) {
   const Report report = run_random({"pad-raw-zero"}, 400);
   for (const Finding& finding : report.findings) {
-    ASSERT_TRUE(finding.telling.has_value());
-    EXPECT_GT(finding.telling->right_elements, 4U);
-    EXPECT_GT(finding.telling->wrong_elements, 4U);
-    EXPECT_LE(finding.telling->right_elements + finding.telling->wrong_elements, 4096U);
+    ASSERT_TRUE(finding.representative.has_value());
+    EXPECT_GT(finding.representative->right_elements, 4U);
+    EXPECT_GT(finding.representative->wrong_elements, 4U);
+    EXPECT_LE(finding.representative->right_elements + finding.representative->wrong_elements, 4096U);
   }
 }
 
@@ -173,8 +173,8 @@ TEST(SuiteRunner, KeepsTheSmallestCaseOfAFinding) {
 // ONNX Runtime's arithmetic is not correctly rounded, and right all the same.
 TEST(SuiteRunner, TellsALegalFloatRoundingFromADefect) {
   const auto run = [](Profile profile) {
-    std::vector<std::unique_ptr<CaseSource>> suites;
-    suites.push_back(std::make_unique<NearTieSource>());
+    std::vector<std::unique_ptr<Suite>> suites;
+    suites.push_back(std::make_unique<NearTieSuite>());
     std::vector<std::unique_ptr<Backend>> backends;
     backends.push_back(
         backend::in_tree(testing::planted_kernel_set("scalar"), RoundingProfile::ort_f32, "scalar@ort-f32"));
@@ -190,9 +190,9 @@ TEST(SuiteRunner, TellsALegalFloatRoundingFromADefect) {
   EXPECT_TRUE(run(Profile::ort_f32).conforms());
 }
 
-TEST(SuiteRunner, WhatWasNotRunIsNeverAPass) {
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<RandomSource>(1, 20));
+TEST(SuiteRunner, UnsupportedCasesAreNotPasses) {
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<RandomSuite>(1, 20));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::make_unique<testing::RefusingBackend>());
   Report report;

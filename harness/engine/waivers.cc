@@ -125,7 +125,7 @@ std::string signature_of(const diagnose::Model& model) {
   return ids;
 }
 
-// Whether the report shows that all of the finding is what one of the waiver's models computes.
+// Whether the report shows that one of the waiver's models computes all of the finding.
 bool accounts_for(const Waiver& waiver, const Finding& finding) {
   const auto& diagnosis = finding.diagnosis;
   if (!diagnosis || diagnosis->status != "explained" || diagnosis->examined != finding.cases) return false;

@@ -1,6 +1,6 @@
 // Known discrepancies of backends: what a run may find without failing.
 //
-// A waiver never covers a defect that nobody has seen: it names backend and version, and its signature is
+// A waiver covers only a defect that somebody has seen: it names backend and version, and its signature is
 // either the cases with the very answers that were seen, or what the backend computes in place of the
 // right answer, which must account for every wrong element bit for bit. Another wrong answer to the same
 // case is a finding. docs/formats.md describes the file.
@@ -25,7 +25,7 @@
 
 namespace qconform {
 
-/// A fingerprint of an answer: type, shape and elements.
+/// A fingerprint of an output: type, shape and elements.
 [[nodiscard]] std::uint64_t digest_of(const Tensor& tensor);
 
 /// "1.9.2" < "1.10"; parts between other characters than letters and digits are compared as numbers
@@ -105,8 +105,8 @@ class Waivers {
   std::string today_;
 };
 
-/// A file of waivers for what was seen, with the answers pinned and no reasons: reading it fails until
-/// someone has written why.
+/// Drafts waivers for the failures of a run, with pinned answers and without reasons: reading the file fails until
+/// somebody adds the reasons.
 class WaiverDraft {
  public:
   void add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome, const Verdict& verdict);

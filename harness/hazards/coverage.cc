@@ -17,35 +17,35 @@ void HazardCoverage::note(const std::string& op_type) {
 }
 
 void HazardCoverage::add(const std::string& op_type, const std::string& types, const HazardCounts& counts) {
-  Tallies& tallies = by_operator_[op_type][types];
+  Totals& totals = by_operator_[op_type][types];
   for (std::size_t i = 0; i < kHazards; ++i) {
     if (counts.all()[i] == 0) continue;
-    ++tallies[i].cases;
-    tallies[i].elements += counts.all()[i];
+    ++totals[i].cases;
+    totals[i].elements += counts.all()[i];
   }
 }
 
-void HazardCoverage::add(const std::string& op_type, const std::string& types, const Tallies& tallies) {
-  Tallies& sum = by_operator_[op_type][types];
+void HazardCoverage::add(const std::string& op_type, const std::string& types, const Totals& totals) {
+  Totals& sum = by_operator_[op_type][types];
   for (std::size_t i = 0; i < kHazards; ++i) {
-    sum[i].cases += tallies[i].cases;
-    sum[i].elements += tallies[i].elements;
+    sum[i].cases += totals[i].cases;
+    sum[i].elements += totals[i].elements;
   }
 }
 
 void HazardCoverage::add(const HazardCoverage& other) {
   for (const auto& [op_type, by_types] : other.by_operator_) {
     note(op_type);
-    for (const auto& [types, tallies] : by_types) add(op_type, types, tallies);
+    for (const auto& [types, totals] : by_types) add(op_type, types, totals);
   }
 }
 
-HazardTally HazardCoverage::total(Hazard hazard) const {
-  HazardTally sum;
+HazardTotal HazardCoverage::total(Hazard hazard) const {
+  HazardTotal sum;
   for (const auto& [op_type, by_types] : by_operator_) {
-    for (const auto& [types, tallies] : by_types) {
-      sum.cases += tallies[static_cast<std::size_t>(hazard)].cases;
-      sum.elements += tallies[static_cast<std::size_t>(hazard)].elements;
+    for (const auto& [types, totals] : by_types) {
+      sum.cases += totals[static_cast<std::size_t>(hazard)].cases;
+      sum.elements += totals[static_cast<std::size_t>(hazard)].elements;
     }
   }
   return sum;
@@ -60,11 +60,11 @@ bool HazardCoverage::is_applicable(Hazard hazard) const {
 
 bool HazardCoverage::operator==(const HazardCoverage& other) const {
   const auto reached = [](const HazardCoverage& coverage) {
-    std::map<std::tuple<std::string, std::string, std::size_t>, HazardTally> result;
+    std::map<std::tuple<std::string, std::string, std::size_t>, HazardTotal> result;
     for (const auto& [op_type, by_types] : coverage.by_operator_) {
-      for (const auto& [types, tallies] : by_types) {
+      for (const auto& [types, totals] : by_types) {
         for (std::size_t i = 0; i < kHazards; ++i) {
-          if (tallies[i].cases > 0) result[{op_type, types, i}] = tallies[i];
+          if (totals[i].cases > 0) result[{op_type, types, i}] = totals[i];
         }
       }
     }

@@ -10,18 +10,18 @@
 
 namespace qconform {
 
-struct HazardTally {
+struct HazardTotal {
   std::uint64_t cases = 0;
   std::uint64_t elements = 0;
 
-  bool operator==(const HazardTally&) const = default;
+  bool operator==(const HazardTotal&) const = default;
 };
 
 class HazardCoverage {
  public:
-  using Tallies = std::array<HazardTally, kHazards>;
+  using Totals = std::array<HazardTotal, kHazards>;
   /// By the element types of data, weights and output: "uint8 int8 uint8".
-  using ByTypes = std::map<std::string, Tallies>;
+  using ByTypes = std::map<std::string, Totals>;
 
   // Compiled once: maps of maps are a good part of each file that has a report.
   HazardCoverage();
@@ -35,13 +35,13 @@ class HazardCoverage {
   void add(const std::string& op_type, const std::string& types, const HazardCounts& counts);
 
   /// Adds several cases.
-  void add(const std::string& op_type, const std::string& types, const Tallies& tallies);
+  void add(const std::string& op_type, const std::string& types, const Totals& totals);
   void add(const HazardCoverage& other);
   /// Notes cases of an operator that reached no hazard.
   void note(const std::string& op_type);
 
   [[nodiscard]] const std::map<std::string, ByTypes>& by_operator() const { return by_operator_; }
-  [[nodiscard]] HazardTally total(Hazard hazard) const;
+  [[nodiscard]] HazardTotal total(Hazard hazard) const;
   /// Whether a case of an operator that the hazard concerns was added.
   [[nodiscard]] bool is_applicable(Hazard hazard) const;
 

@@ -17,7 +17,7 @@ double distance(double error) {
 }
 
 // Tells right from wrong where the element is not the exact one.
-bool examine(const Lowered& lowered, const Tensor& got, std::int64_t index, const Policy& policy, TierTally& tiers) {
+bool examine(const Lowered& lowered, const Tensor& got, std::int64_t index, const Policy& policy, TierCounts& tiers) {
   const ElementOpinion opinion = lowered.examine(index, got, policy);
   if (opinion.tiers) tiers.add(*opinion.tiers);
   return opinion.right;
@@ -26,7 +26,7 @@ bool examine(const Lowered& lowered, const Tensor& got, std::int64_t index, cons
 }  // namespace
 
 bool is_right(const Lowered& lowered, const Tensor& got, const Tensor& exact, const Tensor* pinned,
-              const Policy& policy, std::int64_t index, TierTally& tiers) {
+              const Policy& policy, std::int64_t index, TierCounts& tiers) {
   const bool is_exact = raw(got, index) == raw(exact, index);
   const bool is_pinned = pinned == nullptr || raw(*pinned, index) == raw(got, index);
   const bool right = is_exact ? is_pinned : examine(lowered, got, index, policy, tiers);

@@ -44,8 +44,8 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
   const Comparison comparison = compare_with(expected, got);
   verdict.tiers = comparison.tiers;
   if (comparison.wrong == 0) {
-    if (!expected.doubt.empty()) verdict.kind = VerdictKind::mistrusted;
-    verdict.detail = expected.doubt;
+    if (!expected.mistrust.empty()) verdict.kind = VerdictKind::mistrusted;
+    verdict.detail = expected.mistrust;
     return verdict;
   }
   verdict.kind = VerdictKind::wrong;
@@ -144,8 +144,7 @@ struct OutcomeJudge {
   }
 };
 
-// A recorded output need not be the one that a profile pins: it is held against what the
-// specification admits.
+// A recorded output need not be the one that a profile pins: the specification alone decides.
 bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) {
   if (!expected.classification.lowered) return false;
   const Lowered& right = *expected.classification.lowered;
@@ -179,7 +178,7 @@ Expected expect_form(const Case& test_case, const Policy& policy) {
 
 namespace {
 
-// A profile from a file says what is right, where it speaks of the case.
+// A profile from a file pins the right values of the cases that it covers.
 void pin(const Case& test_case, Expected& expected) {
   if (!expected.policy.pinned) return;
   auto output = diagnose::pinned_output(test_case, expected.classification, *expected.policy.pinned);
@@ -209,7 +208,7 @@ Expected expect(const Case& test_case, const Policy& policy) {
 
 namespace {
 
-// What a survey finds beside the hazards that concern the operator has no place in a report.
+// Keeps the hazards that concern the operator: reports count no others.
 HazardCounts concerning(const Operator& known, const HazardCounts& found) {
   HazardCounts counts;
   for (const HazardInfo& info : hazards()) {
@@ -223,10 +222,10 @@ HazardCounts concerning(const Operator& known, const HazardCounts& found) {
 void assess(const Case& test_case, Expected& expected) {
   const Classification& classification = expected.classification;
   if (expected.output) {
-    const Survey survey = classification.lowered->survey(expected.policy);
-    expected.power = survey.power;
-    expected.hazards = concerning(*operator_of(test_case), survey.hazards);
-    expected.doubt = doubt(*expected.output, expected.power);
+    const CaseStatistics statistics = classification.lowered->statistics(expected.policy);
+    expected.ties = statistics.ties;
+    expected.hazards = concerning(*operator_of(test_case), statistics.hazards);
+    expected.mistrust = reason_to_mistrust(*expected.output, expected.ties);
   }
   if (const Tensor* recorded = test_case.recorded_output()) {
     expected.recorded_output_disputed = !recorded_output_is_right(expected, *recorded);
@@ -239,7 +238,7 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
   const Lowered& lowered = *expected.classification.lowered;
   const Tensor* pinned = pinned_of(expected);
   const std::string right = element_text(pinned == nullptr ? *expected.output : *pinned, index);
-  TierTally tiers;
+  TierCounts tiers;
   const bool is_from_file = expected.policy.pinned != nullptr;
   return {.right = is_right(lowered, got, *expected.output, pinned, expected.policy, index, tiers),
           .got = element_text(got, index),
@@ -250,14 +249,14 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
 
 namespace {
 
-// What the prepared node gave for another input, where that is wrong. The first answer once more shows that the backend
-// keeps the first input; any other wrong answer is a newly prepared node's too.
+// Judges the answer of the prepared node to another input, where that is wrong. The first answer again shows that the
+// backend keeps the first input; a newly prepared node gives any other wrong answer too.
 std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outcome& outcome) {
   const auto& other = outcome.on_other_input;
   const auto* first = std::get_if<outcome::Produced>(&outcome);
   if (!other || first == nullptr || expected.test_case == nullptr) return std::nullopt;
   Case test_case = *expected.test_case;
-  // A worker's memory is not to be trusted.
+  // Does not trust a worker's memory.
   if (other->position >= test_case.inputs.size() || !test_case.inputs[other->position]) return std::nullopt;
   Tensor& input = *test_case.inputs[other->position];
   const Tensor& given = other->input;

@@ -22,9 +22,9 @@ struct Expected {
   std::optional<Tensor> pinned;  ///< the only right values, under a profile that pins an expression
 
   // What assess() adds.
-  Power power;
+  TieCounts ties;
   HazardCounts hazards;                   ///< that the case reaches
-  std::string doubt;                      ///< why passing would prove nothing; empty when it would
+  std::string mistrust;                   ///< why passing would prove nothing; empty when it would
   bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
   bool expectation_disputed = false;      ///< the source expects another lane than the semantics
 };

@@ -56,20 +56,20 @@ TEST(Judge, CountsErrorsByDirectionAndSize) {
   EXPECT_EQ(verdict.errors.high[3], 2U) << "3 and 4 too high";
 }
 
-TEST(ErrorTally, HasABinForEveryError) {
-  ErrorTally tally;
-  for (const double error : {0.0, 0.5, -0.5, 1.0, -2.0, 0x1p31, 0x1p60, -0x1p60}) tally.add(error);
-  tally.add(std::numeric_limits<double>::infinity());
-  tally.add(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_EQ(tally.elements(), 10U);
-  EXPECT_EQ(tally.high[0], 2U);
-  EXPECT_EQ(tally.low[0], 1U);
-  EXPECT_EQ(tally.high[1], 1U);
-  EXPECT_EQ(tally.low[2], 1U);
-  EXPECT_EQ(tally.high[32], 1U);
-  EXPECT_EQ(tally.high[33], 1U);
-  EXPECT_EQ(tally.low[33], 1U);
-  EXPECT_EQ(tally.incomparable, 2U);
+TEST(ErrorHistogram, HasABinForEveryError) {
+  ErrorHistogram errors;
+  for (const double error : {0.0, 0.5, -0.5, 1.0, -2.0, 0x1p31, 0x1p60, -0x1p60}) errors.add(error);
+  errors.add(std::numeric_limits<double>::infinity());
+  errors.add(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(errors.elements(), 10U);
+  EXPECT_EQ(errors.high[0], 2U);
+  EXPECT_EQ(errors.low[0], 1U);
+  EXPECT_EQ(errors.high[1], 1U);
+  EXPECT_EQ(errors.low[2], 1U);
+  EXPECT_EQ(errors.high[32], 1U);
+  EXPECT_EQ(errors.high[33], 1U);
+  EXPECT_EQ(errors.low[33], 1U);
+  EXPECT_EQ(errors.incomparable, 2U);
 }
 
 TEST(Judge, AsksForShapeAndType) {
@@ -79,7 +79,7 @@ TEST(Judge, AsksForShapeAndType) {
   EXPECT_EQ(verdict.detail, "output int8 [1, 1, 1, 1], expected uint8 [1, 1, 1, 1]");
 }
 
-TEST(Judge, WantsWhatIsOutOfContractRefused) {
+TEST(Judge, RequiresRefusalOutOfContract) {
   const Verdict verdict = judge_output(invalid(), make::uint8({1, 1, 1, 1}, {5}));
   EXPECT_EQ(verdict.kind, VerdictKind::not_rejected);
   EXPECT_EQ(verdict.rule, "C8");
@@ -197,7 +197,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
 }
 
-TEST(Judge, DoubtsOutputsThatProveNothing) {
+TEST(Judge, MistrustsOutputsThatProveNothing) {
   const auto verdict_of = [](const Case& test_case) {
     const Expected expected = expected_of(test_case);
     return judge(expected, outcome::Produced{*expected.output});
@@ -218,7 +218,7 @@ TEST(Judge, CountsTiesAndTiers) {
   const Case ties =
       QLinearConvBuilder().x(make::uint8({1, 1, 3}, {3, 4, 5})).w(make::int8({1, 1, 1}, {1})).y_scale(2).build();
   const Expected expected = expected_of(ties);
-  EXPECT_EQ(expected.power.exact_ties, 2U);
+  EXPECT_EQ(expected.ties.exact, 2U);
   const Verdict right = judge(expected, outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 2})});
   EXPECT_EQ(right.kind, VerdictKind::pass);
   EXPECT_EQ(right.tiers.by_tier[0], 3U);
@@ -241,7 +241,7 @@ TEST(Judge, FollowsTheProfileThatACaseImplies) {
   EXPECT_EQ(kind(directml, Profile::correctly_rounded), VerdictKind::wrong);
 }
 
-TEST(Judge, DisputesWhatTheSourceClaims) {
+TEST(Judge, DisputesRecordedOutputsAndExpectations) {
   Case test_case = plain();
   test_case.recorded_outputs = {make::uint8({1, 1, 1, 1}, {5})};
   EXPECT_FALSE(expected_of(test_case).recorded_output_disputed);

@@ -28,13 +28,13 @@ std::int64_t saturated(const Tensor& tensor) {
 
 }  // namespace
 
-std::string doubt(const Tensor& right, const Power& power) {
+std::string reason_to_mistrust(const Tensor& right, const TieCounts& ties) {
   const std::int64_t elements = right.elements();
   if (elements < kFewElements) return {};
   if (all_alike(right)) return "all elements are alike";
   const auto nearly_all = static_cast<std::int64_t>(kNearlyAll * static_cast<double>(elements));
   if (saturated(right) > nearly_all) return "nearly all elements saturate";
-  if (static_cast<std::int64_t>(power.open) > nearly_all) return "nearly all elements have several right values";
+  if (static_cast<std::int64_t>(ties.open) > nearly_all) return "nearly all elements have several right values";
   return {};
 }
 

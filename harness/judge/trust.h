@@ -1,4 +1,4 @@
-// Whether a right output proves anything.
+// Decides whether a right output proves anything.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace qconform {
 
 /// Why passing on this output would prove nothing, or an empty string. `right` is the reference's
-/// answer. Outputs of fewer than kFewElements elements are never doubted: they are made by hand, or
-/// shrunk, to show one thing.
-[[nodiscard]] std::string doubt(const Tensor& right, const Power& power);
+/// answer. Outputs of fewer than kFewElements elements never are mistrusted: somebody made them by hand, or
+/// shrinking did, to show one thing.
+[[nodiscard]] std::string reason_to_mistrust(const Tensor& right, const TieCounts& ties);
 
 inline constexpr std::int64_t kFewElements = 16;
 

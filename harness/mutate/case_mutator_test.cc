@@ -93,7 +93,7 @@ TEST(Mutate, ReachesWhatTheOperatorsDistinguish) {
     for (const Attribute& attribute : mutant.node().attributes) attributes.insert(attribute.name);
     if (mutant.node().op_type == "QLinearConv") {
       ranks.insert(mutant.input(0)->shape.size());
-      if (!classification.value_is_open) ties += classification.lowered->survey({}).power.exact_ties > 0 ? 1 : 0;
+      if (!classification.value_is_open) ties += classification.lowered->statistics({}).ties.exact > 0 ? 1 : 0;
     }
     const Attribute* const block = mutant.attribute("block_size");
     if (block != nullptr && std::get<std::int64_t>(block->value) > 0) ++blocked;

@@ -110,9 +110,9 @@ TEST(HostileFile, WhatIsNoModelFileIsNamed) {
   EXPECT_THAT(text_of(empty), HasSubstr("empty.onnx: is empty"));
   EXPECT_THAT(text_of(folder.path() / "missing.onnx"), HasSubstr("missing.onnx: "));
   EXPECT_THAT(text_of(folder.path()), HasSubstr("is a folder"));
-  EXPECT_THAT(OnnxModelSource::open(empty, 1).error().text(), HasSubstr("empty.onnx: is empty"));
-  EXPECT_THAT(OnnxModelSource::open(folder.path() / "missing.onnx", 1).error().text(), HasSubstr("missing.onnx: "));
-  EXPECT_THAT(OnnxModelSource::open(folder.path(), 1).error().text(), HasSubstr("is a folder"));
+  EXPECT_THAT(OnnxModelSuite::open(empty, 1).error().text(), HasSubstr("empty.onnx: is empty"));
+  EXPECT_THAT(OnnxModelSuite::open(folder.path() / "missing.onnx", 1).error().text(), HasSubstr("missing.onnx: "));
+  EXPECT_THAT(OnnxModelSuite::open(folder.path(), 1).error().text(), HasSubstr("is a folder"));
   EXPECT_THAT(read_case_folder(folder.path()).error().text(), HasSubstr("model.onnx"));
 }
 
@@ -122,7 +122,7 @@ TEST(HostileFile, FilesAboveTheLimitAreNotRead) {
   std::ofstream(file).close();
   std::filesystem::resize_file(file, std::uintmax_t{3} << 30);  // sparse: takes no space
   EXPECT_THAT(read_case_model(file).error().text(), HasSubstr("larger than the limit"));
-  EXPECT_THAT(OnnxModelSource::open(file, 1).error().text(), HasSubstr("larger than the limit"));
+  EXPECT_THAT(OnnxModelSuite::open(file, 1).error().text(), HasSubstr("larger than the limit"));
 }
 
 TEST(HostileFile, GitLfsPointersAreNamed) {
@@ -134,7 +134,7 @@ TEST(HostileFile, GitLfsPointersAreNamed) {
   const auto model = folder.path() / "model.onnx";
   const auto json = folder.path() / "case.json";
   for (const auto& file : {model, json}) ASSERT_TRUE(write_file(file, pointer).has_value());
-  EXPECT_THAT(OnnxModelSource::open(model, 1).error().text(), AllOf(HasSubstr("model.onnx: "), names_it));
+  EXPECT_THAT(OnnxModelSuite::open(model, 1).error().text(), AllOf(HasSubstr("model.onnx: "), names_it));
   EXPECT_THAT(read_case_model(model).error().text(), names_it);
   EXPECT_THAT(read_case_folder(folder.path()).error().text(), names_it);
   EXPECT_THAT(load_case(json).error().text(), AllOf(HasSubstr("case.json: "), names_it));
@@ -179,7 +179,7 @@ TEST(HostileFile, DamagedModelsAreAnErrorOrCases) {
     std::string damaged = whole;
     damaged[rng.below(static_cast<std::uint32_t>(damaged.size()))] = static_cast<char>(rng.below(256));
     ASSERT_TRUE(write_file(file, damaged).has_value());
-    auto source = OnnxModelSource::open(file, 1);
+    auto source = OnnxModelSuite::open(file, 1);
     if (!source) continue;
     ++opened;
     for (auto next = (*source)->next(); next && *next; next = (*source)->next()) {

@@ -1,7 +1,8 @@
 // A family of operators: everything that qconform knows of it, behind one interface.
 //
-// Suites, mutation, shrinking, diagnosis, benchmarks and pictures go over families() and name no operator. A family is
-// a folder beside this file and one line in families.cc. Whatever a family leaves out (null, empty), they do without.
+// Suites, mutation, shrinking, diagnosis, benchmarks and element maps go over families() and name no operator. A family
+// is a folder beside this file and one line in families.cc. Whatever a family leaves out (null, empty), they do
+// without.
 #pragma once
 
 #include <cstdint>

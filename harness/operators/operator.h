@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/element_map.h"
 #include "harness/core/error.h"
-#include "harness/core/picture.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
 #include "harness/suites/swarm.h"
@@ -48,16 +48,16 @@ struct ElementOpinion {
   std::optional<reference::TierSet> tiers;
 };
 
-/// What a case's right answers are like. Elements of QLinearConv's requantization only.
-struct Power {
-  std::uint64_t exact_ties = 0;  ///< elements whose value before rounding is half an odd integer
-  std::uint64_t near_ties = 0;   ///< further elements within 1e-4 of one
-  std::uint64_t open = 0;        ///< elements with more than two right values: more than a tie or a rounding apart
+/// Elements at and near ties, of QLinearConv's requantization only.
+struct TieCounts {
+  std::uint64_t exact = 0;  ///< elements whose value before rounding is half an odd integer
+  std::uint64_t near = 0;   ///< further elements within 1e-4 of one
+  std::uint64_t open = 0;   ///< elements with more than two right values: more than a tie or a rounding apart
 };
 
-/// What one look at all elements tells, whoever computes the case.
-struct Survey {
-  Power power;
+/// What one pass over all elements counts, whichever backend computes the case.
+struct CaseStatistics {
+  TieCounts ties;
   HazardCounts hazards;
 };
 
@@ -89,8 +89,8 @@ class Lowered {
   [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
   /// Whether elements have tiers: QLinearConv.
   [[nodiscard]] virtual bool has_tiers() const { return false; }
-  /// How much the case can show, and which hazards it reaches.
-  [[nodiscard]] virtual Survey survey(const Policy& policy) const = 0;
+  /// Counts the ties and the hazards that the case reaches.
+  [[nodiscard]] virtual CaseStatistics statistics(const Policy& policy) const = 0;
   /// Every right answer for element `index`, as bit patterns, for operators whose rules leave it open
   /// element by element; empty for the others. The first one is that of evaluate().
   [[nodiscard]] virtual std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
@@ -111,8 +111,8 @@ class Lowered {
   [[nodiscard]] virtual std::int64_t work() const;
   /// What of an input with that role the output elements of a box are computed from; nothing: nobody knows.
   [[nodiscard]] virtual std::optional<Box> read_by(InputRole /*role*/, const Box& /*output*/) const;
-  /// For a picture of windows; nothing where outputs have none.
-  [[nodiscard]] virtual std::optional<PictureGeometry> windows() const;
+  /// For the windows in an element map; nothing where outputs have none.
+  [[nodiscard]] virtual std::optional<WindowGeometry> windows() const;
   /// Which scale and zero point belong to element `index`, where each element has its own.
   [[nodiscard]] virtual std::optional<std::size_t> parameter_of(std::int64_t /*index*/) const { return std::nullopt; }
   /// Element `index` of the exact value before rounding, for the reader: "214 + 3/8"; may be empty.
@@ -140,8 +140,8 @@ struct Operator {
   /// Whether its outputs are rounded, shifted by a zero point and saturated: by the stages that families share
   /// (harness/diagnose/models/stages.h).
   bool quantizes = false;
-  /// The hazards that its cases can reach: what suites aim for, and what reports count. Others that Lowered::survey()
-  /// finds are dropped.
+  /// The hazards that its cases can reach: what suites aim for, and what reports count. Others that
+  /// Lowered::statistics() finds are dropped.
   HazardSet hazards = {};
   /// A random valid case, with the mix of features of a block of cases. Null: the random suite has none.
   Case (*draw)(Rng& rng, const Swarm& swarm) = nullptr;

@@ -22,7 +22,7 @@ std::optional<Box> Lowered::read_by(InputRole /*role*/, const Box& /*output*/) c
   return std::nullopt;
 }
 
-std::optional<PictureGeometry> Lowered::windows() const {
+std::optional<WindowGeometry> Lowered::windows() const {
   return std::nullopt;
 }
 

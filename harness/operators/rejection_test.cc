@@ -186,7 +186,7 @@ const Latitude kLatitudes[] = {
 INSTANTIATE_TEST_SUITE_P(Rules, LatitudeTest, ::testing::ValuesIn(kLatitudes),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
-TEST(Valid, WhatTheRulesAllowIsNotRemarkedOn) {
+TEST(Valid, HasNoRemarks) {
   EXPECT_EQ(classify(qlinear().build()).expectation(), Expectation::valid);
   // C10: an empty batch, no output channels. C11: [1] is [M] for M = 1. C15: x_zero_point "" beside w_zero_point.
   EXPECT_EQ(classify(qlinear().x(make::uint8({0, 2, 4, 4}, {})).build()).expectation(), Expectation::valid);

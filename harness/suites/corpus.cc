@@ -19,7 +19,7 @@ bool is_case_file(const fs::path& path) {
 }
 
 Result<std::vector<Case>> load(const fs::path& file) {
-  return file.filename().string().ends_with(".dml.json") ? DirectMlSource::load(file) : load_cases(file);
+  return file.filename().string().ends_with(".dml.json") ? DirectMlSuite::load(file) : load_cases(file);
 }
 
 Result<std::vector<fs::path>> case_files_below(const fs::path& folder) {
@@ -49,14 +49,14 @@ Result<std::vector<fs::path>> case_files_at(const fs::path& path) {
   return case_files_below(path);
 }
 
-Result<std::unique_ptr<CorpusSource>> CorpusSource::open(std::string name, const fs::path& path) {
+Result<std::unique_ptr<CorpusSuite>> CorpusSuite::open(std::string name, const fs::path& path) {
   QCONFORM_ASSIGN(auto files, case_files_at(path));
   std::error_code error;
   const fs::path root = fs::is_directory(path, error) ? path : path.parent_path();
-  return std::unique_ptr<CorpusSource>(new CorpusSource(std::move(name), root, std::move(files)));
+  return std::unique_ptr<CorpusSuite>(new CorpusSuite(std::move(name), root, std::move(files)));
 }
 
-Result<std::optional<Case>> CorpusSource::next() {
+Result<std::optional<Case>> CorpusSuite::next() {
   while (true) {
     QCONFORM_ASSIGN(auto test_case, next_of_any_operator());
     if (!test_case || check_operator(*test_case)) return test_case;
@@ -64,7 +64,7 @@ Result<std::optional<Case>> CorpusSource::next() {
   }
 }
 
-Result<std::optional<Case>> CorpusSource::next_of_any_operator() {
+Result<std::optional<Case>> CorpusSuite::next_of_any_operator() {
   while (next_case_ == cases_.size()) {
     if (next_file_ == files_.size()) return std::optional<Case>();
     const fs::path& file = files_[next_file_++];

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
@@ -22,10 +22,10 @@ namespace qconform {
 ///
 /// A case that states no provenance gets the file's path relative to the folder (of a single file:
 /// its name) and its position in the file.
-class CorpusSource final : public CaseSource {
+class CorpusSuite final : public Suite {
  public:
   /// `name` is the suite's, as on the command line. Errors: no such path, a folder without case files.
-  [[nodiscard]] static Result<std::unique_ptr<CorpusSource>> open(std::string name, const std::filesystem::path& path);
+  [[nodiscard]] static Result<std::unique_ptr<CorpusSuite>> open(std::string name, const std::filesystem::path& path);
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
@@ -33,7 +33,7 @@ class CorpusSource final : public CaseSource {
  private:
   Result<std::optional<Case>> next_of_any_operator();
 
-  CorpusSource(std::string name, std::filesystem::path root, std::vector<std::filesystem::path> files)
+  CorpusSuite(std::string name, std::filesystem::path root, std::vector<std::filesystem::path> files)
       : name_(std::move(name)), root_(std::move(root)), files_(std::move(files)) {}
 
   std::string name_;

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CorpusSourceTest : public ::testing::Test {
+class CorpusSuiteTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -35,7 +35,7 @@ class CorpusSourceTest : public ::testing::Test {
 
   // "source#index id" of every case, or the error's text at the end.
   static std::vector<std::string> read_all(const fs::path& path) {
-    Result<std::unique_ptr<CorpusSource>> source = CorpusSource::open("corpus", path);
+    Result<std::unique_ptr<CorpusSuite>> source = CorpusSuite::open("corpus", path);
     if (!source) return {source.error().text()};
     std::vector<std::string> seen;
     while (true) {
@@ -53,7 +53,7 @@ class CorpusSourceTest : public ::testing::Test {
   fs::path root_;
 };
 
-TEST_F(CorpusSourceTest, ReadsAFolderInTheOrderOfPaths) {
+TEST_F(CorpusSuiteTest, ReadsAFolderInTheOrderOfPaths) {
   save("b.json", {"three"});
   save("a/x.json", {"one", "two"});
   save("c.json", {});
@@ -65,12 +65,12 @@ TEST_F(CorpusSourceTest, ReadsAFolderInTheOrderOfPaths) {
               ::testing::ElementsAre("a/x.json#0 one", "a/x.json#1 two", "b.json#0 three", "d.json#0 four"));
 }
 
-TEST_F(CorpusSourceTest, ReadsOneFile) {
+TEST_F(CorpusSuiteTest, ReadsOneFile) {
   save("a/x.json", {"one"});
   EXPECT_THAT(read_all(root_ / "a" / "x.json"), ::testing::ElementsAre("x.json#0 one"));
 }
 
-TEST_F(CorpusSourceTest, ReadsDirectMlDescriptionsByTheirNames) {
+TEST_F(CorpusSuiteTest, ReadsDirectMlDescriptionsByTheirNames) {
   const fs::path sample = fs::path(QCONFORM_DIRECTML_SAMPLES) / "minimal.json";
   fs::copy_file(sample, root_ / "a" / "x.dml.json");
   save("b.json", {"two"});
@@ -80,7 +80,7 @@ TEST_F(CorpusSourceTest, ReadsDirectMlDescriptionsByTheirNames) {
   EXPECT_THAT(read_all(root_).back(), ::testing::StartsWith((root_ / "c.json").string() + ": "));
 }
 
-TEST_F(CorpusSourceTest, KeepsAStatedProvenance) {
+TEST_F(CorpusSuiteTest, KeepsAStatedProvenance) {
   Case test_case = ConvIntegerBuilder().id("found").build();
   test_case.provenance = {"random", 5, 77};
   ASSERT_TRUE(save_cases(root_ / "f.json", std::span(&test_case, 1)));
@@ -88,7 +88,7 @@ TEST_F(CorpusSourceTest, KeepsAStatedProvenance) {
 }
 
 // Whether a backend may compute an operator that qconform does not know is unknown too.
-TEST_F(CorpusSourceTest, LeavesUnknownOperatorsAside) {
+TEST_F(CorpusSuiteTest, LeavesUnknownOperatorsAside) {
   const std::vector<Case> cases{ConvIntegerBuilder().id("float").op_type("Conv").build(),
                                 ConvIntegerBuilder().id("kept").build(),
                                 ConvIntegerBuilder().id("theirs").domain("com.example").build(),
@@ -96,7 +96,7 @@ TEST_F(CorpusSourceTest, LeavesUnknownOperatorsAside) {
                                 ConvIntegerBuilder().id("too-old").version(9).build()};
   ASSERT_TRUE(save_cases(root_ / "f.json", cases));
   EXPECT_THAT(read_all(root_), ::testing::ElementsAre("f.json#1 kept", "f.json#4 too-old"));
-  const auto source = CorpusSource::open("corpus", root_);
+  const auto source = CorpusSuite::open("corpus", root_);
   while (*(*source)->next()) continue;
   EXPECT_THAT((*source)->skipped(),
               ::testing::ElementsAre(::testing::Pair("unknown operator: Conv", 2),
@@ -104,7 +104,7 @@ TEST_F(CorpusSourceTest, LeavesUnknownOperatorsAside) {
 }
 
 // Where one case is asked for, it cannot be left aside.
-TEST_F(CorpusSourceTest, ASingleCaseOfAnUnknownOperatorIsRefused) {
+TEST_F(CorpusSuiteTest, ASingleCaseOfAnUnknownOperatorIsRefused) {
   const Case unknown = ConvIntegerBuilder().id("float").op_type("Conv").domain("com.example").build();
   ASSERT_TRUE(save_cases(root_ / "f.json", std::span(&unknown, 1)));
   ASSERT_TRUE(write_case_model(unknown, root_ / "f.onnx"));
@@ -119,7 +119,7 @@ TEST_F(CorpusSourceTest, ASingleCaseOfAnUnknownOperatorIsRefused) {
   EXPECT_FALSE(open_suite((root_ / "f.onnx").string(), {}));
 }
 
-TEST_F(CorpusSourceTest, StopsAtAnError) {
+TEST_F(CorpusSuiteTest, StopsAtAnError) {
   save("a.json", {"one"});
   std::ofstream(root_ / "b.json") << "[]";
   save("c.json", {"two"});
@@ -127,7 +127,7 @@ TEST_F(CorpusSourceTest, StopsAtAnError) {
                                    "a.json#0 one", (root_ / "b.json").string() + ": expected an object, got an array"));
 }
 
-TEST_F(CorpusSourceTest, NamesWhatIsMissing) {
+TEST_F(CorpusSuiteTest, NamesWhatIsMissing) {
   EXPECT_THAT(read_all(root_ / "none"), ::testing::ElementsAre(::testing::HasSubstr("no such file or folder")));
   EXPECT_THAT(read_all(root_), ::testing::ElementsAre(::testing::HasSubstr("holds no case files")));
 }

@@ -5,7 +5,7 @@
 
 namespace qconform {
 
-Result<std::vector<Case>> DirectMlSource::load(const std::filesystem::path& path) {
+Result<std::vector<Case>> DirectMlSuite::load(const std::filesystem::path& path) {
   QCONFORM_ASSIGN(const auto descriptions, directml::load_descriptions(path));
   std::vector<Case> cases;
   for (std::size_t i = 0; i < descriptions.size(); ++i) {
@@ -18,13 +18,13 @@ Result<std::vector<Case>> DirectMlSource::load(const std::filesystem::path& path
   return cases;
 }
 
-Result<std::unique_ptr<DirectMlSource>> DirectMlSource::open(const std::filesystem::path& path) {
+Result<std::unique_ptr<DirectMlSuite>> DirectMlSuite::open(const std::filesystem::path& path) {
   QCONFORM_ASSIGN(auto cases, load(path));
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].provenance = {path.filename().string(), 0, i};
-  return std::unique_ptr<DirectMlSource>(new DirectMlSource("dml:" + path.string(), std::move(cases)));
+  return std::unique_ptr<DirectMlSuite>(new DirectMlSuite("dml:" + path.string(), std::move(cases)));
 }
 
-Result<std::optional<Case>> DirectMlSource::next() {
+Result<std::optional<Case>> DirectMlSuite::next() {
   if (next_case_ == cases_.size()) return std::optional<Case>();
   return std::move(cases_[next_case_++]);
 }

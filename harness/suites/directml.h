@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
 /// The descriptions of one file (docs/operators/dml_quantized_linear_convolution.md), each lowered
 /// to QLinearConv. A description without an id gets the file's name without ".json", with "-0", "-1"
 /// where the file holds several.
-class DirectMlSource final : public CaseSource {
+class DirectMlSuite final : public Suite {
  public:
   /// Reads the whole file. Errors: no such file, text or a description that breaks a rule
   /// (unless it says so, and names the rule).
-  [[nodiscard]] static Result<std::unique_ptr<DirectMlSource>> open(const std::filesystem::path& path);
+  [[nodiscard]] static Result<std::unique_ptr<DirectMlSuite>> open(const std::filesystem::path& path);
 
   /// The cases of such a file, without a provenance.
   [[nodiscard]] static Result<std::vector<Case>> load(const std::filesystem::path& path);
@@ -28,7 +28,7 @@ class DirectMlSource final : public CaseSource {
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return cases_.size(); }
 
  private:
-  DirectMlSource(std::string name, std::vector<Case> cases) : name_(std::move(name)), cases_(std::move(cases)) {}
+  DirectMlSuite(std::string name, std::vector<Case> cases) : name_(std::move(name)), cases_(std::move(cases)) {}
 
   std::string name_;
   std::vector<Case> cases_;

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> ids_of(CaseSource& source) {
+std::vector<std::string> ids_of(Suite& source) {
   std::vector<std::string> ids;
   while (true) {
     const Result<std::optional<Case>> next = source.next();
@@ -25,9 +25,9 @@ std::vector<std::string> ids_of(CaseSource& source) {
   }
 }
 
-TEST(DirectMlSource, GivesTheDescriptionsOfAFile) {
+TEST(DirectMlSuite, GivesTheDescriptionsOfAFile) {
   const auto path = fs::path(QCONFORM_DIRECTML_SAMPLES) / "layouts.json";
-  const auto opened = DirectMlSource::open(path);
+  const auto opened = DirectMlSuite::open(path);
   ASSERT_TRUE(opened) << opened.error().text();
   EXPECT_EQ((*opened)->name(), "dml:" + path.string());
   EXPECT_EQ((*opened)->size(), 4U);
@@ -36,13 +36,13 @@ TEST(DirectMlSource, GivesTheDescriptionsOfAFile) {
   EXPECT_THAT(ids_of(**opened), ElementsAre()) << "not at its end";
 }
 
-TEST(DirectMlSource, NamesWhatHasNoId) {
-  const auto opened = DirectMlSource::open(fs::path(QCONFORM_DIRECTML_SAMPLES) / "minimal.json");
+TEST(DirectMlSuite, NamesWhatHasNoId) {
+  const auto opened = DirectMlSuite::open(fs::path(QCONFORM_DIRECTML_SAMPLES) / "minimal.json");
   ASSERT_TRUE(opened) << opened.error().text();
   EXPECT_THAT(ids_of(**opened), ElementsAre("minimal minimal.json#0"));
 }
 
-TEST(DirectMlSource, IsASuite) {
+TEST(DirectMlSuite, IsASuite) {
   const std::string name = "dml:" QCONFORM_DIRECTML_SAMPLES "/every_member.json";
   const auto opened = open_suite(name, {});
   ASSERT_TRUE(opened) << opened.error().text();
@@ -51,12 +51,12 @@ TEST(DirectMlSource, IsASuite) {
 }
 
 // Another operator is no description, not even where its file says that DirectML refuses it.
-TEST(DirectMlSource, RefusesOtherOperators) {
+TEST(DirectMlSuite, RefusesOtherOperators) {
   const testing::TemporaryFolder folder;
   const fs::path file = folder.path() / "other.json";
   for (const char* labels : {"", R"("expectation": "invalid", "rules": ["X1"], )"}) {
     std::ofstream(file) << "{" << labels << R"("Type": "DML_OPERATOR_CONVOLUTION", "Desc": {}})";
-    const auto opened = DirectMlSource::open(file);
+    const auto opened = DirectMlSuite::open(file);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().text(),
               file.string() +
@@ -65,12 +65,12 @@ TEST(DirectMlSource, RefusesOtherOperators) {
   }
 }
 
-TEST(DirectMlSource, ErrorsNameTheFile) {
+TEST(DirectMlSuite, ErrorsNameTheFile) {
   const testing::TemporaryFolder folder;
   const fs::path file = folder.path() / "bad.json";
   std::ofstream(file) << "{}";
-  EXPECT_EQ(DirectMlSource::open(file).error().text(), file.string() + ": misses the key \"InputTensor\"");
-  EXPECT_THAT(DirectMlSource::open(folder.path() / "none.json").error().text(), HasSubstr("none.json"));
+  EXPECT_EQ(DirectMlSuite::open(file).error().text(), file.string() + ": misses the key \"InputTensor\"");
+  EXPECT_THAT(DirectMlSuite::open(folder.path() / "none.json").error().text(), HasSubstr("none.json"));
 }
 
 }  // namespace

@@ -6,17 +6,17 @@
 #include <string>
 #include <utility>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
 /// The first `count` cases of a seed; without a count there is no end.
-class DrawnSource : public CaseSource {
+class DrawnSuite : public Suite {
  public:
   /// Case `index` of `seed`: depends on nothing else.
   using Draw = Case (*)(std::uint64_t seed, std::uint64_t index);
 
-  DrawnSource(std::string name, Draw draw, std::uint64_t seed, std::optional<std::uint64_t> count)
+  DrawnSuite(std::string name, Draw draw, std::uint64_t seed, std::optional<std::uint64_t> count)
       : name_(std::move(name)), draw_(draw), seed_(seed), count_(count) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override {

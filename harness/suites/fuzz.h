@@ -13,9 +13,9 @@ namespace qconform {
 [[nodiscard]] Case fuzz_case(std::uint64_t seed, std::uint64_t index);
 
 /// The cases of a seed; without a count there is no end.
-class FuzzSource final : public DrawnSource {
+class FuzzSuite final : public DrawnSuite {
  public:
-  FuzzSource(std::uint64_t seed, std::optional<std::uint64_t> count) : DrawnSource("fuzz", fuzz_case, seed, count) {}
+  FuzzSuite(std::uint64_t seed, std::optional<std::uint64_t> count) : DrawnSuite("fuzz", fuzz_case, seed, count) {}
 };
 
 }  // namespace qconform

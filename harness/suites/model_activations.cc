@@ -48,7 +48,7 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
                                              const std::filesystem::path& folder,
                                              const std::vector<std::filesystem::path>& files, std::uint64_t seed) {
   const ModelRuntime& runtime = offered_model_runtime();
-  if (!runtime.absent.empty()) return fail(runtime.name, "is not here: " + runtime.absent);
+  if (!runtime.absent.empty()) return fail(runtime.name, "is not available: " + runtime.absent);
   QCONFORM_TRY(check_external_data_is_fetched(model.graph(), folder));
   const std::int64_t first = scope.assumed_first_dimension().value_or(kAssumedBatch);
   QCONFORM_ASSIGN(auto inputs, files.empty() ? draw_model_inputs(model.graph(), seed, first)

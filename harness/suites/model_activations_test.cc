@@ -52,10 +52,10 @@ class Activations : public ::testing::Test {
   }
   void SetUp() override { refuses = false; }
 
-  Result<std::unique_ptr<OnnxModelSource>> open(Network& net, const ModelOptions& options) {
+  Result<std::unique_ptr<OnnxModelSuite>> open(Network& net, const ModelOptions& options) {
     const auto file = folder_.path() / "net.onnx";
     EXPECT_TRUE(write_file(file, net.model().SerializeAsString()).has_value());
-    return OnnxModelSource::open(file, 7, options);
+    return OnnxModelSuite::open(file, 7, options);
   }
 
   // A file with a tensor of that name.
@@ -154,7 +154,7 @@ TEST_F(Activations, DrawnInputsAreThoseOfTheSeed) {
   EXPECT_NE(draw_model_inputs(net.graph(), 4)->at("image"), inputs->at("image"));
 }
 
-TEST_F(Activations, WhatCannotBeDrawnIsSaid) {
+TEST_F(Activations, ReportsInputsThatItCannotDraw) {
   const auto error = [](ElementType type, const std::vector<std::int64_t>& shape) {
     Network net;
     net.input("x", type, shape);

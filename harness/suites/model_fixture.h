@@ -17,18 +17,18 @@ namespace qconform::testing {
 
 class ModelFixture : public ::testing::Test {
  protected:
-  std::unique_ptr<OnnxModelSource> open(Network& net, std::uint64_t seed = 1) {
-    auto source = OnnxModelSource::open(written(net), seed);
+  std::unique_ptr<OnnxModelSuite> open(Network& net, std::uint64_t seed = 1) {
+    auto source = OnnxModelSuite::open(written(net), seed);
     EXPECT_TRUE(source.has_value()) << source.error().text();
     return std::move(*source);
   }
 
   std::string error_of(Network& net) {
-    const auto source = OnnxModelSource::open(written(net), 1);
+    const auto source = OnnxModelSuite::open(written(net), 1);
     return source ? "" : source.error().text();
   }
 
-  static std::vector<Case> cases_of(OnnxModelSource& source) {
+  static std::vector<Case> cases_of(OnnxModelSuite& source) {
     std::vector<Case> cases;
     while (true) {
       auto next = source.next();

@@ -11,9 +11,9 @@
 namespace qconform {
 namespace {
 
-class CountedSource final : public CaseSource {
+class CountedSuite final : public Suite {
  public:
-  CountedSource(std::unique_ptr<CaseSource> source, NewerOpsets& newer) : source_(std::move(source)), newer_(newer) {}
+  CountedSuite(std::unique_ptr<Suite> source, NewerOpsets& newer) : source_(std::move(source)), newer_(newer) {}
 
   [[nodiscard]] std::string name() const override { return source_->name(); }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -29,7 +29,7 @@ class CountedSource final : public CaseSource {
   }
 
  private:
-  std::unique_ptr<CaseSource> source_;
+  std::unique_ptr<Suite> source_;
   NewerOpsets& newer_;
 };
 
@@ -52,8 +52,8 @@ std::string NewerOpsets::text() const {
                      kNewestOpset, fmt::join(versions, ", "));
 }
 
-std::unique_ptr<CaseSource> counted(std::unique_ptr<CaseSource> source, NewerOpsets& newer) {
-  return std::make_unique<CountedSource>(std::move(source), newer);
+std::unique_ptr<Suite> counted(std::unique_ptr<Suite> source, NewerOpsets& newer) {
+  return std::make_unique<CountedSuite>(std::move(source), newer);
 }
 
 }  // namespace qconform

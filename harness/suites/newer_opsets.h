@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
@@ -26,6 +26,6 @@ class NewerOpsets {
 };
 
 /// The same source, whose cases are counted on their way. `newer` must outlive it.
-[[nodiscard]] std::unique_ptr<CaseSource> counted(std::unique_ptr<CaseSource> source, NewerOpsets& newer);
+[[nodiscard]] std::unique_ptr<Suite> counted(std::unique_ptr<Suite> source, NewerOpsets& newer);
 
 }  // namespace qconform

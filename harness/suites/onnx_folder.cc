@@ -20,7 +20,7 @@ Result<void> collect(const fs::path& folder, int depth, std::vector<fs::path>& f
     found.push_back(folder);
     return {};
   }
-  if (depth == OnnxFolderSource::kMaxDepth) return {};
+  if (depth == OnnxFolderSuite::kMaxDepth) return {};
   fs::directory_iterator entry(folder, error);
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
@@ -50,7 +50,7 @@ std::string id_below(const fs::path& root, const fs::path& folder, std::uint64_t
 
 }  // namespace
 
-Result<std::unique_ptr<OnnxFolderSource>> OnnxFolderSource::open(const fs::path& root) {
+Result<std::unique_ptr<OnnxFolderSuite>> OnnxFolderSuite::open(const fs::path& root) {
   std::error_code error;
   if (!fs::is_directory(root, error)) return fail(root.string(), "no such folder");
   std::vector<fs::path> folders;
@@ -58,10 +58,10 @@ Result<std::unique_ptr<OnnxFolderSource>> OnnxFolderSource::open(const fs::path&
   if (folders.empty()) return fail(root.string(), "holds no backend tests (folders with a model.onnx)");
   std::sort(folders.begin(), folders.end(),
             [](const fs::path& a, const fs::path& b) { return a.generic_string() < b.generic_string(); });
-  return std::unique_ptr<OnnxFolderSource>(new OnnxFolderSource(root, std::move(folders)));
+  return std::unique_ptr<OnnxFolderSuite>(new OnnxFolderSuite(root, std::move(folders)));
 }
 
-Result<void> OnnxFolderSource::load(const fs::path& folder) {
+Result<void> OnnxFolderSuite::load(const fs::path& folder) {
   onnx::ModelProto model;
   QCONFORM_TRY(read_message(folder / "model.onnx", model));
   const std::vector<fs::path> data_sets = data_sets_of(folder);
@@ -82,7 +82,7 @@ Result<void> OnnxFolderSource::load(const fs::path& folder) {
   return {};
 }
 
-Result<std::optional<Case>> OnnxFolderSource::next() {
+Result<std::optional<Case>> OnnxFolderSuite::next() {
   while (next_case_ == cases_.size()) {
     cases_.clear();
     next_case_ = 0;

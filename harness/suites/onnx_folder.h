@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
@@ -19,18 +19,18 @@ namespace qconform {
 ///
 /// The id is the folder's path below DIR, with "/1", "/2" for further data sets; cases that qconform
 /// wrote keep their own.
-class OnnxFolderSource final : public CaseSource {
+class OnnxFolderSuite final : public Suite {
  public:
   static constexpr int kMaxDepth = 8;
 
   /// Errors: no such folder, a folder without any model.onnx.
-  [[nodiscard]] static Result<std::unique_ptr<OnnxFolderSource>> open(const std::filesystem::path& root);
+  [[nodiscard]] static Result<std::unique_ptr<OnnxFolderSuite>> open(const std::filesystem::path& root);
 
   [[nodiscard]] std::string name() const override { return "onnx:" + root_.string(); }
   [[nodiscard]] Result<std::optional<Case>> next() override;
 
  private:
-  OnnxFolderSource(std::filesystem::path root, std::vector<std::filesystem::path> folders)
+  OnnxFolderSuite(std::filesystem::path root, std::vector<std::filesystem::path> folders)
       : root_(std::move(root)), folders_(std::move(folders)) {}
   [[nodiscard]] Result<void> load(const std::filesystem::path& folder);
 

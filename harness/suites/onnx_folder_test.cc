@@ -36,7 +36,7 @@ void write(const Case& test_case, const std::filesystem::path& folder) {
   ASSERT_TRUE(written.has_value()) << written.error().text();
 }
 
-std::vector<std::string> ids_of(OnnxFolderSource& source) {
+std::vector<std::string> ids_of(OnnxFolderSuite& source) {
   std::vector<std::string> ids;
   while (true) {
     auto next = source.next();
@@ -55,27 +55,27 @@ void forget_producer(const std::filesystem::path& model_file) {
   ASSERT_TRUE(write_file(model_file, bytes).has_value());
 }
 
-TEST(OnnxFolderSource, FindsFoldersBelowInTheOrderOfTheirPaths) {
+TEST(OnnxFolderSuite, FindsFoldersBelowInTheOrderOfTheirPaths) {
   const TemporaryFolder folder;
   write(some_case("first"), folder.path() / "a" / "z");
   write(some_case("third"), folder.path() / "c");
   write(some_case("second"), folder.path() / "b");
   std::filesystem::create_directories(folder.path() / "empty");
-  auto source = OnnxFolderSource::open(folder.path());
+  auto source = OnnxFolderSuite::open(folder.path());
   ASSERT_TRUE(source.has_value()) << source.error().text();
   EXPECT_THAT(ids_of(**source), ElementsAre("first", "second", "third"));
   EXPECT_THAT((*source)->skipped(), IsEmpty());
 }
 
-TEST(OnnxFolderSource, NamesOthersCasesAfterTheirFolder) {
+TEST(OnnxFolderSuite, NamesOthersCasesAfterTheirFolder) {
   const TemporaryFolder folder;
   write(some_case("ignored"), folder.path() / "a" / "test_conv");
   std::filesystem::copy(folder.path() / "a" / "test_conv" / "test_data_set_0",
                         folder.path() / "a" / "test_conv" / "test_data_set_1");
   forget_producer(folder.path() / "a" / "test_conv" / "model.onnx");
-  auto below = OnnxFolderSource::open(folder.path());
+  auto below = OnnxFolderSuite::open(folder.path());
   EXPECT_THAT(ids_of(**below), ElementsAre("a/test_conv", "a/test_conv/1"));
-  auto itself = OnnxFolderSource::open(folder.path() / "a" / "test_conv");
+  auto itself = OnnxFolderSuite::open(folder.path() / "a" / "test_conv");
   const auto first = (*itself)->next();
   ASSERT_TRUE(first.has_value() && first->has_value());
   EXPECT_EQ((*first)->id, "test_conv");
@@ -84,7 +84,7 @@ TEST(OnnxFolderSource, NamesOthersCasesAfterTheirFolder) {
   EXPECT_EQ((*first)->provenance.source, (*itself)->name());
 }
 
-TEST(OnnxFolderSource, CountsWhatIsNoQuantizedNode) {
+TEST(OnnxFolderSuite, CountsOtherNodes) {
   const TemporaryFolder folder;
   Case other = some_case("other");
   other.node().op_type = "Add";
@@ -96,28 +96,28 @@ TEST(OnnxFolderSource, CountsWhatIsNoQuantizedNode) {
   write(some_case("bare"), folder.path() / "bare");
   std::filesystem::remove_all(folder.path() / "bare" / "test_data_set_0");
   write(some_case("kept"), folder.path() / "kept");
-  auto source = OnnxFolderSource::open(folder.path());
+  auto source = OnnxFolderSuite::open(folder.path());
   EXPECT_THAT(ids_of(**source), ElementsAre("kept"));
   EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("no data set: QLinearConv", 1), Pair("not quantized: Add", 2),
                                                 Pair("not quantized: com.example::QLinearConv", 1)));
 }
 
-TEST(OnnxFolderSource, ADamagedModelEndsTheSource) {
+TEST(OnnxFolderSuite, ADamagedModelEndsTheSource) {
   const TemporaryFolder folder;
   write(some_case("a"), folder.path() / "a");
   write(some_case("b"), folder.path() / "b");
   std::ofstream(folder.path() / "a" / "model.onnx") << "not a model";
-  auto source = OnnxFolderSource::open(folder.path());
+  auto source = OnnxFolderSuite::open(folder.path());
   const auto next = (*source)->next();
   ASSERT_FALSE(next.has_value());
   EXPECT_THAT(next.error().text(), HasSubstr((folder.path() / "a" / "model.onnx").string()));
   EXPECT_THAT(ids_of(**source), IsEmpty());
 }
 
-TEST(OnnxFolderSource, RefusesFoldersWithoutTests) {
+TEST(OnnxFolderSuite, RefusesFoldersWithoutTests) {
   const TemporaryFolder folder;
-  EXPECT_THAT(OnnxFolderSource::open(folder.path()).error().text(), HasSubstr("holds no backend tests"));
-  EXPECT_THAT(OnnxFolderSource::open(folder.path() / "missing").error().text(), HasSubstr("no such folder"));
+  EXPECT_THAT(OnnxFolderSuite::open(folder.path()).error().text(), HasSubstr("holds no backend tests"));
+  EXPECT_THAT(OnnxFolderSuite::open(folder.path() / "missing").error().text(), HasSubstr("no such folder"));
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ std::string without_colons(std::string text) {
 
 }  // namespace
 
-struct OnnxModelSource::State {
+struct OnnxModelSuite::State {
   std::filesystem::path file;
   std::uint64_t seed = 0;
   onnx::ModelProto model;
@@ -97,7 +97,7 @@ struct OnnxModelSource::State {
   Result<void> choose_activations(const ModelOptions& options, SkippedCounts& skipped);
 };
 
-Result<void> OnnxModelSource::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
+Result<void> OnnxModelSuite::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
   activations.origin = "activations drawn from seed " + std::to_string(seed);
   if (options.activations == ModelOptions::Activations::drawn) return {};
   auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed);
@@ -111,18 +111,18 @@ Result<void> OnnxModelSource::State::choose_activations(const ModelOptions& opti
   return {};
 }
 
-OnnxModelSource::OnnxModelSource(std::unique_ptr<State> state) : state_(std::move(state)) {}
-OnnxModelSource::~OnnxModelSource() = default;
+OnnxModelSuite::OnnxModelSuite(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OnnxModelSuite::~OnnxModelSuite() = default;
 
-Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesystem::path& file, std::uint64_t seed,
-                                                               const ModelOptions& options) {
+Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesystem::path& file, std::uint64_t seed,
+                                                             const ModelOptions& options) {
   auto state = std::make_unique<State>();
   state->file = file;
   state->seed = seed;
   QCONFORM_TRY(read_message(file, state->model));
   if (!state->model.has_graph()) return fail(file.string(), "has no graph");
   state->scope = std::make_unique<GraphScope>(state->model.graph());
-  std::unique_ptr<OnnxModelSource> source(new OnnxModelSource(std::move(state)));
+  std::unique_ptr<OnnxModelSuite> source(new OnnxModelSuite(std::move(state)));
   State& opened = *source->state_;
   std::uint64_t position = 0;
   walk(*opened.scope, position, opened.nodes, source->skipped_);
@@ -134,20 +134,20 @@ Result<std::unique_ptr<OnnxModelSource>> OnnxModelSource::open(const std::filesy
   return source;
 }
 
-std::string OnnxModelSource::name() const {
+std::string OnnxModelSuite::name() const {
   const std::string name = "model:" + state_->file.string();
   return state_->activations.values.empty() ? name : name + ", " + origin();
 }
 
-const std::string& OnnxModelSource::origin() const {
+const std::string& OnnxModelSuite::origin() const {
   return state_->activations.origin;
 }
 
-std::optional<std::uint64_t> OnnxModelSource::size() const {
+std::optional<std::uint64_t> OnnxModelSuite::size() const {
   return state_->nodes.size();
 }
 
-Result<std::optional<Case>> OnnxModelSource::next() {
+Result<std::optional<Case>> OnnxModelSuite::next() {
   while (state_->next < state_->nodes.size()) {
     const auto& [scope, node, position] = state_->nodes[state_->next++];
     const std::string label = node->name().empty() ? node->op_type() : printable(node->name());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
@@ -33,17 +33,17 @@ struct ModelOptions {
 ///
 /// The id is the node's name, or its operator when it has none, with its position in the model:
 /// "Conv_12_quant#17".
-class OnnxModelSource final : public CaseSource {
+class OnnxModelSuite final : public Suite {
  public:
   /// Activations above this number of elements are not generated; the node is skipped.
   static constexpr std::int64_t kGeneratedElements = std::int64_t{1} << 26;
 
   /// Errors: what protobuf_file.h refuses, a model without a graph or without a quantized node, constants that cannot
   /// be read, and activations that must be computed and cannot be.
-  [[nodiscard]] static Result<std::unique_ptr<OnnxModelSource>> open(const std::filesystem::path& file,
-                                                                     std::uint64_t seed,
-                                                                     const ModelOptions& options = {});
-  ~OnnxModelSource() override;
+  [[nodiscard]] static Result<std::unique_ptr<OnnxModelSuite>> open(const std::filesystem::path& file,
+                                                                    std::uint64_t seed,
+                                                                    const ModelOptions& options = {});
+  ~OnnxModelSuite() override;
 
   /// "model:FILE", with the origin of computed activations behind it.
   [[nodiscard]] std::string name() const override;
@@ -55,7 +55,7 @@ class OnnxModelSource final : public CaseSource {
 
  private:
   struct State;
-  explicit OnnxModelSource(std::unique_ptr<State> state);
+  explicit OnnxModelSuite(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

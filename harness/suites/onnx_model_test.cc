@@ -80,7 +80,7 @@ TEST_F(OnnxModel, NewerOpsetsGetTheSameVerdicts) {
   const auto verdicts_at = [&](std::int64_t opset) {
     Network net = image_network();
     net.model().mutable_opset_import(0)->set_version(opset);
-    std::vector<std::unique_ptr<CaseSource>> suites;
+    std::vector<std::unique_ptr<Suite>> suites;
     suites.push_back(open(net));
     auto backends =
         backend::select_all({"scalar", "defect:pad-raw-zero+dq-expanded"}, RoundingProfile::correctly_rounded, {});

@@ -12,11 +12,11 @@ namespace qconform {
 [[nodiscard]] Case random_case(std::uint64_t seed, std::uint64_t index);
 
 /// The cases of a seed.
-class RandomSource final : public DrawnSource {
+class RandomSuite final : public DrawnSuite {
  public:
   static constexpr std::uint64_t kDefaultCases = 10000;
 
-  RandomSource(std::uint64_t seed, std::uint64_t count) : DrawnSource("random", random_case, seed, count) {}
+  RandomSuite(std::uint64_t seed, std::uint64_t count) : DrawnSuite("random", random_case, seed, count) {}
 };
 
 }  // namespace qconform

@@ -16,7 +16,7 @@
 #include "harness/suites/fuzz.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/swarm.h"
-#include "harness/tests/source_cases.h"
+#include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform {
@@ -31,7 +31,7 @@ TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
 }
 
 TEST(RandomSuite, CaseDependsOnSeedAndIndexAlone) {
-  RandomSource source(5, 40);
+  RandomSuite source(5, 40);
   testing::expect_cases_of(
       source, [](std::uint64_t index) { return random_case(5, index); }, 40);
   EXPECT_NE(digest_of(random_case(5, 0)), digest_of(random_case(6, 0)));
@@ -49,8 +49,8 @@ TEST(RandomSuite, EveryCaseIsValid) {
   }
 }
 
-TEST(FuzzSource, MixesRandomAndDirectedCasesAndHasNoEnd) {
-  FuzzSource source(3, std::nullopt);
+TEST(FuzzSuite, MixesRandomAndDirectedCasesAndHasNoEnd) {
+  FuzzSuite source(3, std::nullopt);
   std::uint64_t aimed = 0;
   constexpr std::uint64_t kCases = 8 * kSwarmBlock;
   for (std::uint64_t index = 0; index < kCases; ++index) {

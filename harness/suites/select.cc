@@ -18,13 +18,13 @@
 #include "harness/suites/onnx_folder.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/random.h"
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 
 namespace qconform {
 namespace {
 
 namespace fs = std::filesystem;
-using Sources = std::vector<std::unique_ptr<CaseSource>>;
+using Suites = std::vector<std::unique_ptr<Suite>>;
 
 constexpr std::array kSuites{
     SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep and directed"},
@@ -43,9 +43,9 @@ constexpr std::array kSuites{
 };
 
 // One case that has been read already.
-class SingleCaseSource final : public CaseSource {
+class SingleCaseSuite final : public Suite {
  public:
-  SingleCaseSource(std::string name, Case test_case) : name_(std::move(name)), case_(std::move(test_case)) {}
+  SingleCaseSuite(std::string name, Case test_case) : name_(std::move(name)), case_(std::move(test_case)) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override { return std::exchange(case_, std::nullopt); }
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return 1; }
@@ -55,17 +55,17 @@ class SingleCaseSource final : public CaseSource {
   std::optional<Case> case_;
 };
 
-template <typename Source>
-Result<Sources> one(Result<std::unique_ptr<Source>> opened) {
+template <typename Opened>
+Result<Suites> one(Result<std::unique_ptr<Opened>> opened) {
   QCONFORM_ASSIGN(auto source, std::move(opened));
-  Sources sources;
+  Suites sources;
   sources.push_back(std::move(source));
   return sources;
 }
 
 // Several suites by name, one after the other.
-Result<Sources> open_suites(std::initializer_list<std::string_view> names, const SuiteOptions& options) {
-  Sources sources;
+Result<Suites> open_suites(std::initializer_list<std::string_view> names, const SuiteOptions& options) {
+  Suites sources;
   for (const std::string_view name : names) {
     QCONFORM_ASSIGN(auto opened, open_suite(name, options));
     for (auto& source : opened) sources.push_back(std::move(source));
@@ -78,7 +78,7 @@ bool is_backend_test_folder(const fs::path& path) {
   return fs::is_regular_file(path / "model.onnx", ignored);
 }
 
-Result<Sources> open_path(const fs::path& path) {
+Result<Suites> open_path(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     std::vector<std::string_view> names;
@@ -86,14 +86,14 @@ Result<Sources> open_path(const fs::path& path) {
     return fail("--suite",
                 fmt::format("no suite and no file \"{}\"; suites are {}", path.string(), fmt::join(names, ", ")));
   }
-  if (is_backend_test_folder(path)) return one(OnnxFolderSource::open(path));
+  if (is_backend_test_folder(path)) return one(OnnxFolderSuite::open(path));
   if (path.extension() == ".onnx") {
     QCONFORM_ASSIGN(auto test_case, load_single_case(path));
-    Sources sources;
-    sources.push_back(std::make_unique<SingleCaseSource>(path.string(), std::move(test_case)));
+    Suites sources;
+    sources.push_back(std::make_unique<SingleCaseSuite>(path.string(), std::move(test_case)));
     return sources;
   }
-  return one(CorpusSource::open(path.string(), path));
+  return one(CorpusSuite::open(path.string(), path));
 }
 
 }  // namespace
@@ -125,29 +125,29 @@ bool takes_number_of_cases(std::string_view suite) {
   return drawn == "random" || drawn == "fuzz" || drawn == "directed";
 }
 
-Result<Sources> open_suite(std::string_view name, const SuiteOptions& options) {
+Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
   if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.seed = options.seed, .cases = {}});
-  if (name == "corpus") return one(CorpusSource::open("corpus", corpus_folder()));
-  if (name == "sweep") return one<sweep::SweepSource>(std::make_unique<sweep::SweepSource>(options.seed));
+  if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder()));
+  if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
   if (name == "directed") {
-    return one<DirectedSource>(
-        std::make_unique<DirectedSource>(options.seed, options.cases.value_or(DirectedSource::kDefaultCases)));
+    return one<DirectedSuite>(
+        std::make_unique<DirectedSuite>(options.seed, options.cases.value_or(DirectedSuite::kDefaultCases)));
   }
   if (name == "fuzz") {
-    return one<FuzzSource>(
-        std::make_unique<FuzzSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
+    return one<FuzzSuite>(
+        std::make_unique<FuzzSuite>(options.seed, options.cases.value_or(RandomSuite::kDefaultCases)));
   }
   if (name == "random") {
-    return one<RandomSource>(
-        std::make_unique<RandomSource>(options.seed, options.cases.value_or(RandomSource::kDefaultCases)));
+    return one<RandomSuite>(
+        std::make_unique<RandomSuite>(options.seed, options.cases.value_or(RandomSuite::kDefaultCases)));
   }
-  if (name.starts_with("onnx:")) return one(OnnxFolderSource::open(fs::path(name.substr(5))));
+  if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) {
-    return one(OnnxModelSource::open(fs::path(name.substr(6)), options.seed,
-                                     {.activations = ModelOptions::Activations::computed_if_possible}));
+    return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed,
+                                    {.activations = ModelOptions::Activations::computed_if_possible}));
   }
-  if (name.starts_with("dml:")) return one(DirectMlSource::open(fs::path(name.substr(4))));
+  if (name.starts_with("dml:")) return one(DirectMlSuite::open(fs::path(name.substr(4))));
   return open_path(fs::path(name));
 }
 

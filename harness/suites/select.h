@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform {
 
@@ -36,8 +36,8 @@ struct SuiteInfo {
 
 /// Opens `name`: one of suites(), or a case file (.json, .onnx) or backend-test folder by its path.
 /// A suite may be made of several sources. A suite of relations gives the cases that it starts from.
-[[nodiscard]] Result<std::vector<std::unique_ptr<CaseSource>>> open_suite(std::string_view name,
-                                                                          const SuiteOptions& options);
+[[nodiscard]] Result<std::vector<std::unique_ptr<Suite>>> open_suite(std::string_view name,
+                                                                     const SuiteOptions& options);
 
 /// One case from a file: case JSON, a one-node ONNX model, or a backend-test folder. Refuses operators that qconform
 /// does not know.

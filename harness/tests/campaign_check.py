@@ -3,7 +3,7 @@
 usage: campaign_check.py PROGRAM CHECK [--kills N] [--blocks N] [--shards N] [--seed N] [--plugins FOLDER] [--emulator WORD]...
 
 PROGRAM is qconform with planted defects. CHECK is one of the functions below, without "check_": kills, shards,
-faults, conclusion, or large.
+faults, reports, or large.
 """
 
 import argparse
@@ -234,7 +234,7 @@ def check_faults(program, folder, _):
     require_same(whole, out, "after a full disk")
 
 
-def check_conclusion(program, folder, options):
+def check_reports(program, folder, options):
     """A backend that crashes or hangs while its findings are explained, confirmed and shrunk costs none of them."""
     plugin = ["--backend", f"plugin:{options.plugins}/fickle.so"]
     campaign = ["fuzz", *plugin, "--seed", "7", "--cases", "2048", "--timeout", "0.2", "--out"]
@@ -254,9 +254,9 @@ def check_conclusion(program, folder, options):
             require(finding["verdict"] == "wrong" and (out / finding["example"]["file"]).exists(), f"{mood}: {finding}")
         require_gone(str(out))
         print(f"{mood}: {len(report['findings'])} findings of {failing} cases after {time.monotonic() - started:.1f} s")
-        # Neither is what was concluded meanwhile in the way of a later look.
+        # A report built meanwhile does not change a later one.
         program.run(1, *campaign, str(out), "--resume")
-        require_same(folder / "calm", out, f"after a conclusion with {mood}")
+        require_same(folder / "calm", out, f"after reports with a {mood}")
 
 
 def full_disk(limit):

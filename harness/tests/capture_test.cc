@@ -35,8 +35,8 @@ class Capture : public ::testing::Test {
   std::filesystem::path file_ = folder_.path() / "net.onnx";
 };
 
-TEST_F(Capture, GivesWhatReachesTheNodesAndWhatTheyAnswered) {
-  auto source = OnnxModelSource::open(file_, 1, {.activations = ModelOptions::Activations::computed});
+TEST_F(Capture, RecordsInputsAndOutputsOfNodes) {
+  auto source = OnnxModelSuite::open(file_, 1, {.activations = ModelOptions::Activations::computed});
   ASSERT_TRUE(source) << source.error().text();
   std::optional<Tensor> before;
   std::size_t count = 0;

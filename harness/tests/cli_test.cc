@@ -58,13 +58,13 @@ std::string line_with(const std::string& output, const std::string& part) {
   return at == std::string::npos ? "" : output.substr(at, output.find('\n', at) - at);
 }
 
-TEST(CommandLine, TellsWhatToTypeFirst) {
+TEST(CommandLine, ShowsFirstStepsWithoutArguments) {
   const auto result = qconform("");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, AllOf(HasSubstr("qconform list backends"), HasSubstr("qconform run --backend")));
 }
 
-TEST(CommandLine, TellsWhatIsHereAndWhatIsMissing) {
+TEST(CommandLine, DoctorShowsWhatIsInstalledAndMissing) {
   const auto result = qconform("doctor");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.output, AllOf(HasSubstr("kernels      scalar"), HasSubstr("libraries"), HasSubstr("onednn"),
@@ -283,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"run --cases 9", "no number of cases can be chosen for conformance"},
         Misuse{"run --backend scalar@exact", "no word \"exact\". There are @correctly-rounded, @ort-f32"},
         Misuse{"run --backend scaler", "no backend \"scaler\", is it scalar?"},
-        Misuse{"run --backend scalar:9", "version 9 of scalar is not here: "},
+        Misuse{"run --backend scalar:9", "version 9 of scalar is not available: "},
         Misuse{"run --backend defect:half-away@ort-f23", "no word \"ort-f23\", is it ort-f32?"},
         Misuse{"run --backend scalar@threads=2", "no key \"threads\""},
         Misuse{"run --backend process:true --cpu max", "a command chooses its processor itself"},
@@ -335,13 +335,13 @@ TEST(NewerOpsets, AreJudgedAndSaid) {
   EXPECT_THAT(qconform("list operators").output, HasSubstr("up to 28"));
 }
 
-TEST(WrongUse, AnUnknownOperatorIsNoCase) {
+TEST(WrongUse, RefusesUnknownOperators) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "conv.json").string();
   const Case unknown = QLinearConvBuilder().id("float").op_type("Conv").build();
   ASSERT_TRUE(save_cases(file, std::span(&unknown, 1)));
   const auto run = qconform("run --backend scalar --out " + folder.path().string() + " --suite " + file);
-  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("left aside, not cases: unknown operator 1")));
+  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("skipped, by reason: unknown operator 1")));
   for (const char* command : {"replay ", "shrink ", "explain "}) {
     const auto result = qconform(command + file + " --backend scalar");
     EXPECT_EQ(result.exit_code, 2) << result.output;

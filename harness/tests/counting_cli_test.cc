@@ -25,7 +25,7 @@ ProgramResult judged(const std::string& backend, const std::string& declined, co
       declined.empty() ? "" : "DECLINES=" + declined);
 }
 
-TEST(Counting, NothingIsJudgedOfWhatDeclinesEveryCase) {
+TEST(Counting, ABackendThatDeclinesEveryCaseIsNotJudged) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all");
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("nothing was judged: "), ContainsRegex("all [0-9,]+ valid cases declined"),
@@ -42,13 +42,13 @@ TEST(Counting, AnOperatorThatIsNotComputedIsNotImplemented) {
                     ContainsRegex("DequantizeLinear +[0-9]+ +0 +[0-9]+ +[0-9,]+ +0")));
 }
 
-TEST(Counting, OneComputedCaseIsToldAsOne) {
+TEST(Counting, ReportsOneComputedCase) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all-but-one", "--isolation none");
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, ContainsRegex("DequantizeLinear \\(1 of [0-9,]+ valid cases computed\\)"));
 }
 
-TEST(Counting, HalfIsToldAsHalf) {
+TEST(Counting, ReportsHalfOfTheCasesAsComputed) {
   const ProgramResult result = judged(kPlugins + "declines.so", "half");
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output,
@@ -102,7 +102,7 @@ TEST(Stopped, EnoughFailuresEndTheRun) {
                     HasSubstr("conforms: scalar"), Not(HasSubstr("suite sweep")), Not(HasSubstr("relations between"))));
 }
 
-TEST(Counting, WhatABackendSaysOfItselfDoesNotReachTheTerminal) {
+TEST(Counting, ControlCharactersOfBackendsDoNotReachTheTerminal) {
   const ProgramResult result = judged(kPlugins + "declines.so", "all");
   EXPECT_THAT(result.output, AllOf(HasSubstr("\\x1b[2Jnot today"), Not(HasSubstr("\x1b[2J"))));
 }

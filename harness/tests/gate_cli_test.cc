@@ -54,7 +54,7 @@ Report rows_of(const std::string& backend) {
   const bool is_plugin = backend != "scalar";
   auto selected = backend::select(is_plugin ? "plugin:" QCONFORM_PLUGINS "/" + backend + ".so" : backend,
                                   RoundingProfile::correctly_rounded,
-                                  {.limits = {1.0, std::int64_t{128} << 20, Isolation::Guard::sampled}});
+                                  {.limits = {1.0, std::int64_t{128} << 20, SandboxLimits::Guard::sampled}});
   if (!selected) return {};
   return renamed(report_of(std::make_unique<Rows>(), std::move(*selected)));
 }

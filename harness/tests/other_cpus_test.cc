@@ -39,14 +39,14 @@ TEST(OtherCpus, EachIsAColumnAndConforms) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("scalar[Haswell]"), HasSubstr("avx2[Haswell]"), HasSubstr("conforms")));
 }
 
-TEST(OtherCpus, AKernelSetThatTheProcessorLacksIsAnError) {
+TEST(OtherCpus, RefusesKernelSetsThatTheProcessorLacks) {
   NEEDS_EMULATOR();
   const auto result = qconform("run --backend avx2 --cpu Nehalem --suite random --cases 1");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, AllOf(HasSubstr("avx2[Nehalem]"), HasSubstr("does not run on this CPU")));
 }
 
-TEST(OtherCpus, ModelsThatNobodyKnowsAreErrors) {
+TEST(OtherCpus, RefusesUnknownProcessors) {
   NEEDS_EMULATOR();
   const auto misspelt = qconform("run --backend scalar --cpu Haswel --suite random --cases 1");
   EXPECT_EQ(misspelt.exit_code, 2);
@@ -56,18 +56,18 @@ TEST(OtherCpus, ModelsThatNobodyKnowsAreErrors) {
   EXPECT_THAT(prefixed.output, HasSubstr("no processor \"x86_64:cortex-a72\""));
 }
 
-TEST(OtherCpus, WithoutAnEmulatorTheyAreErrors) {
+TEST(OtherCpus, RefusesOtherProcessorsWithoutAnEmulator) {
   const auto result = qconform("run --backend scalar --cpu Haswell --suite random --cases 1", "PATH=/nonexistent");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output, AllOf(HasSubstr("neither is installed"), HasSubstr("qemu-user")));
 }
 
-TEST(OtherCpus, AnArm64ProgramThatIsNoneIsAnError) {
+TEST(OtherCpus, RefusesAFileThatIsNotAnArm64Program) {
   NEEDS_EMULATOR();
   const auto result =
       qconform("run --backend scalar --cpu cortex-a72 --suite random --cases 1 --arm64-program /nonexistent");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.output, HasSubstr("/nonexistent is no program"));
+  EXPECT_THAT(result.output, HasSubstr("/nonexistent is not a program"));
 }
 
 struct HostilePlugin {
@@ -82,7 +82,7 @@ void PrintTo(const HostilePlugin& hostile, std::ostream* out) {
 
 class HostileOnAnotherCpu : public ::testing::TestWithParam<HostilePlugin> {};
 
-TEST_P(HostileOnAnotherCpu, IsToldAsWhatItIs) {
+TEST_P(HostileOnAnotherCpu, IsReportedAtTheFailingCase) {
   NEEDS_EMULATOR();
   const TemporaryFolder folder;
   const auto file = folder.path() / "row.json";

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 #include "harness/engine/run_suites.h"
 #include "harness/operators/case_builder.h"
 
 namespace qconform::testing {
 
 /// ConvInteger on rows of 3 to 40 elements; hostile backends go wrong at the one of kHostile.
-class Rows final : public CaseSource {
+class Rows final : public Suite {
  public:
   static constexpr std::int64_t kFirst = 3;
   static constexpr std::int64_t kHostile = 13;
@@ -77,8 +77,8 @@ inline void expect_hostile_row(const Report& report, const Hostile& hostile) {
 }
 
 /// What becomes of one backend on one source.
-[[nodiscard]] inline Report report_of(std::unique_ptr<CaseSource> source, std::unique_ptr<Backend> backend) {
-  std::vector<std::unique_ptr<CaseSource>> suites;
+[[nodiscard]] inline Report report_of(std::unique_ptr<Suite> source, std::unique_ptr<Backend> backend) {
+  std::vector<std::unique_ptr<Suite>> suites;
   suites.push_back(std::move(source));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(backend));

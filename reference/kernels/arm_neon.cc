@@ -78,32 +78,32 @@ int32x2_t to_integers(float64x2_t rounded) {
   return vmovn_s64(vcvtq_s64_f64(rounded));
 }
 
-// Two elements; the bits of those in doubt are added to `doubtful` from bit `first` on.
-int32x2_t round_exactly(const std::int32_t* sums, int first, const FastRequantization* c, std::uint64_t* doubtful) {
+// Two elements; the bits of those that need exact arithmetic are added to `needs_exact` from bit `first` on.
+int32x2_t round_exactly(const std::int32_t* sums, int first, const FastRequantization* c, std::uint64_t* needs_exact) {
   const float64x2_t integers = vcvtq_f64_s64(vmovl_s32(vld1_s32(sums + first)));
   const float64x2_t product = vmulq_n_f64(integers, c->multiplier);
   const float64x2_t bounded = clamp_f64(product, -kRequantizationBound, kRequantizationBound);
   const float64x2_t rounded = vrndnq_f64(bounded);
-  const uint64x2_t mask = vcgeq_f64(vabdq_f64(bounded, rounded), vdupq_n_f64(c->doubt));
-  *doubtful |= ((vgetq_lane_u64(mask, 0) & 1U) | (vgetq_lane_u64(mask, 1) & 2U)) << first;
+  const uint64x2_t mask = vcgeq_f64(vabdq_f64(bounded, rounded), vdupq_n_f64(c->needs_exact_from));
+  *needs_exact |= ((vgetq_lane_u64(mask, 0) & 1U) | (vgetq_lane_u64(mask, 1) & 2U)) << first;
   return to_integers(rounded);
 }
 
-int32x4_t round4_exactly(const std::int32_t* sums, int first, const FastRequantization* c, std::uint64_t* doubtful) {
+int32x4_t round4_exactly(const std::int32_t* sums, int first, const FastRequantization* c, std::uint64_t* needs_exact) {
   const int32x4_t rounded =
-      vcombine_s32(round_exactly(sums, first, c, doubtful), round_exactly(sums, first + 2, c, doubtful));
+      vcombine_s32(round_exactly(sums, first, c, needs_exact), round_exactly(sums, first + 2, c, needs_exact));
   const int32x4_t shifted = vaddq_s32(rounded, vdupq_n_s32(c->zero_point));
   return vminq_s32(vmaxq_s32(shifted, vdupq_n_s32(c->lo)), vdupq_n_s32(c->hi));
 }
 
 std::uint64_t correctly_rounded(const std::int32_t* sums, int count, const FastRequantization* c, std::uint8_t* y) {
-  std::uint64_t doubtful = 0;
+  std::uint64_t needs_exact = 0;
   for (int i = 0; i < count; i += 8) {
-    const int32x4_t low = round4_exactly(sums, i, c, &doubtful);
-    const int32x4_t high = round4_exactly(sums, i + 4, c, &doubtful);
+    const int32x4_t low = round4_exactly(sums, i, c, &needs_exact);
+    const int32x4_t high = round4_exactly(sums, i + 4, c, &needs_exact);
     store8bytes(low, high, y + i);
   }
-  return doubtful;
+  return needs_exact;
 }
 
 int32x4_t round4_f32(const std::int32_t* sums, const FastRequantization* c) {

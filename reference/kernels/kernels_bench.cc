@@ -91,16 +91,16 @@ void requantize(benchmark::State& state, const KernelSet& set, RoundingProfile p
   std::vector<std::int32_t> sums(kTilePositions * kPanelChannels);
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<std::int32_t>(i * 2654435761U >> 12) - 400000;
   const std::vector<float> multiplier(kPanelChannels, 0.000317F);
-  const std::vector<float> doubt(kPanelChannels, 0.5F - 0x1p-12F);
+  const std::vector<float> needs_exact_from(kPanelChannels, 0.5F - 0x1p-12F);
   const std::vector<double> exact_multiplier(kPanelChannels, static_cast<double>(0.000317F));
-  const std::vector<double> exact_doubt(kPanelChannels, 0.5 - 0x1p-32);
+  const std::vector<double> wide_needs_exact_from(kPanelChannels, 0.5 - 0x1p-32);
   const RequantizeChannels parameters{
-      multiplier.data(), doubt.data(), exact_multiplier.data(), exact_doubt.data(), 3, 0, 255};
+      multiplier.data(), needs_exact_from.data(), exact_multiplier.data(), wide_needs_exact_from.data(), 3, 0, 255};
   std::vector<std::uint8_t> y(kTilePositions * kPanelChannels);
-  std::uint64_t doubtful[kTilePositions];
+  std::uint64_t needs_exact[kTilePositions];
   const RequantizeTile tile = set.micro_kernels->elementwise.requantize_tile[static_cast<std::size_t>(profile)];
   for (auto _ : state) {
-    benchmark::DoNotOptimize(tile(sums.data(), channels, 48, channels, &parameters, y.data(), channels, doubtful));
+    benchmark::DoNotOptimize(tile(sums.data(), channels, 48, channels, &parameters, y.data(), channels, needs_exact));
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * 48 * channels);

@@ -65,7 +65,7 @@ class RequantizedLines {
  public:
   explicit RequantizedLines(const RequantizedOutput* out) : out_(out, kLineVectors), multiplier_(out_.multiplier()) {}
 
-  [[nodiscard]] bool any_doubt() const { return out_.any_doubt(); }
+  [[nodiscard]] bool any_needs_exact() const { return out_.any_needs_exact(); }
 
   template <int V, int R>
   inline __attribute__((always_inline)) void finish(const PanelProduct* c, int first,
@@ -75,9 +75,9 @@ class RequantizedLines {
   }
 
   // Once all lines are finished.
-  void resolve_doubt(const PanelProduct* c) {
-    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) {
-      const int line = __builtin_ctzll(uncertain_);
+  void resolve_needs_exact(const PanelProduct* c) {
+    for (; unresolved_ != 0; unresolved_ &= unresolved_ - 1) {
+      const int line = __builtin_ctzll(unresolved_);
       out_.resolve_line(c->sums + line * c->sums_stride, line, line);
     }
   }
@@ -90,15 +90,15 @@ class RequantizedLines {
     const bool certain = out_.apply(values, multiplier);
     _mm512_storeu_si512(out_.y(line), Profile::interleaved_bytes(values, out_.range()));
     if (__builtin_expect(certain, 1)) return;
-    uncertain_ |= std::uint64_t{1} << line;
+    unresolved_ |= std::uint64_t{1} << line;
     Isa::separate(sums);
 #pragma GCC unroll 4
     for (int v = 0; v < kLineVectors; ++v) Isa::store(c->sums + line * c->sums_stride + v * kLanes, sums[v]);
   }
 
   QuadOutput<Profile> out_;
-  const float* multiplier_;      // by line
-  std::uint64_t uncertain_ = 0;  // by line
+  const float* multiplier_;       // by line
+  std::uint64_t unresolved_ = 0;  // by line
 };
 
 template <typename Isa>
@@ -112,8 +112,8 @@ bool multiply_lines_requantized(const PanelProduct* c, const RequantizedOutput* 
   return with_profile<Profile>(out, [&](auto profile) {
     RequantizedLines<Lines<Isa>, decltype(profile)> finish(out);
     multiply_vectors<Lines<Isa>, kLineVectors>(c, finish);
-    finish.resolve_doubt(c);
-    return finish.any_doubt();
+    finish.resolve_needs_exact(c);
+    return finish.any_needs_exact();
   });
 }
 
@@ -283,7 +283,7 @@ class RequantizedPlane {
     const __m512 multiplier[kQuad] = {multiplier_, multiplier_, multiplier_, multiplier_};
     __m512i values[kQuad] = {sums[0], sums[1], sums[2], sums[3]};
     if (__builtin_expect(!out_.apply(values, multiplier), 0)) {
-      uncertain_ |= std::uint64_t{1} << line;
+      unresolved_ |= std::uint64_t{1} << line;
       SeparatedPlane<Isa>::finish(c, line, sums);
     }
     const __m512i bytes = Profile::interleaved_bytes(values, out_.range());
@@ -296,12 +296,12 @@ class RequantizedPlane {
   }
 
   // Once all lines are finished.
-  [[nodiscard]] bool resolve_doubt(const PlaneProduct* c) {
-    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) {
-      const int line = __builtin_ctzll(uncertain_);
+  [[nodiscard]] bool resolve_needs_exact(const PlaneProduct* c) {
+    for (; unresolved_ != 0; unresolved_ &= unresolved_ - 1) {
+      const int line = __builtin_ctzll(unresolved_);
       out_.resolve_line(c->sums + line * kTilePositions, line, 0);
     }
-    return out_.any_doubt();
+    return out_.any_needs_exact();
   }
 
  private:
@@ -309,7 +309,7 @@ class RequantizedPlane {
   __m512 multiplier_;
   const std::uint8_t* y_end_;
   int positions_;
-  std::uint64_t uncertain_ = 0;  // by line
+  std::uint64_t unresolved_ = 0;  // by line
 };
 
 template <typename Isa>
@@ -323,7 +323,7 @@ bool multiply_plane_requantized(const PlaneProduct* c, const RequantizedOutput* 
   return with_profile<Profile>(out, [&](auto profile) {
     RequantizedPlane<Isa, decltype(profile)> finish(out);
     multiply_plane_with<Isa>(c, finish);
-    return finish.resolve_doubt(c);
+    return finish.resolve_needs_exact(c);
   });
 }
 

@@ -29,7 +29,7 @@ inline constexpr int kTilePositions = 64;
 /// Most channels of one panel; one word has a bit for each.
 inline constexpr int kPanelChannels = 64;
 
-/// What lies behind a row of packed x is read up to here, and multiplied by weights of zero.
+/// Kernels may read this many bytes past a row of packed x; the weights for them are zero.
 inline constexpr std::int64_t kRowSlack = 64;
 
 /// sums[output index of p][m] = start[p][m] + sum over depth of row[p] * panel[m], modulo 2^32.
@@ -55,7 +55,7 @@ struct RequantizedOutput {
   std::uint8_t* y;  ///< [output index][y_stride]
   std::int64_t y_stride;
   int channels;                         ///< that are stored: a multiple of 8, less than 8 short of whole vectors
-  std::uint64_t* doubtful;              ///< by output index p; bit m is set when y[p][m] must be replaced
+  std::uint64_t* needs_exact;           ///< by output index p; bit m is set when y[p][m] must be replaced
   const std::uint8_t* y_end = nullptr;  ///< of a PlaneProduct, see there
 };
 
@@ -145,7 +145,8 @@ struct LineMicroKernels {
   /// PanelProduct with its operands exchanged: rows are those of w, int8, one for each line; w is a panel of pixels;
   /// `start` has one element for each line (start_stride 1), and sums are [lines][kTilePositions].
   void (*multiply)(const PanelProduct* product);
-  /// As ConvolutionMicroKernels::multiply_requantized; bytes and their doubts are by line, as the parameters.
+  /// As ConvolutionMicroKernels::multiply_requantized; bytes and the bits of needs_exact are by line, as the
+  /// parameters.
   bool (*multiply_requantized[3])(const PanelProduct* product, const RequantizedOutput* output);
 
   void (*multiply_plane)(const PlaneProduct* product);
@@ -163,8 +164,8 @@ struct ConvolutionMicroKernels {
 
   void (*multiply)(const PanelProduct* product);
 
-  /// Indexed by RoundingProfile; null where the set has none. Returns whether anything is in doubt. Only then
-  /// doubtful is written, and sums for the output indices that it names.
+  /// Indexed by RoundingProfile; null where the set has none. Returns whether anything needs exact arithmetic. Only
+  /// then needs_exact is written, and sums for the output indices that it names.
   bool (*multiply_requantized[3])(const PanelProduct* product, const RequantizedOutput* output);
 
   /// Whether products may have an output_index and a w_skip.
@@ -192,16 +193,16 @@ struct ConvolutionMicroKernels {
 };
 
 /// Requantizes `count` sums of one output channel, a multiple of 8 and at most 64, into as many
-/// bytes of y. Bit i of the result is set when element i is in doubt; y[i] must then be replaced.
+/// bytes of y. Bit i of the result is set when element i needs exact arithmetic; y[i] must then be replaced.
 using RequantizeRow = std::uint64_t (*)(const std::int32_t* sums, int count, const FastRequantization* channel,
                                         std::uint8_t* y);
 
 /// Requantizes sums [positions][sums_stride] of `channels` channels, a multiple of the micro-kernels' lanes
-/// and at most 64, into bytes [positions][y_stride]. Bit m of doubtful[p] is set when y[p][m] must
+/// and at most 64, into bytes [positions][y_stride]. Bit m of needs_exact[p] is set when y[p][m] must
 /// be replaced. Returns whether any is.
 using RequantizeTile = bool (*)(const std::int32_t* sums, std::int64_t sums_stride, int positions, int channels,
                                 const RequantizeChannels* parameters, std::uint8_t* y, std::int64_t y_stride,
-                                std::uint64_t* doubtful);
+                                std::uint64_t* needs_exact);
 
 /// QuantizeElements and DequantizeElements take whole multiples of so many elements.
 inline constexpr std::int64_t kSegment = 8;

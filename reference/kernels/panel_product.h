@@ -153,17 +153,17 @@ struct StoredSums {
   }
 };
 
-// What a product writes to RequantizedOutput::doubtful: only where there is anything to write.
-class Doubts {
+// What a product writes to RequantizedOutput::needs_exact: only where there is anything to write.
+class NeedsExact {
  public:
   [[nodiscard]] bool any() const { return any_; }
 
   void note(const RequantizedOutput* out, std::int64_t output_index, std::uint64_t bits) {
     if (!any_) {
-      for (int p = 0; p < kTilePositions; ++p) out->doubtful[p] = 0;
+      for (int p = 0; p < kTilePositions; ++p) out->needs_exact[p] = 0;
       any_ = true;
     }
-    out->doubtful[output_index] |= bits;
+    out->needs_exact[output_index] |= bits;
   }
 
  private:

@@ -28,17 +28,17 @@ template <int vectors>
 struct Columns {
   // `multipliers`: those of a profile.
   Columns(const RequantizeChannels* c, int m, const float* multipliers) : channels(c), first(m) {
-    __m256 least = _mm256_loadu_ps(c->doubt + m);
+    __m256 least = _mm256_loadu_ps(c->needs_exact_from + m);
     __m256 largest = _mm256_setzero_ps();
     for (int v = 0; v < vectors; ++v) {
       multiplier[v] = _mm256_loadu_ps(multipliers + m + v * kLanes);
-      least = _mm256_min_ps(least, _mm256_loadu_ps(c->doubt + m + v * kLanes));
+      least = _mm256_min_ps(least, _mm256_loadu_ps(c->needs_exact_from + m + v * kLanes));
       const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), multiplier[v]);
       largest = _mm256_max_ps(magnitude, largest);
     }
     least = _mm256_min_ps(least, _mm256_permute2f128_ps(least, least, 1));
     least = _mm256_min_ps(least, _mm256_permute_ps(least, 0x4E));
-    doubt = _mm256_min_ps(least, _mm256_permute_ps(least, 0xB1));
+    needs_exact_from = _mm256_min_ps(least, _mm256_permute_ps(least, 0xB1));
     const __m256 limit = _mm256_set1_ps(0.99F);
     range = {
         .lo = _mm256_set1_ps(static_cast<float>(c->lo - c->zero_point)),
@@ -52,7 +52,7 @@ struct Columns {
   const RequantizeChannels* channels;
   int first;
   __m256 multiplier[vectors];
-  __m256 doubt;  // beyond this distance from an integer no lane is certain
+  __m256 needs_exact_from;  // beyond this distance from an integer no lane is certain
   Range range;
 };
 
@@ -68,21 +68,23 @@ __m256d clamp(__m256d value, double lo, double hi) {
   return _mm256_min_pd(_mm256_max_pd(value, _mm256_set1_pd(lo)), _mm256_set1_pd(hi));
 }
 
-// The double path of correctly_rounded for the channels from m on: bits of elements in doubt are added to *doubtful.
-__m128i round_half_exactly(__m128i sums, const RequantizeChannels* c, int m, int shift, std::uint32_t* doubtful) {
+// The double path of correctly_rounded for the channels from m on: bits of elements that need exact arithmetic are
+// added to *needs_exact.
+__m128i round_half_exactly(__m128i sums, const RequantizeChannels* c, int m, int shift, std::uint32_t* needs_exact) {
   const __m256d product = _mm256_mul_pd(_mm256_cvtepi32_pd(sums), _mm256_loadu_pd(c->exact_multiplier + m));
   const __m256d bounded = clamp(product, -kRequantizationBound, kRequantizationBound);
   const __m256d rounded = _mm256_round_pd(bounded, kNearestEven);
   const __m256d distance = _mm256_andnot_pd(_mm256_set1_pd(-0.0), _mm256_sub_pd(bounded, rounded));
-  const int mask = _mm256_movemask_pd(_mm256_cmp_pd(distance, _mm256_loadu_pd(c->exact_doubt + m), _CMP_GE_OQ));
-  *doubtful |= static_cast<std::uint32_t>(mask) << shift;
+  const int mask =
+      _mm256_movemask_pd(_mm256_cmp_pd(distance, _mm256_loadu_pd(c->wide_needs_exact_from + m), _CMP_GE_OQ));
+  *needs_exact |= static_cast<std::uint32_t>(mask) << shift;
   return _mm256_cvttpd_epi32(rounded);
 }
 
 __attribute__((noinline)) __m256i round_exactly(__m256i sums, const RequantizeChannels* c, int m,
-                                                std::uint32_t* doubtful) {
-  const __m128i low = round_half_exactly(half_of(sums, 0), c, m, 0, doubtful);
-  return both(low, round_half_exactly(half_of(sums, 1), c, m + 4, 4, doubtful));
+                                                std::uint32_t* needs_exact) {
+  const __m128i low = round_half_exactly(half_of(sums, 0), c, m, 0, needs_exact);
+  return both(low, round_half_exactly(half_of(sums, 1), c, m + 4, 4, needs_exact));
 }
 
 template <int vectors>
@@ -114,8 +116,8 @@ inline __m256i narrow(const __m256i* values, const Range& r) {
 
 // Each profile has
 //   multiplier(c)         of the channels
-//   apply(values, c)      from sums to values; returns whether nothing is in doubt, otherwise they are preliminary
-//   bytes(values, range)  of the values
+//   apply(values, c)      from sums to values; returns whether nothing needs exact arithmetic, otherwise they are
+//   preliminary bytes(values, range)  of the values
 struct IntegerValues {
   static const float* multiplier(const RequantizeChannels* c) { return c->multiplier; }
   static inline __m256i bytes(const __m256i* values, const Range& r) { return narrow(values, r); }
@@ -134,7 +136,7 @@ struct CorrectlyRounded : IntegerValues {
       most = _mm256_max_ps(distance, most);
       values[i] = _mm256_cvttps_epi32(rounded);
     }
-    return _mm256_movemask_ps(_mm256_cmp_ps(most, c.doubt, _CMP_NLT_UQ)) == 0;
+    return _mm256_movemask_ps(_mm256_cmp_ps(most, c.needs_exact_from, _CMP_NLT_UQ)) == 0;
   }
 };
 
@@ -152,7 +154,7 @@ struct FixedPoint {
     // What the least fractions lack; the upper halves do not count.
     const __m256i least =
         _mm256_min_epu16(_mm256_min_epu16(values[0], values[1]), _mm256_min_epu16(values[2], values[3]));
-    const __m256i lacking = _mm256_subs_epu16(_mm256_set1_epi32(kFixedDoubt), least);
+    const __m256i lacking = _mm256_subs_epu16(_mm256_set1_epi32(kFixedNeedsExactBelow), least);
     return _mm256_testz_si256(lacking, lacking) != 0;
   }
   // The integers of two vectors are the upper halves of their lanes: the second's stay where they are.

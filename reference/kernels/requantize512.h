@@ -52,16 +52,17 @@ __m512i round(__m512 value) {
   return _mm512_cvt_roundps_epi32(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-// The double path of correctly_rounded for half a vector; bits of elements in doubt are added to
-// *doubtful.
-__m256i round_exactly(__m512i sums, int half, const RequantizeChannels* c, int m, std::uint32_t* doubtful) {
+// The double path of correctly_rounded for half a vector; bits of elements that need exact arithmetic are added to
+// *needs_exact.
+__m256i round_exactly(__m512i sums, int half, const RequantizeChannels* c, int m, std::uint32_t* needs_exact) {
   const __m512d multiplier = _mm512_loadu_pd(c->exact_multiplier + m + 8 * half);
   const __m512d product = _mm512_mul_pd(_mm512_cvtepi32_pd(half_of(sums, half)), multiplier);
   const __m512d bounded = clamp(product, -kRequantizationBound, kRequantizationBound);
   const __m512d rounded = _mm512_roundscale_pd(bounded, kNearestEven);
   const __m512d distance = _mm512_abs_pd(_mm512_sub_pd(bounded, rounded));
-  const __mmask8 mask = _mm512_cmp_pd_mask(distance, _mm512_loadu_pd(c->exact_doubt + m + 8 * half), _CMP_GE_OQ);
-  *doubtful |= static_cast<std::uint32_t>(mask) << (8 * half);
+  const __mmask8 mask =
+      _mm512_cmp_pd_mask(distance, _mm512_loadu_pd(c->wide_needs_exact_from + m + 8 * half), _CMP_GE_OQ);
+  *needs_exact |= static_cast<std::uint32_t>(mask) << (8 * half);
   return _mm512_cvttpd_epi32(rounded);
 }
 
@@ -73,12 +74,12 @@ struct Quad {
 
 // The double path for all four; kept apart, so that the values of the other path stay in registers.
 __attribute__((noinline)) void round_quad_exactly(const Quad* q, const RequantizeChannels* c, __m512i* values,
-                                                  std::uint32_t* doubtful) {
+                                                  std::uint32_t* needs_exact) {
   for (int i = 0; i < kQuad; ++i) {
     const __m512i sums = _mm512_loadu_si512(q->sums[i]);
-    doubtful[i] = 0;
-    const __m256i low = round_exactly(sums, 0, c, q->channel[i], &doubtful[i]);
-    values[i] = both(low, round_exactly(sums, 1, c, q->channel[i], &doubtful[i]));
+    needs_exact[i] = 0;
+    const __m256i low = round_exactly(sums, 0, c, q->channel[i], &needs_exact[i]);
+    values[i] = both(low, round_exactly(sums, 1, c, q->channel[i], &needs_exact[i]));
   }
 }
 
@@ -116,8 +117,8 @@ inline __m512i narrow(const __m512i* values, const Range& r) {
 
 // Each profile has
 //   multiplier(c)       of the channels
-//   apply(values, ...)  from sums to values; returns whether nothing is in doubt, otherwise they are preliminary
-//   interleaved_bytes   of the values, as narrow_interleaved
+//   apply(values, ...)  from sums to values; returns whether nothing needs exact arithmetic, otherwise they are
+//   preliminary interleaved_bytes   of the values, as narrow_interleaved
 struct IntegerValues {
   static const float* multiplier(const RequantizeChannels* c) { return c->multiplier; }
   static inline __m512i interleaved_bytes(const __m512i* values, const Range& r) {
@@ -127,7 +128,7 @@ struct IntegerValues {
 
 struct CorrectlyRounded : IntegerValues {
   static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* /*c*/, const Range& r,
-                           __m512 doubt) {
+                           __m512 needs_exact_from) {
     __m512 product[kQuad];
     __m512i distance[kQuad];
     scale(values, multiplier, product);
@@ -139,7 +140,7 @@ struct CorrectlyRounded : IntegerValues {
     }
     const __m512i most =
         _mm512_max_epi32(_mm512_max_epi32(distance[0], distance[1]), _mm512_max_epi32(distance[2], distance[3]));
-    return _mm512_cmp_epi32_mask(most, _mm512_castps_si512(doubt), _MM_CMPINT_NLT) == 0;
+    return _mm512_cmp_epi32_mask(most, _mm512_castps_si512(needs_exact_from), _MM_CMPINT_NLT) == 0;
   }
 };
 
@@ -148,7 +149,7 @@ struct CorrectlyRounded : IntegerValues {
 struct FixedPoint {
   static const float* multiplier(const RequantizeChannels* c) { return c->fixed_multiplier; }
   static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* /*c*/, const Range& r,
-                           __m512 /*doubt*/) {
+                           __m512 /*needs_exact_from*/) {
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) {
       const __m512 product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(values[i]), multiplier[i], r.fixed_offset);
@@ -157,7 +158,7 @@ struct FixedPoint {
     // The least fractions; the upper halves do not count.
     const __m512i least =
         _mm512_min_epu16(_mm512_min_epu16(values[0], values[1]), _mm512_min_epu16(values[2], values[3]));
-    return (_mm512_cmplt_epu16_mask(least, _mm512_set1_epi16(kFixedDoubt)) & 0x55555555U) == 0;
+    return (_mm512_cmplt_epu16_mask(least, _mm512_set1_epi16(kFixedNeedsExactBelow)) & 0x55555555U) == 0;
   }
   // The integers of two vectors are the upper halves of their lanes: the second's stay where they are.
   static inline __m512i integers(__m512i even, __m512i odd) {
@@ -175,7 +176,7 @@ struct FixedPoint {
 
 struct OrtF32 : IntegerValues {
   static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* /*c*/, const Range& r,
-                           __m512 /*doubt*/) {
+                           __m512 /*needs_exact_from*/) {
     __m512 product[kQuad];
     scale(values, multiplier, product);
     if (__builtin_expect(!r.is_bounded, 0)) clamp_quad(product, r);
@@ -192,7 +193,7 @@ struct OnnxReference {
     return _mm512_cvttpd_epi32(_mm512_roundscale_pd(clamped, kNearestEven));
   }
   static inline bool apply(__m512i* values, const __m512* multiplier, const RequantizeChannels* c, const Range& r,
-                           __m512 /*doubt*/) {
+                           __m512 /*needs_exact_from*/) {
     for (int i = 0; i < kQuad; ++i) {
       const __m256i low = half(values[i], _mm512_castps512_ps256(multiplier[i]), 0, c);
       const __m256i high = half(values[i], _mm512_extractf32x8_ps(multiplier[i], 1), 1, c);
@@ -215,10 +216,11 @@ constexpr int position_of(int i) {
 }
 
 // Beyond this distance from an integer no lane of these vectors is certain.
-__m512 least_doubt(const RequantizeChannels* c, int vectors) {
-  __m512 doubt = _mm512_loadu_ps(c->doubt);
-  for (int v = 1; v < vectors; ++v) doubt = _mm512_min_ps(doubt, _mm512_loadu_ps(c->doubt + v * kLanes));
-  return _mm512_set1_ps(_mm512_reduce_min_ps(doubt));
+__m512 least_needs_exact_from(const RequantizeChannels* c, int vectors) {
+  __m512 needs_exact_from = _mm512_loadu_ps(c->needs_exact_from);
+  for (int v = 1; v < vectors; ++v)
+    needs_exact_from = _mm512_min_ps(needs_exact_from, _mm512_loadu_ps(c->needs_exact_from + v * kLanes));
+  return _mm512_set1_ps(_mm512_reduce_min_ps(needs_exact_from));
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 namespace qconform::reference {
 namespace {
 
-constexpr double kInDoubt = 0.5 - 0x1p-32;
-constexpr double kNeverInDoubt = 1;       // |p - rne(p)| is at most one half
+constexpr double kNeedsExactFrom = 0.5 - 0x1p-32;
+constexpr double kNeverNeedsExact = 1;    // |p - rne(p)| is at most one half
 constexpr int kExactMultiplierBits = 21;  // 53 less the 32 of the accumulator
 
-constexpr float kNarrowInDoubt = 0.5F - 0x1p-13F;
-constexpr float kAlwaysInDoubt = -1;
+constexpr float kNarrowNeedsExactFrom = 0.5F - 0x1p-13F;
+constexpr float kAlwaysNeedsExact = -1;
 
 int significant_bits(std::uint64_t value) {
   return value == 0 ? 0 : static_cast<int>(std::bit_width(value)) - std::countr_zero(value);
@@ -39,11 +39,11 @@ FastRequantization fast_requantization(const Requantization& p) {
   const bool is_ordinary = magnitude >= 0x1p-100 && magnitude <= 0x1p60;
   const bool is_exact = is_ordinary && magnitude >= 0x1p-15 && is_power_of_two(p);
   return {.multiplier = multiplier,
-          .doubt = multiplies_exactly(p) ? kNeverInDoubt : kInDoubt,
+          .needs_exact_from = multiplies_exactly(p) ? kNeverNeedsExact : kNeedsExactFrom,
           .narrow_multiplier = is_ordinary ? static_cast<float>(multiplier) : 0,
-          .narrow_doubt = is_exact      ? static_cast<float>(kNeverInDoubt)
-                          : is_ordinary ? kNarrowInDoubt
-                                        : kAlwaysInDoubt,
+          .narrow_needs_exact_from = is_exact      ? static_cast<float>(kNeverNeedsExact)
+                                     : is_ordinary ? kNarrowNeedsExactFrom
+                                                   : kAlwaysNeedsExact,
           .float_multiplier = float_multiplier(p),
           .zero_point = p.y_zero_point,
           .lo = p.y_range.lo,
@@ -53,7 +53,7 @@ FastRequantization fast_requantization(const Requantization& p) {
 bool takes_fixed_point(const FastRequantization& channel, double largest) {
   constexpr double kLimit = 0x1p15 - 0x1p9;
   const double magnitude = channel.multiplier < 0 ? -channel.multiplier : channel.multiplier;
-  return channel.narrow_doubt == kNarrowInDoubt && largest * magnitude < kLimit;
+  return channel.narrow_needs_exact_from == kNarrowNeedsExactFrom && largest * magnitude < kLimit;
 }
 
 }  // namespace qconform::reference

@@ -9,9 +9,9 @@
 namespace qconform::reference {
 namespace {
 
-// Sums of V vectors of channels are requantized from the registers that they are in. Only where a quad is uncertain
-// they go to memory; resolve_doubt() computes its bytes again when no sums are in registers any more, because a call
-// would have them all saved.
+// Sums of V vectors of channels are requantized from the registers that they are in. Only where a quad needs exact
+// arithmetic they go to memory; resolve_needs_exact() computes its bytes again when no sums are in registers any more,
+// because a call would have them all saved.
 template <typename Isa, typename Profile, int V>
 class RequantizedSums {
  public:
@@ -35,17 +35,18 @@ class RequantizedSums {
       if (__builtin_expect(certain, 1)) continue;
 #pragma GCC unroll 4
       for (int i = 0; i < kQuad; ++i) {
-        uncertain_ |= std::uint64_t{1} << (first + offset(i));
+        unresolved_ |= std::uint64_t{1} << (first + offset(i));
         Isa::store(c->sums + output_index_of(c, first + offset(i)) * c->sums_stride + i % V * kLanes,
                    sums[offset(i)][i % V]);
       }
     }
   }
 
-  // Once all positions are finished. Returns whether anything is in doubt.
-  bool resolve_doubt(const PanelProduct* c) {
-    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) resolve(c, output_index_of(c, __builtin_ctzll(uncertain_)));
-    return doubts_.any();
+  // Once all positions are finished. Returns whether anything needs exact arithmetic.
+  bool resolve_needs_exact(const PanelProduct* c) {
+    for (; unresolved_ != 0; unresolved_ &= unresolved_ - 1)
+      resolve(c, output_index_of(c, __builtin_ctzll(unresolved_)));
+    return needs_exact_.any();
   }
 
  private:
@@ -80,29 +81,29 @@ class RequantizedSums {
 
   __attribute__((noinline)) void resolve(const PanelProduct* c, std::int64_t output_index) {
     __m256i values[kQuad];
-    std::uint64_t doubtful = 0;
+    std::uint64_t needs_exact = 0;
     for (int i = 0; i < kQuad; ++i) {
       const int channel = i % V * kLanes;
       std::uint32_t bits = 0;
       values[i] =
           round_exactly(Isa::load(c->sums + output_index * c->sums_stride + channel), out_->parameters, channel, &bits);
-      doubtful |= std::uint64_t{bits} << channel;
+      needs_exact |= std::uint64_t{bits} << channel;
     }
     store_position(out_->y + output_index * out_->y_stride, _mm256_castsi256_si128(narrow(values, columns_.range)));
-    if (doubtful != 0) doubts_.note(out_, output_index, doubtful);
+    if (needs_exact != 0) needs_exact_.note(out_, output_index, needs_exact);
   }
 
   const RequantizedOutput* out_;
   Columns<V> columns_;
-  std::uint64_t uncertain_ = 0;  // by row
-  Doubts doubts_;
+  std::uint64_t unresolved_ = 0;  // by row
+  NeedsExact needs_exact_;
 };
 
 template <typename Isa, typename Profile, int V>
 bool multiply_vectors_requantized(const PanelProduct* c, const RequantizedOutput* out) {
   RequantizedSums<Isa, Profile, V> finish(out);
   multiply_vectors<Isa, V>(c, finish);
-  return finish.resolve_doubt(c);
+  return finish.resolve_needs_exact(c);
 }
 
 template <typename Isa, typename Profile>

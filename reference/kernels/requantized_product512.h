@@ -38,10 +38,10 @@ class QuadOutput {
   QuadOutput(const RequantizedOutput* out, int vectors)
       : out_(out),
         range_(range_of(out->parameters, kIsFixed ? 1 : vectors)),
-        doubt_(kIsFixed ? _mm512_setzero_ps() : least_doubt(out->parameters, vectors)),
+        needs_exact_from_(kIsFixed ? _mm512_setzero_ps() : least_needs_exact_from(out->parameters, vectors)),
         half_(out->channels % kLanes != 0) {}
 
-  [[nodiscard]] bool any_doubt() const { return doubts_.any(); }
+  [[nodiscard]] bool any_needs_exact() const { return needs_exact_.any(); }
   [[nodiscard]] bool half() const { return half_; }
   [[nodiscard]] const Range& range() const { return range_; }
   [[nodiscard]] std::uint8_t* y(std::int64_t output_index) const { return out_->y + output_index * out_->y_stride; }
@@ -50,9 +50,9 @@ class QuadOutput {
   // Of the channels' parameters, or of the lines'.
   [[nodiscard]] const float* multiplier() const { return Profile::multiplier(out_->parameters); }
 
-  // Values of a quad; false where they are uncertain.
+  // Values of a quad; false where they need exact arithmetic.
   inline __attribute__((always_inline)) bool apply(__m512i* values, const __m512* multiplier) const {
-    return Profile::apply(values, multiplier, out_->parameters, range_, doubt_);
+    return Profile::apply(values, multiplier, out_->parameters, range_, needs_exact_from_);
   }
 
   // The bytes of the quad of these vectors; one that is there twice is the same twice.
@@ -71,7 +71,7 @@ class QuadOutput {
     for (int i = 0; i < kQuad; ++i) {
       store_channels(y(output_index[i]) + channel[i], _mm_load_si128(reinterpret_cast<const __m128i*>(bytes[i])),
                      channel[i] + kLanes > out_->channels);
-      if (bits[i] != 0) doubts_.note(out_, output_index[i], std::uint64_t{bits[i]} << channel[i]);
+      if (bits[i] != 0) needs_exact_.note(out_, output_index[i], std::uint64_t{bits[i]} << channel[i]);
     }
   }
 
@@ -80,14 +80,14 @@ class QuadOutput {
   __attribute__((noinline)) void resolve_line(const std::int32_t* sums, std::int64_t output_index,
                                               std::int64_t channel) {
     double multiplier[kLanes];
-    double doubt[kLanes];
+    double needs_exact_from[kLanes];
     for (int i = 0; i < kLanes; ++i) {
       multiplier[i] = out_->parameters->exact_multiplier[channel];
-      doubt[i] = out_->parameters->exact_doubt[channel];
+      needs_exact_from[i] = out_->parameters->wide_needs_exact_from[channel];
     }
     RequantizeChannels one = *out_->parameters;
     one.exact_multiplier = multiplier;
-    one.exact_doubt = doubt;
+    one.wide_needs_exact_from = needs_exact_from;
     Quad quad{};
     for (int i = 0; i < kQuad; ++i) quad.sums[i] = sums + i * kLanes;
     __m512i values[kQuad];
@@ -95,29 +95,29 @@ class QuadOutput {
     round_quad_exactly(&quad, &one, values, bits);
     store_front(reinterpret_cast<std::byte*>(y(output_index)), narrow(values, range_), out_->channels);
     for (int i = 0; i < kQuad; ++i) {
-      if (bits[i] != 0) doubts_.note(out_, output_index, std::uint64_t{bits[i]} << (i * kLanes));
+      if (bits[i] != 0) needs_exact_.note(out_, output_index, std::uint64_t{bits[i]} << (i * kLanes));
     }
   }
 
  private:
-  // Then neither the doubt nor whether the range is bounded matters, and both take time for each tile.
+  // Then neither the limit nor whether the range is bounded matters, and both take time for each tile.
   static constexpr bool kIsFixed = std::is_same_v<Profile, FixedPoint>;
 
   const RequantizedOutput* out_;
   Range range_;
-  __m512 doubt_;
+  __m512 needs_exact_from_;
   bool half_;
-  Doubts doubts_;
+  NeedsExact needs_exact_;
 };
 
-// Sums are requantized from the registers that they are in. Only where a quad is uncertain they go to memory.
+// Sums are requantized from the registers that they are in. Only where a quad needs exact arithmetic they go to memory.
 template <typename Isa, typename Profile>
 class RequantizedSums {
  public:
   RequantizedSums(const RequantizedOutput* out, int vectors)
       : out_(out, vectors), multiplier_(out_.multiplier()), is_dense_(out->y_stride == out->channels && !out_.half()) {}
 
-  [[nodiscard]] bool any_doubt() const { return out_.any_doubt(); }
+  [[nodiscard]] bool any_needs_exact() const { return out_.any_needs_exact(); }
 
   template <int V, int R>
   inline __attribute__((always_inline)) void finish(const PanelProduct* c, int first, __m512i (&sums)[R][V]) {
@@ -140,8 +140,8 @@ class RequantizedSums {
 
   // Once all positions are finished.
   template <int V>
-  void resolve_doubt(const PanelProduct* c) {
-    while (uncertain_ != 0) resolve<V>(c);
+  void resolve_needs_exact(const PanelProduct* c) {
+    while (unresolved_ != 0) resolve<V>(c);
   }
 
  private:
@@ -161,18 +161,18 @@ class RequantizedSums {
     if (__builtin_expect(certain, 1)) return;
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) {
-      uncertain_ |= std::uint64_t{1} << (row + offset(i));
+      unresolved_ |= std::uint64_t{1} << (row + offset(i));
       Isa::store(c->sums + output_index_of(c, row + offset(i)) * c->sums_stride + vector_of<V>(i) * kLanes, sums[i]);
     }
   }
 
-  // A quad of the first uncertain rows.
+  // A quad of the first unresolved rows.
   template <int V>
   void resolve(const PanelProduct* c) {
     std::int64_t rows[kPositions<V>];
     for (std::int64_t& row : rows) {
-      row = uncertain_ != 0 ? output_index_of(c, __builtin_ctzll(uncertain_)) : rows[0];
-      uncertain_ &= uncertain_ - 1;
+      row = unresolved_ != 0 ? output_index_of(c, __builtin_ctzll(unresolved_)) : rows[0];
+      unresolved_ &= unresolved_ - 1;
     }
     std::int64_t output_index[kQuad];
     int channel[kQuad];
@@ -207,8 +207,8 @@ class RequantizedSums {
 
   QuadOutput<Profile> out_;
   const float* multiplier_;
-  bool is_dense_;                // y of consecutive positions lies without gaps
-  std::uint64_t uncertain_ = 0;  // by row
+  bool is_dense_;                 // y of consecutive positions lies without gaps
+  std::uint64_t unresolved_ = 0;  // by row
 };
 
 // Interleaving and narrowing of bytes, both within 128 bits, undo each other: no permutation is left.
@@ -225,14 +225,14 @@ class RequantizedDepthwiseSums {
   }
 
   // Once all positions are finished.
-  [[nodiscard]] bool resolve_doubt(const DepthwiseProduct* c) {
+  [[nodiscard]] bool resolve_needs_exact(const DepthwiseProduct* c) {
     constexpr int kChannel[kQuad] = {0, kLanes, 2 * kLanes, 3 * kLanes};
-    for (; uncertain_ != 0; uncertain_ &= uncertain_ - 1) {
-      const std::int64_t position = __builtin_ctzll(uncertain_);
+    for (; unresolved_ != 0; unresolved_ &= unresolved_ - 1) {
+      const std::int64_t position = __builtin_ctzll(unresolved_);
       const std::int64_t output_index[kQuad] = {position, position, position, position};
       out_.resolve(c->sums, kPanelChannels, output_index, kChannel);
     }
-    return out_.any_doubt();
+    return out_.any_needs_exact();
   }
 
   inline __attribute__((always_inline)) void finish(const DepthwiseProduct* c, int position, __m512i* sums) {
@@ -240,7 +240,7 @@ class RequantizedDepthwiseSums {
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) values[i] = sums[i];
     if (__builtin_expect(!out_.apply(values, multiplier_), 0)) {
-      uncertain_ |= std::uint64_t{1} << position;
+      unresolved_ |= std::uint64_t{1} << position;
       Isa::separate(sums);
 #pragma GCC unroll 4
       for (int i = 0; i < kQuad; ++i) Isa::store(c->sums + position * kPanelChannels + i * kLanes, sums[i]);
@@ -262,7 +262,7 @@ class RequantizedDepthwiseSums {
 
   QuadOutput<Profile> out_;
   __m512 multiplier_[kQuad];
-  std::uint64_t uncertain_ = 0;  // by position
+  std::uint64_t unresolved_ = 0;  // by position
 };
 
 template <typename Isa, typename Profile>
@@ -270,7 +270,7 @@ bool multiply_depthwise_requantized(const DepthwiseProduct* c, const Requantized
   return with_profile<Profile>(out, [&](auto profile) {
     RequantizedDepthwiseSums<Isa, decltype(profile)> finish(out);
     multiply_depthwise_block<Isa>(c, finish);
-    return finish.resolve_doubt(c);
+    return finish.resolve_needs_exact(c);
   });
 }
 
@@ -309,8 +309,8 @@ void multiply_one_vector(const PanelProduct* c, Finish& finish) {
 template <typename Isa, int V, typename Finish>
 bool finish_vectors(const PanelProduct* c, Finish& finish) {
   V == 1 ? multiply_one_vector<Isa>(c, finish) : multiply_vectors<Isa, V>(c, finish);
-  finish.template resolve_doubt<V>(c);
-  return finish.any_doubt();
+  finish.template resolve_needs_exact<V>(c);
+  return finish.any_needs_exact();
 }
 
 // HalfIsa: for panels of one and a half vectors.

@@ -65,10 +65,10 @@ __m256i load_sums(const std::int32_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-// Sums of the vectors of channels from m on, for all positions. Returns whether any is in doubt.
+// Sums of the vectors of channels from m on, for all positions. Returns whether any needs exact arithmetic.
 template <typename Profile, int vectors>
 bool columns(const std::int32_t* sums, std::int64_t sums_stride, int positions, int m, const RequantizeChannels* c,
-             std::uint8_t* y, std::int64_t y_stride, std::uint64_t* doubtful) {
+             std::uint8_t* y, std::int64_t y_stride, std::uint64_t* needs_exact) {
   const Columns<vectors> column(c, m, Profile::multiplier(c));
   std::uint32_t any = 0;
   for (int p = 0; p < positions; p += kPositions<vectors>) {
@@ -85,7 +85,7 @@ bool columns(const std::int32_t* sums, std::int64_t sums_stride, int positions, 
         std::uint32_t bits = 0;
         const int channel = m + i % vectors * kLanes;
         values[i] = round_exactly(load_sums(at(i)), c, channel, &bits);
-        doubtful[position(i)] |= std::uint64_t{bits} << channel;
+        needs_exact[position(i)] |= std::uint64_t{bits} << channel;
         any |= bits;
       }
       bytes = narrow(values, column.range);
@@ -97,22 +97,22 @@ bool columns(const std::int32_t* sums, std::int64_t sums_stride, int positions, 
 
 template <typename Profile>
 bool tile_with(const std::int32_t* sums, std::int64_t sums_stride, int positions, int channels,
-               const RequantizeChannels* c, std::uint8_t* y, std::int64_t y_stride, std::uint64_t* doubtful) {
-  for (int p = 0; p < positions; ++p) doubtful[p] = 0;
+               const RequantizeChannels* c, std::uint8_t* y, std::int64_t y_stride, std::uint64_t* needs_exact) {
+  for (int p = 0; p < positions; ++p) needs_exact[p] = 0;
   bool any = false;
   int m = 0;
   for (; m + 2 * kLanes <= channels; m += 2 * kLanes) {
-    any |= columns<Profile, 2>(sums, sums_stride, positions, m, c, y, y_stride, doubtful);
+    any |= columns<Profile, 2>(sums, sums_stride, positions, m, c, y, y_stride, needs_exact);
   }
-  if (m < channels) any |= columns<Profile, 1>(sums, sums_stride, positions, m, c, y, y_stride, doubtful);
+  if (m < channels) any |= columns<Profile, 1>(sums, sums_stride, positions, m, c, y, y_stride, needs_exact);
   return any;
 }
 
 template <typename Profile>
 bool tile(const std::int32_t* sums, std::int64_t sums_stride, int positions, int channels, const RequantizeChannels* c,
-          std::uint8_t* y, std::int64_t y_stride, std::uint64_t* doubtful) {
+          std::uint8_t* y, std::int64_t y_stride, std::uint64_t* needs_exact) {
   return with_profile<Profile>(c, [&](auto profile) {
-    return tile_with<decltype(profile)>(sums, sums_stride, positions, channels, c, y, y_stride, doubtful);
+    return tile_with<decltype(profile)>(sums, sums_stride, positions, channels, c, y, y_stride, needs_exact);
   });
 }
 

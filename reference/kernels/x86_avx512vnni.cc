@@ -43,14 +43,14 @@ void store(std::uint8_t* y, std::int64_t y_stride, int positions, __m512i bytes)
 
 template <typename Profile, int vectors>
 bool tile_of(const std::int32_t* sums, std::int64_t sums_stride, int positions, const RequantizeChannels* c,
-             std::uint8_t* y, std::int64_t y_stride, std::uint64_t* doubtful) {
+             std::uint8_t* y, std::int64_t y_stride, std::uint64_t* needs_exact) {
   const Range range = range_of(c, vectors);
-  const __m512 doubt = least_doubt(c, vectors);
+  const __m512 needs_exact_from = least_needs_exact_from(c, vectors);
   __m512 multiplier[kQuad];
 #pragma GCC unroll 4
   for (int i = 0; i < kQuad; ++i) multiplier[i] = _mm512_loadu_ps(c->multiplier + vector_of<vectors>(i) * kLanes);
   std::uint32_t any = 0;
-  for (int p = 0; p < positions; ++p) doubtful[p] = 0;
+  for (int p = 0; p < positions; ++p) needs_exact[p] = 0;
   for (int p = 0; p < positions; p += kPositions<vectors>) {
     const int last = positions - p - 1;
     const auto at = [&](int i) {
@@ -60,7 +60,7 @@ bool tile_of(const std::int32_t* sums, std::int64_t sums_stride, int positions, 
     __m512i values[kQuad];
 #pragma GCC unroll 4
     for (int i = 0; i < kQuad; ++i) values[i] = _mm512_loadu_si512(at(i));
-    if (__builtin_expect(!Profile::apply(values, multiplier, c, range, doubt), 0)) {
+    if (__builtin_expect(!Profile::apply(values, multiplier, c, range, needs_exact_from), 0)) {
       Quad quad;
       for (int i = 0; i < kQuad; ++i) {
         quad.sums[i] = at(i);
@@ -73,7 +73,7 @@ bool tile_of(const std::int32_t* sums, std::int64_t sums_stride, int positions, 
       for (int i = 0; i < kQuad; ++i) {
         values[i] = exact[i];
         if (position_of<vectors>(i) > last) continue;
-        doubtful[p + position_of<vectors>(i)] |= std::uint64_t{bits[i]} << (vector_of<vectors>(i) * kLanes);
+        needs_exact[p + position_of<vectors>(i)] |= std::uint64_t{bits[i]} << (vector_of<vectors>(i) * kLanes);
         any |= bits[i];
       }
     }
@@ -84,12 +84,12 @@ bool tile_of(const std::int32_t* sums, std::int64_t sums_stride, int positions, 
 
 template <typename Profile>
 bool tile(const std::int32_t* sums, std::int64_t sums_stride, int positions, int channels, const RequantizeChannels* c,
-          std::uint8_t* y, std::int64_t y_stride, std::uint64_t* doubtful) {
+          std::uint8_t* y, std::int64_t y_stride, std::uint64_t* needs_exact) {
   switch (channels / kLanes) {
-    case 1: return tile_of<Profile, 1>(sums, sums_stride, positions, c, y, y_stride, doubtful);
-    case 2: return tile_of<Profile, 2>(sums, sums_stride, positions, c, y, y_stride, doubtful);
-    case 3: return tile_of<Profile, 3>(sums, sums_stride, positions, c, y, y_stride, doubtful);
-    default: return tile_of<Profile, 4>(sums, sums_stride, positions, c, y, y_stride, doubtful);
+    case 1: return tile_of<Profile, 1>(sums, sums_stride, positions, c, y, y_stride, needs_exact);
+    case 2: return tile_of<Profile, 2>(sums, sums_stride, positions, c, y, y_stride, needs_exact);
+    case 3: return tile_of<Profile, 3>(sums, sums_stride, positions, c, y, y_stride, needs_exact);
+    default: return tile_of<Profile, 4>(sums, sums_stride, positions, c, y, y_stride, needs_exact);
   }
 }
 

@@ -112,16 +112,16 @@ Element end_on_a_tie(Random& random, int k) {
   return e;
 }
 
-struct Power {
+struct SampleCounts {
   std::array<std::int64_t, 3> sets{};
   std::int64_t ends_on_ties = 0;
   void count(const AdmissibleSet& set) { ++sets[static_cast<std::size_t>(std::min<std::int64_t>(set.count(), 3) - 1)]; }
 };
 
-void count_ties(Power& power, const mpq_class& v, int k) {
+void count_ties(SampleCounts& counts, const mpq_class& v, int k) {
   const mpq_class g = ratio(k, (1 << 24) - k);
-  if (oracle::distance_from_tie(v * (1 + g)) == 0) ++power.ends_on_ties;
-  if (oracle::distance_from_tie(v * (1 - g)) == 0) ++power.ends_on_ties;
+  if (oracle::distance_from_tie(v * (1 + g)) == 0) ++counts.ends_on_ties;
+  if (oracle::distance_from_tie(v * (1 - g)) == 0) ++counts.ends_on_ties;
 }
 
 bool fits_int32(std::int64_t value) {
@@ -153,7 +153,7 @@ TEST(ExactSet, EqualsTheOracle) {
 TEST(FloatSet, EndsEqualTheDefinition) {
   const int count = testing::scaled(40'000);
   Random random(53);
-  Power power;
+  SampleCounts counts;
   for (int i = 0; i < count; ++i) {
     const int k =
         random.one_in(4) ? static_cast<int>(random.between(0, 1 << 20)) : static_cast<int>(random.between(0, 8));
@@ -164,13 +164,13 @@ TEST(FloatSet, EndsEqualTheDefinition) {
     const AdmissibleSet expected = with_overflow(
         e.accumulator, [&](std::int64_t a) { return float_by_definition(scaled(a, e.parameters), k, e.parameters); });
     ASSERT_EQ(float_interval_set(e.accumulator, e.parameters, k), expected) << "k " << k << ": " << describe(e);
-    power.count(expected);
-    count_ties(power, scaled(e.accumulator, e.parameters), k);
+    counts.count(expected);
+    count_ties(counts, scaled(e.accumulator, e.parameters), k);
   }
-  RecordProperty("ends_on_ties", std::to_string(power.ends_on_ties));
+  RecordProperty("ends_on_ties", std::to_string(counts.ends_on_ties));
   if (count < 5'000) return;
-  EXPECT_GE(power.ends_on_ties, count / 4);
-  for (const std::int64_t sets : power.sets) EXPECT_GE(sets, count / 20);
+  EXPECT_GE(counts.ends_on_ties, count / 4);
+  for (const std::int64_t sets : counts.sets) EXPECT_GE(sets, count / 20);
 }
 
 TEST(FloatSet, ChoosesTheNumberOfRoundings) {
@@ -221,7 +221,7 @@ TEST(FloatSet, HoldsEveryExpressionOutsideTheDomainAndOnlyThose) {
 TEST(FixedPointSet, EndsEqualTheDefinition) {
   const int count = testing::scaled(20'000);
   Random random(61);
-  Power power;
+  SampleCounts counts;
   for (int i = 0; i < count; ++i) {
     const Element e = random.one_in(4) ? any_element(random) : adversarial_element(random);
     const mpq_class multiplier = scaled(1, e.parameters);
@@ -229,11 +229,11 @@ TEST(FixedPointSet, EndsEqualTheDefinition) {
       return fixed_point_by_definition(multiplier * mpz_class(static_cast<long>(a)), multiplier, e.parameters);
     });
     ASSERT_EQ(fixed_point_set(e.accumulator, e.parameters), expected) << describe(e);
-    power.count(expected);
+    counts.count(expected);
   }
   if (count < 5'000) return;
-  EXPECT_GE(power.sets[0], count / 20);
-  EXPECT_GE(power.sets[1], count / 10);
+  EXPECT_GE(counts.sets[0], count / 20);
+  EXPECT_GE(counts.sets[1], count / 10);
 }
 
 struct ConvolutionElement {
@@ -277,7 +277,7 @@ ConvolutionElement end_on_a_tie(Random& random) {
 TEST(FloatConvolutionSet, EndsEqualTheDefinition) {
   const int count = testing::scaled(40'000);
   Random random(67);
-  Power power;
+  SampleCounts counts;
   for (int i = 0; i < count; ++i) {
     const ConvolutionElement e = random.one_in(2) ? end_on_a_tie(random) : any_convolution(random);
     const long m = e.roundings();
@@ -288,15 +288,15 @@ TEST(FloatConvolutionSet, EndsEqualTheDefinition) {
     });
     ASSERT_EQ(float_convolution_set(e.sum, e.parameters, e.accuracy), expected)
         << describe({e.sum.accumulator, e.parameters}) << ", S " << e.sum.magnitude << ", m " << m;
-    power.count(expected);
+    counts.count(expected);
     const mpq_class spread = t * ratio(m, (1 << 24) - m);
     const mpq_class v = scaled(e.sum.accumulator, e.parameters);
-    if (oracle::distance_from_tie(v - spread) == 0 || oracle::distance_from_tie(v + spread) == 0) ++power.ends_on_ties;
+    if (oracle::distance_from_tie(v - spread) == 0 || oracle::distance_from_tie(v + spread) == 0) ++counts.ends_on_ties;
   }
-  RecordProperty("ends_on_ties", std::to_string(power.ends_on_ties));
+  RecordProperty("ends_on_ties", std::to_string(counts.ends_on_ties));
   if (count < 5'000) return;
-  EXPECT_GE(power.ends_on_ties, count / 3);
-  for (const std::int64_t sets : power.sets) EXPECT_GE(sets, count / 20);
+  EXPECT_GE(counts.ends_on_ties, count / 3);
+  for (const std::int64_t sets : counts.sets) EXPECT_GE(sets, count / 20);
 }
 
 TEST(FloatConvolutionSet, IsEverythingWhereNoBoundHolds) {

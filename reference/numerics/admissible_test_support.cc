@@ -68,7 +68,7 @@ Element ratio_tie(Random& random) {
 }
 
 // What a comparison met.
-struct Power {
+struct SampleCounts {
   std::array<std::int64_t, 3> sets{};  // with 1, 2, more members
   std::int64_t without_roundings = 0;  // k = 0 and an exact tie or a value beside one
   std::int64_t at_an_end = 0;          // values at an end of a set that is no singleton
@@ -105,36 +105,36 @@ Element adversarial_element(Random& random) {
 
 void check_float_expressions(int count) {
   Random random(31);
-  Power power;
+  SampleCounts counts;
   std::array<std::int64_t, 32> differs{};
   const auto expressions = float_expressions();
   for (int i = 0; i < count; ++i) {
     const Element e = adversarial_element(random);
     const AdmissibleSet set = float_set(e.accumulator, e.parameters);
     const std::int32_t exactly = requantize(RoundingProfile::correctly_rounded, e.accumulator, e.parameters);
-    power.count(set);
-    if (float_roundings(e.accumulator, e.parameters) == 0) ++power.without_roundings;
+    counts.count(set);
+    if (float_roundings(e.accumulator, e.parameters) == 0) ++counts.without_roundings;
     for (std::size_t j = 0; j < expressions.size(); ++j) {
       const std::int32_t value = evaluate(expressions[j], e.accumulator, e.parameters);
       ASSERT_TRUE(set.contains(value)) << expressions[j].name << " gives " << value << ", not in " << set.text() << ": "
                                        << describe(e);
-      if (!set.is_singleton() && (value == set.smallest() || value == set.largest())) ++power.at_an_end;
+      if (!set.is_singleton() && (value == set.smallest() || value == set.largest())) ++counts.at_an_end;
       if (value != exactly) ++differs[j];
     }
   }
-  for (std::size_t j = 0; j < expressions.size(); ++j) power.inexact += differs[j];
-  ::testing::Test::RecordProperty("singletons", std::to_string(power.sets[0]));
-  ::testing::Test::RecordProperty("two_members", std::to_string(power.sets[1]));
-  ::testing::Test::RecordProperty("more_members", std::to_string(power.sets[2]));
-  ::testing::Test::RecordProperty("without_roundings", std::to_string(power.without_roundings));
-  ::testing::Test::RecordProperty("values_at_an_end", std::to_string(power.at_an_end));
-  ::testing::Test::RecordProperty("values_not_exact", std::to_string(power.inexact));
+  for (std::size_t j = 0; j < expressions.size(); ++j) counts.inexact += differs[j];
+  ::testing::Test::RecordProperty("singletons", std::to_string(counts.sets[0]));
+  ::testing::Test::RecordProperty("two_members", std::to_string(counts.sets[1]));
+  ::testing::Test::RecordProperty("more_members", std::to_string(counts.sets[2]));
+  ::testing::Test::RecordProperty("without_roundings", std::to_string(counts.without_roundings));
+  ::testing::Test::RecordProperty("values_at_an_end", std::to_string(counts.at_an_end));
+  ::testing::Test::RecordProperty("values_not_exact", std::to_string(counts.inexact));
   if (count < 10'000) return;  // too few for shares to mean anything
-  EXPECT_GE(power.sets[0], count / 8);
-  EXPECT_GE(power.sets[1], count / 8);
-  EXPECT_EQ(power.sets[2], 0) << "8-bit outputs are far coarser than float32";
-  EXPECT_GE(power.without_roundings, count / 20);
-  EXPECT_GE(power.at_an_end, count);
+  EXPECT_GE(counts.sets[0], count / 8);
+  EXPECT_GE(counts.sets[1], count / 8);
+  EXPECT_EQ(counts.sets[2], 0) << "8-bit outputs are far coarser than float32";
+  EXPECT_GE(counts.without_roundings, count / 20);
+  EXPECT_GE(counts.at_an_end, count);
   for (std::size_t j = 0; j < expressions.size(); ++j) {
     if (expressions[j].roundings == 0) continue;
     EXPECT_GE(differs[j], count / 200) << expressions[j].name << " is hardly put to the test";

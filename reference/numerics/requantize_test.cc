@@ -100,7 +100,7 @@ constexpr IntegerRange kUint8{0, 255};
 constexpr IntegerRange kInt8{-128, 127};
 
 // What a comparison met: it shows nothing about rounding unless it met ties.
-struct Power {
+struct SampleCounts {
   int exact_ties = 0;
   int near_ties = 0;           // within 1e-6 of a tie, and not on it
   int large_accumulators = 0;  // beyond 2^40, and not saturated
@@ -134,12 +134,12 @@ TEST(Requantize, EqualsTheOracleOnAMillionValues) {
   constexpr int kCount = 1'000'000;
   const int count = testing::scaled(kCount);
   Random random(20240601);
-  Power power;
+  SampleCounts counts;
   for (int i = 0; i < count; ++i) {
     const Sample sample = kGenerators[static_cast<std::size_t>(i) % std::size(kGenerators)](random);
     const Requantization p = parameters_of(random, sample);
     const mpq_class value = oracle::scaled(sample.accumulator, for_oracle(p));
-    power.count(sample, value);
+    counts.count(sample, value);
     const mpz_class rounded = oracle::rne(value);
     const long expected = std::clamp<mpz_class>(rounded + p.y_zero_point, p.y_range.lo, p.y_range.hi).get_si();
     ASSERT_EQ(requantize(RoundingProfile::correctly_rounded, sample.accumulator, p), expected) << describe(sample, p);
@@ -147,13 +147,13 @@ TEST(Requantize, EqualsTheOracleOnAMillionValues) {
     ASSERT_EQ(round_scaled_exactly(sample.accumulator, p.x_scale, p.w_scale, p.y_scale), bounded)
         << describe(sample, p);
   }
-  RecordProperty("exact_ties", power.exact_ties);
-  RecordProperty("near_ties", power.near_ties);
-  RecordProperty("large_accumulators", power.large_accumulators);
+  RecordProperty("exact_ties", counts.exact_ties);
+  RecordProperty("near_ties", counts.near_ties);
+  RecordProperty("large_accumulators", counts.large_accumulators);
   if (count < 1000) return;  // too few for shares to mean anything
-  EXPECT_GE(power.exact_ties, count / 4);
-  EXPECT_GE(power.near_ties, count / 8);
-  EXPECT_GE(power.large_accumulators, count / 30);
+  EXPECT_GE(counts.exact_ties, count / 4);
+  EXPECT_GE(counts.near_ties, count / 8);
+  EXPECT_GE(counts.large_accumulators, count / 30);
 }
 
 TEST(Requantize, IsExactAtTheBordersOfTheScales) {

@@ -49,7 +49,7 @@ float random_x(Random& random, float scale) {
 }
 
 // Rule Q1's rounded quotient leaves ties of its own, so both kinds are counted.
-struct Power {
+struct SampleCounts {
   int values = 0;
   int exact_ties = 0;
   int rounded_onto_ties = 0;  // x / scale is no tie, RN32(x / scale) is
@@ -81,20 +81,20 @@ void expect_quantized(float x, float scale) {
 TEST(QuantizeLinear, EqualsTheDefinitionForEveryZeroPoint) {
   const int scales = testing::scaled(100);
   Random random(29);
-  Power power;
+  SampleCounts counts;
   for (int s = 0; s < scales; ++s) {
     const float scale = random_scale(random, s);
     for (int i = 0; i < 200; ++i) {
       const float x = random_x(random, scale);
-      power.count(x, scale);
+      counts.count(x, scale);
       ASSERT_NO_FATAL_FAILURE(expect_quantized(x, scale));
     }
   }
-  RecordProperty("exact_ties", power.exact_ties);
-  RecordProperty("rounded_onto_ties", power.rounded_onto_ties);
+  RecordProperty("exact_ties", counts.exact_ties);
+  RecordProperty("rounded_onto_ties", counts.rounded_onto_ties);
   if (scales < 50) return;  // too few for shares to mean anything
-  EXPECT_GE(power.exact_ties, power.values / 20);
-  EXPECT_GE(power.rounded_onto_ties, power.values / 50);
+  EXPECT_GE(counts.exact_ties, counts.values / 20);
+  EXPECT_GE(counts.rounded_onto_ties, counts.values / 50);
 }
 
 TEST(QuantizeLinear, RoundsTheQuotientToFloat32First) {

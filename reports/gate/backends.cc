@@ -33,8 +33,8 @@ int rank(std::optional<reference::Tier> tier) {
 
 }  // namespace
 
-void Parts::compare_tiers(const BackendResult& backend, const std::string& op_type, const TierTally& before,
-                          const TierTally& now) {
+void Parts::compare_tiers(const BackendResult& backend, const std::string& op_type, const TierCounts& before,
+                          const TierCounts& now) {
   if (before.elements() == 0 || now.elements() == 0) return;
   const auto old_tier = before.common.strictest();
   const auto new_tier = now.common.strictest();

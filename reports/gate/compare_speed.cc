@@ -85,7 +85,7 @@ Result<void> SpeedComparison::check() {
     return fail("--bench", fmt::format("measured with {}, the baseline with {}", now_.setting, before_.setting));
   }
   if (before_.backends.front().name != ours_) {
-    return fail("--bench", fmt::format("is about {}, the baseline about {}", ours_, before_.backends.front().name));
+    return fail("--bench", fmt::format("measures {}, the baseline {}", ours_, before_.backends.front().name));
   }
   for (std::size_t i = 1; i < now_.backends.size(); ++i) {
     const SpeedBackend& peer = now_.backends[i];

@@ -80,7 +80,7 @@ TEST(CompareSpeed, TheMeanShowsWhatNoLayerShows) {
   EXPECT_TRUE(compared(bench(1, 1, 1), bench(2, 1, 1.02))->empty());
 }
 
-TEST(CompareSpeed, WhatIsNotTimedAnyMoreIsWorse) {
+TEST(CompareSpeed, ALayerThatIsNoLongerTimedIsWorse) {
   Json now = bench(2, 1, 1);
   now["layers"][3]["timings"][0]["verdict"] = "wrong";
   now["layers"].erase(5);

@@ -30,8 +30,8 @@ class Parts {
   void compare_backend(const BackendResult& before, const BackendResult& now);
   void compare_operator(const BackendResult& backend, const std::string& op_type, const OperatorResult& before,
                         const OperatorResult& now);
-  void compare_tiers(const BackendResult& backend, const std::string& op_type, const TierTally& before,
-                     const TierTally& now);
+  void compare_tiers(const BackendResult& backend, const std::string& op_type, const TierCounts& before,
+                     const TierCounts& now);
   void compare_relations(const BackendResult& before, const BackendResult& now);
 
   /// What fewer cases of an operator, or of a hazard, are: with another seed they are drawn otherwise.

@@ -11,7 +11,7 @@ TEST(Share, OfTheSameCasesEveryOneCounts) {
   EXPECT_EQ(trend({3, 100}, {3, 100}, true), Trend::same);
 }
 
-TEST(Share, OfOtherCasesChanceIsNoChange) {
+TEST(Share, OfOtherCasesIgnoresChance) {
   EXPECT_EQ(trend({30, 1000}, {36, 1000}, false), Trend::same);
   EXPECT_EQ(trend({30, 1000}, {80, 1000}, false), Trend::higher);
   EXPECT_EQ(trend({80, 1000}, {30, 1000}, false), Trend::lower);

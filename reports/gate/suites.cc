@@ -94,7 +94,7 @@ void Parts::compare_hazards() {
     std::uint64_t cases = 0;
     const auto found = coverage.by_operator().find(op_type);
     if (found == coverage.by_operator().end()) return cases;
-    for (const auto& [types, tallies] : found->second) cases += tallies[static_cast<std::size_t>(hazard)].cases;
+    for (const auto& [types, totals] : found->second) cases += totals[static_cast<std::size_t>(hazard)].cases;
     return cases;
   };
   for (const std::string_view name : operator_names()) {

@@ -36,18 +36,18 @@ void make_consistent(TensorBox& box, std::int64_t least_extent) {
   box.values.resize(elements, "7");
 }
 
-void make_consistent(std::optional<Picture>& picture) {
-  if (!picture) return;
-  make_consistent(picture->got, 1);
-  for (TensorBox& input : picture->inputs) make_consistent(input, 0);
-  const std::size_t elements = picture->got.values.size();
-  for (auto* texts : {&picture->expected, &picture->exact, &picture->admissible}) texts->resize(elements, "8");
+void make_consistent(std::optional<ElementMap>& map) {
+  if (!map) return;
+  make_consistent(map->got, 1);
+  for (TensorBox& input : map->inputs) make_consistent(input, 0);
+  const std::size_t elements = map->got.values.size();
+  for (auto* texts : {&map->expected, &map->exact, &map->admissible}) texts->resize(elements, "8");
   for (std::size_t i = 0; i < elements; ++i) {
-    if (coin()) picture->admissible[i] = "{" + picture->expected[i] + "}";
+    if (coin()) map->admissible[i] = "{" + map->expected[i] + "}";
   }
-  picture->wrong.clear();
-  for (std::size_t i = 0; i < elements; ++i) picture->wrong.push_back(coin());
-  if (!picture->parameter.empty()) picture->parameter.resize(elements, 3);
+  map->wrong.clear();
+  for (std::size_t i = 0; i < elements; ++i) map->wrong.push_back(coin());
+  if (!map->parameter.empty()) map->parameter.resize(elements, 3);
 }
 
 // A summary that is empty is made of the case, which reading does not bring back.
@@ -57,11 +57,11 @@ void make_consistent(std::string& summary) {
 
 void make_consistent(Finding& finding) {
   make_consistent(finding.example_summary);
-  make_consistent(finding.picture);
+  make_consistent(finding.element_map);
   if (finding.related_file.empty()) finding.related.clear();
-  if (finding.telling) {
-    make_consistent(finding.telling->summary);
-    make_consistent(finding.telling->picture);
+  if (finding.representative) {
+    make_consistent(finding.representative->summary);
+    make_consistent(finding.representative->element_map);
   }
   if (!finding.shrinking) return;
   Shrinking& shrinking = *finding.shrinking;
@@ -70,11 +70,11 @@ void make_consistent(Finding& finding) {
     shrinking.original = {};
     shrinking.original_summary.clear();
     shrinking.original_file.clear();
-    shrinking.picture.reset();
+    shrinking.element_map.reset();
     return;
   }
   make_consistent(shrinking.original_summary);
-  make_consistent(shrinking.picture);
+  make_consistent(shrinking.element_map);
 }
 
 void make_consistent(OperatorResult& result) {
@@ -84,8 +84,8 @@ void make_consistent(OperatorResult& result) {
   if (result.tiers.elements() == 0) result.tiers = {};
   if (result.errors.incomparable == 0) result.errors = {};
   for (std::size_t i = below(3); i > 0; --i) {
-    result.errors.low[below(ErrorTally::kBins)] = 1 + count();
-    result.errors.high[below(ErrorTally::kBins)] = 1 + count();
+    result.errors.low[below(ErrorHistogram::kBins)] = 1 + count();
+    result.errors.high[below(ErrorHistogram::kBins)] = 1 + count();
   }
 }
 
@@ -101,28 +101,28 @@ HazardCoverage arbitrary_coverage() {
     result.note(std::string(op_type));
     for (const HazardInfo& info : hazards()) {
       if (!info.concerns(op_type) || !coin()) continue;
-      HazardCoverage::Tallies tallies{};
-      tallies[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
-      result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", tallies);
+      HazardCoverage::Totals totals{};
+      totals[static_cast<std::size_t>(info.hazard)] = {1 + count(), 1 + count()};
+      result.add(std::string(op_type), coin() ? "uint8 int8 uint8" : "int8", totals);
     }
   }
   return result;
 }
 
-void make_consistent(CampaignState& campaign) {
-  for (CampaignState::Range& range : campaign.blocks) {
+void make_consistent(CampaignResult& campaign) {
+  for (CampaignResult::Range& range : campaign.blocks) {
     range.first = count();
     range.end = range.first + 1 + count();
   }
-  CampaignCourse& course = campaign.course;
-  if (course.groups.empty()) course = {};
-  course.group_blocks = std::uint64_t{1} << (course.groups.empty() ? 0 : below(40));
+  CampaignTimeline& timeline = campaign.timeline;
+  if (timeline.groups.empty()) timeline = {};
+  timeline.group_blocks = std::uint64_t{1} << (timeline.groups.empty() ? 0 : below(40));
   std::uint64_t next = 0;
-  for (CampaignCourse::Group& group : course.groups) {
+  for (CampaignTimeline::Group& group : timeline.groups) {
     next += 1 + count();
-    group.first = next * course.group_blocks;
+    group.first = next * timeline.group_blocks;
   }
-  for (CampaignCourse::Reached& reached : course.hazards) reached.hazard = hazards()[below(kHazards)].id;
+  for (CampaignTimeline::Reached& reached : timeline.hazards) reached.hazard = hazards()[below(kHazards)].id;
 }
 
 CaseResult::OfBackend arbitrary_outcome(const ArbitraryArchive& archive) {

@@ -30,8 +30,8 @@ RC_GTEST_PROP(ReadReport, GivesTheSameReportAgain, ()) {
 }
 
 // Two elements of three, the first of them wrong.
-Picture picture() {
-  Picture result;
+ElementMap element_map() {
+  ElementMap result;
   result.got = {.name = "y", .type = "uint8", .shape = {3}, .begin = {1}, .extent = {2}, .values = {"7", "8"}};
   result.expected = {"6", "8"};
   result.exact = {"6", "8"};
@@ -75,16 +75,16 @@ Json sample() {
   finding.shrinking->ending = "minimal";
   finding.shrinking->steps = 1;
   finding.shrinking->original_summary = "x [2]";
-  finding.picture = picture();
+  finding.element_map = element_map();
   report.findings.push_back(finding);
   report.results = results();
   report.campaign.emplace();
-  report.campaign->course = {4, {{0, 2, 1, 0.5}}, {{"tie-positive", 0}}};
+  report.campaign->timeline = {4, {{0, 2, 1, 0.5}}, {{"tie-positive", 0}}};
   return Json::parse(to_json(report));
 }
 
 // Both become the same character of what is written.
-TEST(ReadReport, NamesThatAreNoTextAreOneNameThen) {
+TEST(ReadReport, MergesNamesThatAreNotUtf8) {
   Report report;
   report.results = {{{"\xF1", "case-1", "\xC3", "x [1]", {}}, {"\xC3", "case-2", "\xF1", "x [2]", {}}}, 2, 0};
   const std::string text = to_json(report);
@@ -186,7 +186,7 @@ TEST(ReadReport, TakesReportsOfBeforeCasesHadReasons) {
 }
 
 // What is told in words follows from the rest, and a release may word it in another way.
-TEST(ReadReport, SaysAnewOnWhatABackendConforms) {
+TEST(ReadReport, DerivesTheScopeAnew) {
   Report report;
   OperatorResult result;
   result.verdicts[0] = 69;

@@ -13,16 +13,16 @@ namespace {
 constexpr const char* kHead = "{:<34}{:>11}{:>9}{:>10}{:>10}{:>12}\n";
 
 // "E", and in full "F_5 (E 1,204,331, F_5 17)"
-std::string tier_text(const TierTally& tally, const Painter& paint, bool verbose) {
-  const auto reached = tally.common.strictest();
+std::string tier_text(const TierCounts& tiers, const Painter& paint, bool verbose) {
+  const auto reached = tiers.common.strictest();
   const std::string name = reached ? paint.good(std::string(name_of(*reached))) : paint.bad("none");
   if (!verbose) return "   tier " + name;
   std::string counts;
   for (const reference::Tier tier : reference::kAllTiers) {
-    const std::uint64_t count = tally.by_tier[static_cast<std::size_t>(tier)];
+    const std::uint64_t count = tiers.by_tier[static_cast<std::size_t>(tier)];
     if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name_of(tier), with_thousands(count));
   }
-  if (tally.none > 0) counts += fmt::format("{}none {}", counts.empty() ? "" : ", ", with_thousands(tally.none));
+  if (tiers.none > 0) counts += fmt::format("{}none {}", counts.empty() ? "" : ", ", with_thousands(tiers.none));
   return fmt::format("   tier {} ({})", name, counts);
 }
 
@@ -104,7 +104,7 @@ std::string hazards_line(const BackendResult& backend) {
 }
 
 // "triples in computed cases 1,204 of 266,846; ties 80, near 1,300"
-std::string power_line(const BackendResult& backend) {
+std::string ties_line(const BackendResult& backend) {
   std::uint64_t covered = 0;
   std::uint64_t feasible = 0;
   for (const CombinationCoverage& part : backend.coverage) {
@@ -143,7 +143,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     for (const auto& [op_type, result] : backend.operators) {
       text += operator_rows(op_type, result, why_not_asked, paint, verbose);
     }
-    if (verbose) text += hazards_line(backend) + power_line(backend);
+    if (verbose) text += hazards_line(backend) + ties_line(backend);
   }
   return text;
 }

@@ -95,8 +95,8 @@ std::string original_summary(const Shrinking& shrinking) {
   return shrinking.original_summary.empty() ? summary_of(shrinking.original) : shrinking.original_summary;
 }
 
-std::string telling_summary(const RepresentativeCase& telling) {
-  return telling.summary.empty() ? summary_of(telling.test_case) : telling.summary;
+std::string representative_summary(const RepresentativeCase& representative) {
+  return representative.summary.empty() ? summary_of(representative.test_case) : representative.summary;
 }
 
 }  // namespace qconform::report

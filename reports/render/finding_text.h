@@ -28,6 +28,6 @@ struct Fact {
 /// Likewise, the case as it was met.
 [[nodiscard]] std::string original_summary(const Shrinking& shrinking);
 /// Likewise, the case that shows the pattern.
-[[nodiscard]] std::string telling_summary(const RepresentativeCase& telling);
+[[nodiscard]] std::string representative_summary(const RepresentativeCase& representative);
 
 }  // namespace qconform::report

@@ -26,7 +26,7 @@ RC_GTEST_PROP(Markdown, StaysWithinItsLimit, ()) {
   RC_ASSERT(text.starts_with(report.conforms() ? "### qconform: conforms" : "### qconform: does not conform"));
 }
 
-TEST(Markdown, TextOfOthersIsNoMarkup) {
+TEST(Markdown, EscapesTheTextOfBackends) {
   EXPECT_EQ(escaped("a|b <img> [x](y) *z*\n`w`"), "a\\|b &lt;img&gt; \\[x\\](y) \\*z\\* \\`w\\`");
   EXPECT_EQ(code("a `b` | c"), "``a `b` \\| c``");
   EXPECT_EQ(code_block("```"), "````\n```\n````\n");

@@ -10,7 +10,7 @@
 
 namespace qconform::report {
 
-/// One case on one backend.
+/// Runs one case on one backend.
 struct Replayed {
   std::string backend;
   Verdict verdict;

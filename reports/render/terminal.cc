@@ -58,7 +58,7 @@ std::string dispute_lines(const SuiteResult& suite, const Painter& paint) {
 
 std::string suite_lines(const SuiteResult& suite, const Painter& paint, bool verbose) {
   const std::string aside =
-      suite.skipped.empty() ? "" : fmt::format("  left aside, not cases: {}\n", listed(suite.skipped));
+      suite.skipped.empty() ? "" : fmt::format("  skipped, by reason: {}\n", listed(suite.skipped));
   if (!verbose) {
     return fmt::format("suite {:<28} {:>10} cases\n", suite.name, with_thousands(suite.cases)) + aside +
            dispute_lines(suite, paint);
@@ -82,11 +82,11 @@ std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
   std::vector<std::string_view> missed;
   for (const HazardInfo& info : hazards()) {
     if (!coverage.is_applicable(info.hazard)) continue;
-    const HazardTally tally = coverage.total(info.hazard);
-    if (tally.cases == 0) {
+    const HazardTotal total = coverage.total(info.hazard);
+    if (total.cases == 0) {
       missed.push_back(info.id);
     } else {
-      reached.push_back(fmt::format("{} {}", info.label, with_thousands(tally.elements)));
+      reached.push_back(fmt::format("{} {}", info.label, with_thousands(total.elements)));
     }
   }
   if (reached.empty() && missed.empty()) return "";
@@ -159,7 +159,7 @@ std::string conclusion(const Report& report, const Painter& paint) {
   std::string text;
   for (const BackendResult& backend : report.backends) text += conclusion_of(backend, is_part, paint);
   if (report.is_disputed()) {
-    text += paint.bad("disputed") + ": a suite states what the rules do not admit: it, or qconform, is wrong\n";
+    text += paint.bad("disputed") + ": a suite expects what the rules do not admit: the suite or qconform is wrong\n";
   }
   return text;
 }
@@ -168,9 +168,9 @@ std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
-  std::string text =
-      fmt::format("stages: generate {}, reference {}, survey {}, backends {}, judge {}", duration(times.generate),
-                  duration(times.reference), duration(times.survey), duration(times.backend), duration(times.judge));
+  std::string text = fmt::format("stages: generate {}, reference {}, statistics {}, backends {}, judge {}",
+                                 duration(times.generate), duration(times.reference), duration(times.statistics),
+                                 duration(times.backend), duration(times.judge));
   if (times.diagnose >= 0.1) text += fmt::format(", diagnose {}", duration(times.diagnose));
   if (times.total > 1) {
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);

@@ -33,7 +33,7 @@ std::vector<Case> cases_of(const std::string& suite, std::uint64_t count) {
   return cases;
 }
 
-class Tally {
+class KindCounts {
  public:
   void add(VerdictKind kind) { ++verdicts_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] std::size_t of(VerdictKind kind) const { return verdicts_[static_cast<std::size_t>(kind)]; }
@@ -67,19 +67,19 @@ template <typename Visit>
 void judge_all(Backend& backend, const std::string& suite, std::uint64_t count, Visit visit) {
   const std::vector<Case> cases = cases_of(suite, count);
   ASSERT_FALSE(cases.empty());
-  Tally tally;
+  KindCounts counts;
   GuardedOutput output;
   for (const Case& test_case : cases) {
     const Outcome outcome = execute(backend, test_case, output);
     const Verdict verdict = judge(expect(test_case, Policy{}), outcome);
-    tally.add(verdict.kind);
+    counts.add(verdict.kind);
     visit(test_case, outcome, verdict);
   }
-  std::printf("%s, %s: %s\n", backend.info().name.c_str(), suite.c_str(), tally.text().c_str());
+  std::printf("%s, %s: %s\n", backend.info().name.c_str(), suite.c_str(), counts.text().c_str());
   // These would be the adapter's doing.
-  EXPECT_EQ(tally.of(VerdictKind::unwritten), 0U);
-  EXPECT_EQ(tally.of(VerdictKind::timed_out), 0U);
-  EXPECT_GT(tally.of(VerdictKind::pass), 0U);
+  EXPECT_EQ(counts.of(VerdictKind::unwritten), 0U);
+  EXPECT_EQ(counts.of(VerdictKind::timed_out), 0U);
+  EXPECT_GT(counts.of(VerdictKind::pass), 0U);
 }
 
 bool is_recorded(const Waivers& waivers, const BackendInfo& info) {

@@ -17,17 +17,17 @@ constexpr std::uint32_t kApiVersion = 11;
 
 std::vector<std::string> places_to_look() {
   static constexpr std::array kNames{"libonnxruntime.so", "libonnxruntime.so.1"};
-  std::vector<std::string> places;
+  std::vector<std::string> candidates;
   const char* root = std::getenv("ONNXRUNTIME_ROOT");
   for (const char* name : kNames) {
     if (root != nullptr && *root != '\0') {
-      for (const char* folder : {"/lib/", "/lib64/", "/"}) places.push_back(std::string(root) + folder + name);
+      for (const char* folder : {"/lib/", "/lib64/", "/"}) candidates.push_back(std::string(root) + folder + name);
     } else {
-      places.push_back(std::string(QCONFORM_ONNXRUNTIME_DIRECTORY "/lib/") + name);
+      candidates.push_back(std::string(QCONFORM_ONNXRUNTIME_DIRECTORY "/lib/") + name);
     }
   }
-  if (root == nullptr || *root == '\0') places.insert(places.end(), kNames.begin(), kNames.end());
-  return places;
+  if (root == nullptr || *root == '\0') candidates.insert(candidates.end(), kNames.begin(), kNames.end());
+  return candidates;
 }
 
 void* open_library() {

@@ -214,7 +214,7 @@ int say_nothing(int /*status*/, const char* /*function*/, const char* /*error*/,
 }
 
 Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
-  // Every refusal would be told on stderr too.
+  // OpenCV would print every refusal on stderr too.
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   cv::redirectError(say_nothing);
   cv::setNumThreads(1);

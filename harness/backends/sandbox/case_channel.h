@@ -1,4 +1,4 @@
-// The memory that qconform shares with one worker: requests, answers, and who waits for what.
+// The memory that qconform shares with one worker: requests, answers, and wake-ups.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace qconform {
 /// do.
 [[nodiscard]] std::size_t slot_bytes_here();
 
-/// Requests are numbered from 0 and answered in that order; the hello is no answer to any of them. Up to
+/// Requests have numbers from 0 on, and the worker answers them in that order; its hello answers none of them. Up to
 /// kSlots requests lie here at a time, so that both sides work at once, and each wakes the other only
 /// where that one sleeps. Counts wrap around.
 class CaseChannel {
@@ -32,8 +32,8 @@ class CaseChannel {
 
   /// Throws bad_alloc where the system has no memory.
   explicit CaseChannel(std::size_t slot_bytes = kUsualSlotBytes);
-  /// Of a process that was handed the other's file. Throws runtime_error where it is none, or that of a program
-  /// that lays it out in another way.
+  /// Maps the file of the other process. Throws runtime_error where it is not a channel, or has the layout of another
+  /// program.
   [[nodiscard]] static CaseChannel of_file(int file) { return CaseChannel(file, Inherited{}); }
   CaseChannel(const CaseChannel&) = delete;
   CaseChannel& operator=(const CaseChannel&) = delete;
@@ -49,7 +49,7 @@ class CaseChannel {
   [[nodiscard]] std::optional<std::span<std::byte>> request_memory(std::uint32_t number, std::size_t bytes) const {
     return room(number, kRequests, bytes);
   }
-  /// Hands it over. `closely`: to be looked at from all sides (guarded_run.h).
+  /// Sends the request. `closely`: the worker runs the case from all sides (guarded_run.h).
   void post(std::uint32_t number, std::size_t bytes, bool closely);
   /// Wakes the worker if it sleeps: after the last of several posts, and before waiting.
   void wake_worker();
@@ -72,7 +72,7 @@ class CaseChannel {
     std::span<const std::byte> bytes;
     bool closely = false;
   };
-  /// The request that was begun last has begun another run: its time starts anew.
+  /// Restarts the time limit: the current request begins another run.
   void begin_again();
   /// Waits for request `number` and marks it as begun.
   [[nodiscard]] Request take(std::uint32_t number);
@@ -80,11 +80,11 @@ class CaseChannel {
   [[nodiscard]] std::optional<std::span<std::byte>> answer_memory(std::uint32_t number, std::size_t bytes) const {
     return room(number, kAnswers, bytes);
   }
-  /// Hands it over.
+  /// Sends the answer.
   void put(std::uint32_t number, std::size_t bytes);
-  /// Puts the hello, which lies where the answer to request 0 will.
+  /// Sends the hello, in the place of the answer to request 0.
   void put_hello(std::size_t bytes);
-  /// Tells that this process is about to end. Safe in a signal handler.
+  /// Announces that this process is about to end. Safe in a signal handler.
   void say_end();
 
  private:
@@ -110,7 +110,7 @@ class CaseChannel {
     LastWords last_words;
     Message messages[kSlots];
   };
-  /// Changes with what is sent: the last figures count kinds of outcomes, the first is raised by hand.
+  /// Changes with the messages: the last figures count kinds of outcomes; raise the first by hand.
   static constexpr std::uint64_t kLayout = 200'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
   static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
 

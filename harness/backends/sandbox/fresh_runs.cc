@@ -57,7 +57,7 @@ std::optional<std::vector<Tensor>> answer(Backend& backend, const Case& test_cas
   return outputs_of(**prepared);
 }
 
-// Never freed: allocated where the inputs of a later case must not come to lie.
+// Never freed, so that the inputs of a later case do not get the same memory.
 void keep(std::unique_ptr<FreshInputs> inputs) {
   static auto& kept = *new std::vector<std::unique_ptr<FreshInputs>>;
   static std::size_t bytes = 0;
@@ -66,8 +66,8 @@ void keep(std::unique_ptr<FreshInputs> inputs) {
   kept.push_back(std::move(inputs));
 }
 
-// What the heap gives is filled with a pattern: a backend that reads memory that it never wrote answers by what lay
-// there, which is chance and no memory of earlier runs.
+// Fills what the heap gives with a pattern: a backend that reads memory that it never wrote answers at random, and
+// does not remember earlier runs.
 class FilledHeap {
  public:
   explicit FilledHeap(int pattern) { fill(pattern); }

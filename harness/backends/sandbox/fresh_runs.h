@@ -1,4 +1,4 @@
-// Whether what a backend answers depends on its inputs alone.
+// Checks whether the answers of a backend depend on its inputs alone.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace qconform {
 
-/// Whether outputs of a case that differ show that the backend remembers earlier runs, and are no chance: four times
+/// Whether outputs of a case differ because the backend remembers earlier runs, and not by chance: four times
 /// in turn, `happens_again` gets the same outputs once more, and two runs agree that are prepared anew in memory that
 /// no case lay in before. The inputs of these are kept, up to 16 MiB in a process, so that no later case gets their
 /// memory.

@@ -1,8 +1,8 @@
-// Filling and comparing up to the edge of memory that nobody may touch.
+// Fills and compares memory up to the edge of a guard page.
 //
-// The C library fills and compares short stretches with one masked vector access, whose masked-out bytes may lie
-// behind the edge. Nothing faults, but processors take hundreds of cycles to find that out, even where no byte
-// at all is meant. These functions touch no address that is not meant.
+// The C library fills and compares short ranges with one masked vector access, whose masked-out bytes may lie
+// behind the edge. Nothing faults, but processors take hundreds of cycles to find that out, even where the range is
+// empty. These functions touch no address outside the range.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ constexpr std::byte kOld{0x11};
 constexpr std::byte kNew{0xA5};
 
 // Against the edge of a page without access: a byte too many is a fault.
-TEST(GuardBytes, FillsWhatIsMeantAndNoMore) {
+TEST(GuardBytes, FillsTheRangeAlone) {
   GuardedMemory memory(kWholeVectors);
   for (std::size_t size = 0; size <= kLongest; ++size) {
     const std::span<std::byte> all = memory.place(kLongest, GuardedMemory::Against::end);

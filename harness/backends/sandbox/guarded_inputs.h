@@ -1,4 +1,4 @@
-// The inputs of a case between guards.
+// Places the inputs of a case between guard pages.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace qconform {
 
-/// Places what a backend asks for, against the end of its memory or against the start, and tells afterwards
-/// what was done to it or beside it. Memory is kept from case to case.
+/// Places the inputs that a backend asks for against the end of their memory or against the start, and finds out
+/// afterwards whether the backend changed them or wrote beside them. Reuses its memory for the next case.
 class GuardedInputs final : public InputMemory {
  public:
   /// Forgets what was placed; `test_case` must stay until the next begin.
@@ -28,7 +28,7 @@ class GuardedInputs final : public InputMemory {
   [[nodiscard]] std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t room,
                                                const Fill& fill) override;
 
-  /// The first input beside which something was written, or that has other bytes than at first.
+  /// The first input that the backend changed, or wrote beside.
   [[nodiscard]] std::optional<Outcome> violation() const;
 
   /// Writes down which input's guard an address belongs to, if it does. Safe in a signal handler.

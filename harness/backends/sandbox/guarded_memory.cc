@@ -11,7 +11,7 @@
 namespace qconform {
 namespace {
 
-// Wider than a page, so that a stride that leaves a tensor is still told as leaving that tensor.
+// Wider than a page: the report still names the tensor that a stride leaves.
 constexpr std::size_t kGuardBytes = std::size_t{256} << 10;
 constexpr std::size_t kSmallestCapacity = std::size_t{64} << 10;
 constexpr std::size_t kPageMultiple = kSmallestCapacity;  // no system has larger pages

@@ -1,4 +1,4 @@
-// Memory between pages that nobody may touch.
+// Memory between guard pages.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,14 @@ namespace qconform {
 
 using Side = outcome::WroteOutOfBounds::Side;
 
-/// Where an access went wrong: bytes from the nearest end of what was placed; 1 is the nearest.
+/// Where a stray access was: bytes from the nearest end of the tensor; 1 is the nearest.
 struct Stray {
   Side side = Side::after;
   std::int64_t offset = 0;
 };
 
-/// Room for one tensor at a time between two stretches without access. What is placed lies against
-/// one of them, with canaries on its other side. Mapped once and kept, so that placing costs no
-/// system call until something larger comes.
+/// Room for one tensor at a time between two guards, which fault on access. The tensor lies against one of them, with
+/// canaries on its other side. The mapping is kept, so that placing costs no system call until a larger tensor comes.
 class GuardedMemory {
  public:
   enum class Against : std::uint8_t { end, start };
@@ -37,7 +36,7 @@ class GuardedMemory {
   /// Throws bad_alloc where the system has none.
   [[nodiscard]] std::span<std::byte> place(std::size_t size, Against against, std::size_t room = 0);
 
-  /// As if nothing had been placed.
+  /// Forgets the tensor.
   void forget() { data_ = nullptr; }
 
   /// The nearest canary that was overwritten, if one was.

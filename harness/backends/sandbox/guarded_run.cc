@@ -286,7 +286,7 @@ Outcome GuardedRun::operator()(Backend& backend, const Case& test_case, bool clo
   return outcome::Nondeterministic{differs->detail + " between two runs on the same inputs"};
 }
 
-// What it gives is nobody's concern; what it does outside its tensors is.
+// Ignores the output; accesses outside the tensors count.
 std::optional<Outcome> GuardedRun::run_neighbour(Backend& backend, const Case& test_case) {
   make_neighbour(test_case, neighbour_);
   is_neighbour_ = true;

@@ -1,4 +1,4 @@
-// Cases between guards: what a backend does outside its tensors, leaves out or changes.
+// Runs cases between guard pages, and finds stray accesses, unwritten elements and changed inputs.
 #pragma once
 
 #include <deque>
@@ -20,23 +20,23 @@ inline constexpr const char* kScratchName = "the scratch memory";
 ///   2. a neighbour, the same node with other values, prepared elsewhere against the start, and run;
 ///   3. what 1 prepared is run again;
 ///   4. the case prepared where the neighbour lay, and run.
-/// Of a backend that takes other inputs, between 3 and 4 what 1 prepared is run on another x, which lies where the
-/// first lay; and after 4 a newly prepared node is run on that x, whose output has to be the same. That output goes
-/// along with the outcome, so that who knows what is right can judge it too.
+/// For a backend that takes other inputs, it runs the node of 1 on another x between 3 and 4, in the memory of the
+/// first x; after 4 it runs a newly prepared node on that x, and the outputs must be the same. The outcome has that
+/// output too, so that the judge can judge it.
 ///
-/// The output is filled with one pattern in 1 and with another in 3 and 4. So bytes that stay as they were filled are
+/// It fills the output with one pattern in 1 and with another in 3 and 4. So bytes that keep the pattern are
 /// unwritten, and other differences show that the backend is not a function of its inputs: that it remembers earlier
-/// runs, or answers at random. An access beyond the guards is a fault, which the process's signal handler tells
-/// apart with locate().
+/// runs, or answers at random. An access beyond the guards is a fault, which the process's signal handler explains
+/// with locate().
 class GuardedRun {
  public:
-  /// Without `closely` a share of the cases is looked at closely still, and who judges the outcome may ask.
+  /// Without `closely` it still looks closely at a share of the cases, and the judge may ask for it.
   [[nodiscard]] Outcome operator()(Backend& backend, const Case& test_case, bool closely);
 
   /// Called before each run; `of_neighbour`: of the node with other values.
   std::function<void(bool of_neighbour)> begins = [](bool) {};
 
-  /// Whether a case is looked at closely in any case. One in 32 is, drawn by the data of its first input.
+  /// Whether the case is one of the 1 in 32 that are always looked at closely, drawn by the data of the first input.
   [[nodiscard]] static bool is_drawn(const Case& test_case);
 
   /// Writes down which tensor's guard an address belongs to, if it does. Safe in a signal handler.

@@ -9,7 +9,7 @@
 
 namespace qconform {
 
-/// Keeps what a run gives. Bytes that the run leaves unwritten are kPoison.
+/// Keeps the output of a run. Bytes that the run leaves unwritten are kPoison.
 class KeptOutput final : public OutputSink {
  public:
   std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) override {

@@ -1,4 +1,4 @@
-// What a process that dies over a case leaves behind in shared memory.
+// What a dying worker reports in shared memory about the case that killed it.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace qconform {
 
-/// What a worker's signal handler could still write down.
+/// What the signal handler of a worker writes before the worker dies.
 struct LastWords {
   std::atomic<int> signal = 0;
   std::atomic<bool> of_neighbour = false;   ///< a node with other values than the case's was running

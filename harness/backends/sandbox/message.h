@@ -10,7 +10,7 @@
 
 namespace qconform {
 
-/// What a worker says first: which backend it holds, or why it holds none.
+/// The first message of a worker: which backend it has, or why it has none.
 struct Hello {
   BackendInfo info;
   std::string error;  ///< empty when it went well
@@ -27,7 +27,7 @@ void encode(const Case& test_case, std::span<std::byte> memory);
 void encode(const Outcome& outcome, std::span<std::byte> memory);
 void encode(const Hello& hello, std::span<std::byte> memory);
 
-/// Nothing, or false, where the bytes are no such thing: a backend may have written over them.
+/// Nothing, or false, where the bytes are damaged: a backend may have written over them.
 /// decode_case() keeps the memory of the case that was there.
 [[nodiscard]] bool decode_case(std::span<const std::byte> memory, Case& test_case);
 [[nodiscard]] std::optional<Outcome> decode_outcome(std::span<const std::byte> memory);

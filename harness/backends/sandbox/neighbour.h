@@ -1,4 +1,4 @@
-// Another node that looks like a given one.
+// Makes another node with the types and shapes of a given one.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ MemoryInUse memory_of(pid_t process) {
   return {size * page, (resident - shared) * page};
 }
 
-// One that prints without end must not fill the memory.
+// A backend that prints without end must not fill the memory.
 void bound_log(int log) {
   struct stat status {};
   if (fstat(log, &status) == 0 && status.st_size > kLogKept) (void)ftruncate(log, 0);
@@ -43,18 +43,17 @@ void bound_log(int log) {
 
 }  // namespace
 
-WorkerHost::WorkerHost(const Isolation& isolation, std::size_t slot_bytes)
-    : isolation_(isolation), channel_(slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
+WorkerHost::WorkerHost(const SandboxLimits& limits, std::size_t slot_bytes)
+    : limits_(limits), channel_(slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
   (void)fcntl(log_, F_SETFL, O_APPEND);
 }
 
-WorkerHost::WorkerHost(const OpenBackend& open, const Isolation& isolation)
-    : WorkerHost(isolation, isolation.slot_bytes) {
-  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { run_worker(open, channel_, log_, isolation.memory); });
+WorkerHost::WorkerHost(const OpenBackend& open, const SandboxLimits& limits) : WorkerHost(limits, limits.slot_bytes) {
+  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { run_worker(open, channel_, log_, limits.memory); });
 }
 
-WorkerHost::WorkerHost(const std::vector<std::string>& command, const Isolation& isolation)
-    : WorkerHost(isolation, CaseChannel::kEmulatedSlotBytes) {
+WorkerHost::WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits)
+    : WorkerHost(limits, CaseChannel::kEmulatedSlotBytes) {
   process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
 }
 
@@ -105,10 +104,10 @@ std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
     if (!waiting_since) waiting_since = Clock::now();
     if (has_ended(death)) return std::nullopt;
     const MemoryInUse memory = memory_of(process_.id());
-    death.out_of_memory = isolation_.memory > 0 && memory.resident - at_rest_.resident > isolation_.memory;
+    death.out_of_memory = limits_.memory > 0 && memory.resident - at_rest_.resident > limits_.memory;
     death.timed_out = !death.out_of_memory && is_overdue(*waiting_since);
-    if (death.timed_out && memory.address_space - at_rest_.address_space > isolation_.memory / 8 * 7) {
-      death.out_of_memory = kCanLimitAddressSpace && isolation_.memory > 0;
+    if (death.timed_out && memory.address_space - at_rest_.address_space > limits_.memory / 8 * 7) {
+      death.out_of_memory = kCanLimitAddressSpace && limits_.memory > 0;
     }
     if (death.out_of_memory || death.timed_out) {
       death.status = process_.end();
@@ -126,7 +125,7 @@ bool WorkerHost::has_ended(Death& death) {
 
 bool WorkerHost::is_overdue(Clock::time_point waiting_since) const {
   Clock::time_point begun;
-  const std::chrono::duration<double> limit(isolation_.timeout);
+  const std::chrono::duration<double> limit(limits_.timeout);
   if (channel_.is_under_way(received_, begun)) return Clock::now() - begun > limit;
   return Clock::now() - waiting_since > limit + std::chrono::duration<double>(kScheduledSeconds);
 }

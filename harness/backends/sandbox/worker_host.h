@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/base/forked_process.h"
 #include "harness/core/case.h"
 
@@ -19,7 +19,7 @@ struct MemoryInUse {
   std::int64_t resident = 0;
 };
 
-/// How a worker's life ended.
+/// How a worker ended.
 struct Death {
   int status = 0;  ///< as waitpid gives it
   bool timed_out = false;
@@ -30,9 +30,9 @@ struct Death {
 class WorkerHost {
  public:
   /// A fork of this process.
-  WorkerHost(const OpenBackend& open, const Isolation& isolation);
+  WorkerHost(const OpenBackend& open, const SandboxLimits& limits);
   /// A program, to which `--channel FD --log FD` is added.
-  WorkerHost(const std::vector<std::string>& command, const Isolation& isolation);
+  WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits);
   WorkerHost(const WorkerHost&) = delete;
   WorkerHost& operator=(const WorkerHost&) = delete;
   ~WorkerHost();
@@ -47,22 +47,22 @@ class WorkerHost {
   [[nodiscard]] bool has_room() const { return sent_ - received_ < CaseChannel::kSlots; }
   /// False where the case is larger than what can be sent.
   [[nodiscard]] bool send(const Case& test_case, bool closely);
-  /// The oldest answer's bytes, until the next send; nothing where the process ended or was ended over it.
+  /// The oldest answer's bytes, valid until the next send; nothing where the process ended, or was killed for it.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(Death& death);
 
   [[nodiscard]] const LastWords& last_words() const { return channel_.last_words(); }
-  /// The end of what a process that is no more printed in its last case.
+  /// The end of what a dead process printed in its last case.
   [[nodiscard]] std::string last_log() const { return take_log(log_); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  WorkerHost(const Isolation& isolation, std::size_t slot_bytes);
+  WorkerHost(const SandboxLimits& limits, std::size_t slot_bytes);
   [[noreturn]] void become(std::vector<std::string> command);
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
 
-  Isolation isolation_;
+  SandboxLimits limits_;
   CaseChannel channel_;
   int log_ = -1;
   ForkedProcess process_;

@@ -23,7 +23,7 @@
 namespace qconform {
 namespace {
 
-// Who hears of an error names the field itself.
+// The receiver of an error adds the field's name.
 constexpr std::string_view kBackendField = "--backend";
 
 // What the signal handler needs. One worker per process.
@@ -90,7 +90,7 @@ void catch_signals() {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
     (void)sigaction(number, &action, nullptr);
   }
-  // The terminal's Ctrl-C is for qconform, which ends its workers; so is what a job scheduler sends to all processes.
+  // Ignores the terminal's Ctrl-C and a job scheduler's signals: qconform gets them too, and ends its workers.
   (void)signal(SIGINT, SIG_IGN);
   (void)signal(SIGTERM, SIG_IGN);
 }
@@ -119,7 +119,7 @@ void limit_resources(std::int64_t memory) {
   (void)setrlimit(RLIMIT_AS, &space);
 }
 
-// The bytes that the answer takes; 0, and nothing is written, where there is no room for them.
+// Writes the answer and returns its bytes; writes nothing and returns 0 where it does not fit.
 template <typename T>
 std::size_t write_answer(const T& value, CaseChannel& channel, std::uint32_t number) {
   const std::size_t size = encoded_size(value);
@@ -129,13 +129,13 @@ std::size_t write_answer(const T& value, CaseChannel& channel, std::uint32_t num
   return size;
 }
 
-// A request after the other, in memory that is kept from one to the next.
+// Runs one request after the other, and reuses its memory.
 class Desk {
  public:
   Desk(CaseChannel& channel, Backend& backend, GuardedRun& guarded, int log, std::int64_t memory_limit)
       : channel_(channel), backend_(backend), guarded_(guarded), log_(log), memory_limit_(memory_limit) {}
 
-  // False where the process must not go on.
+  // False where the process must end.
   bool serve(std::uint32_t number) {
     const CaseChannel::Request request = channel_.take(number);
     channel_.last_words().out_of_memory = false;

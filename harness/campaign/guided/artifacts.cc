@@ -24,7 +24,7 @@ std::string replay_line(const std::filesystem::path& artifact, const LibFuzzerOp
   return fmt::format("{} --backend={} {}", line, shell_word(backend), shell_word(artifact.string()));
 }
 
-// Wrong values are kept and end nothing, as they are while the engine runs.
+// Keeps wrong values without ending the process, as while the engine runs.
 Result<Finished> replay(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
                         const std::string& backend) {
   const std::string command =

@@ -1,4 +1,4 @@
-// Inputs over which a process of the fuzz target ended: whose fault that was.
+// Decides whose fault it was that an input ended a process of the fuzz target.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +28,8 @@ struct Cause {
 [[nodiscard]] Result<Cause> cause_of(const std::filesystem::path& artifact, const LibFuzzerOptions& options,
                                      const std::vector<std::string>& backends);
 
-/// What sanitizers, libFuzzer or the target say in the log of a process that ended: the line that tells most, and the
-/// same without addresses, places and numbers of processes.
+/// The most telling line of sanitizers, libFuzzer or the target in the log of a process that ended, and the same line
+/// without addresses, places and process numbers.
 struct LastWords {
   std::string line;
   std::string kind;

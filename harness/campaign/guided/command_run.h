@@ -1,4 +1,4 @@
-// A short command, run to its end.
+// Runs a short command to its end.
 #pragma once
 
 #include <optional>

@@ -51,21 +51,21 @@ class GuidedDriver {
       : options_(options), campaign_(options.campaign), folders_{fs::absolute(campaign_.folder) / "libfuzzer"} {}
 
   Result<GuidedResult> run() {
-    QCONFORM_TRY(ledger_.open(campaign_.folder, campaign_.take, remarks_));
+    QCONFORM_TRY(store_.open(campaign_.folder, campaign_.take, remarks_));
     QCONFORM_TRY(begin());
     auto done = loop();
     engine_->stop();
     reporter_.end();
     if (done) done = end();
     QCONFORM_TRY(done);
-    return GuidedResult{known(), judge_->own_faults()};
+    return GuidedResult{snapshot(), judge_->own_faults()};
   }
 
  private:
-  [[nodiscard]] CampaignSnapshot known() const {
-    CampaignState state = ledger_.state();
-    state.engine = engine_state();
-    return {identity_, judge_->tally(), std::move(state), judge_->case_at()};
+  [[nodiscard]] CampaignSnapshot snapshot() const {
+    CampaignResult result = store_.result();
+    result.engine = engine_result();
+    return {identity_, judge_->aggregate(), std::move(result), judge_->case_at()};
   }
 
   Result<void> begin() {
@@ -80,11 +80,12 @@ class GuidedDriver {
     judge_.emplace(campaign_.block, engine, identity_.backends, std::move(backends));
     QCONFORM_TRY(judge_->judge_new());
     QCONFORM_ASSIGN(engine_, LibFuzzer::start(engine));
-    if (goes_on) campaign_.remark(fmt::format("going on with {} inputs that were kept", judge_->tally().suite.cases));
+    if (goes_on)
+      campaign_.remark(fmt::format("resuming a campaign of {} kept inputs", judge_->aggregate().suite.cases));
     return {};
   }
 
-  // What an engine that was killed had found is taken along; what another campaign kept is put aside.
+  // Takes over the inputs of a killed engine; moves those of another campaign aside.
   Result<void> prepare(bool goes_on) {
     std::error_code error;
     if (!goes_on && fs::exists(folders_.root, error)) {
@@ -93,14 +94,13 @@ class GuidedDriver {
       fs::remove_all(previous, error);
       fs::rename(folders_.root, previous, error);
       if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
-      campaign_.remark(fmt::format("inputs that were kept before are now in {}", previous.string()));
+      campaign_.remark(fmt::format("the inputs of the earlier campaign are now in {}", previous.string()));
     }
     QCONFORM_TRY(folders_.make());
     folders_.harvest();
-    for (const CampaignRun& run : ledger_.state().runs) executions_before_ += run.cases;
-    if (!ledger_.progress().empty()) {
-      counters_.coverage = {ledger_.progress().back().edges.value_or(0),
-                            ledger_.progress().back().features.value_or(0)};
+    for (const CampaignRun& run : store_.result().runs) executions_before_ += run.cases;
+    if (!store_.progress().empty()) {
+      counters_.coverage = {store_.progress().back().edges.value_or(0), store_.progress().back().features.value_or(0)};
     }
     return write_seeds(identity_.seed, folders_.seeds());
   }
@@ -114,7 +114,7 @@ class GuidedDriver {
       if (const auto ended = engine_->ended()) return fail("--engine", "libFuzzer ended " + *ended);
       QCONFORM_TRY(judge());
       show();
-      conclude_if_new();
+      report_if_new();
     }
   }
 
@@ -133,13 +133,13 @@ class GuidedDriver {
   Result<void> note() {
     count();
     run_.set_cases(counters_.executions);
-    const campaign::CampaignAggregate& sum = judge_->tally();
+    const campaign::CampaignAggregate& sum = judge_->aggregate();
     run_.note({.cases = executions_before_ + counters_.executions,
                .failures = sum.unwaived(),
                .findings = campaign::kinds_of(sum),
                .edges = counters_.coverage.edges,
                .features = counters_.coverage.features});
-    return ledger_.commit();
+    return store_.commit();
   }
 
   // Coverage is that of the whole corpus once the engine has looked through it: it does not shrink.
@@ -150,12 +150,12 @@ class GuidedDriver {
     counters_.coverage.features = std::max(counters_.coverage.features, now.coverage.features);
   }
 
-  [[nodiscard]] EngineState engine_state() const {
+  [[nodiscard]] EngineResult engine_result() const {
     return {"libfuzzer",
             executions_before_ + counters_.executions,
             counters_.coverage.edges,
             counters_.coverage.features,
-            judge_->tally().suite.cases,
+            judge_->aggregate().suite.cases,
             judge_->artifacts()};
   }
 
@@ -163,22 +163,23 @@ class GuidedDriver {
     if (run_.seconds() < next_show_) return;
     next_show_ = run_.seconds() + kShowEvery;
     count();
-    campaign::Standing standing = campaign::standing_of(judge_->tally());
-    standing.engine = engine_state();
-    standing.cases = standing.engine->executions;
-    standing.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
-    standing.findings = reporter_.said();
-    if (campaign_.seconds) standing.seconds_left = std::max(0.0, *campaign_.seconds - run_.seconds());
-    campaign_.progress(standing);
+    Progress progress = campaign::progress_of(judge_->aggregate());
+    progress.engine = engine_result();
+    progress.cases = progress.engine->executions;
+    progress.rate = static_cast<double>(counters_.executions) / std::max(run_.seconds(), 0.001);
+    progress.findings = reporter_.last_report();
+    if (campaign_.seconds) progress.seconds_left = std::max(0.0, *campaign_.seconds - run_.seconds());
+    campaign_.progress(progress);
   }
 
-  void conclude_if_new() {
+  void report_if_new() {
     reporter_.poll();
-    if (!campaign_.build_report || !reporter_.is_ready() || !campaign::note_failures(judge_->tally(), seen_)) return;
-    reporter_.begin([this] { ledger_.close(); }, [this] { return campaign_.build_report(known()); });
+    if (!campaign_.build_report || !reporter_.is_ready() || !campaign::note_failures(judge_->aggregate(), seen_))
+      return;
+    reporter_.begin([this] { store_.close(); }, [this] { return campaign_.build_report(snapshot()); });
   }
 
-  // What the processes had found and not yet handed over is judged as well.
+  // Judges also what the processes had found and not yet handed over.
   Result<void> end() {
     count();
     folders_.harvest();
@@ -194,8 +195,8 @@ class GuidedDriver {
   const campaign::DriverOptions& campaign_;
   EngineFolders folders_;
   std::vector<std::string> remarks_;
-  campaign::JournalStore ledger_;
-  campaign::RunLog run_{ledger_};
+  campaign::JournalStore store_;
+  campaign::RunLog run_{store_};
   campaign::Identity identity_;
   std::optional<GuidedJudge> judge_;
   std::unique_ptr<LibFuzzer> engine_;

@@ -15,8 +15,8 @@ struct GuidedOptions {
 };
 
 struct GuidedResult {
-  campaign::CampaignSnapshot known;
-  /// Inputs over which the fuzz target ended by its own fault: what it said, and how to see it again.
+  campaign::CampaignSnapshot snapshot;
+  /// Inputs that ended the fuzz target by its own fault: its message, and how to reproduce it.
   std::vector<std::string> own_faults;
 };
 

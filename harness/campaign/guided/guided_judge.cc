@@ -9,15 +9,15 @@ namespace {
 namespace fs = std::filesystem;
 using campaign::CampaignAggregate;
 
-// Slow units are told of by libFuzzer as well, and are none of its failures.
+// libFuzzer reports slow units as well, which are not failures.
 bool is_artifact(const fs::path& file) {
   const std::string name = file.filename().string();
   return !name.starts_with("slow-unit-");
 }
 
-// Of a tally of one case: its operator.
-std::string operator_of(const CampaignAggregate& tally) {
-  for (const auto& [op_type, result] : tally.backends.front().operators) {
+// Of an aggregate of one case: its operator.
+std::string operator_of(const CampaignAggregate& aggregate) {
+  for (const auto& [op_type, result] : aggregate.backends.front().operators) {
     if (result.cases() > 0) return op_type;
   }
   return {};
@@ -37,8 +37,8 @@ Result<bool> GuidedJudge::judge_new() {
   }
   const std::vector<fs::path> artifacts = inputs_->fresh(engine_.folders.artifacts());
   if (!files.empty()) {
-    QCONFORM_ASSIGN(const auto tally, judge(files));
-    add(tally);
+    QCONFORM_ASSIGN(const auto aggregate, judge(files));
+    add(aggregate);
   }
   for (const fs::path& file : artifacts) {
     if (!is_artifact(file)) continue;
@@ -51,43 +51,43 @@ Result<CampaignAggregate> GuidedJudge::judge(std::vector<fs::path> files) {
   return campaign::run_cases(inputs_->source(std::move(files)), batches_++, backends_, block_);
 }
 
-// What a worker sees too is a failure like any other. What only the target sees, with its sanitizers, counts as a
-// crash of the backend that it happens with.
+// A failure that a worker shows too counts like any other. One that only the target shows, with its sanitizers, counts
+// as a crash of the backend that it happens with.
 Result<void> GuidedJudge::judge_artifact(const fs::path& file) {
   std::error_code ignored;
-  QCONFORM_ASSIGN(auto tally, judge({file}));
-  const bool is_seen = !tally.failures.empty();
+  QCONFORM_ASSIGN(auto aggregate, judge({file}));
+  const bool is_seen = !aggregate.failures.empty();
   if (!is_seen && examined_ < kExamined) {
     ++examined_;
     QCONFORM_ASSIGN(const auto cause, cause_of(file, engine_, names_));
     if (cause.own_fault) own_faults_.push_back(*cause.own_fault);
     if (!cause.own_fault && cause.backends.empty()) ++not_repeated_;
-    if (tally.suite.cases > 0) take_endings(cause.backends, tally);
+    if (aggregate.suite.cases > 0) take_endings(cause.backends, aggregate);
   }
-  add(tally);
+  add(aggregate);
   if (++artifacts_ > kArtifactsKept) fs::remove(file, ignored);
   return {};
 }
 
-void GuidedJudge::take_endings(const std::vector<Ending>& endings, CampaignAggregate& tally) const {
-  const std::string op_type = operator_of(tally);
+void GuidedJudge::take_endings(const std::vector<Ending>& endings, CampaignAggregate& aggregate) const {
+  const std::string op_type = operator_of(aggregate);
   const std::uint64_t index = inputs_->last_index();
   for (const Ending& ending : endings) {
     const auto position =
         static_cast<std::size_t>(std::find(names_.begin(), names_.end(), ending.backend) - names_.begin());
-    VerdictCounts& verdicts = tally.backends[position].operators[op_type].verdicts;
+    VerdictCounts& verdicts = aggregate.backends[position].operators[op_type].verdicts;
     verdicts = {};
     verdicts[static_cast<std::size_t>(ending.verdict.kind)] = 1;
-    campaign::Failures& failures = tally.failures[{position, op_type, ending.symptom, ""}];
+    campaign::Failures& failures = aggregate.failures[{position, op_type, ending.symptom, ""}];
     failures.cases = 1;
     failures.first_block = batches_;
     failures.smallest = {campaign::input_bytes(inputs_->at(index)), index, ending.verdict};
   }
 }
 
-// Cases that neither a failure nor the report's list needs are forgotten: what is kept stands in files.
-void GuidedJudge::add(const CampaignAggregate& tally) {
-  total_.add(tally);
+// Forgets cases that neither a failure nor the report's list needs; their files stay.
+void GuidedJudge::add(const CampaignAggregate& aggregate) {
+  total_.add(aggregate);
   std::set<std::uint64_t> needed;
   for (const auto& [key, failures] : total_.failures) needed.insert(failures.smallest.index);
   for (const auto& [index, row] : total_.rows.rows()) needed.insert(index);

@@ -24,22 +24,22 @@ class GuidedJudge {
               std::vector<std::unique_ptr<Backend>> backends)
       : block_(block), engine_(std::move(engine)), names_(std::move(names)), backends_(std::move(backends)) {}
 
-  /// Judges what is new in the engine's folders. True where there was something.
+  /// Judges new inputs in the engine's folders. True where there were some.
   [[nodiscard]] Result<bool> judge_new();
 
-  [[nodiscard]] const campaign::CampaignAggregate& tally() const { return total_; }
+  [[nodiscard]] const campaign::CampaignAggregate& aggregate() const { return total_; }
   [[nodiscard]] campaign::CaseAt case_at() const;
   [[nodiscard]] const std::vector<std::string>& own_faults() const { return own_faults_; }
-  /// Inputs over which a process ended.
+  /// Inputs that ended a process.
   [[nodiscard]] std::uint64_t artifacts() const { return artifacts_; }
-  /// Those among the ones looked at that ended no process again.
+  /// Examined ones that did not end a process again.
   [[nodiscard]] std::uint64_t not_repeated() const { return not_repeated_; }
 
  private:
   [[nodiscard]] Result<campaign::CampaignAggregate> judge(std::vector<std::filesystem::path> files);
   [[nodiscard]] Result<void> judge_artifact(const std::filesystem::path& file);
-  void take_endings(const std::vector<Ending>& endings, campaign::CampaignAggregate& tally) const;
-  void add(const campaign::CampaignAggregate& tally);
+  void take_endings(const std::vector<Ending>& endings, campaign::CampaignAggregate& aggregate) const;
+  void add(const campaign::CampaignAggregate& aggregate);
 
   const campaign::BlockOptions& block_;
   LibFuzzerOptions engine_;

@@ -1,4 +1,4 @@
-// What an input of the fuzz target is as a case of a campaign.
+// Turns an input of the fuzz target into a case of a campaign.
 #pragma once
 
 #include <string>

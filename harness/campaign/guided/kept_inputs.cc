@@ -10,9 +10,9 @@ namespace qconform::guided {
 
 namespace fs = std::filesystem;
 
-class KeptInputs::Source final : public CaseSource {
+class KeptInputs::FileSuite final : public Suite {
  public:
-  Source(KeptInputs& inputs, std::vector<fs::path> files) : inputs_(inputs), files_(std::move(files)) {}
+  FileSuite(KeptInputs& inputs, std::vector<fs::path> files) : inputs_(inputs), files_(std::move(files)) {}
 
   [[nodiscard]] std::string name() const override { return "libfuzzer"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -23,7 +23,7 @@ class KeptInputs::Source final : public CaseSource {
       if (!bytes) continue;
       auto test_case = case_of_input(*bytes);
       if (!test_case) {
-        ++skipped_["no model of one small quantized node"];
+        ++skipped_["not a model of one small quantized node"];
         continue;
       }
       test_case->id = "libfuzzer-" + file.filename().string();
@@ -52,8 +52,8 @@ std::vector<fs::path> KeptInputs::fresh(const fs::path& folder) {
   return files;
 }
 
-std::unique_ptr<CaseSource> KeptInputs::source(std::vector<fs::path> files) {
-  return std::make_unique<Source>(*this, std::move(files));
+std::unique_ptr<Suite> KeptInputs::source(std::vector<fs::path> files) {
+  return std::make_unique<FileSuite>(*this, std::move(files));
 }
 
 void KeptInputs::forget_all_but(const std::set<std::uint64_t>& indices) {

@@ -1,4 +1,4 @@
-// The inputs that an engine keeps in folders, as cases, each once.
+// Reads the inputs that an engine keeps in folders as cases, each once.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform::guided {
 
 class KeptInputs {
  public:
-  /// Larger files are no inputs: the engine is told that bound too.
+  /// Larger files are skipped. The engine gets the same bound.
   static constexpr std::int64_t kLargest = std::int64_t{16} << 10;
 
   /// `seed` is the provenance's.
@@ -25,7 +25,7 @@ class KeptInputs {
   [[nodiscard]] std::vector<std::filesystem::path> fresh(const std::filesystem::path& folder);
   /// The cases in these files: the provenance has their numbers, in the order in which they are asked for. Files
   /// without a case are counted as skipped, and those that are gone left out. This outlives the source.
-  [[nodiscard]] std::unique_ptr<CaseSource> source(std::vector<std::filesystem::path> files);
+  [[nodiscard]] std::unique_ptr<Suite> source(std::vector<std::filesystem::path> files);
 
   /// A case that a source gave, which was not forgotten since.
   [[nodiscard]] Case at(std::uint64_t index) const { return cases_.at(index); }
@@ -34,7 +34,7 @@ class KeptInputs {
   void forget_all_but(const std::set<std::uint64_t>& indices);
 
  private:
-  class Source;
+  class FileSuite;
 
   std::uint64_t seed_;
   std::uint64_t next_index_ = 0;

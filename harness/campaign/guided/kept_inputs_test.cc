@@ -19,7 +19,7 @@ void put(const std::filesystem::path& file, const Case& test_case) {
   ASSERT_TRUE(write_file(file, *model).has_value());
 }
 
-std::vector<Case> all(CaseSource& source) {
+std::vector<Case> all(Suite& source) {
   std::vector<Case> cases;
   for (;;) {
     auto next = source.next();
@@ -47,7 +47,7 @@ TEST(KeptInputs, AreReadOnceAndKeepTheirNumbers) {
   EXPECT_EQ(inputs.at(1), first[1]);
 }
 
-TEST(KeptInputs, ClaimNothingOfThemselves) {
+TEST(KeptInputs, HaveNeitherTagsNorExpectation) {
   const TemporaryFolder folder;
   Case drawn = random_case(1, 4);
   drawn.tags = {"profile:ort-f32"};
@@ -61,7 +61,7 @@ TEST(KeptInputs, ClaimNothingOfThemselves) {
   EXPECT_EQ(cases[0].expectation, Expectation::unstated);
 }
 
-TEST(KeptInputs, CountWhatHoldsNoCaseAndLeaveTheUnfinishedForLater) {
+TEST(KeptInputs, CountFilesWithoutACaseAndPostponeUnfinishedOnes) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.path() / "damaged", "no model").has_value());
   std::filesystem::rename(folder.path() / "damaged", folder.path() / "x.part");

@@ -1,4 +1,4 @@
-// libFuzzer at work on a fuzz target: processes that it forks, and the folders that they share.
+// Runs libFuzzer on a fuzz target, with its forked processes and the folders that they share.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct EngineFolders {
   [[nodiscard]] std::filesystem::path temporary() const { return root / "tmp"; }
 
   [[nodiscard]] Result<void> make() const;
-  /// Moves what processes that were killed had found into the corpus, and removes their folders.
+  /// Moves the inputs of killed processes into the corpus, and removes their folders.
   void harvest() const;
 };
 
@@ -50,10 +50,10 @@ class LibFuzzer {
   /// Errors: a word of its command line that it cannot be given, and that no process can be started.
   [[nodiscard]] static Result<std::unique_ptr<LibFuzzer>> start(const LibFuzzerOptions& options);
 
-  /// Waits for so many milliseconds at most for something to be said.
+  /// Waits for output, for so many milliseconds at most.
   void poll(int milliseconds);
   [[nodiscard]] Counters counters() const;
-  /// Why it ended, where it did; it is not supposed to.
+  /// Why the engine ended, where it did: it should not.
   [[nodiscard]] std::optional<std::string> ended() const;
   /// Ends all of its processes.
   void stop();

@@ -29,7 +29,7 @@ std::optional<ForkLine> fork_line(std::string_view line) {
 }
 
 JobLine last_job_line(std::string_view log) {
-  // What has no end yet may be half a number.
+  // An unfinished line may end in half a number.
   log = log.substr(0, log.rfind('\n') + 1);
   while (!log.empty()) {
     log.remove_suffix(1);

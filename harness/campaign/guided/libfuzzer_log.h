@@ -1,4 +1,4 @@
-// What libFuzzer prints about its progress.
+// Parses what libFuzzer prints about its progress.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ TEST(ForkLine, HasRunsAndCoverage) {
   EXPECT_EQ(line->coverage.features, 2000U);
 }
 
-TEST(ForkLine, IsNoOtherLine) {
+TEST(ForkLine, RejectsOtherLines) {
   EXPECT_FALSE(fork_line("").has_value());
   EXPECT_FALSE(fork_line("INFO: -fork=2: fuzzing in separate process(s)").has_value());
   EXPECT_FALSE(fork_line("#12\tNEW    cov: 5 ft: 6 corp: 2/18b lim: 4 exec/s: 0 rss: 30Mb").has_value());

@@ -52,7 +52,7 @@ class Auditor {
     }
   }
 
-  Result<void> run(CaseSource& source) {
+  Result<void> run(Suite& source) {
     for (;;) {
       const auto start = Clock::now();
       QCONFORM_ASSIGN(auto next, source.next());
@@ -136,7 +136,7 @@ std::uint64_t Audit::killed() const {
   }));
 }
 
-Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<CaseSource>>& sources, const AuditOptions& options) {
+Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources, const AuditOptions& options) {
   Auditor auditor(std::move(suite), options);
   for (const auto& source : sources) QCONFORM_TRY(auditor.run(*source));
   return auditor.take();

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/case_source.h"
 #include "harness/core/profile.h"
+#include "harness/core/suite.h"
 #include "harness/describe/archive.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
@@ -93,7 +93,7 @@ struct AuditOptions {
 };
 
 /// Runs every case of the sources, one suite together, on every defect model of its operator.
-[[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<CaseSource>>& sources,
+[[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources,
                                   const AuditOptions& options);
 
 }  // namespace qconform::diagnose

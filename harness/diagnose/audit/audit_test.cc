@@ -38,7 +38,7 @@ TEST(Audit, TheCorpusKillsEveryMutantThatIsNotAdmitted) {
 }
 
 // A few uniform random cases reach no tie: the audit must say so, or it would flatter every suite.
-TEST(Audit, ASuiteWithoutTiesDoesNotKillWhatNeedsThem) {
+TEST(Audit, ASuiteWithoutTiesMissesTieDefects) {
   const Audit random = audit_of("random", 60);
   EXPECT_EQ(random.cases, 60U);
   EXPECT_EQ(mutant(random, "half-away", "QLinearConv").fate(), Fate::not_triggered);
@@ -51,7 +51,7 @@ TEST(Audit, ASuiteWithoutTiesDoesNotKillWhatNeedsThem) {
   EXPECT_LE(pads.first->at, 60U);
 }
 
-TEST(Audit, WhatTheProfileAdmitsIsNoFailureUntilItIsPinned) {
+TEST(Audit, AdmittedMutantsFailOnlyUnderPinnedProfiles) {
   auto sources = open_suite("corpus", {});
   const auto strict = audit("corpus", *sources, {.policy = {.profile = Profile::ort_f32}});
   ASSERT_TRUE(strict);
@@ -63,7 +63,7 @@ TEST(Audit, WhatTheProfileAdmitsIsNoFailureUntilItIsPinned) {
 
 // What a model computes that the default profile is said to admit, no case condemns. Seed 2 meets an infinity
 // under a subnormal scale.
-TEST(Audit, NoCaseCondemnsWhatTheProfileAdmits) {
+TEST(Audit, AdmittedMutantsFailNoCase) {
   std::size_t differed = 0;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(4000)); ++i) {
     const Case test_case = fuzz_case(2, i);
@@ -94,7 +94,7 @@ TEST(Audit, ASurvivorNamesTheHazardThatWasNotReached) {
 }
 
 // Each hazard behind a defect is one of the operator, and every defect that shows in ordinary cases has none.
-TEST(Audit, AKilledMutantsHazardIsReached) {
+TEST(Audit, KilledMutantsReachTheirHazard) {
   const Audit corpus = audit_of("corpus");
   for (const Mutant& m : corpus.mutants) {
     const std::vector<Hazard> behind = hazards_behind(*m.defect, *m.op);
@@ -105,7 +105,7 @@ TEST(Audit, AKilledMutantsHazardIsReached) {
   }
 }
 
-TEST(AuditBaseline, ASurvivorThatWasKilledOnceIsNamed) {
+TEST(AuditBaseline, NamesMutantsThatSurviveNow) {
   const std::vector<Audit> before{audit_of("random", 60)};
   const auto baseline = read_baseline_json(audits_json(before, 1));
   ASSERT_TRUE(baseline.has_value()) << baseline.error().text();

@@ -21,9 +21,9 @@ namespace {
 using Draw = Case (*)(std::uint64_t seed, std::uint64_t index);
 
 // Random cases of some operators.
-class OperatorSource final : public CaseSource {
+class OperatorSuite final : public Suite {
  public:
-  OperatorSource(std::uint64_t count, std::vector<std::string> op_types, Draw draw = &random_case)
+  OperatorSuite(std::uint64_t count, std::vector<std::string> op_types, Draw draw = &random_case)
       : left_(count), op_types_(std::move(op_types)), draw_(draw) {}
   [[nodiscard]] std::string name() const override { return "random"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
@@ -41,8 +41,8 @@ class OperatorSource final : public CaseSource {
   std::uint64_t index_ = 0;
 };
 
-Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<CaseSource> suite, bool shrinks = false) {
-  std::vector<std::unique_ptr<CaseSource>> suites;
+Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<Suite> suite, bool shrinks = false) {
+  std::vector<std::unique_ptr<Suite>> suites;
   suites.push_back(std::move(suite));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(backend));
@@ -61,7 +61,7 @@ Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<CaseSource> suit
 
 Report run_random(std::unique_ptr<Backend> backend, std::uint64_t cases, std::vector<std::string> op_types,
                   bool shrinks = false) {
-  return run_on(std::move(backend), std::make_unique<OperatorSource>(cases, std::move(op_types)), shrinks);
+  return run_on(std::move(backend), std::make_unique<OperatorSuite>(cases, std::move(op_types)), shrinks);
 }
 
 std::unique_ptr<Backend> planted(std::string_view name) {
@@ -137,9 +137,9 @@ class Shy final : public Backend {
   const Shyness& shyness_;
 };
 
-class NotingSource final : public CaseSource {
+class NotingSuite final : public Suite {
  public:
-  NotingSource(std::unique_ptr<CaseSource> rest, Shyness& shyness) : rest_(std::move(rest)), shyness_(shyness) {}
+  NotingSuite(std::unique_ptr<Suite> rest, Shyness& shyness) : rest_(std::move(rest)), shyness_(shyness) {}
   [[nodiscard]] std::string name() const override { return rest_->name(); }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     auto drawn = rest_->next();
@@ -149,7 +149,7 @@ class NotingSource final : public CaseSource {
   }
 
  private:
-  std::unique_ptr<CaseSource> rest_;
+  std::unique_ptr<Suite> rest_;
   Shyness& shyness_;
   std::uint64_t given_ = 0;
 };
@@ -157,9 +157,9 @@ class NotingSource final : public CaseSource {
 Report run_shy(const std::string& name, Shyness shyness) {
   auto backend = backend::select(name, RoundingProfile::correctly_rounded);
   EXPECT_TRUE(backend) << backend.error().text();
-  auto suite = std::make_unique<OperatorSource>(300, std::vector<std::string>{"QLinearConv"}, &fuzz_case);
+  auto suite = std::make_unique<OperatorSuite>(300, std::vector<std::string>{"QLinearConv"}, &fuzz_case);
   return run_on(std::make_unique<Shy>(std::move(*backend), shyness),
-                std::make_unique<NotingSource>(std::move(suite), shyness));
+                std::make_unique<NotingSuite>(std::move(suite), shyness));
 }
 
 // What a report says of one finding's cases in several places.

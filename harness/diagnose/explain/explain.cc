@@ -18,7 +18,7 @@ using Learn = decltype(&learn_region);
 
 // Cases that are run whatever the candidates say of them: they also show what nobody has modelled.
 constexpr std::uint64_t kBlindCases = 240;
-// The aim of generated cases is set anew after so many of them.
+// The probes get new targets after so many cases.
 constexpr std::uint64_t kAimingTurn = 60;
 // One further case in so many is run even though the candidates agree on it.
 constexpr std::uint64_t kBlindTurn = 8;
@@ -61,12 +61,12 @@ class Search {
   Explanation run() {
     gather();
     fitting_ = fitting(single_candidates(known_), 1);
-    rivals_ = fitting(pair_candidates(known_), kForPairs);
-    if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
+    pairs_ = fitting(pair_candidates(known_), kForPairs);
+    if (fitting_.empty()) fitting_ = std::exchange(pairs_, {});
     // A pair that holds a fitting defect adds one to it; any other pair is no simpler than that.
     separate();
     doubt_region();
-    Explanation result = conclude();
+    Explanation result = build_explanation();
     describe(result, evidence_, test_);
     result.region = region(learn_region);
     result.work = budget_.work();
@@ -117,7 +117,7 @@ class Search {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return false;
     std::optional<std::optional<Tensor>> first;
-    for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
+    for (const std::vector<DefectSet>* list : {&fitting_, &pairs_}) {
       for (const DefectSet& candidate : *list) {
         budget_.spend(modelled->expense());
         std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
@@ -147,7 +147,7 @@ class Search {
 
   void aim_apart() {
     std::vector<const DefectSet*> all;
-    for (const std::vector<DefectSet>* list : {&fitting_, &rivals_}) {
+    for (const std::vector<DefectSet>* list : {&fitting_, &pairs_}) {
       for (const DefectSet& candidate : *list) all.push_back(&candidate);
     }
     std::vector<Hazard> hazards = separating_hazards(op_, all, known_, few_fail());
@@ -160,7 +160,7 @@ class Search {
     aim_apart();
     for (; generated_ < options_.cases && budget_.is_left(kForSeparating); ++generated_, ++idle) {
       if (idle >= kMostIdle && !few_fail()) return;
-      if (fitting_.size() + rivals_.size() < 2 && !few_fail()) return;
+      if (fitting_.size() + pairs_.size() < 2 && !few_fail()) return;
       Case next = probes_.next();
       const bool tells = disagree_on(next);
       if (tells) idle = 0;
@@ -174,8 +174,8 @@ class Search {
 
   void learn_from(const Observation& observation) {
     eliminate(fitting_, observation);
-    eliminate(rivals_, observation);
-    if (fitting_.empty()) fitting_ = std::exchange(rivals_, {});
+    eliminate(pairs_, observation);
+    if (fitting_.empty()) fitting_ = std::exchange(pairs_, {});
   }
 
   [[nodiscard]] Region region(Learn learn) {
@@ -218,7 +218,7 @@ class Search {
     }
   }
 
-  Explanation conclude() {
+  Explanation build_explanation() {
     Explanation result;
     result.op = &op_;
     if (fitting_.empty()) {
@@ -234,7 +234,7 @@ class Search {
     const bool is_certain = is_exact && is_complete_ && !few_fail();
     result.status = !is_certain ? Status::partial : fitting_.size() == 1 ? Status::explained : Status::ambiguous;
     result.candidates = std::move(fitting_);
-    result.not_excluded = std::move(rivals_);
+    result.not_excluded = std::move(pairs_);
     return result;
   }
 
@@ -253,7 +253,7 @@ class Search {
   std::uint64_t generated_ = 0;
   bool is_complete_ = true;         // every candidate has been tested
   std::vector<DefectSet> fitting_;  // of the smallest size that fits at all
-  std::vector<DefectSet> rivals_;   // pairs, where single defects fit
+  std::vector<DefectSet> pairs_;    // pairs, where single defects fit
 };
 
 }  // namespace

@@ -37,15 +37,15 @@ class Measurement {
     failing_ += sound.failing;
     outside_region_ += sound.outside_region;
     outside_pattern_ += sound.outside_pattern;
-    std::string rivals;
-    for (const DefectSet& rival : e.not_excluded) rivals += " " + rival.name();
+    std::string not_excluded;
+    for (const DefectSet& set : e.not_excluded) not_excluded += " " + set.name();
     fmt::print(
         "{:<60} {:<11} {:5.2f} s {:4} M  {} by {}; {}/{} cases, {} failing, {} of {} wrong; {}; in {}; not "
         "excluded:{}\n",
         trial.plant.name(), name_of(trial.grade), trial.processor_seconds, e.work / 1'000'000,
         e.candidates.empty() ? "-" : e.candidates.front().name(), e.arithmetic, e.support.reproduced_cases,
         e.support.cases, e.support.failing, e.support.explained, e.support.wrong, e.pattern.id, e.region.text(),
-        rivals);
+        not_excluded);
     if (sound.failing > 0) {
       fmt::print(
           "    of {} further failing cases {} outside the region, {} with a wrong element outside the pattern; "

@@ -13,7 +13,7 @@ namespace {
 // A place with nearly all elements says nothing.
 constexpr double kNearlyAll = 0.9;
 
-struct Tally {
+struct RegionCounts {
   std::vector<std::uint64_t> there;  // by place
   std::uint64_t common = ~std::uint64_t{0};
   std::uint64_t wrong = 0;
@@ -34,19 +34,19 @@ struct Tally {
 }  // namespace
 
 Pattern pattern_of(std::span<const Observation* const> observations) {
-  Tally tally{std::vector<std::uint64_t>(output_regions().size(), 0)};
+  RegionCounts counts{std::vector<std::uint64_t>(output_regions().size(), 0)};
   for (const Observation* observation : observations) {
-    if (!observation->has_wrong_shape() && observation->wrong_elements() > 0) tally.add(*observation);
+    if (!observation->has_wrong_shape() && observation->wrong_elements() > 0) counts.add(*observation);
   }
-  if (tally.elements == 0) return {"shape", "outputs of another shape", 0, 0, 0};
-  Pattern narrowest{"everywhere", "no place that is known", tally.wrong, tally.elements, tally.elements};
-  const auto limit = static_cast<std::uint64_t>(kNearlyAll * static_cast<double>(tally.elements));
+  if (counts.elements == 0) return {"shape", "outputs of another shape", 0, 0, 0};
+  Pattern narrowest{"everywhere", "no place that is known", counts.wrong, counts.elements, counts.elements};
+  const auto limit = static_cast<std::uint64_t>(kNearlyAll * static_cast<double>(counts.elements));
   for (std::size_t place = 0; place < output_regions().size(); ++place) {
-    const bool holds_all = (tally.common >> place & 1U) != 0;
-    if (!holds_all || tally.there[place] > limit || tally.there[place] >= narrowest.there) continue;
+    const bool holds_all = (counts.common >> place & 1U) != 0;
+    if (!holds_all || counts.there[place] > limit || counts.there[place] >= narrowest.there) continue;
     narrowest.id = output_regions()[place].id;
     narrowest.description = output_regions()[place].description;
-    narrowest.there = tally.there[place];
+    narrowest.there = counts.there[place];
   }
   return narrowest;
 }

@@ -49,8 +49,8 @@ Case Probes::draw(Rng& rng) const {
   if ((turn == 0 || (is_near_ && turn == 1)) && !neighbours_.empty()) {
     return mutate(neighbours_[rng.below(static_cast<std::uint32_t>(neighbours_.size()))], rng);
   }
-  const bool aims = family_.draw_for != nullptr && !concerned_.empty();
-  if (aims && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
+  const bool has_targets = family_.draw_for != nullptr && !concerned_.empty();
+  if (has_targets && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
     return family_.draw_for(rng, op_, draw_hazard(rng));
   return op_.draw(rng, Swarm::of_case(seed_, drawn_ * kSwarmBlock));
 }

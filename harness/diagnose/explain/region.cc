@@ -40,7 +40,7 @@ struct Learning {
   FeatureSet common;  // to all failing cases
 };
 
-// The conditions with the one more that leaves the fewest passing cases inside; the first of equals.
+// The conditions with the one more that leaves the fewest passing cases inside; ties go to the first.
 FeatureSet narrowed(const FeatureSet& conditions, const Learning& from) {
   FeatureSet best = conditions;
   const std::uint64_t before = inside(from.passing, conditions);

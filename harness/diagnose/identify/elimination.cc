@@ -38,14 +38,14 @@ std::uint64_t raw_of(const Tensor& tensor, std::size_t i) {
 }
 
 // Counts for and against the candidate; whether this was the first element against it.
-bool compare(const Case& test_case, const Tensor& got, const Tensor& predicted, const std::vector<bool>& tells,
+bool compare(const Case& test_case, const Tensor& got, const Tensor& predicted, const std::vector<bool>& discriminates,
              Candidate& candidate) {
   const bool survived = candidate.survives();
   std::uint64_t right = 0;
   std::uint64_t wrong = 0;
-  for (std::size_t i = 0; i < tells.size(); ++i) {
+  for (std::size_t i = 0; i < discriminates.size(); ++i) {
     if (raw_of(got, i) == raw_of(predicted, i)) {
-      right += tells[i] ? 1 : 0;
+      right += discriminates[i] ? 1 : 0;
     } else if (++wrong == 1 && survived) {
       const auto element = static_cast<std::int64_t>(i);
       candidate.refutation = {test_case, element, element_text(got, element), element_text(predicted, element)};
@@ -79,8 +79,8 @@ NextPairs::Pair NextPairs::next(Rng& rng) const {
     return {&left_[first]->stages, &left_[second]->stages};
   }
   if (eliminated_.empty()) return {nullptr, nullptr};
-  constexpr std::size_t kNearestRivals = 4;
-  const std::size_t of = rng.chance(1, 2) ? std::min(kNearestRivals, eliminated_.size()) : eliminated_.size();
+  constexpr std::size_t kNearest = 4;
+  const std::size_t of = rng.chance(1, 2) ? std::min(kNearest, eliminated_.size()) : eliminated_.size();
   return {&left_[0]->stages, &eliminated_[draw(of)]->stages};
 }
 
@@ -100,24 +100,24 @@ bool Elimination::predict(const Case& test_case) {
 }
 
 // The elements on which candidates disagree.
-std::vector<bool> Elimination::telling_elements() const {
-  std::vector<bool> tells(static_cast<std::size_t>(predictions_.front().elements()));
-  for (std::size_t i = 0; i < tells.size(); ++i) {
-    tells[i] = std::any_of(predictions_.begin(), predictions_.end(),
-                           [&](const Tensor& p) { return raw_of(p, i) != raw_of(predictions_.front(), i); });
+std::vector<bool> Elimination::discriminating_elements() const {
+  std::vector<bool> discriminates(static_cast<std::size_t>(predictions_.front().elements()));
+  for (std::size_t i = 0; i < discriminates.size(); ++i) {
+    discriminates[i] = std::any_of(predictions_.begin(), predictions_.end(),
+                                   [&](const Tensor& p) { return raw_of(p, i) != raw_of(predictions_.front(), i); });
   }
-  return tells;
+  return discriminates;
 }
 
 bool Elimination::eliminate(const Case& test_case, const Tensor& got) {
   if (got.type != predictions_.front().type || got.shape != predictions_.front().shape) return false;
-  const std::vector<bool> tells = telling_elements();
+  const std::vector<bool> discriminates = discriminating_elements();
   bool is_news = false;
   for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
-    is_news = compare(test_case, got, predictions_[h], tells, hypotheses_[h].candidate) || is_news;
+    is_news = compare(test_case, got, predictions_[h], discriminates, hypotheses_[h].candidate) || is_news;
   }
   ++answer_.cases;
-  answer_.elements += tells.size();
+  answer_.elements += discriminates.size();
   return is_news;
 }
 

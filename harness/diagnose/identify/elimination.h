@@ -37,7 +37,7 @@ class Elimination {
   [[nodiscard]] bool predict(const Case& test_case);
 
   /// Holds the predictions against what the backend computed; whether one more candidate is out. An output
-  /// of another shape is a failure that no way of computing explains.
+  /// of another shape is a failure that no variant explains.
   [[nodiscard]] bool eliminate(const Case& test_case, const Tensor& got);
 
   /// Whether another case is of no use after `idle` ones in a row that eliminated nothing.
@@ -47,7 +47,7 @@ class Elimination {
   [[nodiscard]] Answer take(std::vector<Form> forms);
 
  private:
-  [[nodiscard]] std::vector<bool> telling_elements() const;
+  [[nodiscard]] std::vector<bool> discriminating_elements() const;
 
   Answer answer_;
   std::vector<Hypothesis> hypotheses_;

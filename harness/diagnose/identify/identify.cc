@@ -219,7 +219,7 @@ std::vector<const Candidate*> Answer::survivors() const {
   return left;
 }
 
-const Candidate* Answer::nearest_rival() const {
+const Candidate* Answer::nearest_eliminated() const {
   const Candidate* nearest = nullptr;
   for (const Candidate& candidate : candidates) {
     if (candidate.survives()) continue;

@@ -53,7 +53,7 @@ struct Answer {
 
   [[nodiscard]] std::vector<const Candidate*> survivors() const;
   /// The eliminated candidate that the fewest elements refute; null when none is eliminated.
-  [[nodiscard]] const Candidate* nearest_rival() const;
+  [[nodiscard]] const Candidate* nearest_eliminated() const;
 };
 
 struct Identification {

@@ -1,4 +1,4 @@
-// Cases on which ways of computing (identify_variants.h) disagree, in a form that a backend takes.
+// Cases on which variants (identify_variants.h) disagree, in a form that a backend takes.
 #pragma once
 
 #include <cstdint>

@@ -38,10 +38,11 @@ bool speaks_of(const Pin& pin, const TextsByKey& types) {
   });
 }
 
-void add_variants(const Answer& answer, TextsByKey& ways) {
+void add_variants(const Answer& answer, TextsByKey& variants) {
   for (std::size_t a = 0; a < answer.choices.size(); ++a) {
     const Choice& choice = *answer.choices[a];
-    ways[choice.id] = answer.forms.empty() ? choice.variants.front().id : answer.survivors().front()->variants[a]->id;
+    variants[choice.id] =
+        answer.forms.empty() ? choice.variants.front().id : answer.survivors().front()->variants[a]->id;
   }
 }
 
@@ -56,7 +57,7 @@ void add_pins(const Identification& identification, std::string_view op_type, Pi
     if (answer.by_types) {
       by_types.push_back(&answer);
     } else if (!answer.survivors().empty() && answer.narrowed.empty()) {
-      add_variants(answer, common.ways);
+      add_variants(answer, common.variants);
     }
   }
   if (!takes_any) return;
@@ -67,10 +68,10 @@ void add_pins(const Identification& identification, std::string_view op_type, Pi
     auto present = std::find_if(profile.pins.begin(), profile.pins.end(),
                                 [&](const Pin& pin) { return pin.op_type == common.op_type && pin.types == types; });
     if (present == profile.pins.end()) {
-      profile.pins.push_back({common.op_type, types, common.ways});
+      profile.pins.push_back({common.op_type, types, common.variants});
       present = std::prev(profile.pins.end());
     }
-    add_variants(*answer, present->ways);
+    add_variants(*answer, present->variants);
   }
 }
 
@@ -87,11 +88,11 @@ Result<void> check_variant(std::string_view op_type, const std::string& id, cons
     for (const Choice& each : choices()) {
       if (each.op_type == op_type) known.push_back(each.id);
     }
-    return unknown(where, "aspect", id, known);
+    return unknown(where, "choice", id, known);
   }
   if (find_variant(*choice, name) != nullptr) return {};
   for (const Variant& variant : choice->variants) known.push_back(variant.id);
-  return unknown(json_path(where, id), "way", name, known);
+  return unknown(json_path(where, id), "variant", name, known);
 }
 
 Result<void> check(const Pin& pin, const std::string& where) {
@@ -101,7 +102,8 @@ Result<void> check(const Pin& pin, const std::string& where) {
   for (const auto& [input, type] : pin.types) {
     if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
-  for (const auto& [id, name] : pin.ways) QCONFORM_TRY(check_variant(pin.op_type, id, name, json_path(where, "ways")));
+  for (const auto& [id, name] : pin.variants)
+    QCONFORM_TRY(check_variant(pin.op_type, id, name, json_path(where, "ways")));
   return {};
 }
 
@@ -124,8 +126,8 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
   Stages stages;
   for (const Choice& choice : choices()) {
     if (choice.op_type != modelled->op().name || !choice.concerns(modelled->lowered())) continue;
-    const auto variant = pin->ways.find(choice.id);
-    if (variant == pin->ways.end()) return std::nullopt;
+    const auto variant = pin->variants.find(choice.id);
+    if (variant == pin->variants.end()) return std::nullopt;
     find_variant(choice, variant->second)->replace(stages);
   }
   return modelled->run(stages);

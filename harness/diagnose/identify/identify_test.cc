@@ -92,13 +92,13 @@ TEST(Identify, SaysThatItKnowsNoneWhereNoneFits) {
   const Identification found = identified("defect:k-tail");
   const Answer& sum = answer_of(found, "ConvInteger", "sum");
   EXPECT_TRUE(sum.survivors().empty());
-  ASSERT_NE(sum.nearest_rival(), nullptr);
-  EXPECT_GT(sum.nearest_rival()->refuted_elements, 0U);
+  ASSERT_NE(sum.nearest_eliminated(), nullptr);
+  EXPECT_GT(sum.nearest_eliminated()->refuted_elements, 0U);
   const PinnedProfile profile = pinned_profile(found);
   const auto pin =
       std::find_if(profile.pins.begin(), profile.pins.end(), [](const Pin& p) { return p.op_type == "ConvInteger"; });
   ASSERT_NE(pin, profile.pins.end());
-  EXPECT_EQ(pin->ways.count("sum"), 0U);
+  EXPECT_EQ(pin->variants.count("sum"), 0U);
 }
 
 // Types that the wrapped backend would take, but for some.
@@ -203,9 +203,9 @@ TEST(PinnedProfile, MistakesInTheFileAreNamed) {
   EXPECT_EQ(message(R"({"operator":"ConvInteger","ways":{"sum":"exact"}})"), "");
   EXPECT_THAT(message(R"({"operator":"Conv","ways":{}})"), HasSubstr("pins[0].operator: no operator \"Conv\""));
   EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"product":"f64"}})"),
-              HasSubstr("pins[0].ways: no aspect \"product\"; there are sum, overflow"));
+              HasSubstr("pins[0].ways: no choice \"product\"; there are sum, overflow"));
   EXPECT_THAT(message(R"({"operator":"ConvInteger","ways":{"sum":"f64"}})"),
-              HasSubstr("pins[0].ways.sum: no way \"f64\"; there are exact"));
+              HasSubstr("pins[0].ways.sum: no variant \"f64\"; there are exact"));
   EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"ways":{}})"),
               HasSubstr("pins[0].types.x: no type \"byte\""));
   EXPECT_THAT(message(R"({"operator":"ConvInteger"})"), HasSubstr("ways"));

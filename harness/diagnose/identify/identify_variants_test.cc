@@ -54,7 +54,7 @@ class OneVariant final : public Backend {
  private:
   std::string_view op_type_;
   const Variant& way_;
-  BackendInfo info_{"one-way", "1", "test"};
+  BackendInfo info_{"one-variant", "1", "test"};
 };
 
 class OnePair final : public CandidatePairs {
@@ -99,7 +99,7 @@ void expect_the_same(const Answer& answer, const std::vector<const Variant*>& tr
   }
 }
 
-struct Tally {
+struct AnswerCounts {
   int answers = 0;
   int narrowed = 0;  ///< with several variants left
 };
@@ -116,7 +116,7 @@ bool is_known_to_fail(const Choice& choice, const Variant& variant, const Answer
          is("QuantizeLinear", "division", "reciprocal", "subnormals");
 }
 
-void check(const Answer& answer, const Choice& choice, const Variant& variant, Tally& tally) {
+void check(const Answer& answer, const Choice& choice, const Variant& variant, AnswerCounts& counts) {
   const std::vector<const Variant*> truth = truth_of(answer, choice, variant);
   const bool is_asked = std::find(truth.begin(), truth.end(), &variant) != truth.end();
   const auto survivors = answer.survivors();
@@ -124,9 +124,9 @@ void check(const Answer& answer, const Choice& choice, const Variant& variant, T
   for (const Choice* const asked : answer.choices) what += " " + asked->id;
   if (is_known_to_fail(choice, variant, answer)) return;
   EXPECT_TRUE(std::any_of(survivors.begin(), survivors.end(), [&](const Candidate* c) { return c->variants == truth; }))
-      << what << ": the true way is eliminated";
-  ++tally.answers;
-  tally.narrowed += survivors.size() > 1 ? 1 : 0;
+      << what << ": the true variant is eliminated";
+  ++counts.answers;
+  counts.narrowed += survivors.size() > 1 ? 1 : 0;
   for (const Candidate* const survivor : survivors) {
     std::string name = what + ": left over";
     for (const Variant* const other : survivor->variants) name += " " + other->id;
@@ -136,8 +136,8 @@ void check(const Answer& answer, const Choice& choice, const Variant& variant, T
   }
 }
 
-Tally check_every(std::uint64_t stride) {
-  Tally tally;
+AnswerCounts check_every(std::uint64_t stride) {
+  AnswerCounts counts;
   std::uint64_t number = 0;
   for (const Choice& choice : choices()) {
     for (const Variant& variant : choice.variants) {
@@ -145,17 +145,17 @@ Tally check_every(std::uint64_t stride) {
       OneVariant backend(choice, variant);
       const Identification found = identify(backend, {});
       for (const Answer& answer : found.answers) {
-        if (answer.op_type == choice.op_type && !answer.forms.empty()) check(answer, choice, variant, tally);
+        if (answer.op_type == choice.op_type && !answer.forms.empty()) check(answer, choice, variant, counts);
       }
     }
   }
-  return tally;
+  return counts;
 }
 
-TEST(IdentifyVariants, TheTrueWayIsLeftAndNoCaseTellsItFromTheOthersLeft) {
-  const Tally tally = check_every(static_cast<std::uint64_t>(std::max(1, 8 / testing::scaled(1))));
-  EXPECT_GT(tally.narrowed, 0);
-  std::cout << tally.answers << " answers, " << tally.narrowed << " of them with several variants left\n";
+TEST(IdentifyVariants, KeepsTheTrueVariantAndNoCaseTellsItFromTheOthersKept) {
+  const AnswerCounts counts = check_every(static_cast<std::uint64_t>(std::max(1, 8 / testing::scaled(1))));
+  EXPECT_GT(counts.narrowed, 0);
+  std::cout << counts.answers << " answers, " << counts.narrowed << " of them with several variants left\n";
 }
 
 }  // namespace

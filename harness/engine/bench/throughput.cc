@@ -71,9 +71,9 @@ class PlainOutput final : public OutputSink {
 };
 
 // Random cases by their numbers.
-class ChosenSource final : public CaseSource {
+class ChosenSuite final : public Suite {
  public:
-  ChosenSource(std::uint64_t seed, const std::vector<std::uint64_t>& numbers) : seed_(seed), numbers_(numbers) {}
+  ChosenSuite(std::uint64_t seed, const std::vector<std::uint64_t>& numbers) : seed_(seed), numbers_(numbers) {}
   [[nodiscard]] std::string name() const override { return "random"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (position_ == numbers_.size()) return std::nullopt;
@@ -88,9 +88,9 @@ class ChosenSource final : public CaseSource {
 
 // Opened as a campaign opens it, or in this process.
 std::unique_ptr<Backend> opened(const Options& options, bool in_worker) {
-  using Which = backend::IsolationPolicy::Which;
-  backend::IsolationPolicy policy{in_worker ? Which::all : Which::none, {}};
-  policy.limits.guard = options.guard == "full" ? Isolation::Guard::full : Isolation::Guard::sampled;
+  using Which = backend::SandboxPolicy::Which;
+  backend::SandboxPolicy policy{in_worker ? Which::all : Which::none, {}};
+  policy.limits.guard = options.guard == "full" ? SandboxLimits::Guard::full : SandboxLimits::Guard::sampled;
   auto backend = backend::select(options.backend, arithmetic_of(Profile::conformance), policy);
   if (!backend) throw std::runtime_error(backend.error().text());
   return std::move(*backend);
@@ -134,8 +134,8 @@ void run_in_worker(Backend& backend, const std::vector<Case>& cases) {
 Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const Options& options,
                  const std::vector<std::uint64_t>& numbers) {
   Report report;
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<ChosenSource>(options.seed, numbers));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<ChosenSuite>(options.seed, numbers));
   if (auto ran = run_suites(suites, backends, {}, report); !ran) throw std::runtime_error(ran.error().text());
   return report;
 }
@@ -177,15 +177,16 @@ void print(const Options& options, const Samples& samples, std::size_t cases, co
   }
   const double each = 1e6 / static_cast<double>(cases) / options.rounds;
   fmt::print(
-      "  of qconform's own process, elapsed us/case: generate {:.2f}, reference {:.2f}, survey {:.2f}, judge {:.2f}, "
+      "  of qconform's own process, elapsed us/case: generate {:.2f}, reference {:.2f}, statistics {:.2f}, judge "
+      "{:.2f}, "
       "send and wait {:.2f}\n",
-      times.generate * each, times.reference * each, times.survey * each, times.judge * each, times.backend * each);
+      times.generate * each, times.reference * each, times.statistics * each, times.judge * each, times.backend * each);
 }
 
 void add(StageTimes& sum, const StageTimes& times) {
   sum.generate += times.generate;
   sum.reference += times.reference;
-  sum.survey += times.survey;
+  sum.statistics += times.statistics;
   sum.judge += times.judge;
   sum.backend += times.backend;
 }

@@ -8,7 +8,7 @@ namespace qconform::shrink {
 namespace {
 
 // The integers that are tried in place of `value`, plainest first: `plain`, then half way there, then
-// one step. Repetitions cost nothing: nobody is asked twice.
+// one step. Repetitions cost nothing: the search asks about a case once.
 std::array<std::int64_t, 3> towards(std::int64_t value, std::int64_t plain) {
   return {plain, value / 2, value + (value > plain ? -1 : 1)};
 }

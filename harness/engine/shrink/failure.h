@@ -1,4 +1,4 @@
-// What a shrunk case must have in common with the case that it came from.
+// What a shrunk case must share with the original case to count as the same failure.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The cases of a report's findings, shrunk.
+// Shrinks the cases of a report's findings.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The ways to make a case simpler. Each keeps a valid case valid, or is refused by whoever is asked.
+// The steps that make a case simpler. Each keeps a valid case valid, or the caller refuses it.
 #pragma once
 
 #include <cstdint>

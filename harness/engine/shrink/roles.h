@@ -1,4 +1,4 @@
-// Which input of a case plays which part, from the names in its operator's signature.
+// Finds the inputs of a case by their roles, from the names in its operator's signature.
 #pragma once
 
 #include <cstdint>

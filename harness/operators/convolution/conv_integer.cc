@@ -49,16 +49,16 @@ class LoweredConvInteger final : public LoweredConvolution {
     return right_values(index, policy).text();
   }
 
-  [[nodiscard]] Survey survey(const Policy&) const override {
-    Survey survey;
+  [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
+    CaseStatistics statistics;
     count_convolution_hazards({.operands = node_.operands,
                                .same_padding = same_padding_,
                                .w_scale = {},
                                .x = x_.bytes,
                                .w = w_.bytes,
                                .sums = sums()},
-                              survey.hazards);
-    return survey;
+                              statistics.hazards);
+    return statistics;
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,

@@ -36,8 +36,8 @@ bool requantizations_diverge(const Lowered& lowered) {
 
 std::optional<Profile> profile_of_requantization(const Pin& pin) {
   const auto variant = [&](const char* choice) {
-    const auto found = pin.ways.find(choice);
-    return found == pin.ways.end() ? std::string() : found->second;
+    const auto found = pin.variants.find(choice);
+    return found == pin.variants.end() ? std::string() : found->second;
   };
   if (variant("product") == "ort-f32" && variant("rounding") == "half-even") return Profile::ort_f32;
   if (variant("product") == "f32-multiplier-widened" && variant("rounding").starts_with("zero-point-first")) {

@@ -62,9 +62,9 @@ std::optional<Box> LoweredConvolution::read_by(InputRole role, const Box& output
   return windows_of(operands().geometry, output);
 }
 
-std::optional<PictureGeometry> LoweredConvolution::windows() const {
+std::optional<WindowGeometry> LoweredConvolution::windows() const {
   const ConvolutionGeometry& g = operands().geometry;
-  PictureGeometry result{g.group_input_channels(), g.group_output_channels(), {}};
+  WindowGeometry result{g.group_input_channels(), g.group_output_channels(), {}};
   for (const reference::SpatialAxis& axis : g.axes) {
     result.axes.push_back({axis.input, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, axis.pad_end});
   }

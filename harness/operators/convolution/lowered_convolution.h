@@ -14,7 +14,7 @@ class LoweredConvolution : public Lowered {
   [[nodiscard]] std::int64_t work() const final;
   /// The part of x under the windows, without what is padding; of w the filters; a parameter for each channel.
   [[nodiscard]] std::optional<Box> read_by(InputRole role, const Box& output) const final;
-  [[nodiscard]] std::optional<PictureGeometry> windows() const final;
+  [[nodiscard]] std::optional<WindowGeometry> windows() const final;
 };
 
 }  // namespace qconform

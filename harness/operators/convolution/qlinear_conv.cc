@@ -75,19 +75,19 @@ class LoweredQLinearConv final : public LoweredConvolution {
 
   [[nodiscard]] bool has_tiers() const override { return true; }
 
-  [[nodiscard]] Survey survey(const Policy& policy) const override {
-    Survey survey;
+  [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override {
+    CaseStatistics statistics;
     count_convolution_hazards({.operands = node_.operands,
                                .same_padding = same_padding_,
                                .w_scale = node_.w_scale,
                                .x = x_.bytes,
                                .w = w_.bytes,
                                .sums = sums()},
-                              survey.hazards);
+                              statistics.hazards);
     for_each_channel([&](const reference::Requantization& parameters, std::size_t begin, std::size_t end) {
-      survey_channel(parameters, begin, end, policy, survey);
+      add_channel(parameters, begin, end, policy, statistics);
     });
-    return survey;
+    return statistics;
   }
 
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,
@@ -147,8 +147,8 @@ class LoweredQLinearConv final : public LoweredConvolution {
   }
 
   // Elements of one channel. Most are plainly decided, by a multiplication and a few comparisons.
-  void survey_channel(const reference::Requantization& parameters, std::size_t begin, std::size_t end,
-                      const Policy& policy, Survey& survey) const {
+  void add_channel(const reference::Requantization& parameters, std::size_t begin, std::size_t end,
+                   const Policy& policy, CaseStatistics& statistics) const {
     const ChannelTest test = channel_test(parameters);
     const auto& bias = node_.operands.bias;
     const RequantizationHazards hazards(parameters, bias.empty() ? 0 : bias[channel_of(begin)]);
@@ -159,24 +159,24 @@ class LoweredQLinearConv final : public LoweredConvolution {
       const std::int64_t sum = all[i];
       const double value = static_cast<double>(sum) * test.multiplier;
       if (has_plain && RequantizationHazards::is_small(sum) && decides_inside(test, value)) continue;
-      hazards.count(sum, value, survey.hazards);
+      hazards.count(sum, value, statistics.hazards);
       if (!examine_all && decided_value(test, sum)) continue;
       const auto distance = reference::tie_distance(sum, parameters.x_scale, parameters.w_scale, parameters.y_scale);
-      hazards.count_tie(value, distance, survey.hazards);
-      add_power(i, distance, parameters, policy, survey.power);
+      hazards.count_tie(value, distance, statistics.hazards);
+      add_ties(i, distance, parameters, policy, statistics.ties);
     }
   }
 
-  void add_power(std::size_t i, reference::TieDistance distance, const reference::Requantization& parameters,
-                 const Policy& policy, Power& power) const {
+  void add_ties(std::size_t i, reference::TieDistance distance, const reference::Requantization& parameters,
+                const Policy& policy, TieCounts& ties) const {
     switch (distance) {
-      case reference::TieDistance::exact: ++power.exact_ties; break;
-      case reference::TieDistance::near: ++power.near_ties; break;
+      case reference::TieDistance::exact: ++ties.exact; break;
+      case reference::TieDistance::near: ++ties.near; break;
       case reference::TieDistance::far: break;
     }
     const auto tier = tier_of(policy.profile);
     if (tier && admissible_set(*tier, sum_under(*tier, i), parameters, accuracy_under(policy)).count() > 2) {
-      ++power.open;
+      ++ties.open;
     }
   }
 

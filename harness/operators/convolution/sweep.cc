@@ -95,15 +95,15 @@ Case case_of(const Row& row, std::vector<Attribute> attributes, const Shape& sha
 
 Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
-  // The first draw with the right classes serves where none has power.
+  // The first draw with the right classes serves where no draw detects much.
   std::optional<Case> best;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Rng own(rng.next());
     const Shape shape = draw_shape(own, row, attempt < 8 ? 1 : 4);
     Drawn drawn = draw_values(own, row, shape);
-    if (!drawn.in_class || (best && !drawn.has_power)) continue;
+    if (!drawn.in_class || (best && !drawn.detects_much)) continue;
     best = case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
-    if (drawn.has_power) break;
+    if (drawn.detects_much) break;
   }
   assert(best && "the model allows classes that no values have");
   return std::move(*best);

@@ -206,13 +206,13 @@ bool has_near_tie(const Sums& sums, const Values& values) {
   return false;
 }
 
-bool sums_have_power(const Sums& sums) {
+bool sums_detect_much(const Sums& sums) {
   const auto& v = sums.values;
   return v.size() < kFewElements || std::any_of(v.begin(), v.end(), [&](std::int64_t sum) { return sum != v[0]; });
 }
 
-bool outputs_have_power(const Sums& sums, const Values& values) {
-  if (sums.values.size() < kFewElements) return sums_have_power(sums);
+bool outputs_detect_much(const Sums& sums, const Values& values) {
+  if (sums.values.size() < kFewElements) return sums_detect_much(sums);
   const reference::IntegerRange range = range_of(integer8_of(values.y_type));
   std::size_t saturated = 0;
   bool alike = true;
@@ -242,7 +242,7 @@ Drawn draw_values(Rng& rng, const Row& row, const Shape& shape) {
   drawn.in_class = data_class(values.x, values.w) == row[kData];
   const std::int64_t depth = values.w.elements() / shape.channels.output;
   if (row[kOperator] == kConvInteger) {
-    drawn.has_power = sums_have_power(sums_of(row, shape, values));
+    drawn.detects_much = sums_detect_much(sums_of(row, shape, values));
     return drawn;
   }
   values.y_type = type8(row[kYType]);
@@ -259,7 +259,7 @@ Drawn draw_values(Rng& rng, const Row& row, const Shape& shape) {
   }
   const bool near_tie = has_near_tie(sums, values);
   if (scales_class(values.x_scale, values.w_scale, values.y_scale, near_tie) != row[kScales]) drawn.in_class = false;
-  drawn.has_power = outputs_have_power(sums, values);
+  drawn.detects_much = outputs_detect_much(sums, values);
   return drawn;
 }
 

@@ -33,8 +33,8 @@ struct Values {
 
 struct Drawn {
   Values values;
-  bool in_class = true;   ///< scales and data have their classes; the others have them always
-  bool has_power = true;  ///< the output is neither nearly all saturated nor all alike
+  bool in_class = true;      ///< scales and data have their classes; the others have them always
+  bool detects_much = true;  ///< the output is neither nearly all saturated nor all alike
 };
 
 [[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const Shape& shape);

@@ -50,10 +50,10 @@ class LoweredDequantizeLinear final : public LoweredByBits {
   LoweredDequantizeLinear(reference::DequantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
       : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
 
-  [[nodiscard]] Survey survey(const Policy&) const override {
-    Survey survey;
-    count_dequantize_hazards(node_, axis_, x().bytes, survey.hazards);
-    return survey;
+  [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
+    CaseStatistics statistics;
+    count_dequantize_hazards(node_, axis_, x().bytes, statistics.hazards);
+    return statistics;
   }
 
   [[nodiscard]] const reference::DequantizeLinear& node() const { return node_; }

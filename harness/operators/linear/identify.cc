@@ -81,7 +81,7 @@ class QuantizeProbe {
 
   Case build() {
     Tensor x = Tensor::zeros(form_.x, shape_of(form_));
-    for (std::int64_t i = 0; i < kElements; ++i) store_number(x, i, aim());
+    for (std::int64_t i = 0; i < kElements; ++i) store_number(x, i, draw_element());
     const ElementType scale_type = form_.x == ElementType::float16 ? ElementType::float16 : ElementType::float32;
     return assemble(form_, std::move(x), scalar_of(scale_type, scale_), zero_point_);
   }
@@ -94,7 +94,7 @@ class QuantizeProbe {
     return finish(stages, quotient, {zero_point_, range_of(node_.y_type), 0});
   }
 
-  double aim() {
+  double draw_element() {
     const CandidatePairs::Pair pair = pairs_.next(rng_);
     const reference::IntegerRange range = range_of(node_.y_type);
     double x = 0;

@@ -56,10 +56,10 @@ class LoweredQuantizeLinear final : public LoweredByBits {
   LoweredQuantizeLinear(reference::QuantizeLinear node, const Tensor& x, ElementType y_type, std::int64_t axis)
       : LoweredByBits(x, y_type), node_(std::move(node)), axis_(axis) {}
 
-  [[nodiscard]] Survey survey(const Policy&) const override {
-    Survey survey;
-    count_quantize_hazards(node_, axis_, x().bytes, survey.hazards);
-    return survey;
+  [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
+    CaseStatistics statistics;
+    count_quantize_hazards(node_, axis_, x().bytes, statistics.hazards);
+    return statistics;
   }
 
   [[nodiscard]] const reference::QuantizeLinear& node() const { return node_; }

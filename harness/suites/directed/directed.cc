@@ -12,41 +12,41 @@ namespace {
 
 constexpr int kAttempts = 1000;
 
-struct Aim {
+struct Target {
   const Family& family;
   const Operator& known;
   Hazard hazard;
 };
 
 // Ties and near ties, which random data nearly never reaches, have three turns where a family solves for them.
-std::uint64_t turns(const Aim& aim) {
-  const bool is_tie = aim.hazard <= Hazard::near_tie_below;
-  return is_tie && aim.family.draw_for != nullptr ? 3 : 1;
+std::uint64_t turns(const Target& target) {
+  const bool is_tie = target.hazard <= Hazard::near_tie_below;
+  return is_tie && target.family.draw_for != nullptr ? 3 : 1;
 }
 
-void add_aims(const HazardInfo& info, const Family& family, std::vector<Aim>& list) {
+void add_targets(const HazardInfo& info, const Family& family, std::vector<Target>& list) {
   for (const Operator& known : family.operators) {
     const bool is_drawn = family.draw_for != nullptr || known.draw != nullptr;
     if (!is_drawn || !known.hazards.contains(info)) continue;
-    const Aim aim{family, known, info.hazard};
-    for (std::uint64_t turn = 0; turn < turns(aim); ++turn) list.push_back(aim);
+    const Target target{family, known, info.hazard};
+    for (std::uint64_t turn = 0; turn < turns(target); ++turn) list.push_back(target);
   }
 }
 
-const std::vector<Aim>& aims() {
-  static const std::vector<Aim> all = [] {
-    std::vector<Aim> list;
+const std::vector<Target>& targets() {
+  static const std::vector<Target> all = [] {
+    std::vector<Target> list;
     for (const HazardInfo& info : hazards()) {
-      for (const Family* family : families()) add_aims(info, *family, list);
+      for (const Family* family : families()) add_targets(info, *family, list);
     }
     return list;
   }();
   return all;
 }
 
-Case draw(Rng& rng, const Aim& aim) {
-  return aim.family.draw_for != nullptr ? aim.family.draw_for(rng, aim.known, aim.hazard)
-                                        : aim.known.draw(rng, Swarm());
+Case draw(Rng& rng, const Target& target) {
+  return target.family.draw_for != nullptr ? target.family.draw_for(rng, target.known, target.hazard)
+                                           : target.known.draw(rng, Swarm());
 }
 
 struct Merit {
@@ -58,16 +58,16 @@ Merit merit_of(const Case& test_case, Hazard hazard) {
   Expected expected = expect(test_case, {});
   if (!expected.output || expected.classification.expectation() != Expectation::valid) return {};
   assess(test_case, expected);
-  return {expected.hazards[hazard] > 0, expected.doubt.empty()};
+  return {expected.hazards[hazard] > 0, expected.mistrust.empty()};
 }
 
-// The first case that reaches the aim and proves something; else the last one that reaches it.
-Case draw_until_reached(Rng& rng, const Aim& aim) {
-  Case best = draw(rng, aim);
-  Merit merit = merit_of(best, aim.hazard);
+// The first case that reaches the target and proves something; else the last one that reaches it.
+Case draw_until_reached(Rng& rng, const Target& target) {
+  Case best = draw(rng, target);
+  Merit merit = merit_of(best, target.hazard);
   for (int attempt = 1; attempt < kAttempts && !(merit.reached && merit.proves); ++attempt) {
-    Case next = draw(rng, aim);
-    const Merit other = merit_of(next, aim.hazard);
+    Case next = draw(rng, target);
+    const Merit other = merit_of(next, target.hazard);
     if (!other.reached) continue;
     best = std::move(next);
     merit = other;
@@ -78,17 +78,17 @@ Case draw_until_reached(Rng& rng, const Aim& aim) {
 }  // namespace
 
 std::uint64_t directed_aims() {
-  return aims().size();
+  return targets().size();
 }
 
 namespace {
 
-Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const Aim&)) {
-  const Aim& aim = aims()[index % aims().size()];
-  const HazardInfo& info = info_of(aim.hazard);
+Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const Target&)) {
+  const Target& target = targets()[index % targets().size()];
+  const HazardInfo& info = info_of(target.hazard);
   // Another stream than that of the random suite, whose cases of this seed would repeat here.
   Rng rng(seed ^ 0xD15EC7EDU, index);
-  Case result = draw_for(rng, aim);
+  Case result = draw_for(rng, target);
   result.id = "directed-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.tags = {std::string(info.id)};

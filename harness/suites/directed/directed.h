@@ -22,11 +22,11 @@ namespace qconform {
 [[nodiscard]] std::uint64_t directed_aims();
 
 /// The cases of a seed.
-class DirectedSource final : public DrawnSource {
+class DirectedSuite final : public DrawnSuite {
  public:
   static constexpr std::uint64_t kDefaultCases = 4000;
 
-  DirectedSource(std::uint64_t seed, std::uint64_t count) : DrawnSource("directed", directed_case, seed, count) {}
+  DirectedSuite(std::uint64_t seed, std::uint64_t count) : DrawnSuite("directed", directed_case, seed, count) {}
 };
 
 }  // namespace qconform

@@ -1,4 +1,4 @@
-// Few rows in which every three classes that can occur together do.
+// Strength-3 covering array.
 #pragma once
 
 #include <vector>

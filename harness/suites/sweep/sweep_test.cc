@@ -1,4 +1,4 @@
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST(CoveringArray, CoversWhatBruteForceFindsFeasible) {
   }
 }
 
-TEST(CoverageProof, NoticesWhatIsNotCovered) {
+TEST(CoverageProof, FindsUncoveredTriples) {
   int noticed = 0;
   for (std::uint64_t i = 0; i < 50; ++i) {
     Rng rng(12, i);
@@ -249,7 +249,7 @@ TEST(Sweep, HasTheSameCasesOnEveryMachineAndCompiler) {
 }
 
 // Every kernel set of this CPU on the suite; fewer cases under sanitizers and emulators.
-TEST(SweepSource, EveryKernelOfThisCpuPasses) {
+TEST(SweepSuite, EveryKernelOfThisCpuPasses) {
   const auto step = static_cast<std::size_t>(std::max(1, 100 / testing::scaled(100)));
   std::vector<std::unique_ptr<Backend>> backends;
   for (const std::string& name : backend::available_kernels()) {
@@ -266,7 +266,7 @@ TEST(SweepSource, EveryKernelOfThisCpuPasses) {
       Expected expected = expect(test_case, Policy{});
       assess(test_case, expected);
       ++cases;
-      mistrusted += expected.doubt.empty() ? 0 : 1;
+      mistrusted += expected.mistrust.empty() ? 0 : 1;
       for (const auto& kernels : backends) {
         const Verdict verdict = judge(expected, execute(*kernels, test_case, output));
         EXPECT_FALSE(is_failure(verdict.kind)) << kernels->info().name << " " << test_case.id << ": " << verdict.detail;
@@ -276,8 +276,8 @@ TEST(SweepSource, EveryKernelOfThisCpuPasses) {
   EXPECT_LE(mistrusted * 100, cases) << "cases that prove nothing";
 }
 
-TEST(SweepSource, ReturnsEveryRowOnceAndSaysWhatItCovers) {
-  SweepSource source(3);
+TEST(SweepSuite, ReturnsEveryRowOnceAndSaysWhatItCovers) {
+  SweepSuite source(3);
   EXPECT_EQ(source.coverage().size(), plans().size());
   const std::vector<bool> none;
   std::vector<bool> all(*source.size(), true);

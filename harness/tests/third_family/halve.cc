@@ -78,15 +78,15 @@ std::optional<reference::AdmissibleBits> LoweredHalve::admissible_bits(std::int6
   return bits;
 }
 
-Survey LoweredHalve::survey(const Policy&) const {
-  Survey survey;
+CaseStatistics LoweredHalve::statistics(const Policy&) const {
+  CaseStatistics statistics;
   const RoundingHazards range_hazards(range(), zero_point_);
   for (std::int64_t i = 0; i < x().elements(); ++i) {
     const std::int64_t value = integer_at(x(), i);
-    range_hazards.count_position(static_cast<double>(value) / 2, survey.hazards);
-    if (value % 2 != 0) range_hazards.count_tie(static_cast<double>(value) / 2, survey.hazards);
+    range_hazards.count_position(static_cast<double>(value) / 2, statistics.hazards);
+    if (value % 2 != 0) range_hazards.count_tie(static_cast<double>(value) / 2, statistics.hazards);
   }
-  return survey;
+  return statistics;
 }
 
 std::unique_ptr<reference::PreparedNode> LoweredHalve::prepare(const reference::KernelSet&, RoundingProfile) const {

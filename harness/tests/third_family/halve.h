@@ -39,7 +39,7 @@ class LoweredHalve final : public LoweredByBits {
   [[nodiscard]] std::int32_t zero_point() const { return zero_point_; }
   [[nodiscard]] reference::IntegerRange range() const;
 
-  [[nodiscard]] Survey survey(const Policy& policy) const override;
+  [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override;
   [[nodiscard]] std::optional<reference::AdmissibleBits> admissible_bits(std::int64_t index,
                                                                          reference::Latitude latitude) const override;
   [[nodiscard]] std::unique_ptr<reference::PreparedNode> prepare(const reference::KernelSet& kernels,

@@ -14,7 +14,7 @@
 
 #include "harness/backends/defect.h"
 #include "harness/backends/in_tree.h"
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/select.h"
 #include "harness/bench/bench.h"
 #include "harness/bench/layers.h"
@@ -22,8 +22,8 @@
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/diagnose/identify/identify.h"
+#include "harness/engine/element_map.h"
 #include "harness/engine/execute.h"
-#include "harness/engine/picture.h"
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/findings.h"
@@ -37,7 +37,7 @@
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/model_fixture.h"
 #include "harness/suites/random.h"
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 #include "harness/tests/third_family/halve.h"
 #include "reports/read/read_report.h"
 #include "reports/render/json_report.h"
@@ -121,9 +121,9 @@ Case as_bare(Case test_case) {
   return test_case;
 }
 
-class ListSource final : public CaseSource {
+class ListSuite final : public Suite {
  public:
-  explicit ListSource(std::vector<Case> cases) : cases_(std::move(cases)) {}
+  explicit ListSuite(std::vector<Case> cases) : cases_(std::move(cases)) {}
   [[nodiscard]] std::string name() const override { return "halves"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (next_ == cases_.size()) return std::nullopt;
@@ -135,9 +135,9 @@ class ListSource final : public CaseSource {
   std::size_t next_ = 0;
 };
 
-std::vector<std::unique_ptr<CaseSource>> suite_of(std::vector<Case> cases) {
-  std::vector<std::unique_ptr<CaseSource>> suite;
-  suite.push_back(std::make_unique<ListSource>(std::move(cases)));
+std::vector<std::unique_ptr<Suite>> suite_of(std::vector<Case> cases) {
+  std::vector<std::unique_ptr<Suite>> suite;
+  suite.push_back(std::make_unique<ListSuite>(std::move(cases)));
   return suite;
 }
 
@@ -152,7 +152,7 @@ Case failing_case(Backend& backend, bool is_bare = false) {
   return {};
 }
 
-TEST(ThirdFamily, IsKnownByItsOperators) {
+TEST(ThirdFamily, OperatorsAreFound) {
   ASSERT_NE(find_operator("", "Halve"), nullptr);
   EXPECT_EQ(family_of("ai.onnx", "Halve"), &testing::halving_family());
   EXPECT_EQ(family_of("", "Bare"), &testing::bare_family());
@@ -205,7 +205,7 @@ TEST(ThirdFamily, IsSweptThroughAllTriples) {
   }
 }
 
-TEST(ThirdFamily, HasDirectedCasesThatGetWhereTheyAim) {
+TEST(ThirdFamily, DirectedCasesReachTheirHazards) {
   std::set<std::string> reached;
   for (std::uint64_t index = 0; index < directed_aims(); ++index) {
     if (directed_attempt(1, index).node().op_type != "Halve") continue;
@@ -374,13 +374,13 @@ TEST(ThirdFamily, ShrinksToOneElement) {
 
 TEST(ThirdFamily, IsDrawn) {
   HalfUp backend;
-  const auto picture = picture_of(halve_case("Halve", make::int8({1, 3}, {1, 2, 3}), 5), backend, {});
-  ASSERT_TRUE(picture.has_value());
-  EXPECT_THAT(picture->got.values, ElementsAre("6", "6", "7"));
-  EXPECT_THAT(picture->expected, ElementsAre("5", "6", "7"));
-  EXPECT_THAT(picture->wrong, ElementsAre(true, false, false));
-  ASSERT_EQ(picture->inputs.size(), 2U);
-  EXPECT_EQ(picture->inputs[1].name, "y_zero_point");
+  const auto map = element_map_of(halve_case("Halve", make::int8({1, 3}, {1, 2, 3}), 5), backend, {});
+  ASSERT_TRUE(map.has_value());
+  EXPECT_THAT(map->got.values, ElementsAre("6", "6", "7"));
+  EXPECT_THAT(map->expected, ElementsAre("5", "6", "7"));
+  EXPECT_THAT(map->wrong, ElementsAre(true, false, false));
+  ASSERT_EQ(map->inputs.size(), 2U);
+  EXPECT_EQ(map->inputs[1].name, "y_zero_point");
 }
 
 TEST(ThirdFamily, IsTimed) {
@@ -404,7 +404,8 @@ TEST(ThirdFamily, IsTimed) {
 }
 
 TEST(ThirdFamily, RunsInAWorker) {
-  const auto worker = isolate([]() -> Result<std::unique_ptr<Backend>> { return std::make_unique<HalfUp>(); }, {});
+  const auto worker =
+      open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { return std::make_unique<HalfUp>(); }, {});
   ASSERT_TRUE(worker) << worker.error().text();
   GuardedOutput output;
   const Outcome outcome = execute(**worker, halve_case("Halve", make::int8({2}, {1, 2})), output);
@@ -428,7 +429,7 @@ Report report_on_halves() {
   EXPECT_TRUE(run_suites(suites, backends, options, report));
   shrink::shrink_findings(report, backends, {}, {},
                           [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });
-  add_pictures(report, backends, {});
+  add_element_maps(report, backends, {});
   report.profile = "conformance";
   report.overflow = "wrap";
   return report;
@@ -440,7 +441,7 @@ TEST(ThirdFamily, IsReported) {
   for (const Finding& finding : report.findings) {
     causes[finding.backend + " " + finding.example.node().op_type] = finding.signature;
     EXPECT_EQ(finding.example.input(0)->elements(), 1) << finding.example.node().op_type;
-    EXPECT_TRUE(finding.picture.has_value()) << finding.example.node().op_type;
+    EXPECT_TRUE(finding.element_map.has_value()) << finding.example.node().op_type;
   }
   EXPECT_THAT(causes, ElementsAre(Pair("defect:halved-by-shift Halve", "halved-by-shift"),
                                   Pair("half-up Bare", "wrong"), Pair("half-up Halve", "half-up")));

@@ -20,7 +20,7 @@
 
 namespace qconform::reference {
 
-/// What is XORed to a byte of x to give it the sign that leaves take, and the zero point then.
+/// What is XORed to a byte of x to give it the sign that micro-kernels take, and the zero point then.
 [[nodiscard]] constexpr std::uint8_t x_flip(const ConvolutionOperands& operands,
                                             const ConvolutionMicroKernels& micro_kernels) {
   return (operands.x_type == Integer8::int8) != micro_kernels.signed_x ? 0x80 : 0;

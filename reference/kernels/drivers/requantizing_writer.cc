@@ -44,16 +44,16 @@ void PreparedRequantization::assign_lane(std::int64_t lane, std::int64_t channel
   if (multiplier_.size() < size) {
     multiplier_.resize(size);
     fixed_multiplier_.resize(size);
-    doubt_.resize(size, 1);
+    needs_exact_from_.resize(size, 1);
     exact_multiplier_.resize(size);
-    exact_doubt_.resize(size, 1);
+    wide_needs_exact_from_.resize(size, 1);
   }
   const FastRequantization& fast = fast_[static_cast<std::size_t>(channel)];
   multiplier_[at] = profile_ == RoundingProfile::correctly_rounded ? fast.narrow_multiplier : fast.float_multiplier;
   fixed_multiplier_[at] = fast.narrow_multiplier * static_cast<float>(kFixedOne);
-  doubt_[at] = fast.narrow_doubt;
+  needs_exact_from_[at] = fast.narrow_needs_exact_from;
   exact_multiplier_[at] = fast.multiplier;
-  exact_doubt_[at] = fast.doubt;
+  wide_needs_exact_from_[at] = fast.needs_exact_from;
 }
 
 std::uint8_t PreparedRequantization::exactly(std::int64_t channel, std::int32_t sum) const {
@@ -66,39 +66,39 @@ void PreparedRequantization::tile(const SumsTile& t, int lanes, std::uint8_t* y,
     return;
   }
   const RequantizeChannels parameters = channels(t.first_lane);
-  std::uint64_t doubtful[kTilePositions];
+  std::uint64_t needs_exact[kTilePositions];
   const int whole = (t.channels + lanes - 1) / lanes * lanes;
-  if (tile_(t.sums, t.stride, t.positions, whole, &parameters, y, y_stride, doubtful)) {
-    replace_doubtful(t, doubtful, y, y_stride);
+  if (tile_(t.sums, t.stride, t.positions, whole, &parameters, y, y_stride, needs_exact)) {
+    replace_by_exact(t, needs_exact, y, y_stride);
   }
 }
 
 RequantizeChannels PreparedRequantization::channels(std::int64_t first_lane) const {
   const FastRequantization& any = fast_.front();
   return {.multiplier = multiplier_.data() + first_lane,
-          .doubt = doubt_.data() + first_lane,
+          .needs_exact_from = needs_exact_from_.data() + first_lane,
           .exact_multiplier = exact_multiplier_.data() + first_lane,
-          .exact_doubt = exact_doubt_.data() + first_lane,
+          .wide_needs_exact_from = wide_needs_exact_from_.data() + first_lane,
           .zero_point = any.zero_point,
           .lo = any.lo,
           .hi = any.hi,
           .fixed_multiplier = fixed_point_ ? fixed_multiplier_.data() + first_lane : nullptr};
 }
 
-void PreparedRequantization::replace_doubtful(const SumsTile& t, const std::uint64_t* doubtful, std::uint8_t* y,
+void PreparedRequantization::replace_by_exact(const SumsTile& t, const std::uint64_t* needs_exact, std::uint8_t* y,
                                               std::int64_t y_stride) const {
   for (int p = 0; p < t.positions; ++p) {
-    for (std::uint64_t rest = doubtful[p]; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = needs_exact[p]; rest != 0; rest &= rest - 1) {
       const int m = std::countr_zero(rest);
       if (m < t.channels) y[p * y_stride + m] = exactly(t.first_channel + m, t.sums[p * t.stride + m]);
     }
   }
 }
 
-void PreparedRequantization::replace_doubtful(const LinesTile& t, const std::uint64_t* doubtful,
+void PreparedRequantization::replace_by_exact(const LinesTile& t, const std::uint64_t* needs_exact,
                                               std::uint8_t* y) const {
   for (int line = 0; line < t.lines; ++line) {
-    for (std::uint64_t rest = doubtful[line]; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = needs_exact[line]; rest != 0; rest &= rest - 1) {
       const int p = std::countr_zero(rest);
       if (p >= t.positions) break;
       const std::int64_t channel = t.first_channel + line * t.channel_step;
@@ -118,9 +118,9 @@ void PreparedRequantization::tile_by_rows(const SumsTile& t, std::uint8_t* y, st
 }
 
 void PreparedRequantization::row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const {
-  std::uint64_t doubtful = row_(sums, (count + 7) / 8 * 8, &fast_[static_cast<std::size_t>(channel)], y);
-  for (; doubtful != 0; doubtful &= doubtful - 1) {
-    const int i = std::countr_zero(doubtful);
+  std::uint64_t needs_exact = row_(sums, (count + 7) / 8 * 8, &fast_[static_cast<std::size_t>(channel)], y);
+  for (; needs_exact != 0; needs_exact &= needs_exact - 1) {
+    const int i = std::countr_zero(needs_exact);
     y[i] = exactly(channel, sums[i]);
   }
 }
@@ -141,13 +141,13 @@ template <typename Multiply>
 void RequantizingWriter::write_requantized(const SumsTile& tile, Multiply multiply) const {
   constexpr int kDirect = 8;  // micro-kernels store channels by eight
   alignas(64) std::uint8_t bytes[kTilePositions * kPanelChannels];
-  std::uint64_t doubtful[kTilePositions];
+  std::uint64_t needs_exact[kTilePositions];
   const RequantizeChannels parameters = requantization_.channels(tile.first_lane);
   RequantizedOutput out{.parameters = &parameters,
                         .y = bytes,
                         .y_stride = kPanelChannels,
                         .channels = static_cast<int>(tile.stride),
-                        .doubtful = doubtful};
+                        .needs_exact = needs_exact};
   const bool is_direct = placement_.layout == ImageLayout::channels_last && tile.channels % kDirect == 0 &&
                          tile.stride - tile.channels <= kDirect;
   if (is_direct) {
@@ -155,7 +155,7 @@ void RequantizingWriter::write_requantized(const SumsTile& tile, Multiply multip
     out.y_stride = placement_.position_stride();
     out.channels = tile.channels;
   }
-  if (multiply(&out)) requantization_.replace_doubtful(tile, doubtful, out.y, out.y_stride);
+  if (multiply(&out)) requantization_.replace_by_exact(tile, needs_exact, out.y, out.y_stride);
   if (!is_direct) store_tile(tile, bytes, placement_, micro_kernels_, y_);
 }
 
@@ -168,12 +168,12 @@ void RequantizingWriter::write_products(const ConvolutionMicroKernels& micro_ker
   }
   write_requantized(tile, [&](RequantizedOutput* out) {
     bool any = false;
-    std::uint64_t doubtful[kTilePositions];
-    std::uint64_t* const all = out->doubtful;
-    out->doubtful = doubtful;
+    std::uint64_t needs_exact[kTilePositions];
+    std::uint64_t* const all = out->needs_exact;
+    out->needs_exact = needs_exact;
     for (const PanelProduct& product : products) {
       if (!multiply(&product, out)) continue;
-      for (int p = 0; p < kTilePositions; ++p) all[p] = (any ? all[p] : 0) | doubtful[p];
+      for (int p = 0; p < kTilePositions; ++p) all[p] = (any ? all[p] : 0) | needs_exact[p];
       any = true;
     }
     return any;
@@ -192,16 +192,16 @@ void RequantizingWriter::write_products(const DepthwiseBlock& block, const Depth
 
 template <typename Multiply>
 void RequantizingWriter::write_requantized(const LinesTile& tile, Multiply multiply) const {
-  std::uint64_t doubtful[kTilePositions];
+  std::uint64_t needs_exact[kTilePositions];
   const RequantizeChannels parameters = requantization_.channels(tile.first_channel);
   auto* const y = reinterpret_cast<std::uint8_t*>(y_);
   const RequantizedOutput out{.parameters = &parameters,
                               .y = y + tile.y_begin,
                               .y_stride = tile.y_stride,
                               .channels = tile.positions,
-                              .doubtful = doubtful,
+                              .needs_exact = needs_exact,
                               .y_end = y + tile.y_end};
-  if (multiply(&out)) requantization_.replace_doubtful(tile, doubtful, out.y);
+  if (multiply(&out)) requantization_.replace_by_exact(tile, needs_exact, out.y);
 }
 
 void RequantizingWriter::write_lines(const LineMicroKernels& micro_kernels, const PanelProduct& product,

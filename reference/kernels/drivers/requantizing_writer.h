@@ -1,5 +1,5 @@
-// QLinearConv's output: sums requantized by the vector routines of one instruction set, elements in
-// doubt by the reference's integer arithmetic.
+// QLinearConv's output: sums requantized by the vector routines of one instruction set. Elements that
+// need exact arithmetic get it from the reference.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ class PreparedRequantization {
   /// The parameters of lanes from `first_lane` on.
   [[nodiscard]] RequantizeChannels channels(std::int64_t first_lane) const;
 
-  /// Puts exact values in place of those in doubt; doubtful and y are by position of the tile.
-  void replace_doubtful(const SumsTile& tile, const std::uint64_t* doubtful, std::uint8_t* y,
+  /// Computes exactly the elements whose bits are set; needs_exact and y are by position of the tile.
+  void replace_by_exact(const SumsTile& tile, const std::uint64_t* needs_exact, std::uint8_t* y,
                         std::int64_t y_stride) const;
 
-  /// The same for lines; doubtful and y are by line, of which the first is at y.
-  void replace_doubtful(const LinesTile& tile, const std::uint64_t* doubtful, std::uint8_t* y) const;
+  /// The same for lines; needs_exact and y are by line, of which the first is at y.
+  void replace_by_exact(const LinesTile& tile, const std::uint64_t* needs_exact, std::uint8_t* y) const;
 
   /// Bytes of `count` sums of one channel. Both may be accessed up to the next multiple of 16.
   void row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const;
@@ -52,9 +52,9 @@ class PreparedRequantization {
   bool fixed_point_ = true;               // see requantize_fast.h
   std::vector<float> multiplier_;         // by lane, as the rest
   std::vector<float> fixed_multiplier_;
-  std::vector<float> doubt_;
+  std::vector<float> needs_exact_from_;
   std::vector<double> exact_multiplier_;
-  std::vector<double> exact_doubt_;
+  std::vector<double> wide_needs_exact_from_;
 };
 
 class RequantizingWriter final : public TileWriter {
@@ -75,7 +75,7 @@ class RequantizingWriter final : public TileWriter {
                    const LinesTile& tile) const override;
 
  private:
-  // multiply(output) computes all bytes of the tile and says whether any is in doubt.
+  // multiply(output) computes all bytes of the tile and says whether any needs exact arithmetic.
   template <typename Multiply>
   void write_requantized(const SumsTile& tile, Multiply multiply) const;
   template <typename Multiply>

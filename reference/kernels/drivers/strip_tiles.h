@@ -42,7 +42,7 @@ class StripTiles {
   void locate_runs(std::int64_t group, std::vector<std::int64_t>& offsets) const;
 
  private:
-  // Whole blocks of every row count that leaves prefer, and of 16. With channels first y is written in lines of
+  // Whole blocks of every row count that micro-kernels prefer, and of 16. With channels first y is written in lines of
   // as many positions as there are, for which a whole cache line counts more.
   static constexpr int kFullTile = 48;
 

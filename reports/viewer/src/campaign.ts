@@ -1,7 +1,7 @@
 // A campaign: its runs, and how it went. Charts have their numbers as tables beside them.
 import { axisX, axisY, dot, gridY, line, plot, ruleX, text as label } from "@observablehq/plot";
 import { fold, h, number, numberHead, section, table, type Child } from "./dom";
-import type { Campaign, Course, Finding, Report } from "./model";
+import type { Campaign, Timeline, Finding, Report } from "./model";
 import { drawn, STYLE } from "./plot";
 import { clock, compact, count, counted, seconds } from "./text";
 
@@ -21,11 +21,11 @@ interface Step {
 }
 
 /** How many cases the campaign has up to and including the one of that index. */
-function casesUpTo(course: Course, index: number, blockCases: number): number {
+function casesUpTo(timeline: Timeline, index: number, blockCases: number): number {
   let cases = 0;
-  for (const group of course.groups) {
+  for (const group of timeline.groups) {
     const before = index - group.first * blockCases;
-    if (before >= course.group_blocks * blockCases) cases += group.cases;
+    if (before >= timeline.group_blocks * blockCases) cases += group.cases;
     else if (before >= 0) return cases + Math.min(group.cases, before + 1);
   }
   return cases;
@@ -95,9 +95,9 @@ function casesOverTime(campaign: Campaign): HTMLElement | null {
   return figure("Cases over time", note, chart, ["Time", numberHead("Cases")], rows);
 }
 
-function speedOfJobs(campaign: Campaign, course: Course): HTMLElement | null {
+function speedOfJobs(campaign: Campaign, timeline: Timeline): HTMLElement | null {
   let cases = 0;
-  const points = course.groups
+  const points = timeline.groups
     .filter((group) => group.seconds > 0)
     .map((group) => {
       const begin = cases;
@@ -117,7 +117,7 @@ function speedOfJobs(campaign: Campaign, course: Course): HTMLElement | null {
   const rows = points.map((point) =>
     h("tr", {}, number(`${count(point.begin)} to ${count(point.end)}`), number(count(Math.round(point.rate))), number(count(point.failures))),
   );
-  const width = `${counted(course.group_blocks, "block")} of ${counted(campaign.block_cases, "case")} each`;
+  const width = `${counted(timeline.group_blocks, "block")} of ${counted(campaign.block_cases, "case")} each`;
   return figure("Cases a second of one job", `by groups of ${width}`, chart, [numberHead("Cases"), numberHead("Cases a second"), numberHead("Failures")], rows);
 }
 
@@ -150,16 +150,16 @@ function findingName(finding: Finding): string {
 }
 
 function charts(report: Report, campaign: Campaign): (HTMLElement | null)[] {
-  const course = campaign.course;
+  const timeline = campaign.course;
   const overTime = casesOverTime(campaign);
-  if (course === undefined) return [overTime];
-  const at = (index: number) => casesUpTo(course, index, campaign.block_cases);
-  const total = course.groups.reduce((sum, group) => sum + group.cases, 0);
-  const hazards = byFirst(course.hazards.map((hazard) => ({ cases: at(hazard.case), what: hazard.id })));
+  if (timeline === undefined) return [overTime];
+  const at = (index: number) => casesUpTo(timeline, index, campaign.block_cases);
+  const total = timeline.groups.reduce((sum, group) => sum + group.cases, 0);
+  const hazards = byFirst(timeline.hazards.map((hazard) => ({ cases: at(hazard.case), what: hazard.id })));
   const findings = byFirst(report.findings.filter((finding) => finding.first_case !== undefined).map((finding) => ({ cases: at(finding.first_case!), what: findingName(finding) })));
   return [
     overTime,
-    speedOfJobs(campaign, course),
+    speedOfJobs(campaign, timeline),
     hazards.length > 0 ? discoveries("Hazards reached", `${hazards.length} of ${report.hazards.length}`, "Hazard", hazards, total, "var(--good)", false) : null,
     findings.length > 0 ? discoveries("Findings", "each where it was met first", "Finding", findings, total, "var(--bad)", findings.length <= 12) : null,
   ];

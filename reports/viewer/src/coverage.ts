@@ -124,8 +124,8 @@ function leftAside(report: Report): Child {
       h(
         "details",
         {},
-        h("summary", {}, `Left aside, not cases: ${counted(skipped.length, "reason")}`),
-        table("Left aside", ["Suite", numberHead("Number"), "Reason"],
+        h("summary", {}, `Skipped, by reason: ${counted(skipped.length, "reason")}`),
+        table("Skipped", ["Suite", numberHead("Number"), "Reason"],
           skipped.map(([suite, reason, cases]) => h("tr", {}, h("td", {}, suite), number(count(cases)), h("td", {}, reason)))),
       ),
     disputed.length > 0 &&

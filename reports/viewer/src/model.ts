@@ -6,7 +6,7 @@ export type * from "../schema/report";
 export type { Bench, Interval, Layer, Timing } from "../schema/bench";
 
 export type Axis = Geometry["axes"][number];
-export type Course = NonNullable<Campaign["course"]>;
+export type Timeline = NonNullable<Campaign["course"]>;
 export type ErrorBin = Errors["bins"][number];
 export type Geometry = NonNullable<Picture["geometry"]>;
 export type OperatorResult = Backend["operators"][string];

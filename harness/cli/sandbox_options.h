@@ -10,10 +10,10 @@
 
 namespace qconform::cli {
 
-struct IsolationOptions {
+struct SandboxOptions {
   std::string which = "third-party";
-  double timeout = Isolation().timeout;            ///< seconds
-  std::int64_t memory = Isolation().memory >> 20;  ///< MiB
+  double timeout = SandboxLimits().timeout;            ///< seconds
+  std::int64_t memory = SandboxLimits().memory >> 20;  ///< MiB
   std::string guard = "sampled";
   int threads = 0;  ///< 0: no check
   std::vector<std::string> cpus;
@@ -22,19 +22,19 @@ struct IsolationOptions {
 };
 
 /// `--cpu`, of commands that take several backends, is added beside the others.
-void add_cpu_option(CLI::App& command, IsolationOptions& options);
+void add_cpu_option(CLI::App& command, SandboxOptions& options);
 /// `--valid-only`, of commands that judge suites.
-void add_valid_only_option(CLI::App& command, IsolationOptions& options);
-void add_isolation_options(CLI::App& command, IsolationOptions& options);
+void add_valid_only_option(CLI::App& command, SandboxOptions& options);
+void add_sandbox_options(CLI::App& command, SandboxOptions& options);
 
 /// For the program of another processor, which is this machine's own affair.
-void add_arm64_option(CLI::App& command, IsolationOptions& options);
+void add_arm64_option(CLI::App& command, SandboxOptions& options);
 
 /// What of the options can change a verdict, as they are written on a command line.
-[[nodiscard]] std::string isolation_text(const IsolationOptions& options);
+[[nodiscard]] std::string sandbox_text(const SandboxOptions& options);
 /// The same back; other text leaves the options as they are by default.
-[[nodiscard]] IsolationOptions isolation_from(const std::string& text);
+[[nodiscard]] SandboxOptions sandbox_from(const std::string& text);
 
-[[nodiscard]] Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& options);
+[[nodiscard]] Result<backend::SandboxPolicy> chosen_sandbox(const SandboxOptions& options);
 
 }  // namespace qconform::cli

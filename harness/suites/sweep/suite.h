@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 #include "harness/suites/sweep/coverage.h"
 #include "harness/suites/sweep/model.h"
 
@@ -24,9 +24,9 @@ struct Plan {
 [[nodiscard]] Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed);
 
 /// All rows of all plans. The rows do not depend on the seed; the values of their cases do.
-class SweepSource final : public CaseSource {
+class SweepSuite final : public Suite {
  public:
-  explicit SweepSource(std::uint64_t seed) : seed_(seed) {}
+  explicit SweepSuite(std::uint64_t seed) : seed_(seed) {}
   [[nodiscard]] std::string name() const override { return "sweep"; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
   [[nodiscard]] std::optional<std::uint64_t> size() const override;

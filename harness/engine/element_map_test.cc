@@ -1,5 +1,5 @@
-// What a picture shows is what the judge says, wherever it is cut.
-#include "harness/engine/picture.h"
+// An element map shows what the judge says, wherever it is cut.
+#include "harness/engine/element_map.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "harness/backends/in_tree.h"
-#include "harness/engine/picture_boxes.h"
+#include "harness/engine/element_map_boxes.h"
 #include "harness/operators/case_builder.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/random.h"
@@ -35,54 +35,53 @@ Case padded_case() {
       .build();
 }
 
-TEST(Picture, ShowsEachElementAndWhatFeedsIt) {
+TEST(ElementMap, ShowsElementsAndTheirInputs) {
   const auto backend = planted("pad-raw-zero");
-  const auto picture = picture_of(padded_case(), *backend, {});
-  ASSERT_TRUE(picture.has_value());
-  EXPECT_THAT(picture->got.extent, ElementsAre(1, 1, 1, 3));
-  EXPECT_THAT(picture->expected, ElementsAre("3", "6", "9"));
-  EXPECT_THAT(picture->got.values, ElementsAre("0", "6", "9")) << "1 + 2 - 10, saturated";
-  EXPECT_THAT(picture->exact, ElementsAre("3", "6", "9"));
-  EXPECT_THAT(picture->admissible, ElementsAre("{3}", "{6}", "{9}"));
-  EXPECT_THAT(picture->wrong, ElementsAre(true, false, false));
-  EXPECT_THAT(picture->worst, ElementsAre(0, 0, 0, 0));
-  EXPECT_EQ(picture->wrong_elements, 1U);
-  ASSERT_TRUE(picture->geometry.has_value());
-  EXPECT_EQ(picture->geometry->axes[1].pad_begin, 1);
-  ASSERT_FALSE(picture->inputs.empty());
-  EXPECT_EQ(picture->inputs[0].name, "x");
-  EXPECT_THAT(picture->inputs[0].values, ElementsAre("11", "12", "13", "14"));
+  const auto map = element_map_of(padded_case(), *backend, {});
+  ASSERT_TRUE(map.has_value());
+  EXPECT_THAT(map->got.extent, ElementsAre(1, 1, 1, 3));
+  EXPECT_THAT(map->expected, ElementsAre("3", "6", "9"));
+  EXPECT_THAT(map->got.values, ElementsAre("0", "6", "9")) << "1 + 2 - 10, saturated";
+  EXPECT_THAT(map->exact, ElementsAre("3", "6", "9"));
+  EXPECT_THAT(map->admissible, ElementsAre("{3}", "{6}", "{9}"));
+  EXPECT_THAT(map->wrong, ElementsAre(true, false, false));
+  EXPECT_THAT(map->worst, ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(map->wrong_elements, 1U);
+  ASSERT_TRUE(map->geometry.has_value());
+  EXPECT_EQ(map->geometry->axes[1].pad_begin, 1);
+  ASSERT_FALSE(map->inputs.empty());
+  EXPECT_EQ(map->inputs[0].name, "x");
+  EXPECT_THAT(map->inputs[0].values, ElementsAre("11", "12", "13", "14"));
 }
 
-TEST(Picture, ThereIsNoneOfWhatIsRight) {
-  EXPECT_FALSE(picture_of(padded_case(), *planted("scalar"), {}).has_value());
+TEST(ElementMap, RightOutputsHaveNone) {
+  EXPECT_FALSE(element_map_of(padded_case(), *planted("scalar"), {}).has_value());
 }
 
-TEST(Picture, IsCutToItsLimitsAroundTheWorstElement) {
+TEST(ElementMap, IsCutToItsLimitsAroundTheWorstElement) {
   const auto backend = planted("pad-raw-zero");
-  const PictureLimits limits{.output = 6, .input = 12};
-  int pictures = 0;
+  const ElementMapLimits limits{.output = 6, .input = 12};
+  int maps = 0;
   for (std::uint64_t index = 0; index < 150; ++index) {
     const Case test_case = random_case(5, index);
-    const auto picture = picture_of(test_case, *backend, {}, limits);
-    if (!picture) continue;
-    ++pictures;
-    EXPECT_LE(picture->got.values.size(), 6U);
-    for (const TensorBox& input : picture->inputs) {
+    const auto map = element_map_of(test_case, *backend, {}, limits);
+    if (!map) continue;
+    ++maps;
+    EXPECT_LE(map->got.values.size(), 6U);
+    for (const TensorBox& input : map->inputs) {
       EXPECT_LE(input.values.size(), 12U);
       EXPECT_EQ(static_cast<std::int64_t>(input.values.size()), elements_of(input.extent));
     }
-    const auto indices = indices_in(picture->got.shape, {picture->got.begin, picture->got.extent});
-    const auto worst =
-        indices_in(picture->got.shape, {picture->worst, std::vector<std::int64_t>(picture->worst.size(), 1)});
+    const auto indices = indices_in(map->got.shape, {map->got.begin, map->got.extent});
+    const auto worst = indices_in(map->got.shape, {map->worst, std::vector<std::int64_t>(map->worst.size(), 1)});
     const auto place = std::find(indices.begin(), indices.end(), worst[0]);
     ASSERT_NE(place, indices.end());
-    EXPECT_TRUE(picture->wrong[static_cast<std::size_t>(place - indices.begin())]);
+    EXPECT_TRUE(map->wrong[static_cast<std::size_t>(place - indices.begin())]);
   }
-  EXPECT_GT(pictures, 10);
+  EXPECT_GT(maps, 10);
 }
 
-RC_GTEST_PROP(PictureBoxes, HoldTheCenterAndNoMoreThanTheyMay, ()) {
+RC_GTEST_PROP(ElementMapBoxes, HoldTheCenterAndNoMoreThanTheyMay, ()) {
   const auto shape = *rc::gen::container<std::vector<std::int64_t>>(*rc::gen::inRange<std::size_t>(1, 5),
                                                                     rc::gen::inRange<std::int64_t>(1, 40));
   std::vector<std::int64_t> center;
@@ -100,7 +99,7 @@ RC_GTEST_PROP(PictureBoxes, HoldTheCenterAndNoMoreThanTheyMay, ()) {
   RC_ASSERT(std::is_sorted(indices.begin(), indices.end()));
 }
 
-TEST(PictureBoxes, KeepAllOfWhatFits) {
+TEST(ElementMapBoxes, KeepAllOfWhatFits) {
   const Box box = box_around({2, 3, 5, 7}, {1, 2, 4, 6}, 210);
   EXPECT_THAT(box.begin, ElementsAre(0, 0, 0, 0));
   EXPECT_THAT(box.extent, ElementsAre(2, 3, 5, 7));

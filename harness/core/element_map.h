@@ -1,4 +1,4 @@
-// A failing output, element by element, and what feeds it: what a report shows of a finding.
+// A failing output, element by element, with the inputs that it is computed from, as a report shows it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct TensorBox {
   bool operator==(const TensorBox&) const = default;
 };
 
-/// Of a convolution: what tells which elements of x and w an output element is made of.
-struct PictureGeometry {
+/// The geometry of a convolution, which tells the elements of x and w that an output element is computed from.
+struct WindowGeometry {
   /// One spatial dimension; sizes in elements.
   struct Axis {
     QC_DESCRIBED();
@@ -43,10 +43,10 @@ struct PictureGeometry {
   QC_FIELD(std::int64_t, group_output_channels, {}, "group_output_channels");
   QC_FIELD(std::vector<Axis>, axes, {}, "axes");
 
-  bool operator==(const PictureGeometry&) const = default;
+  bool operator==(const WindowGeometry&) const = default;
 };
 
-struct Picture {
+struct ElementMap {
   QC_DESCRIBED(.name = "picture",
                .doc =
                    "A wrong output element by element, as the backend computed it again for the report, and what feeds "
@@ -61,7 +61,7 @@ struct Picture {
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements", .doc = "Of the whole output.");
   QC_FIELD(std::vector<std::int64_t>, worst, {}, "worst",
            .doc = "Index of the wrong element that is farthest from the right values.", .def = "index");
-  QC_FIELD(std::optional<PictureGeometry>, geometry, {}, "geometry");  ///< of a convolution
+  QC_FIELD(std::optional<WindowGeometry>, geometry, {}, "geometry");  ///< of a convolution
   QC_FIELD(std::vector<std::size_t>, parameter, {}, "parameter",
            .doc = "Of QuantizeLinear and DequantizeLinear: which scale and zero point belong to each element.",
            .presence = Presence::omitted, .def = "index");
@@ -69,7 +69,7 @@ struct Picture {
   QC_FIELD(std::vector<TensorBox>, inputs, {}, "inputs",
            .doc = "Large ones are cut to what the elements shown are made of, or the worst one alone.");
 
-  bool operator==(const Picture&) const = default;
+  bool operator==(const ElementMap&) const = default;
 };
 
 }  // namespace qconform

@@ -1,5 +1,5 @@
 // Libraries that do everything wrong that a backend can, each told as what it is, at the right case.
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,23 +44,23 @@ std::string library(const std::string& name) {
   return QCONFORM_PLUGINS "/" + name + ".so";
 }
 
-using Guard = Isolation::Guard;
+using Guard = SandboxLimits::Guard;
 
-Result<std::unique_ptr<Backend>> open_isolated(const std::string& backend, Guard guard = Guard::sampled,
-                                               int threads = 0) {
+Result<std::unique_ptr<Backend>> open_sandboxed(const std::string& backend, Guard guard = Guard::sampled,
+                                                int threads = 0) {
   return backend::select(
       backend, RoundingProfile::correctly_rounded,
-      {.which = backend::IsolationPolicy::Which::all,
+      {.which = backend::SandboxPolicy::Which::all,
        .limits = {kTimeout, kMemory, guard, kEmulated ? CaseChannel::kEmulatedSlotBytes : slot_bytes_here()},
        .threads = threads});
 }
 
 class HostileLibrary : public ::testing::TestWithParam<std::tuple<Hostile, Guard>> {};
 
-TEST_P(HostileLibrary, IsToldAsWhatItIsAtTheCaseThatItWas) {
+TEST_P(HostileLibrary, IsReportedAtTheFailingCase) {
   const auto& [hostile, guard] = GetParam();
   const auto start = std::chrono::steady_clock::now();
-  auto backend = open_isolated("plugin:" + library(hostile.name), guard);
+  auto backend = open_sandboxed("plugin:" + library(hostile.name), guard);
   ASSERT_TRUE(backend) << backend.error().text();
   const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -97,12 +97,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(std::get<0>(test.param).name); });
 
 // Chance is no memory: over many runs the rows that differ are never said to depend on earlier ones.
-TEST(GuardedRun, ALibraryThatIsSeldomRandomIsNotSaidToRemember) {
+TEST(GuardedRun, RareRandomnessIsNotReportedAsMemoryOfEarlierRuns) {
   std::uint64_t random = 0;
   for (int i = 0; i < 20; ++i) {
-    auto backend = open_isolated("plugin:" + library("seldom_random"), Guard::full);
+    auto backend = open_sandboxed("plugin:" + library("seldom_random"), Guard::full);
     ASSERT_TRUE(backend) << backend.error().text();
-    std::vector<std::unique_ptr<CaseSource>> suites;
+    std::vector<std::unique_ptr<Suite>> suites;
     for (int k = 0; k <= i; ++k) suites.push_back(std::make_unique<Rows>());
     std::vector<std::unique_ptr<Backend>> backends;
     backends.push_back(std::move(*backend));
@@ -117,11 +117,11 @@ TEST(GuardedRun, ALibraryThatIsSeldomRandomIsNotSaidToRemember) {
 // Rows of 13 in its scratch memory are right as long as nobody else computes one.
 TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
   const std::string name = "plugin:" + library("static_scratch");
-  auto alone = open_isolated(name);
+  auto alone = open_sandboxed(name);
   ASSERT_TRUE(alone) << alone.error().text();
   EXPECT_TRUE(report_of(std::make_unique<Rows>(), std::move(*alone)).conforms());
 
-  auto checked = open_isolated(name, Guard::sampled, 4);
+  auto checked = open_sandboxed(name, Guard::sampled, 4);
   ASSERT_TRUE(checked) << checked.error().text();
   const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
   EXPECT_EQ(report.backends[0].count(VerdictKind::thread_dependent), 1U);
@@ -130,8 +130,8 @@ TEST(ThreadsCheck, TellsALibraryWhoseScratchMemoryIsShared) {
   EXPECT_THAT(report.findings[0].verdict.detail, HasSubstr("of 4 threads at once, thread "));
 }
 
-TEST(ThreadsCheck, WhatOneThreadShowsIsNoDoingOfThreads) {
-  auto checked = open_isolated("plugin:" + library("repacks"), Guard::sampled, 4);
+TEST(ThreadsCheck, BlamesThreadsOnlyForWhatOneThreadDoesNotShow) {
+  auto checked = open_sandboxed("plugin:" + library("repacks"), Guard::sampled, 4);
   ASSERT_TRUE(checked) << checked.error().text();
   const Report report = report_of(std::make_unique<Rows>(), std::move(*checked));
   EXPECT_EQ(report.backends[0].count(VerdictKind::thread_dependent), 0U);
@@ -139,26 +139,26 @@ TEST(ThreadsCheck, WhatOneThreadShowsIsNoDoingOfThreads) {
 }
 
 TEST(ThreadsCheck, KernelsWithoutSharedMemoryConform) {
-  for (const auto which : {backend::IsolationPolicy::Which::all, backend::IsolationPolicy::Which::none}) {
+  for (const auto which : {backend::SandboxPolicy::Which::all, backend::SandboxPolicy::Which::none}) {
     auto backend =
         backend::select("scalar", RoundingProfile::correctly_rounded, {.which = which, .limits = {}, .threads = 3});
     ASSERT_TRUE(backend) << backend.error().text();
-    EXPECT_TRUE(report_of(std::make_unique<RandomSource>(5, 60), std::move(*backend)).conforms());
+    EXPECT_TRUE(report_of(std::make_unique<RandomSuite>(5, 60), std::move(*backend)).conforms());
   }
 }
 
 TEST(ThreadsCheck, ABackendForOneThreadIsAnError) {
-  const auto opened = open_isolated("defect:pads-order", Guard::sampled, 4);
+  const auto opened = open_sandboxed("defect:pads-order", Guard::sampled, 4);
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().text(), HasSubstr("runs one case from one thread at a time"));
 }
 
-TEST(Isolate, GivesTheAnswersOfTheSameBackendInThisProcess) {
+TEST(Sandbox, GivesTheAnswersOfTheSameBackendInThisProcess) {
   auto here = backend::select("scalar", RoundingProfile::correctly_rounded);
-  auto there = open_isolated("scalar");
+  auto there = open_sandboxed("scalar");
   ASSERT_TRUE(here && there);
-  std::vector<std::unique_ptr<CaseSource>> suites;
-  suites.push_back(std::make_unique<RandomSource>(5, 500));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<RandomSuite>(5, 500));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(*here));
   backends.push_back(std::move(*there));
@@ -182,9 +182,9 @@ TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
 // Of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
 TEST(Plugin, TheExamplesConform) {
   for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
-    auto backend = open_isolated("plugin:" + library(name), Guard::full);
+    auto backend = open_sandboxed("plugin:" + library(name), Guard::full);
     ASSERT_TRUE(backend) << backend.error().text();
-    const Report report = report_of(std::make_unique<RandomSource>(3, 600), std::move(*backend));
+    const Report report = report_of(std::make_unique<RandomSuite>(3, 600), std::move(*backend));
     EXPECT_TRUE(report.conforms()) << name;
     EXPECT_GT(report.backends[0].operators.at("DequantizeLinear").count(VerdictKind::pass), 0U) << name;
   }
@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(PluginOfVersion2, ConformsOnRows) {
   for (const char* name : {"row_2", "larger_2", "fixed_x_2"}) {
     for (const int threads : {0, 4}) {
-      auto backend = open_isolated("plugin:" + library(name), Guard::full, threads);
+      auto backend = open_sandboxed("plugin:" + library(name), Guard::full, threads);
       ASSERT_TRUE(backend) << backend.error().text();
       const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
       EXPECT_TRUE(report.conforms()) << name;
@@ -229,7 +229,7 @@ TEST(PluginOfVersion2, ConformsOnRows) {
 }
 
 TEST(PluginOfVersion2, SaysWhatItCan) {
-  const auto info_of = [](const char* name) { return (*open_isolated("plugin:" + library(name)))->info(); };
+  const auto info_of = [](const char* name) { return (*open_sandboxed("plugin:" + library(name)))->info(); };
   EXPECT_THAT(info_of("row_2").capabilities, ElementsAre("channels-last", "units"));
   EXPECT_EQ(info_of("row_2").version, "row 2");
   EXPECT_TRUE(info_of("row_2").takes_other_inputs);
@@ -240,7 +240,7 @@ TEST(PluginOfVersion2, SaysWhatItCan) {
 }
 
 TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
-  auto backend = open_isolated("plugin:" + library("assumes_valid_2"));
+  auto backend = open_sandboxed("plugin:" + library("assumes_valid_2"));
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_TRUE((*backend)->info().valid_only);
   const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
@@ -250,7 +250,7 @@ TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
 
 // Neither x nor w is there, parameters are: the library ends its process otherwise.
 TEST(PluginOfVersion2, DeclinesByADescription) {
-  auto backend = open_isolated("plugin:" + library("declines_2"));
+  auto backend = open_sandboxed("plugin:" + library("declines_2"));
   ASSERT_TRUE(backend) << backend.error().text();
   const auto reason_of = [&](const Case& test_case) {
     const Outcome outcome = (*backend)->worker()->examine(test_case);
@@ -265,32 +265,32 @@ TEST(PluginOfVersion2, DeclinesByADescription) {
 
 TEST(PluginOfVersion2, TakesArgumentsAndRefusesThoseThatItDoesNotKnow) {
   const std::string name = "plugin:" + library("arguments_2");
-  auto backend = open_isolated(name + "@reason=\"too, warm\"");
+  auto backend = open_sandboxed(name + "@reason=\"too, warm\"");
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_EQ((*backend)->info().name, name + "@reason=\"too, warm\"");
   const Outcome outcome = (*backend)->worker()->examine(Rows::row(3));
   const auto* declined = std::get_if<outcome::Unsupported>(&outcome);
   ASSERT_NE(declined, nullptr);
   EXPECT_EQ(declined->reason, "too, warm");
-  EXPECT_THAT(open_isolated(name + "@threads=2").error().text(),
+  EXPECT_THAT(open_sandboxed(name + "@threads=2").error().text(),
               HasSubstr("arguments_2.so: does not open: no argument threads, only reason"));
-  EXPECT_THAT(open_isolated("plugin:" + library("row_2") + "@a=1").error().text(),
+  EXPECT_THAT(open_sandboxed("plugin:" + library("row_2") + "@a=1").error().text(),
               HasSubstr("takes no arguments, got a"));
-  EXPECT_THAT(open_isolated("plugin:" + library("dequantize") + "@a=1").error().text(), HasSubstr("version 1"));
+  EXPECT_THAT(open_sandboxed("plugin:" + library("dequantize") + "@a=1").error().text(), HasSubstr("version 1"));
 }
 
 TEST(PluginOfVersion2, ThatEndsBeforeRunIsAnError) {
-  EXPECT_THAT(open_isolated("plugin:" + library("smaller_2")).error().text(), HasSubstr("bytes has no function run"));
+  EXPECT_THAT(open_sandboxed("plugin:" + library("smaller_2")).error().text(), HasSubstr("bytes has no function run"));
 }
 
-TEST(Isolate, LibrariesThatAreNoneAreErrors) {
-  EXPECT_THAT(open_isolated("plugin:" + library("missing")).error().text(), HasSubstr("missing.so"));
-  EXPECT_THAT(open_isolated("plugin:libm.so.6").error().text(), HasSubstr("libm.so.6"));
-  EXPECT_THAT(open_isolated("plugin:/dev/null").error().text(), HasSubstr("/dev/null"));
+TEST(Sandbox, RefusesFilesThatAreNotLibraries) {
+  EXPECT_THAT(open_sandboxed("plugin:" + library("missing")).error().text(), HasSubstr("missing.so"));
+  EXPECT_THAT(open_sandboxed("plugin:libm.so.6").error().text(), HasSubstr("libm.so.6"));
+  EXPECT_THAT(open_sandboxed("plugin:/dev/null").error().text(), HasSubstr("/dev/null"));
 }
 
-TEST(Isolate, ABackendThatEndsWhileItIsOpenedIsAnError) {
-  const auto opened = isolate([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, {kTimeout, kMemory});
+TEST(Sandbox, ReportsABackendThatEndsWhileItOpens) {
+  const auto opened = open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, {kTimeout, kMemory});
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().text(), HasSubstr("ended while it was opened"));
 }

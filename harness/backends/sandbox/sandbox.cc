@@ -1,4 +1,4 @@
-#include "harness/backends/sandbox/isolate.h"
+#include "harness/backends/sandbox/sandbox.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -28,9 +28,9 @@ std::string signal_text(const LastWords& words, int number) {
   return text;
 }
 
-Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& words, const Isolation& isolation) {
-  if (death.out_of_memory || words.out_of_memory) return outcome::OutOfMemory{isolation.memory};
-  if (death.timed_out) return outcome::TimedOut{isolation.timeout};
+Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& words, const SandboxLimits& limits) {
+  if (death.out_of_memory || words.out_of_memory) return outcome::OutOfMemory{limits.memory};
+  if (death.timed_out) return outcome::TimedOut{limits.timeout};
   if (words.slot != LastWords::kNoSlot) {
     const Side side = words.before ? Side::before : Side::after;
     const bool is_input = words.slot >= 0;
@@ -49,13 +49,13 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
   return outcome::Exited{WEXITSTATUS(death.status)};
 }
 
-class IsolatedBackend final : public Backend, public Worker {
+class SandboxedBackend final : public Backend, public Worker {
  public:
   using Launch = std::function<std::unique_ptr<WorkerHost>()>;
 
   // `name`: instead of the one that the worker gives; may be empty.
-  IsolatedBackend(Launch launch, std::string name, const Isolation& isolation)
-      : launch_(std::move(launch)), name_(std::move(name)), isolation_(isolation) {}
+  SandboxedBackend(Launch launch, std::string name, const SandboxLimits& limits)
+      : launch_(std::move(launch)), name_(std::move(name)), limits_(limits) {}
 
   // Starts the worker and hears which backend it holds.
   Result<void> open() {
@@ -64,7 +64,7 @@ class IsolatedBackend final : public Backend, public Worker {
     Death death;
     const auto bytes = host_->receive_hello(kOpenSeconds, death);
     if (!bytes) {
-      const Outcome end = outcome_of({}, death, host_->last_words(), isolation_);
+      const Outcome end = outcome_of({}, death, host_->last_words(), limits_);
       const auto* crash = std::get_if<outcome::Crashed>(&end);
       const std::string why = crash == nullptr ? host_->last_log() : crash->detail;
       return failed(death.timed_out ? "did not open in time"
@@ -87,7 +87,7 @@ class IsolatedBackend final : public Backend, public Worker {
   [[nodiscard]] std::size_t depth() const override { return CaseChannel::kSlots; }
 
   void start(const Case& test_case) override {
-    under_way_.push_back({&test_case, isolation_.guard == Isolation::Guard::full});
+    under_way_.push_back({&test_case, limits_.guard == SandboxLimits::Guard::full});
     if (under_way_.size() - sent_ == 1) send_more();
   }
 
@@ -104,7 +104,7 @@ class IsolatedBackend final : public Backend, public Worker {
     early_.clear();
   }
 
-  // Alone, so that what it does to the process is nobody else's doing: those before it come first.
+  // Runs alone, after the cases before it, so that a crash belongs to this case.
   [[nodiscard]] Outcome examine(const Case& test_case) override {
     while (!under_way_.empty()) early_.push_back(next());
     under_way_.push_back({&test_case, true});
@@ -121,7 +121,7 @@ class IsolatedBackend final : public Backend, public Worker {
   // For callers that know prepare and run alone.
   class Remote final : public PreparedCase {
    public:
-    Remote(IsolatedBackend& backend, const Case& test_case) : backend_(backend), test_case_(test_case) {}
+    Remote(SandboxedBackend& backend, const Case& test_case) : backend_(backend), test_case_(test_case) {}
     void run(OutputSink& sink) override {
       Outcome outcome = backend_.examine(test_case_);
       const auto* produced = std::get_if<outcome::Produced>(&outcome);
@@ -130,11 +130,11 @@ class IsolatedBackend final : public Backend, public Worker {
     }
 
    private:
-    IsolatedBackend& backend_;
+    SandboxedBackend& backend_;
     const Case& test_case_;
   };
 
-  // Sends what waits, as far as there is room.
+  // Sends the waiting requests, as far as there is room.
   void send_more() {
     if (!host_) return;
     for (; sent_ < under_way_.size() && host_->has_room(); ++sent_) {
@@ -143,8 +143,7 @@ class IsolatedBackend final : public Backend, public Worker {
     }
   }
 
-  // The outcome of the oldest request. A process that comes to grief over it takes those behind it along:
-  // they are sent again to the next one.
+  // The outcome of the oldest request. If it ends the process, the later requests go to the next process.
   Outcome next() {
     if (!host_) {
       if (auto opened = open(); !opened) {
@@ -169,7 +168,7 @@ class IsolatedBackend final : public Backend, public Worker {
     if (bytes) outcome = decode_outcome(*bytes);
     if (bytes && !outcome) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
     if (!outcome) {
-      outcome = outcome_of(test_case, death, host_->last_words(), isolation_);
+      outcome = outcome_of(test_case, death, host_->last_words(), limits_);
       outcome->of_neighbour = host_->last_words().of_neighbour;
       outcome->log = host_->last_log();
     }
@@ -187,7 +186,7 @@ class IsolatedBackend final : public Backend, public Worker {
 
   Launch launch_;
   std::string name_;
-  Isolation isolation_;
+  SandboxLimits limits_;
   BackendInfo info_;
   std::unique_ptr<WorkerHost> host_;
   std::deque<Request> under_way_;
@@ -195,24 +194,22 @@ class IsolatedBackend final : public Backend, public Worker {
   std::deque<Outcome> early_;  ///< of cases that are finished and not asked for
 };
 
-Result<std::unique_ptr<Backend>> opened(std::unique_ptr<IsolatedBackend> backend) {
+Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backend) {
   QCONFORM_TRY(backend->open());
   return backend;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> isolate(OpenBackend open, const Isolation& isolation) {
-  const auto launch = [open = std::move(open), isolation] { return std::make_unique<WorkerHost>(open, isolation); };
-  return opened(std::make_unique<IsolatedBackend>(launch, "", isolation));
+Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits) {
+  const auto launch = [open = std::move(open), limits] { return std::make_unique<WorkerHost>(open, limits); };
+  return opened(std::make_unique<SandboxedBackend>(launch, "", limits));
 }
 
-Result<std::unique_ptr<Backend>> isolate_program(std::vector<std::string> command, std::string name,
-                                                 const Isolation& isolation) {
-  const auto launch = [command = std::move(command), isolation] {
-    return std::make_unique<WorkerHost>(command, isolation);
-  };
-  return opened(std::make_unique<IsolatedBackend>(launch, std::move(name), isolation));
+Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command, std::string name,
+                                                         const SandboxLimits& limits) {
+  const auto launch = [command = std::move(command), limits] { return std::make_unique<WorkerHost>(command, limits); };
+  return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), limits));
 }
 
 }  // namespace qconform

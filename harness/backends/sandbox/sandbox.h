@@ -1,4 +1,4 @@
-// Backends in worker processes: what they do there, they do to themselves.
+// Opens backends in worker processes, where a crash harms nothing else.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace qconform {
 
-struct Isolation {
+struct SandboxLimits {
   enum class Guard : std::uint8_t {
     sampled,  ///< one run of a case; a share of them and those that fail are looked at closely
     full,     ///< every case is looked at closely (guarded_run.h)
@@ -23,19 +23,18 @@ struct Isolation {
   std::size_t slot_bytes = slot_bytes_here();  ///< of the largest case, and of the largest output (case_channel.h)
 };
 
-/// A backend that lives in a process forked from this one, which is replaced when it ends. A crash, an
-/// exit, a hang or an allocation beyond the limit is the outcome of the case that was under way, and of
-/// no other: those behind it are run again. Cases run in guarded memory (guarded_run.h); what the backend
-/// prints is the outcome's log.
+/// Opens a backend in a worker process forked from this one. When the worker ends, a new one replaces it. A crash, an
+/// exit, a hang or an allocation beyond the limit is the outcome of the case that ran, and of no other: the new worker
+/// runs the later cases again. Cases run in guarded memory (guarded_run.h); what the backend prints is the outcome's
+/// log.
 ///
-/// `open` is called in the worker, again in each one that replaces it. Errors: what it returns, and that
-/// the worker ended or hung in it.
-[[nodiscard]] Result<std::unique_ptr<Backend>> isolate(OpenBackend open, const Isolation& isolation);
+/// Each worker calls `open`. Errors: what `open` returns, and that the worker ended or hung in it.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits);
 
 /// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
 /// command `worker` (under an emulator, say), and gets the shared memory and the log as further arguments.
-/// `name` is what the backend is called here.
-[[nodiscard]] Result<std::unique_ptr<Backend>> isolate_program(std::vector<std::string> command, std::string name,
-                                                               const Isolation& isolation);
+/// `name` is the backend's name in reports.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
+                                                                       std::string name, const SandboxLimits& limits);
 
 }  // namespace qconform

@@ -15,7 +15,7 @@ namespace qconform {
 /// A time in UTC, ISO 8601.
 inline constexpr const char* kUtcPattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$";
 
-/// One stretch of a campaign on one machine: from its start, or from where it was taken up again.
+/// One run of a campaign on one machine: from its start, or from --resume on.
 struct CampaignRun {
   static constexpr std::array<std::string_view, 5> kEndings{"cases", "time", "interrupted", "fault", "running"};
 
@@ -33,8 +33,8 @@ struct CampaignRun {
   bool operator==(const CampaignRun&) const = default;
 };
 
-/// Where a campaign stood some time after it began.
-struct CampaignProgress {
+/// The counts of a campaign at one time.
+struct ProgressPoint {
   QC_DESCRIBED();
   QC_FIELD(double, seconds, {}, "seconds", .doc = "Since the start, the time between runs left out.",
            .form = Form::seconds);
@@ -46,30 +46,30 @@ struct CampaignProgress {
   QC_FIELD(std::optional<std::uint64_t>, features, {}, "features",
            .doc = "Likewise what the engine tells inputs apart by.");
 
-  bool operator==(const CampaignProgress&) const = default;
+  bool operator==(const ProgressPoint&) const = default;
 };
 
 /// The engine of a campaign that is guided by coverage, and what it did in all runs. The suite of such a campaign
 /// holds the inputs that it kept, each judged once.
-struct EngineState {
+struct EngineResult {
   static constexpr std::array<std::string_view, 1> kNames{"libfuzzer"};
 
   QC_DESCRIBED(.doc =
                    "Of a campaign that is guided by coverage: the engine, and what it did in all runs. Such a campaign "
                    "has no blocks; its suite holds the inputs that the engine kept.");
-  QC_FIELD(std::string, name, {}, "name", .names = EngineState::kNames);
+  QC_FIELD(std::string, name, {}, "name", .names = EngineResult::kNames);
   QC_FIELD(std::uint64_t, executions, {}, "executions", .doc = "Inputs that it ran.");
-  QC_FIELD(std::uint64_t, edges, {}, "edges");  ///< as in CampaignProgress
+  QC_FIELD(std::uint64_t, edges, {}, "edges");  ///< as in ProgressPoint
   QC_FIELD(std::uint64_t, features, {}, "features");
   QC_FIELD(std::uint64_t, kept, {}, "kept", .doc = "Inputs that reached something new, or failed.");
   QC_FIELD(std::uint64_t, crashes, {}, "crashes", .doc = "Inputs over which a process of the fuzz target ended.");
 
-  bool operator==(const EngineState&) const = default;
+  bool operator==(const EngineResult&) const = default;
 };
 
 /// What a campaign found, in the order of its blocks: apart from the seconds it depends on which blocks are done
 /// alone, not on who ran them, and when. A merged campaign has the one that a single run would have.
-struct CampaignCourse {
+struct CampaignTimeline {
   /// Neighbouring blocks, as far as they are done.
   struct Group {
     QC_DESCRIBED();
@@ -105,10 +105,10 @@ struct CampaignCourse {
 
   [[nodiscard]] bool empty() const { return groups.empty(); }
 
-  bool operator==(const CampaignCourse&) const = default;
+  bool operator==(const CampaignTimeline&) const = default;
 };
 
-struct CampaignState {
+struct CampaignResult {
   struct Range {
     std::uint64_t first = 0;
     std::uint64_t end = 0;  ///< one behind the last
@@ -135,17 +135,17 @@ struct CampaignState {
   QC_FIELD(std::vector<Part>, parts, {}, "parts", .doc = "Blocks of which only the first cases are done, ascending.");
   QC_FIELD(std::vector<CampaignRun>, runs, {}, "runs",
            .doc = "Stretches of the campaign: each from its start, or from where it was resumed, on one machine.");
-  QC_FIELD(std::vector<CampaignProgress>, progress, {}, "progress",
+  QC_FIELD(std::vector<ProgressPoint>, progress, {}, "progress",
            .doc = "Where the campaign stood, over time; empty for a merged one.");
   /// Of a campaign that coverage guides; it has no blocks.
-  QC_FIELD(std::optional<EngineState>, engine, {}, "engine");
+  QC_FIELD(std::optional<EngineResult>, engine, {}, "engine");
   /// Without groups where an older qconform wrote the report.
-  QC_FIELD(CampaignCourse, course, {}, "course", .presence = Presence::omitted);
+  QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
 
-  /// Shards of it are missing: what nobody computed here may be computed there.
+  /// Whether shards are missing, which may compute what no backend computed here.
   [[nodiscard]] bool is_part() const;
 
-  bool operator==(const CampaignState&) const = default;
+  bool operator==(const CampaignResult&) const = default;
 };
 
 }  // namespace qconform

@@ -1,4 +1,4 @@
-#include "harness/campaign/standing.h"
+#include "harness/campaign/progress.h"
 
 #include <algorithm>
 
@@ -13,16 +13,17 @@ bool is_finding(const FailureKey& key) {
 
 }  // namespace
 
-Standing standing_of(const CampaignAggregate& sum) {
-  Standing standing;
-  standing.cases = sum.suite.cases;
-  standing.elements = sum.suite.elements;
+Progress progress_of(const CampaignAggregate& sum) {
+  Progress progress;
+  progress.suite = sum.suite.name;
+  progress.cases = sum.suite.cases;
+  progress.elements = sum.suite.elements;
   for (const HazardInfo& info : qconform::hazards()) {
-    standing.hazards += sum.hazards.is_applicable(info.hazard) ? 1 : 0;
-    standing.hazards_reached += sum.hazards.total(info.hazard).cases > 0 ? 1 : 0;
+    progress.hazards += sum.hazards.is_applicable(info.hazard) ? 1 : 0;
+    progress.hazards_reached += sum.hazards.total(info.hazard).cases > 0 ? 1 : 0;
   }
-  standing.failures = sum.unwaived();
-  return standing;
+  progress.failures = sum.unwaived();
+  return progress;
 }
 
 std::uint64_t kinds_of(const CampaignAggregate& sum) {

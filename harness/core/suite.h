@@ -13,27 +13,27 @@
 
 namespace qconform {
 
-/// Things a source met that are no cases: "Relu" 3 times, say. Counted, never passed.
+/// Inputs that a suite skipped, by reason: "Relu" 3 times, say.
 using SkippedCounts = std::map<std::string, std::uint64_t>;
 
-class CaseSource {
+class Suite {
  public:
-  CaseSource() = default;
-  CaseSource(const CaseSource&) = delete;
-  CaseSource& operator=(const CaseSource&) = delete;
-  virtual ~CaseSource() = default;
+  Suite() = default;
+  Suite(const Suite&) = delete;
+  Suite& operator=(const Suite&) = delete;
+  virtual ~Suite() = default;
 
   /// As on the command line: "random", "onnx:DIR".
   [[nodiscard]] virtual std::string name() const = 0;
-  /// The next case, or nullopt at the end. After an error the source is at its end.
+  /// The next case, or nullopt at the end. After an error the suite is at its end.
   [[nodiscard]] virtual Result<std::optional<Case>> next() = 0;
   /// Number of cases where it is known beforehand, for progress lines.
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
-  /// What was met and left aside so far, by reason.
+  /// The inputs skipped so far, by reason.
   [[nodiscard]] virtual const SkippedCounts& skipped() const { return skipped_; }
-  /// What the cases cover together, of a source that promises to cover something.
+  /// What the cases cover together, for suites that promise to cover something.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage() const { return {}; }
-  /// The same of some of them: `chosen` has a place for each case given, in their order.
+  /// The same for some of the cases: `chosen` says for each case, in their order, whether it counts.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& /*chosen*/) const {
     return {};
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "harness/core/case.h"
-#include "harness/core/case_source.h"
+#include "harness/core/suite.h"
 
 namespace qconform::testing {
 
@@ -20,7 +20,7 @@ template <class CaseOf>
 
 /// Expects that the source gives `count` cases, those of the indices from 0 on, and ends.
 template <class CaseOf>
-void expect_cases_of(CaseSource& source, CaseOf case_of, std::uint64_t count) {
+void expect_cases_of(Suite& source, CaseOf case_of, std::uint64_t count) {
   for (std::uint64_t index = 0; index < count; ++index) {
     const auto next = source.next();
     ASSERT_TRUE(next.has_value() && next->has_value());

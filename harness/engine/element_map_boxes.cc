@@ -1,4 +1,4 @@
-#include "harness/engine/picture_boxes.h"
+#include "harness/engine/element_map_boxes.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "harness/cli/isolation.h"
+#include "harness/cli/sandbox_options.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace qconform::cli {
 
-void add_cpu_option(CLI::App& command, IsolationOptions& options) {
+void add_cpu_option(CLI::App& command, SandboxOptions& options) {
   command
       .add_option(
           "--cpu", options.cpus,
@@ -18,13 +18,13 @@ void add_cpu_option(CLI::App& command, IsolationOptions& options) {
       ->delimiter(',');
 }
 
-void add_valid_only_option(CLI::App& command, IsolationOptions& options) {
+void add_valid_only_option(CLI::App& command, SandboxOptions& options) {
   command.add_flag("--valid-only", options.valid_only,
-                   "Send no case out of contract: for kernels that assume valid nodes; BACKEND@valid-only is the same "
-                   "for one of several");
+                   "Send valid cases only, to kernels that assume valid nodes; BACKEND@valid-only does so for one of "
+                   "several");
 }
 
-void add_isolation_options(CLI::App& command, IsolationOptions& options) {
+void add_sandbox_options(CLI::App& command, SandboxOptions& options) {
   command
       .add_option("--isolation", options.which,
                   "Backends that run in worker processes, in guarded memory: third-party, all or none")
@@ -44,18 +44,18 @@ void add_isolation_options(CLI::App& command, IsolationOptions& options) {
                    "Run each prepared case from this many threads at once too (4) and compare the outputs");
 }
 
-void add_arm64_option(CLI::App& command, IsolationOptions& options) {
+void add_arm64_option(CLI::App& command, SandboxOptions& options) {
   command.add_option("--arm64-program", options.arm64_program,
                      "qconform built for arm64, for its processors (default: build/arm64-qemu/bin/qconform)");
 }
 
-std::string isolation_text(const IsolationOptions& options) {
+std::string sandbox_text(const SandboxOptions& options) {
   return fmt::format("--isolation {} --timeout {} --memory-limit {} --guard {} --threads-check {}", options.which,
                      options.timeout, options.memory, options.guard, options.threads);
 }
 
-IsolationOptions isolation_from(const std::string& text) {
-  IsolationOptions options;
+SandboxOptions sandbox_from(const std::string& text) {
+  SandboxOptions options;
   std::istringstream words(text);
   for (std::string name; words >> name;) {
     if (name == "--isolation") words >> options.which;
@@ -67,11 +67,11 @@ IsolationOptions isolation_from(const std::string& text) {
   return options;
 }
 
-Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& options) {
-  using Which = backend::IsolationPolicy::Which;
+Result<backend::SandboxPolicy> chosen_sandbox(const SandboxOptions& options) {
+  using Which = backend::SandboxPolicy::Which;
   constexpr double kLongest = 86400;
   constexpr std::int64_t kLargest = std::int64_t{1} << 30;
-  backend::IsolationPolicy policy;
+  backend::SandboxPolicy policy;
   if (options.which == "all") {
     policy.which = Which::all;
   } else if (options.which == "none") {
@@ -93,7 +93,8 @@ Result<backend::IsolationPolicy> chosen_isolation(const IsolationOptions& option
     return fail("--threads-check",
                 fmt::format("expected 2 to {} threads, got {}", backend::kMostThreads, options.threads));
   }
-  policy.limits = {options.timeout, options.memory << 20, full ? Isolation::Guard::full : Isolation::Guard::sampled};
+  policy.limits = {options.timeout, options.memory << 20,
+                   full ? SandboxLimits::Guard::full : SandboxLimits::Guard::sampled};
   policy.threads = options.threads;
   policy.arm64_program = options.arm64_program;
   return policy;

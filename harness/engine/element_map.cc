@@ -1,11 +1,11 @@
-#include "harness/engine/picture.h"
+#include "harness/engine/element_map.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "harness/engine/element_map_boxes.h"
 #include "harness/engine/execute.h"
-#include "harness/engine/picture_boxes.h"
 #include "harness/judge/judge.h"
 
 namespace qconform {
@@ -22,10 +22,10 @@ Box first_that_fits(const std::vector<Box>& boxes, const std::vector<std::int64_
   return box;
 }
 
-class Painter {
+class ElementMapBuilder {
  public:
-  Painter(const Case& test_case, const Expected& expected, const Tensor& got, const Verdict& verdict,
-          const PictureLimits& limits)
+  ElementMapBuilder(const Case& test_case, const Expected& expected, const Tensor& got, const Verdict& verdict,
+                    const ElementMapLimits& limits)
       : case_(test_case),
         expected_(expected),
         lowered_(*expected.classification.lowered),
@@ -33,36 +33,36 @@ class Painter {
         verdict_(verdict),
         limits_(limits) {}
 
-  Picture paint() {
+  ElementMap build() {
     shown_ = box_around(got_.shape, verdict_.worst->index, limits_.output);
     worst_ = {verdict_.worst->index, std::vector<std::int64_t>(got_.shape.size(), 1)};
-    picture_.got = cut("y", got_, shown_);
-    picture_.wrong_elements = verdict_.wrong_elements;
-    picture_.worst = verdict_.worst->index;
-    picture_.geometry = lowered_.windows();
-    paint_elements();
-    paint_inputs();
-    return std::move(picture_);
+    map_.got = cut("y", got_, shown_);
+    map_.wrong_elements = verdict_.wrong_elements;
+    map_.worst = verdict_.worst->index;
+    map_.geometry = lowered_.windows();
+    add_elements();
+    add_inputs();
+    return std::move(map_);
   }
 
  private:
-  void paint_elements() {
+  void add_elements() {
     for (const std::int64_t index : indices_in(got_.shape, shown_)) {
       ElementView element = view(expected_, got_, index);
-      picture_.expected.push_back(std::move(element.expected));
-      picture_.exact.push_back(std::move(element.exact));
-      picture_.admissible.push_back(std::move(element.admissible));
-      picture_.wrong.push_back(!element.right);
-      if (const auto parameter = lowered_.parameter_of(index)) picture_.parameter.push_back(*parameter);
+      map_.expected.push_back(std::move(element.expected));
+      map_.exact.push_back(std::move(element.exact));
+      map_.admissible.push_back(std::move(element.admissible));
+      map_.wrong.push_back(!element.right);
+      if (const auto parameter = lowered_.parameter_of(index)) map_.parameter.push_back(*parameter);
     }
   }
 
-  void paint_inputs() {
+  void add_inputs() {
     const Operator* known = operator_of(case_);
     for (std::size_t i = 0; i < case_.inputs.size() && i < known->inputs.size(); ++i) {
       if (const Tensor* tensor = case_.input(i)) {
         const InputSignature& signature = known->inputs[i];
-        picture_.inputs.push_back(cut(std::string(signature.name), *tensor, part_of(*tensor, signature.role)));
+        map_.inputs.push_back(cut(std::string(signature.name), *tensor, part_of(*tensor, signature.role)));
       }
     }
   }
@@ -80,50 +80,51 @@ class Painter {
   const Lowered& lowered_;
   const Tensor& got_;
   const Verdict& verdict_;
-  const PictureLimits& limits_;
+  const ElementMapLimits& limits_;
   Box shown_;  ///< of the output
   Box worst_;  ///< the worst element alone
-  Picture picture_;
+  ElementMap map_;
 };
 
-std::int64_t values_in(const std::optional<Picture>& picture) {
-  if (!picture) return 0;
-  std::size_t count = picture->got.values.size();
-  for (const TensorBox& input : picture->inputs) count += input.values.size();
+std::int64_t values_in(const std::optional<ElementMap>& map) {
+  if (!map) return 0;
+  std::size_t count = map->got.values.size();
+  for (const TensorBox& input : map->inputs) count += input.values.size();
   return static_cast<std::int64_t>(count);
 }
 
-class Gallery {
+class ReportMaps {
  public:
-  Gallery(const Policy& policy, const PicturesLimits& limits) : policy_(policy), limits_(limits) {}
+  ReportMaps(const Policy& policy, const ElementMapsLimits& limits) : policy_(policy), limits_(limits) {}
 
-  void paint(Finding& finding, Backend& backend) {
-    finding.picture = picture(finding.example, backend, limits_.example);
+  void add_to(Finding& finding, Backend& backend) {
+    finding.element_map = element_map(finding.example, backend, limits_.example);
     if (finding.shrinking && finding.shrinking->steps > 0) {
-      finding.shrinking->picture = picture(finding.shrinking->original, backend, limits_.original);
+      finding.shrinking->element_map = element_map(finding.shrinking->original, backend, limits_.original);
     }
-    if (finding.telling) finding.telling->picture = picture(finding.telling->test_case, backend, limits_.further);
+    if (finding.representative)
+      finding.representative->element_map = element_map(finding.representative->test_case, backend, limits_.further);
   }
 
  private:
-  std::optional<Picture> picture(const Case& test_case, Backend& backend, const PictureLimits& limits) {
+  std::optional<ElementMap> element_map(const Case& test_case, Backend& backend, const ElementMapLimits& limits) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
     if (passed.count() >= limits_.seconds || values_ >= limits_.values) return std::nullopt;
-    auto painted = picture_of(test_case, backend, policy_, limits);
-    values_ += values_in(painted);
-    return painted;
+    auto map = element_map_of(test_case, backend, policy_, limits);
+    values_ += values_in(map);
+    return map;
   }
 
   const Policy& policy_;
-  const PicturesLimits& limits_;
+  const ElementMapsLimits& limits_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::int64_t values_ = 0;
 };
 
 }  // namespace
 
-std::optional<Picture> picture_of(const Case& test_case, Backend& backend, const Policy& policy,
-                                  const PictureLimits& limits) {
+std::optional<ElementMap> element_map_of(const Case& test_case, Backend& backend, const Policy& policy,
+                                         const ElementMapLimits& limits) {
   GuardedOutput memory;
   const Outcome outcome = execute(backend, test_case, memory);
   const Tensor* const produced = output_of(outcome);
@@ -131,19 +132,19 @@ std::optional<Picture> picture_of(const Case& test_case, Backend& backend, const
   const Expected expected = expect(test_case, policy);
   const Verdict verdict = judge(expected, outcome);
   if (verdict.kind != VerdictKind::wrong) return std::nullopt;
-  return Painter(test_case, expected, *produced, verdict, limits).paint();
+  return ElementMapBuilder(test_case, expected, *produced, verdict, limits).build();
 }
 
-void add_pictures(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
-                  const PicturesLimits& limits) {
-  Gallery gallery(policy, limits);
+void add_element_maps(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                      const ElementMapsLimits& limits) {
+  ReportMaps maps(policy, limits);
   for (const bool waived : {false, true}) {
     for (Finding& finding : report.findings) {
       if (finding.kind != VerdictKind::wrong || finding.waiver.has_value() != waived) continue;
       const auto backend = std::find_if(backends.begin(), backends.end(), [&](const auto& candidate) {
         return candidate->info().name == finding.backend;
       });
-      if (backend != backends.end()) gallery.paint(finding, **backend);
+      if (backend != backends.end()) maps.add_to(finding, **backend);
     }
   }
 }

@@ -1,11 +1,11 @@
-// Which part of a tensor a picture shows. Internal to the pictures.
+// Which part of a tensor an element map shows. Internal to the element maps.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "harness/core/picture.h"
+#include "harness/core/element_map.h"
 #include "harness/core/tensor.h"
 #include "harness/operators/operator.h"
 

@@ -1,4 +1,4 @@
-#include "harness/suites/sweep/source.h"
+#include "harness/suites/sweep/suite.h"
 
 #include "harness/operators/family.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -34,7 +34,7 @@ Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed) {
   return result;
 }
 
-Result<std::optional<Case>> SweepSource::next() {
+Result<std::optional<Case>> SweepSuite::next() {
   while (plan_ < plans().size() && index_ == plans()[plan_].rows.size()) {
     ++plan_;
     index_ = 0;
@@ -43,19 +43,19 @@ Result<std::optional<Case>> SweepSource::next() {
   return sweep_case(plans()[plan_], index_++, seed_);
 }
 
-std::optional<std::uint64_t> SweepSource::size() const {
+std::optional<std::uint64_t> SweepSuite::size() const {
   std::uint64_t cases = 0;
   for (const Plan& plan : plans()) cases += plan.rows.size();
   return cases;
 }
 
-std::vector<CombinationCoverage> SweepSource::coverage() const {
+std::vector<CombinationCoverage> SweepSuite::coverage() const {
   std::vector<CombinationCoverage> list;
   for (const Plan& plan : plans()) list.push_back(plan.proof.coverage);
   return list;
 }
 
-std::vector<CombinationCoverage> SweepSource::coverage_of(const std::vector<bool>& chosen) const {
+std::vector<CombinationCoverage> SweepSuite::coverage_of(const std::vector<bool>& chosen) const {
   std::vector<CombinationCoverage> list;
   std::size_t position = 0;
   for (const Plan& plan : plans()) {
