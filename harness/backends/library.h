@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/backends/specification.h"
 #include "harness/core/backend.h"
@@ -25,6 +26,10 @@ struct Library {
   /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
   /// there.
   Result<std::unique_ptr<Backend>> (*open)(const Specification& what);
+  /// The same for a version that is not that of `state`; the error tells which ones are there. Null: there is one only.
+  Result<std::unique_ptr<Backend>> (*open_release)(const Specification& what) = nullptr;
+  /// Versions that `open_release` knows, the oldest first. Null: none.
+  std::vector<std::string> (*releases)() = nullptr;
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

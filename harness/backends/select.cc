@@ -44,9 +44,14 @@ Result<RoundingProfile> chosen_arithmetic(const Specification& what, RoundingPro
 
 Result<std::unique_ptr<Backend>> open_library(const Library& library, const Specification& what) {
   const LibraryState state = library.state();
+  const auto has_version = check_version(what, state.version);
+  if (!what.version.empty() && library.open_release != nullptr && (!state.absent.empty() || !has_version)) {
+    QCONFORM_TRY(check_settings(what, library.accepted));
+    return library.open_release(what);
+  }
   if (!state.absent.empty())
     return fail("--backend", fmt::format("{} is not available: {}", library.name, state.absent));
-  QCONFORM_TRY(check_version(what, state.version));
+  QCONFORM_TRY(has_version);
   QCONFORM_TRY(check_settings(what, library.accepted));
   return library.open(what);
 }

@@ -44,8 +44,12 @@ std::vector<Row> backend_rows() {
     const backend::LibraryState state = library.state();
     const bool here = state.absent.empty();
     std::string description = here ? fmt::format("{}: {}", state.version, library.description) : state.absent;
-    rows.push_back({std::string(library.name), here ? "available" : "not here", std::move(description),
-                    here ? library.accepted : backend::Accepted{}});
+    const std::vector<std::string> releases =
+        library.releases == nullptr ? std::vector<std::string>() : library.releases();
+    if (!releases.empty()) description += fmt::format("; releases {}", fmt::join(releases, ", "));
+    const bool is_any = here || !releases.empty();
+    rows.push_back({std::string(library.name), is_any ? "available" : "not here", std::move(description),
+                    is_any ? library.accepted : backend::Accepted{}});
   }
   rows.push_back({"plugin:PATH.so", "", "a library with the interface of qconform/backend.h (docs/adding-a-backend.md)",
                   backend::Accepted{{}, {{"KEY", "VALUE"}}}});

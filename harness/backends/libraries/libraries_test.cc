@@ -6,16 +6,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <set>
 
+#include "harness/backends/libraries/roots.h"
 #include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/waivers.h"
 #include "harness/judge/judge.h"
 #include "harness/suites/select.h"
+#include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::libraries {
@@ -176,6 +182,64 @@ TEST_P(Libraries, EveryCodeComesBack) {
   EXPECT_GT(computed, 0);
 }
 
+// Releases in folders of a test's own; what is stated of the environment is as it was afterwards.
+class Roots : public ::testing::Test {
+ protected:
+  Roots() {
+    if (const char* stated = std::getenv("QCONFORM_ROOTS")) before_ = stated;
+    setenv("QCONFORM_ROOTS", folder_.path().c_str(), 1);
+  }
+  ~Roots() override { before_ ? setenv("QCONFORM_ROOTS", before_->c_str(), 1) : unsetenv("QCONFORM_ROOTS"); }
+  Roots(const Roots&) = delete;
+  Roots& operator=(const Roots&) = delete;
+
+  void add(const std::string& name, const std::string& library) const {
+    const auto root = folder_.path() / name;
+    std::filesystem::create_directories(root / "lib");
+    ASSERT_TRUE(write_file(root / "lib" / "libonnxruntime.so", library));
+    ASSERT_TRUE(write_file(root / "VERSION", "npm:x"));
+  }
+  static std::string asked(const std::string& version) {
+    const auto root = root_for({.name = "onnxruntime", .version = version}, "1.30.0");
+    return root ? root->version : root.error().text();
+  }
+
+  qconform::testing::TemporaryFolder folder_;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+TEST_F(Roots, StandInTheOrderOfTheirVersions) {
+  for (const char* version : {"1.14.0", "1.9.0", "1.14.2", "1.20.1-rev"})
+    add(std::string("onnxruntime-") + version, "");
+  add("onednn-3.7", "");
+  std::filesystem::create_directories(folder_.path() / "onnxruntime-1.8.0" / "lib");
+  std::vector<std::string> versions;
+  for (const LibraryRoot& root : roots_of("onnxruntime")) versions.push_back(root.version);
+  EXPECT_EQ(versions, (std::vector<std::string>{"1.9.0", "1.14.0", "1.14.2", "1.20.1-rev"}));
+  EXPECT_EQ(asked("1.14.0"), "1.14.0");
+  EXPECT_EQ(asked("1.14"), "1.14.2");
+  EXPECT_EQ(asked("1.8.0"),
+            "--backend: \"onnxruntime:1.8.0\": version 1.8.0 of onnxruntime is not available: 1.30.0, 1.9.0, 1.14.0, "
+            "1.14.2, 1.20.1-rev are; scripts/library-root onnxruntime:1.8.0 fetches it if it is among the releases of "
+            "scripts/library-releases");
+}
+
+TEST_F(Roots, ADamagedOneIsToldByName) {
+  const auto all = libraries();
+  const auto library = std::find_if(all.begin(), all.end(), [](const auto& l) { return l.name == "onnxruntime"; });
+  if (library->open_release == nullptr) GTEST_SKIP() << library->state().absent;
+  add("onnxruntime-1.14.0", "no library");
+  const auto opened = library->open_release({.name = "onnxruntime", .version = "1.14.0"});
+  ASSERT_FALSE(opened);
+  const std::string text = opened.error().text();
+  EXPECT_TRUE(text.find("the root " + (folder_.path() / "onnxruntime-1.14.0").string() + " is damaged: ") !=
+              std::string::npos)
+      << text;
+  EXPECT_TRUE(text.find("scripts/library-root onnxruntime:1.14.0 fetches it again") != std::string::npos) << text;
+}
+
 std::vector<std::string> names_here() {
   std::vector<std::string> names;
   for (const backend::Library& library : libraries()) {
@@ -184,6 +248,8 @@ std::vector<std::string> names_here() {
     for (const std::string_view word : library.accepted.words) {
       names.push_back(std::string(library.name) + "@" + std::string(word));
     }
+    if (library.releases == nullptr) continue;
+    for (const std::string& version : library.releases()) names.push_back(std::string(library.name) + ":" + version);
   }
   return names;
 }
@@ -191,7 +257,7 @@ std::vector<std::string> names_here() {
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   for (char& c : name) {
-    if (c == '@') c = '_';
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
   return name;
 }

@@ -1,4 +1,6 @@
 // ONNX Runtime as a backend: one node at a time.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -8,6 +10,7 @@
 #include "harness/backends/input_role.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onnxruntime_api.h"
+#include "harness/backends/libraries/roots.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
@@ -196,16 +199,35 @@ constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENAB
                              Level{"extended", ORT_ENABLE_EXTENDED}, Level{"all", ORT_ENABLE_ALL},
                              Level{"opt", ORT_ENABLE_ALL}};
 
-Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
+Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
   const auto is_it = [&](const Level& level) { return level.word == what.word; };
-  auto runtime = std::make_unique<Runtime>(*loaded().api);
+  auto runtime = std::make_unique<Runtime>(*library.api);
   auto message = runtime->start(std::find_if(kLevels.begin(), kLevels.end(), is_it)->level);
   for (const backend::Setting& setting : what.settings) {
     if (!message) message = runtime->set(setting.key, setting.value);
   }
   if (message) return fail("--backend", "ONNX Runtime does not start: " + *message);
   return std::make_unique<OnnxRuntime>(std::move(runtime),
-                                       BackendInfo{backend::text_of(what), loaded().version, "library", true});
+                                       BackendInfo{backend::text_of(what), library.version, "library", true});
+}
+
+Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
+  return open_with(loaded(), what);
+}
+
+Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what) {
+  QCONFORM_ASSIGN(const auto root, root_for(what, loaded().version));
+  const ort::Loaded library = ort::load_release(root.folder);
+  if (library.api != nullptr) return open_with(library, what);
+  return fail("--backend",
+              fmt::format("\"{}\": the root {} is damaged: {}; scripts/library-root {}:{} fetches it again",
+                          backend::text_of(what), root.folder.string(), library.absent, what.name, root.version));
+}
+
+std::vector<std::string> releases() {
+  std::vector<std::string> versions;
+  for (const LibraryRoot& root : roots_of("onnxruntime")) versions.push_back(root.version);
+  return versions;
 }
 
 }  // namespace
@@ -215,7 +237,9 @@ backend::Library onnxruntime() {
           "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
           {{"basic", "extended", "all", "opt"}, {{"session.*", "TEXT"}}},
           state,
-          open};
+          open,
+          open_release,
+          releases};
 }
 
 }  // namespace qconform::libraries

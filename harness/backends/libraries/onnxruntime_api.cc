@@ -1,6 +1,7 @@
 #include "harness/backends/libraries/onnxruntime_api.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdint>
@@ -12,8 +13,9 @@
 namespace qconform::libraries::ort {
 namespace {
 
-// The oldest table of functions that has all that is called here: releases only append to it.
-constexpr std::uint32_t kApiVersion = 11;
+// The oldest release whose table of functions has all that is called here: later ones only append to it, and give a
+// table for every release up to their own.
+constexpr std::uint32_t kApiVersion = 8;
 
 std::vector<std::string> places_to_look() {
   static constexpr std::array kNames{"libonnxruntime.so", "libonnxruntime.so.1"};
@@ -37,9 +39,25 @@ void* open_library() {
   return nullptr;
 }
 
-Loaded load() {
-  // Read when the environment is created; otherwise releases write files under the home folder.
+Loaded interface_of(void* library) {
+  // POSIX: a function's address comes as an object's.
+  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
+  if (get_base == nullptr) return {nullptr, {}, "the library has no OrtGetApiBase"};
+  const OrtApiBase* base = get_base();
+  const OrtApi* api = base->GetApi(kApiVersion);
+  if (api == nullptr) {
+    return {nullptr, {}, fmt::format("release {} is older than 1.{}", base->GetVersionString(), kApiVersion)};
+  }
+  return {api, base->GetVersionString(), {}};
+}
+
+// Read when the environment is created; otherwise releases write files under the home folder.
+void disable_telemetry() {
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+}
+
+Loaded load() {
+  disable_telemetry();
   void* library = open_library();
   if (library == nullptr) {
     const char* root = std::getenv("ONNXRUNTIME_ROOT");
@@ -50,13 +68,7 @@ Loaded load() {
             ? std::string("libonnxruntime.so not found; scripts/get-onnxruntime fetches one, or set ONNXRUNTIME_ROOT")
             : std::string("no libonnxruntime.so that loads in ONNXRUNTIME_ROOT=") + root};
   }
-  // POSIX: a function's address comes as an object's.
-  const auto get_base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
-  if (get_base == nullptr) return {nullptr, {}, "the library has no OrtGetApiBase"};
-  const OrtApiBase* base = get_base();
-  const OrtApi* api = base->GetApi(kApiVersion);
-  if (api == nullptr) return {nullptr, {}, std::string("release ") + base->GetVersionString() + " is older than 1.11"};
-  return {api, base->GetVersionString(), {}};
+  return interface_of(library);
 }
 
 // The type of an output by the interface's number: ONNX's up to float4e2m1, its own behind it. Inputs
@@ -75,6 +87,13 @@ Loaded load() {
 const Loaded& loaded() {
   static const Loaded once = load();
   return once;
+}
+
+Loaded load_release(const std::filesystem::path& root) {
+  disable_telemetry();
+  const std::filesystem::path file = root / "lib" / "libonnxruntime.so";
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return library == nullptr ? Loaded{nullptr, {}, dlerror()} : interface_of(library);
 }
 
 std::optional<std::string> failure(const OrtApi& api, OrtStatus* status) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +21,11 @@ struct Loaded {
   std::string absent;  ///< why, and what to do
 };
 
-/// The library of this process, loaded at the first call.
+/// The library that the program was built with, or that of ONNXRUNTIME_ROOT, loaded at the first call.
 [[nodiscard]] const Loaded& loaded();
+
+/// The release in a root (roots.h), never unloaded. `absent` tells what is wrong with the root.
+[[nodiscard]] Loaded load_release(const std::filesystem::path& root);
 
 /// Objects of the library, released by the table's functions.
 template <typename T>

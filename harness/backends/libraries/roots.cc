@@ -1,0 +1,73 @@
+#include "harness/backends/libraries/roots.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <system_error>
+
+namespace qconform::libraries {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of_roots() {
+  const char* stated = std::getenv("QCONFORM_ROOTS");
+  return stated != nullptr && *stated != '\0' ? fs::path(stated) : fs::path(QCONFORM_ROOTS_DIRECTORY);
+}
+
+// "1.14.0" as {1, 14, 0}: 1.9 is older than 1.14.
+std::vector<int> numbers_of(std::string_view version) {
+  std::vector<int> numbers;
+  while (!version.empty()) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+    numbers.push_back(error == std::errc() ? number : 0);
+    const std::size_t dot = version.find_first_of(".-", static_cast<std::size_t>(end - version.data()));
+    version = dot == std::string_view::npos ? std::string_view() : version.substr(dot + 1);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<LibraryRoot> roots_of(std::string_view name) {
+  const std::string prefix = std::string(name) + "-";
+  std::vector<LibraryRoot> roots;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_of_roots(), error), end; !error && entry != end; entry.increment(error)) {
+    const std::string folder = entry->path().filename().string();
+    std::error_code ignored;
+    if (!folder.starts_with(prefix) || !fs::is_regular_file(entry->path() / "VERSION", ignored)) continue;
+    roots.push_back({folder.substr(prefix.size()), entry->path()});
+  }
+  std::sort(roots.begin(), roots.end(), [](const LibraryRoot& a, const LibraryRoot& b) {
+    const auto older = numbers_of(a.version);
+    const auto newer = numbers_of(b.version);
+    return older != newer ? older < newer : a.version < b.version;
+  });
+  return roots;
+}
+
+Result<LibraryRoot> root_for(const backend::Specification& what, std::string_view built_with) {
+  std::vector<LibraryRoot> roots = roots_of(what.name);
+  const auto fits = [&](const LibraryRoot& root) {
+    return root.version == what.version || root.version.starts_with(what.version + ".");
+  };
+  const auto newest = std::find_if(roots.rbegin(), roots.rend(), fits);
+  if (newest != roots.rend()) return *newest;
+  std::vector<std::string> here;
+  if (!built_with.empty()) here.emplace_back(built_with);
+  for (const LibraryRoot& root : roots) here.push_back(root.version);
+  return fail("--backend",
+              fmt::format("\"{}\": version {} of {} is not available: {}; scripts/library-root {}:{} "
+                          "fetches it if it is among the releases of scripts/library-releases",
+                          backend::text_of(what), what.version, what.name,
+                          here.empty() ? "none is"
+                                       : fmt::format("{} {}", fmt::join(here, ", "), here.size() == 1 ? "is" : "are"),
+                          what.name, what.version));
+}
+
+}  // namespace qconform::libraries
