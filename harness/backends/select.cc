@@ -56,6 +56,41 @@ Result<std::unique_ptr<Backend>> open_library(const Library& library, const Spec
   return library.open(what);
 }
 
+// Null where there is none.
+const Library* library_of(const Specification& what) {
+  if (what.kind != SelectedKind::named) return nullptr;
+  for (const Library& library : offered_libraries()) {
+    if (library.name == what.name) return &library;
+  }
+  return nullptr;
+}
+
+// The versions that the name asks for: each that is here of a range, its own otherwise.
+Result<std::vector<std::string>> versions_of(const Specification& what) {
+  const std::size_t dots = what.version.find("..");
+  if (dots == std::string::npos) return std::vector<std::string>{what.version};
+  const std::string first = what.version.substr(0, dots);
+  const std::string last = what.version.substr(dots + 2);
+  const Library* library = library_of(what);
+  if (library == nullptr || library->releases == nullptr) {
+    return fail("--backend",
+                fmt::format("\"{}\": {} has one version only, and no range of them", text_of(what), what.name));
+  }
+  std::vector<std::string> versions = library->releases();
+  const std::string here = library->state().version;
+  if (!here.empty() && std::find(versions.begin(), versions.end(), here) == versions.end()) versions.push_back(here);
+  const auto is_before = [](const std::string& a, const std::string& b) { return is_older(a, b); };
+  std::sort(versions.begin(), versions.end(), is_before);
+  const auto all = versions;
+  std::erase_if(versions, [&](const std::string& version) {
+    const bool is_last = version == last || version.starts_with(last + ".");
+    return is_older(version, first) || (is_older(last, version) && !is_last);
+  });
+  if (!versions.empty()) return versions;
+  return fail("--backend", fmt::format("\"{}\": no release of {} is here in that range; these are: {}", text_of(what),
+                                       what.name, fmt::join(all, ", ")));
+}
+
 Result<std::unique_ptr<Backend>> open_kernels(const reference::KernelSet& set, const Specification& what,
                                               RoundingProfile arithmetic) {
   QCONFORM_TRY(check_version(what, kVersion));
@@ -64,15 +99,6 @@ Result<std::unique_ptr<Backend>> open_kernels(const reference::KernelSet& set, c
     return fail("--backend", fmt::format("{} does not run on this CPU: {}", set.name, set.description));
   }
   return in_tree(set, arithmetic, text_of(what));
-}
-
-// Null where there is none.
-const Library* library_of(const Specification& what) {
-  if (what.kind != SelectedKind::named) return nullptr;
-  for (const Library& library : offered_libraries()) {
-    if (library.name == what.name) return &library;
-  }
-  return nullptr;
 }
 
 Error no_such_backend(const Specification& what) {
@@ -157,11 +183,15 @@ Result<std::vector<std::string>> whole_names(const std::vector<std::string>& bac
   std::vector<std::string> names;
   for (const std::string& name : backends) {
     QCONFORM_ASSIGN(const auto what, parse_specification(name));
-    for (const std::string& cpu : cpus.empty() ? std::vector<std::string>{"native"} : cpus) {
-      Specification whole = what;
-      QCONFORM_TRY(put_on_cpu(whole, cpu));
-      whole.valid_only = whole.valid_only || valid_only;
-      names.push_back(text_of(whole));
+    QCONFORM_ASSIGN(const auto versions, versions_of(what));
+    for (const std::string& version : versions) {
+      for (const std::string& cpu : cpus.empty() ? std::vector<std::string>{"native"} : cpus) {
+        Specification whole = what;
+        whole.version = version;
+        QCONFORM_TRY(put_on_cpu(whole, cpu));
+        whole.valid_only = whole.valid_only || valid_only;
+        names.push_back(text_of(whole));
+      }
     }
   }
   return names;

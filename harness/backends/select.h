@@ -45,7 +45,10 @@ struct SandboxPolicy {
                                                                        const SandboxPolicy& sandbox = {});
 
 /// Each backend on each processor: "avx2" and "native", "Haswell" give "avx2", "avx2[Haswell]". With `valid_only`, each
-/// is sent valid cases alone. Errors: a name that is none; a processor of a process, or beside another one.
+/// is sent valid cases alone. A range of versions is the releases that are here: "onnxruntime:1.14..1.30" gives
+/// onnxruntime:1.14.0, onnxruntime:1.16.3 and so on, the oldest first; both ends count, and all that begin with them.
+/// Errors: a name that is none; a processor of a process, or beside another one; a range in which nothing is here, or
+/// of a backend that has one version.
 [[nodiscard]] Result<std::vector<std::string>> whole_names(const std::vector<std::string>& backends,
                                                            const std::vector<std::string>& cpus,
                                                            bool valid_only = false);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "harness/base/near_names.h"
@@ -189,6 +190,19 @@ std::string value_text(const std::string& value) {
   return text + "\"";
 }
 
+// "1.14.0" as {1, 14, 0}: 1.9 is older than 1.14.
+std::vector<int> numbers_of(std::string_view version) {
+  std::vector<int> numbers;
+  while (!version.empty()) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+    numbers.push_back(error == std::errc() ? number : 0);
+    const std::size_t dot = version.find_first_of(".-", static_cast<std::size_t>(end - version.data()));
+    version = dot == std::string_view::npos ? std::string_view() : version.substr(dot + 1);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Result<Specification> parse_specification(std::string_view text) {
@@ -274,6 +288,12 @@ Result<void> check_settings(const Specification& what, const Accepted& accepted)
     return unknown("key", setting.key, std::move(known));
   }
   return {};
+}
+
+bool is_older(std::string_view a, std::string_view b) {
+  const auto older = numbers_of(a);
+  const auto newer = numbers_of(b);
+  return older != newer ? older < newer : a < b;
 }
 
 Result<void> check_version(const Specification& what, std::string_view here) {

@@ -73,6 +73,9 @@ struct Accepted {
 /// Errors: a word or key that is not accepted, with the nearest one and all that are.
 [[nodiscard]] Result<void> check_settings(const Specification& what, const Accepted& accepted);
 
+/// Whether version `a` comes before `b`, number by number: "1.9" before "1.14.0".
+[[nodiscard]] bool is_older(std::string_view a, std::string_view b);
+
 /// Errors: a version is asked for, and `here` is neither that nor one that it begins ("3.12" of "3.12.1").
 [[nodiscard]] Result<void> check_version(const Specification& what, std::string_view here);
 

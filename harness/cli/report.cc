@@ -14,6 +14,7 @@ void add_report(CLI::App& app, Action& action) {
   add_report_html(*command, action);
   add_report_junit(*command, action);
   add_report_markdown(*command, action);
+  add_report_matrix(*command, action);
   add_report_merge(*command, action);
 }
 

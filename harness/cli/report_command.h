@@ -13,6 +13,7 @@ void add_report_summary(CLI::App& app, Action& action);
 void add_report_html(CLI::App& app, Action& action);
 void add_report_junit(CLI::App& app, Action& action);
 void add_report_markdown(CLI::App& app, Action& action);
+void add_report_matrix(CLI::App& app, Action& action);
 void add_report_merge(CLI::App& app, Action& action);
 
 /// Where a report is read from, and what is made of it goes.

@@ -13,6 +13,7 @@
 #include "harness/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
+#include "reports/render/matrix.h"
 
 namespace qconform {
 namespace {
@@ -33,6 +34,8 @@ bool write_all(const std::filesystem::path& folder) {
                                       "What `qconform bench` measured. Times are seconds.") &&
          write<gate::Comparison>(folder, "gate-1", "qconform gate, version 1",
                                  "What `qconform gate --json` found between two reports.") &&
+         write<report::Matrix>(folder, "matrix-1", "qconform matrix, version 1",
+                               "What `qconform matrix --json` prints: causes of failure by release and processor.") &&
          write<diagnose::AuditDocument>(
              folder, "audit-1", "qconform audit, version 1",
              "What `qconform audit --json` prints and `--baseline` reads: which defect models suites detect.") &&

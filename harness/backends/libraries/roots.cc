@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <system_error>
 
@@ -16,19 +15,6 @@ namespace fs = std::filesystem;
 fs::path folder_of_roots() {
   const char* stated = std::getenv("QCONFORM_ROOTS");
   return stated != nullptr && *stated != '\0' ? fs::path(stated) : fs::path(QCONFORM_ROOTS_DIRECTORY);
-}
-
-// "1.14.0" as {1, 14, 0}: 1.9 is older than 1.14.
-std::vector<int> numbers_of(std::string_view version) {
-  std::vector<int> numbers;
-  while (!version.empty()) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
-    numbers.push_back(error == std::errc() ? number : 0);
-    const std::size_t dot = version.find_first_of(".-", static_cast<std::size_t>(end - version.data()));
-    version = dot == std::string_view::npos ? std::string_view() : version.substr(dot + 1);
-  }
-  return numbers;
 }
 
 }  // namespace
@@ -43,11 +29,8 @@ std::vector<LibraryRoot> roots_of(std::string_view name) {
     if (!folder.starts_with(prefix) || !fs::is_regular_file(entry->path() / "VERSION", ignored)) continue;
     roots.push_back({folder.substr(prefix.size()), entry->path()});
   }
-  std::sort(roots.begin(), roots.end(), [](const LibraryRoot& a, const LibraryRoot& b) {
-    const auto older = numbers_of(a.version);
-    const auto newer = numbers_of(b.version);
-    return older != newer ? older < newer : a.version < b.version;
-  });
+  std::sort(roots.begin(), roots.end(),
+            [](const LibraryRoot& a, const LibraryRoot& b) { return backend::is_older(a.version, b.version); });
   return roots;
 }
 

@@ -1,0 +1,226 @@
+#include "reports/render/matrix.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "harness/describe/json_archives.h"
+#include "harness/json/json_text.h"
+#include "reports/render/markdown_text.h"
+#include "reports/render/reasons_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+// "onnxruntime" of "onnxruntime:1.14.0@all[Haswell]". A plugin, process or defect is a library of its own.
+std::string library_of(const BackendInfo& info) {
+  if (info.kind != "library" && info.kind != "in-tree") return info.name;
+  return info.name.substr(0, info.name.find_first_of(":@["));
+}
+
+using RowKey = std::tuple<std::string, std::string, VerdictKind, std::string>;  // library, operator, verdict, signature
+
+bool has_computed(const BackendResult& backend, const std::string& op_type) {
+  const auto found = backend.operators.find(op_type);
+  return found != backend.operators.end() && found->second.attempted() > 0;
+}
+
+// Where the cause appears and goes, among those that compute the operator.
+void set_span(MatrixRow& row) {
+  const MatrixCell* before = nullptr;
+  for (const MatrixCell& cell : row.cells) {
+    if (cell.state == MatrixState::not_computed) continue;
+    const bool is_wrong = cell.state == MatrixState::wrong;
+    if (before != nullptr && is_wrong && before->state == MatrixState::right && row.since.empty()) {
+      row.since = cell.backend;
+    }
+    if (before != nullptr && !is_wrong && before->state == MatrixState::wrong) row.until = before->backend;
+    if (is_wrong) row.until.clear();
+    before = &cell;
+  }
+}
+
+MatrixRow row_of(const Report& report, const RowKey& key) {
+  MatrixRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), {}, {}, {}};
+  for (const BackendResult& backend : report.backends) {
+    if (library_of(backend.info) != row.library) continue;
+    MatrixCell cell{.backend = backend.info.name};
+    if (!has_computed(backend, row.op_type)) cell.state = MatrixState::not_computed;
+    for (const Finding& finding : report.findings) {
+      if (finding.backend != backend.info.name || finding.op_type != row.op_type || finding.kind != row.kind ||
+          finding.signature != row.signature) {
+        continue;
+      }
+      if (cell.cases == 0) {
+        cell.finding = finding.id;
+        cell.replay = finding.replay;
+      }
+      cell.state = MatrixState::wrong;
+      cell.cases += finding.cases;
+    }
+    row.cells.push_back(std::move(cell));
+  }
+  set_span(row);
+  return row;
+}
+
+// How many backends newer than the last that has the cause compute the operator: what stands in the newest comes first.
+std::size_t backends_behind(const MatrixRow& row) {
+  std::size_t behind = 0;
+  for (auto cell = row.cells.rbegin(); cell != row.cells.rend() && cell->state != MatrixState::wrong; ++cell) {
+    behind += cell->state == MatrixState::right ? 1 : 0;
+  }
+  return behind;
+}
+
+std::vector<std::string> libraries_of(const Matrix& matrix) {
+  std::vector<std::string> libraries;
+  for (const MatrixBackend& backend : matrix.backends) {
+    if (std::find(libraries.begin(), libraries.end(), backend.library) == libraries.end()) {
+      libraries.push_back(backend.library);
+    }
+  }
+  return libraries;
+}
+
+// What tells a backend apart in the table of its library: "1.14.0", "1.30.0@all", "avx2[Haswell]".
+std::string column_of(const MatrixBackend& backend) {
+  std::string rest = backend.name.substr(std::min(backend.library.size(), backend.name.size()));
+  if (rest.starts_with(':')) return shown(rest.substr(1));
+  return shown(backend.version + rest);
+}
+
+std::vector<std::string> columns_of(const Matrix& matrix, const std::string& library) {
+  std::vector<std::string> columns;
+  for (const MatrixBackend& backend : matrix.backends) {
+    if (backend.library == library) columns.push_back(column_of(backend));
+  }
+  return columns;
+}
+
+std::string cell_text(const MatrixCell& cell) {
+  switch (cell.state) {
+    case MatrixState::wrong: return with_thousands(cell.cases);
+    case MatrixState::right: return ".";
+    default: return "-";
+  }
+}
+
+std::string cause_of(const MatrixRow& row) {
+  const std::string kind(qconform::name_of(row.kind));
+  return shown(row.signature == kind || row.signature.starts_with(kind + ":") ? row.signature
+                                                                              : kind + ", " + row.signature);
+}
+
+// "since 1.14.0, until 1.21.0"; the newest release that has it or nothing says more where it always was.
+std::string span_text(const MatrixRow& row) {
+  const auto version = [&](const std::string& backend) {
+    const std::string rest = backend.substr(std::min(row.library.size(), backend.size()));
+    return shown(rest.starts_with(':') ? rest.substr(1) : backend);
+  };
+  std::vector<std::string> parts;
+  if (!row.since.empty()) parts.push_back("since " + version(row.since));
+  if (!row.until.empty()) parts.push_back("until " + version(row.until));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// The newest backend's line.
+const MatrixCell* newest_wrong(const MatrixRow& row) {
+  const auto found = std::find_if(row.cells.rbegin(), row.cells.rend(),
+                                  [](const MatrixCell& cell) { return cell.state == MatrixState::wrong; });
+  return found == row.cells.rend() ? nullptr : &*found;
+}
+
+std::string summary_line(const Matrix& matrix, const std::string& library) {
+  std::size_t causes = 0;
+  std::size_t in_newest = 0;
+  for (const MatrixRow& row : matrix.rows) {
+    if (row.library != library) continue;
+    ++causes;
+    in_newest += backends_behind(row) == 0 ? 1 : 0;
+  }
+  return fmt::format("{}: {} in {}, {} of them in the newest that computes the operator", shown(library),
+                     plural(causes, "cause"), plural(columns_of(matrix, library).size(), "backend"), in_newest);
+}
+
+}  // namespace
+
+Matrix matrix_of(const Report& report) {
+  Matrix matrix{report.profile, report.seed, {}, {}};
+  std::map<std::string, std::string> library;
+  for (const BackendResult& backend : report.backends) {
+    library[backend.info.name] = library_of(backend.info);
+    matrix.backends.push_back({backend.info.name, backend.info.version, library[backend.info.name]});
+  }
+  std::vector<RowKey> keys;
+  for (const Finding& finding : report.findings) {
+    RowKey key{library[finding.backend], finding.op_type, finding.kind, finding.signature};
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+  }
+  for (const RowKey& key : keys) matrix.rows.push_back(row_of(report, key));
+  const auto order = [](const MatrixRow& row) { return std::tuple(row.library, row.op_type, backends_behind(row)); };
+  std::stable_sort(matrix.rows.begin(), matrix.rows.end(),
+                   [&](const MatrixRow& a, const MatrixRow& b) { return order(a) < order(b); });
+  return matrix;
+}
+
+std::string matrix_json(const Matrix& matrix) {
+  return print_json(write_document(description_of(matrix)));
+}
+
+std::string matrix_table(const Matrix& matrix, const Painter& paint) {
+  constexpr int kCauseWidth = 44;
+  std::string text;
+  for (const std::string& library : libraries_of(matrix)) {
+    const std::vector<std::string> columns = columns_of(matrix, library);
+    text += (text.empty() ? "" : "\n") + fmt::format("{:<{}}", shown(library), kCauseWidth + 2);
+    for (const std::string& column : columns) text += fmt::format("  {:>6}", column);
+    text += "\n";
+    std::string op_type;
+    for (const MatrixRow& row : matrix.rows) {
+      if (row.library != library) continue;
+      if (row.op_type != op_type) text += shown(op_type = row.op_type) + "\n";
+      text += fmt::format("  {:<{}}", cause_of(row), kCauseWidth);
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const std::string cell =
+            fmt::format("  {:>{}}", cell_text(row.cells[i]), std::max<std::size_t>(6, columns[i].size()));
+        text += row.cells[i].state == MatrixState::wrong ? paint.bad(cell) : cell;
+      }
+      const std::string span = span_text(row);
+      text += (span.empty() ? "" : "  " + span) + "\n";
+    }
+    text += summary_line(matrix, library) + "\n";
+  }
+  return text;
+}
+
+std::string matrix_markdown(const Matrix& matrix) {
+  std::string text;
+  for (const std::string& library : libraries_of(matrix)) {
+    const std::vector<std::string> columns = columns_of(matrix, library);
+    text += fmt::format("{}### {}\n\n{}.\n\n| operator | cause |", text.empty() ? "" : "\n", escaped(library),
+                        escaped(summary_line(matrix, library)));
+    for (const std::string& column : columns) text += " " + escaped(column) + " |";
+    text += " since, until | replay |\n|---|---|";
+    for (std::size_t i = 0; i < columns.size(); ++i) text += "--:|";
+    text += "---|---|\n";
+    for (const MatrixRow& row : matrix.rows) {
+      if (row.library != library) continue;
+      text += fmt::format("| {} | {} |", escaped(row.op_type), escaped(cause_of(row)));
+      for (const MatrixCell& cell : row.cells) text += " " + cell_text(cell) + " |";
+      const MatrixCell* newest = newest_wrong(row);
+      text += fmt::format(" {} | {} |\n", escaped(span_text(row)),
+                          newest == nullptr || newest->replay.empty() ? "" : code(newest->replay));
+    }
+  }
+  return text + fmt::format(
+                    "\n\".\": right. \"-\": computes none of the operator's cases. Numbers: failing cases. Profile {}, "
+                    "seed {}.\n",
+                    escaped(matrix.profile), matrix.seed);
+}
+
+}  // namespace qconform::report

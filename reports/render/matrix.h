@@ -1,0 +1,97 @@
+// One report across releases and processors: which cause of failure each backend has.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/report.h"
+#include "harness/describe/archive.h"
+#include "reports/render/painter.h"
+
+namespace qconform::report {
+
+/// What one backend did about one cause.
+enum class MatrixState : std::uint8_t {
+  wrong,        ///< it has the finding
+  right,        ///< it computed valid cases of the operator, and has it not
+  not_computed  ///< it computed none
+};
+
+inline constexpr std::array<std::string_view, 3> kMatrixStates{"wrong", "right", "not-computed"};
+
+[[nodiscard]] inline std::string_view name_of(MatrixState state) {
+  return kMatrixStates[static_cast<std::size_t>(state)];
+}
+inline void describe(Archive& archive, MatrixState& state, const FieldRule& /*rule*/) {
+  describe_name(archive, state, {.names = kMatrixStates}, "state");
+}
+
+struct MatrixCell {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, backend, {}, "backend");
+  QC_FIELD(MatrixState, state, {MatrixState::right}, "state",
+           .doc =
+               "wrong: it has the finding. right: it computed valid cases of the operator without it. not-computed: "
+               "it computed none.");
+  QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing ones.", .presence = Presence::omitted);
+  QC_FIELD(std::string, finding, {}, "finding", .doc = "Id in the report.", .presence = Presence::omitted);
+  QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.",
+           .presence = Presence::omitted);
+
+  bool operator==(const MatrixCell&) const = default;
+};
+
+/// One cause of failure in one operator of one library.
+struct MatrixRow {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, library, {}, "library", .doc = "The backends' name without version, settings and processor.");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
+  QC_FIELD(std::string, signature, {}, "signature", .doc = "As findings have it: what is wrong.");
+  QC_FIELD(std::string, since, {}, "since",
+           .doc = "The first backend that has it, where one before it computed the operator without; absent otherwise.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::string, until, {}, "until",
+           .doc = "The last backend that has it, where one after it computed the operator without; absent otherwise.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::vector<MatrixCell>, cells, {}, "cells", .doc = "One for each backend of the library, in their order.",
+           .max_items = 256);
+
+  bool operator==(const MatrixRow&) const = default;
+};
+
+struct MatrixBackend {
+  QC_DESCRIBED();
+  QC_FIELD(std::string, name, {}, "name");
+  QC_FIELD(std::string, version, {}, "version");
+  QC_FIELD(std::string, library, {}, "library");
+
+  bool operator==(const MatrixBackend&) const = default;
+};
+
+struct Matrix {
+  QC_DESCRIBED();
+  QC_LINE(describe_format(archive, "qconform-matrix", 1));
+  QC_FIELD(std::string, profile, {}, "profile");
+  QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
+  QC_FIELD(std::vector<MatrixBackend>, backends, {}, "backends", .doc = "In the order of the report.",
+           .max_items = 256);
+  QC_FIELD(std::vector<MatrixRow>, rows, {}, "rows",
+           .doc = "By library and operator; causes of the newest backend of a library stand first.", .max_items = 4096);
+
+  bool operator==(const Matrix&) const = default;
+};
+
+/// The findings of a report, by cause. Order of `report.backends` is that of releases: the oldest first.
+[[nodiscard]] Matrix matrix_of(const Report& report);
+
+[[nodiscard]] std::string matrix_json(const Matrix& matrix);
+/// A table for each library: numbers of failing cases, "." for right, "-" where nothing was computed.
+[[nodiscard]] std::string matrix_table(const Matrix& matrix, const Painter& paint);
+/// The same in Markdown, with the replay line of each cause's newest backend.
+[[nodiscard]] std::string matrix_markdown(const Matrix& matrix);
+
+}  // namespace qconform::report
