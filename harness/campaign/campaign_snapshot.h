@@ -1,11 +1,25 @@
-// What is known of a campaign at some time: what its report is made of.
+// How the cases of a campaign are judged, and what is known of it at some time: what its report is made of.
 #pragma once
+
+#include <cstdint>
+#include <functional>
 
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/identity.h"
-#include "harness/campaign/judge_options.h"
+#include "harness/core/case.h"
+#include "harness/core/profile.h"
+#include "harness/engine/waivers.h"
 
 namespace qconform::campaign {
+
+struct JudgeOptions {
+  Policy policy;
+  const Waivers* waivers = nullptr;  ///< null: nothing may fail
+  bool explain = true;               ///< determine symptoms, sample cases, and look for the defects behind failures
+};
+
+/// A case of the campaign by Provenance::index: one that failed.
+using CaseAt = std::function<Case(std::uint64_t)>;
 
 struct CampaignSnapshot {
   Identity identity;

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "harness/cli/report_output.h"
-#include "harness/engine/environment.h"
 #include "harness/engine/picture.h"
 
 namespace qconform::cli {

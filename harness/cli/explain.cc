@@ -6,10 +6,9 @@
 #include <memory>
 
 #include "harness/backends/select.h"
-#include "harness/cli/case_operand.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/isolation.h"
-#include "harness/cli/policy.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
