@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "harness/backends/specification.h"
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/error.h"
 
 namespace qconform::backend {
 

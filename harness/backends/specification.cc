@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/base/near_names.h"
+#include "harness/base/text.h"
 
 namespace qconform::backend {
 namespace {
