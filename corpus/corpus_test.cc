@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "corpus/committed_vectors.h"
 #include "harness/base/file.h"
 #include "harness/directml/description_json.h"
 #include "harness/json/case_json.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
+#include "harness/tests/committed_vectors.h"
 
 namespace qconform {
 namespace {

@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "corpus/committed_vectors.h"
-#include "corpus/lint/tags.h"
+#include "corpus/lint/lint.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
+#include "harness/tests/committed_vectors.h"
 
 namespace qconform {
 namespace {

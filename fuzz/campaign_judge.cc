@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "harness/backends/select.h"
+#include "harness/base/digest.h"
 #include "harness/base/file.h"
-#include "harness/campaign/guided/input.h"
-#include "harness/core/digest.h"
+#include "harness/campaign/guided/kept_inputs.h"
 #include "harness/core/version.h"
-#include "harness/diagnose/identify/policy_named.h"
+#include "harness/diagnose/identify/identify_profile.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 

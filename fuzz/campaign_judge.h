@@ -15,7 +15,7 @@
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
-#include "harness/engine/guarded_output.h"
+#include "harness/engine/execute.h"
 
 namespace qconform::fuzz {
 

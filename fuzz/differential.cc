@@ -17,7 +17,7 @@
 
 #include "fuzz/campaign_judge.h"
 #include "fuzz/model_damage.h"
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"

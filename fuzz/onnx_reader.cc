@@ -11,7 +11,7 @@
 #include "harness/onnx/constant_folding.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/shape_rules.h"
+#include "harness/onnx/shape_propagation.h"
 #include "harness/onnx/tensor_proto.h"
 
 namespace {

@@ -21,29 +21,29 @@ qconform_reference_test(round_test property numerics/round_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc
-  dequantize_linear/dequantize_linear_test_support.cc)
+  tests/dequantize_sweep.cc)
 qconform_reference_test(wide_integer_test property numerics/wide_integer_test.cc COST 4 NATIVE "EqualsGmp" "RoundsQuotients")
 qconform_reference_test(admissible_test property
   numerics/admissible_test.cc numerics/admissible_models_test.cc numerics/admissible_set_test.cc
-  numerics/float_expressions_test.cc numerics/admissible_test_support.cc)
+  numerics/float_expressions_test.cc tests/admissible.cc)
 qconform_reference_test(admissible_sweep_test sweep
-  numerics/admissible_sweep_test.cc numerics/admissible_test_support.cc COST 15)
+  numerics/admissible_sweep_test.cc tests/admissible.cc COST 15)
 qconform_reference_test(small_float_test property
-  numerics/small_float_test.cc numerics/small_float_test_support.cc
+  numerics/small_float_test.cc tests/small_float.cc
   NATIVE "EveryPattern" "NeighboursOfEvery")
 qconform_reference_test(small_float_sweep_test sweep
-  numerics/small_float_sweep_test.cc numerics/small_float_test_support.cc COST 5)
+  numerics/small_float_sweep_test.cc tests/small_float.cc COST 5)
 qconform_reference_test(linear_quantization_admissible_test property
   quantize_linear/admissible_test.cc dequantize_linear/admissible_test.cc
-  numerics/small_float_test_support.cc)
+  tests/small_float.cc)
 # Their sources are alike and use the same names.
 set_target_properties(admissible_test linear_quantization_admissible_test PROPERTIES UNITY_BUILD OFF)
 # Arithmetic of known inputs. Every float32 takes a minute under emulation, where samples of them remain.
 qconform_reference_test(quantize_sweep_test property
-  quantize_linear/sweep_test.cc quantize_linear/sweep_test_support.cc
-  numerics/small_float_test_support.cc
+  quantize_linear/sweep_test.cc tests/quantize_sweep.cc
+  tests/small_float.cc
   COST 15 NATIVE . NOT_EMULATED "^QuantizeLinearSweep.EveryFloat32$")
 qconform_reference_test(linear_quantization_sweep_test sweep
-  quantize_linear/long_sweep_test.cc quantize_linear/sweep_test_support.cc
-  numerics/small_float_test_support.cc
-  dequantize_linear/dequantize_linear_sweep_test.cc dequantize_linear/dequantize_linear_test_support.cc COST 4)
+  quantize_linear/long_sweep_test.cc tests/quantize_sweep.cc
+  tests/small_float.cc
+  dequantize_linear/dequantize_linear_sweep_test.cc tests/dequantize_sweep.cc COST 4)

@@ -7,7 +7,6 @@
 #include <ostream>
 #include <set>
 
-#include "corpus/lint/tags.h"
 #include "harness/base/file.h"
 #include "harness/directml/description_json.h"
 #include "harness/directml/lower.h"

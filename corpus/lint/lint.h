@@ -4,11 +4,29 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/operators/operator.h"
 
 namespace qconform::lint {
 
 /// The program. `arguments` are [--write] PATH...; each mistake is a line of `out`. Returns the exit code: 1 where
 /// something is wrong with a file, 2 for wrong use, of which `err` tells.
 [[nodiscard]] int run(std::span<const std::string> arguments, std::ostream& out, std::ostream& err);
+
+/// A tag with a meaning, of valid vectors. One with neither hazards nor `holds` is judged by reading alone.
+struct TagClaim {
+  std::string_view tag;
+  std::vector<Hazard> hazards = {};                                ///< the vector reaches one of them
+  std::string_view promise = {};                                   ///< what `holds` looks for, in words
+  bool (*holds)(const Case& vector, const Lowered& lowered) = {};  ///< of a convolution
+};
+
+[[nodiscard]] const std::vector<TagClaim>& tag_claims();
+
+/// What `tag` promises and the vector lacks, for the reader; empty where the promise is kept or the word is free.
+[[nodiscard]] std::string broken_promise(const Case& vector, const Classification& classification,
+                                         const std::string& tag);
 
 }  // namespace qconform::lint

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "corpus/lint/tags.h"
 #include "harness/base/file.h"
 #include "harness/json/json_text.h"
 #include "harness/suites/corpus.h"

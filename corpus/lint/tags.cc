@@ -1,4 +1,4 @@
-#include "corpus/lint/tags.h"
+#include "corpus/lint/lint.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "harness/backends/defect.h"
+#include "harness/backends/kinds.h"
 
 #include <cstring>
 #include <utility>

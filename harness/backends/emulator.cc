@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/base/near_names.h"
+#include "harness/base/text.h"
 
 namespace qconform::backend {
 namespace {

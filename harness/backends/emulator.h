@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace qconform::backend {
 

@@ -1,10 +1,11 @@
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 
 #include <string>
 #include <utility>
 
+#include "harness/backends/plain_memory.h"
 #include "harness/base/aligned_bytes.h"
-#include "harness/core/layout.h"
+#include "harness/core/backend.h"
 #include "harness/core/version.h"
 #include "harness/operators/operator.h"
 

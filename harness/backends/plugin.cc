@@ -1,4 +1,4 @@
-#include "harness/backends/plugin.h"
+#include "harness/backends/kinds.h"
 
 #include <dlfcn.h>
 

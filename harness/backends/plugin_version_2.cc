@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/backends/input_role.h"
-#include "harness/backends/own_tensors.h"
+#include "harness/backends/plain_memory.h"
 #include "harness/backends/plugin_versions.h"
 #include "harness/core/version.h"
+#include "harness/operators/operator.h"
 
 namespace qconform::backend {
 namespace {

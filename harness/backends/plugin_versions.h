@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "harness/backends/specification.h"
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/error.h"
 #include "harness/include/qconform/backend.h"
 
 namespace qconform::backend {

@@ -1,4 +1,4 @@
-#include "harness/backends/process.h"
+#include "harness/backends/kinds.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/backends/input_role.h"
 #include "harness/backends/process_backend.h"
-#include "harness/backends/process_folder.h"
 #include "harness/backends/process_messages.h"
 #include "harness/onnx/case_model.h"
+#include "harness/operators/operator.h"
 
 namespace qconform::backend {
 namespace {
@@ -112,7 +111,7 @@ void StreamBackend::hear_capabilities(const std::string& lines) {
 
 Result<void> StreamBackend::open() {
   conversation_ = {};
-  QCONFORM_ASSIGN(child_, ChildProcess::start(command_, ChildProcess::Output::piped));
+  QCONFORM_ASSIGN(child_, ChildProcess::start(command_, ChildProcess::Output::piped, {kProtocolVariable}));
   if (auto heard = hear_hello(); !heard) {
     child_.reset();
     return heard;

@@ -1,12 +1,15 @@
-// What both kinds of process backends share: a case under way in a child process, and how that may end.
+// What both kinds of process backends share: a case under way in a child process, and how that may end;
+// and commands that are run once for each case, on a backend-test folder.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "harness/backends/process_messages.h"
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/base/child_process.h"
 #include "harness/core/backend.h"
@@ -14,6 +17,9 @@
 namespace qconform::backend {
 
 /// A backend whose cases run in child processes.
+/// What tells a command that qconform started it.
+inline const ChildProcess::Variable kProtocolVariable{"QCONFORM_PROTOCOL", std::to_string(kProcessProtocol)};
+
 class ProcessBackend : public Backend, public Worker {
  public:
   ProcessBackend(std::string_view command, const SandboxLimits& limits, std::string name)
@@ -45,5 +51,16 @@ class ProcessBackend : public Backend, public Worker {
   SandboxLimits limits_;
   BackendInfo info_;
 };
+
+/// What stands in a command for the folder's path.
+inline constexpr std::string_view kFolderPlace = "{}";
+
+/// Exit statuses that say something; 0 is an answer, all others are failures.
+inline constexpr int kExitUnsupported = 77;  ///< as for tests that are skipped in GNU's Automake
+inline constexpr int kExitRejected = 65;     ///< EX_DATAERR of sysexits.h
+
+/// `name` is for BackendInfo.
+[[nodiscard]] std::unique_ptr<Backend> open_folder_process(std::string_view command, const SandboxLimits& limits,
+                                                           std::string name);
 
 }  // namespace qconform::backend

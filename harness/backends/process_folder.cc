@@ -1,4 +1,4 @@
-#include "harness/backends/process_folder.h"
+#include "harness/backends/process_backend.h"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -9,10 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/backends/process_backend.h"
 #include "harness/backends/process_messages.h"
 #include "harness/base/file.h"
-#include "harness/base/shell_text.h"
+#include "harness/base/text.h"
 #include "harness/core/limits.h"
 #include "harness/onnx/case_folder.h"
 
@@ -84,7 +83,8 @@ class FolderBackend final : public ProcessBackend {
     if (const auto written = write_case_folder(computation_of(test_case), folder_->path()); !written) {
       return outcome::Unsupported{"the case cannot be written: " + written.error().text()};
     }
-    auto started = ChildProcess::start(with_folder(command_, folder_->path()), ChildProcess::Output::logged);
+    auto started =
+        ChildProcess::start(with_folder(command_, folder_->path()), ChildProcess::Output::logged, {kProtocolVariable});
     if (!started) return outcome::Crashed{0, started.error().text()};
     child_ = std::move(*started);
     return std::nullopt;

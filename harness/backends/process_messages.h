@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace qconform::backend {
 

@@ -1,5 +1,5 @@
 // Processes that answer rightly, and processes that do everything wrong: each told as what it is, at the right case.
-#include "harness/backends/process.h"
+#include "harness/backends/kinds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "harness/backends/process_messages.h"
 #include "harness/backends/select.h"
-#include "harness/base/shell_text.h"
+#include "harness/base/text.h"
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"
 #include "harness/tests/rows.h"

@@ -5,15 +5,10 @@
 
 #include <algorithm>
 
-#include "harness/backends/defect.h"
 #include "harness/backends/emulator.h"
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
-#include "harness/backends/plugin.h"
-#include "harness/backends/process.h"
-#include "harness/backends/threads_check.h"
-#include "harness/backends/valid_only.h"
-#include "harness/base/near_names.h"
+#include "harness/base/text.h"
 #include "harness/core/version.h"
 #include "reference/kernels/kernels.h"
 

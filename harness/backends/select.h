@@ -8,8 +8,8 @@
 
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/specification.h"
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/error.h"
 #include "harness/core/profile.h"
 
 namespace qconform::backend {
@@ -19,14 +19,14 @@ struct SandboxPolicy {
   enum class Which : std::uint8_t { third_party, all, none };
   Which which = Which::third_party;
   SandboxLimits limits;
-  int threads = 0;                 ///< that run each case at once, to compare (threads_check.h); 0 for none
+  int threads = 0;                 ///< that run each case at once, to compare (threads_checked()); 0 for none
   std::string arm64_program = {};  ///< for processors of that kind (emulator.h)
 };
 
 /// A kernel set of this program, a library of library.h, a library with the interface of
-/// harness/include/qconform/backend.h, a program that process.h talks to, or a defect model. The WORD of kernel sets
-/// and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
-/// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only.h). On another
+/// harness/include/qconform/backend.h, a program that open_process() talks to, or a defect model. The WORD of kernel
+/// sets and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
+/// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only()). On another
 /// processor (emulator.h) it always runs in a worker. Errors, all of field "--backend": unknown names, words and keys,
 /// absent libraries and versions, sets that this CPU does not run.
 ///

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "harness/base/near_names.h"
+#include "harness/base/text.h"
 
 namespace qconform::backend {
 namespace {

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace qconform::backend {
 

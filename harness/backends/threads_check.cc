@@ -1,4 +1,4 @@
-#include "harness/backends/threads_check.h"
+#include "harness/backends/kinds.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "harness/backends/sandbox/fresh_runs.h"
-#include "harness/backends/sandbox/kept_output.h"
 
 namespace qconform::backend {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/backends/valid_only.h"
+#include "harness/backends/kinds.h"
 
 #include <utility>
 

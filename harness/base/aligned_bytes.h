@@ -34,4 +34,18 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
+/// Memory for a while, of any content: what was taken is gone with the next take().
+class ScratchMemory {
+ public:
+  /// `alignment` is a power of two.
+  [[nodiscard]] std::span<std::byte> take(std::size_t bytes, std::size_t alignment) {
+    std::size_t room = bytes + alignment;
+    void* start = (memory_ = AlignedBytes(room)).bytes().data();
+    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
+  }
+
+ private:
+  AlignedBytes memory_;
+};
+
 }  // namespace qconform

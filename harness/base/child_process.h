@@ -9,10 +9,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
-namespace qconform::backend {
+namespace qconform {
 
 /// Runs below a guard: a process that kills the command with all its descendants, those too that have
 /// left its process group or lost their parent, when the command ends, when it is told to, and when
@@ -24,8 +25,14 @@ class ChildProcess {
     logged,  ///< stdin is empty, and stdout goes into the log, like stderr
   };
 
-  /// Errors: no more processes or files.
-  [[nodiscard]] static Result<std::unique_ptr<ChildProcess>> start(const std::string& command, Output output);
+  struct Variable {
+    std::string name;
+    std::string value;
+  };
+
+  /// `environment` is added to this process's. Errors: no more processes or files.
+  [[nodiscard]] static Result<std::unique_ptr<ChildProcess>> start(const std::string& command, Output output,
+                                                                   const std::vector<Variable>& environment = {});
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
@@ -62,4 +69,4 @@ class ChildProcess {
   std::string log_;
 };
 
-}  // namespace qconform::backend
+}  // namespace qconform

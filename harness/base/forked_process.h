@@ -1,10 +1,14 @@
-// A process forked from this one: it ends with its owner, and when this process is gone.
+// Processes forked from this one: they end with their owner, and when this process is gone.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+
+#include "harness/base/error.h"
 
 namespace qconform {
 
@@ -39,5 +43,28 @@ class ForkedProcess {
   Group group_ = Group::own;
   pid_t process_ = -1;
 };
+
+struct ForkLimits {
+  std::uint64_t cpu_seconds = 30;
+  std::uint64_t address_space = std::uint64_t{8} << 30;  ///< bytes; not in builds with sanitizers
+};
+
+/// What `work` returns in a process forked for it, stderr closed. Errors: its own, with their message alone,
+/// and that the process died or gave up; `field` is theirs.
+[[nodiscard]] Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
+                                             const std::function<Result<std::string>()>& work);
+
+/// Not in a build whose sanitizer maps terabytes of addresses for its shadow memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kCanLimitAddressSpace = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kCanLimitAddressSpace = false;
+#else
+inline constexpr bool kCanLimitAddressSpace = true;
+#endif
+#else
+inline constexpr bool kCanLimitAddressSpace = true;
+#endif
 
 }  // namespace qconform

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 
 #include "harness/bench/peaks.h"
+#include "harness/judge/judge.h"
 
 namespace qconform::bench {
 namespace {
@@ -107,6 +110,126 @@ Result<void> run_bench(const std::vector<LayerSource>& sources, const std::vecto
   }
   summarize(result, sources);
   return {};
+}
+
+namespace {
+
+constexpr int kMostRounds = 25;
+constexpr int kFewestRounds = 5;
+
+using Participants = std::vector<std::unique_ptr<Participant>>;
+
+Result<Participants> start_all(const Layer& layer, const std::vector<Contestant>& contestants, const Place& place) {
+  Participants participants;
+  for (const Contestant& contestant : contestants) {
+    QCONFORM_ASSIGN(auto started, Participant::start(contestant.open, layer.test_case, place));
+    participants.push_back(std::move(started));
+  }
+  return participants;
+}
+
+void shuffle(std::vector<std::size_t>& order, Rng& rng) {
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[rng.below(static_cast<std::uint32_t>(i))]);
+  }
+}
+
+// What every participant did, round for round.
+class Record {
+ public:
+  explicit Record(std::size_t participants) : turns_(participants) {}
+
+  void add(std::size_t who, const std::optional<Turn>& turn) {
+    if (turn) turns_[who].push_back(*turn);
+  }
+
+  // Nothing of one that did not stay to the end: its rounds cannot be paired with the others'.
+  void write(std::size_t who, std::size_t rounds, Timing& timing) const {
+    const std::vector<Turn>& turns = turns_[who];
+    if (turns.size() != rounds || rounds == 0) return;
+    timing.minimum = turns.front().minimum;
+    for (const Turn& turn : turns) {
+      timing.runs += turn.runs;
+      timing.minimum = std::min(timing.minimum, turn.minimum);
+      timing.rounds.push_back(turn.median);
+    }
+    timing.median = median(timing.rounds);
+    timing.lower_quartile = quantile(timing.rounds, 0.25);
+    timing.upper_quartile = quantile(timing.rounds, 0.75);
+  }
+
+ private:
+  std::vector<std::vector<Turn>> turns_;
+};
+
+// As many rounds as the time allows to the slowest, whose turn takes two runs at least.
+int rounds_for(Participants& participants, double seconds) {
+  double slowest = 0;
+  for (const auto& participant : participants) {
+    if (const auto turn = participant->take_turn(0)) slowest = std::max(slowest, turn->median);
+  }
+  if (slowest <= 0) return 0;
+  return static_cast<int>(std::clamp(seconds / (2 * slowest), double{kFewestRounds}, double{kMostRounds}));
+}
+
+std::size_t play(Participants& participants, double seconds, Rng& rng, Record& record) {
+  const int rounds = rounds_for(participants, seconds);
+  std::vector<std::size_t> order(participants.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (int round = 0; round < rounds; ++round) {
+    shuffle(order, rng);
+    for (const std::size_t who : order) record.add(who, participants[who]->take_turn(seconds / rounds));
+  }
+  return static_cast<std::size_t>(rounds);
+}
+
+void compare_with_first(LayerResult& result, Rng& rng) {
+  const Timing& first = result.timings.front();
+  for (std::size_t i = 1; i < result.timings.size(); ++i) {
+    const Timing& other = result.timings[i];
+    if (!first.timed() || !other.timed()) continue;
+    result.ratios.push_back({i, speed_ratio(first.rounds, other.rounds, rng), first.counts() && other.counts()});
+  }
+}
+
+// memcpy takes turns with the backends where moving bytes is what bounds them.
+std::vector<Contestant> with_memcpy(std::vector<Contestant> contestants, const Layer& layer) {
+  if (layer.kind != LayerKind::linear) return contestants;
+  contestants.push_back({"memcpy", []() -> Result<std::unique_ptr<Backend>> { return memcpy_backend(); }});
+  return contestants;
+}
+
+}  // namespace
+
+Result<LayerResult> run_layer(const Layer& layer, const std::vector<Contestant>& contestants,
+                              const RoundOptions& options, Rng& rng, std::vector<BackendInfo>& infos) {
+  const Expected expected = expect(layer.test_case, options.policy);
+  QCONFORM_ASSIGN(auto participants, start_all(layer, with_memcpy(contestants, layer), options.place));
+  Record record(participants.size());
+  const std::size_t rounds = play(participants, options.seconds, rng, record);
+
+  LayerResult result{
+      layer.name, layer.set, layer.test_case.node().op_type, layer.kind, layer.macs, layer.bytes, layer.count, {},
+      {},         {}};
+  infos.clear();
+  for (std::size_t i = 0; i < contestants.size(); ++i) {
+    Participant& participant = *participants[i];
+    Timing timing;
+    record.write(i, rounds, timing);
+    timing.setting = participant.setting();
+    timing.verdict = judge(expected, participant.outcome());
+    result.timings.push_back(std::move(timing));
+    infos.push_back(participant.info());
+  }
+  if (participants.size() > contestants.size()) {
+    Timing copying;
+    record.write(contestants.size(), rounds, copying);
+    if (copying.timed()) {
+      result.memcpy_bandwidth = 2 * static_cast<double>(memcpy_bytes(layer.test_case)) / copying.median;
+    }
+  }
+  compare_with_first(result, rng);
+  return result;
 }
 
 }  // namespace qconform::bench

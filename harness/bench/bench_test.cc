@@ -1,6 +1,7 @@
 // Benchmarks of tiny layers: their structure and their judgement. No test here looks at how long anything
 // took, beyond that it took some time.
 #include "harness/bench/bench.h"
+#include "harness/backends/plain_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 #include "harness/backends/select.h"
 #include "harness/bench/peaks.h"
 #include "harness/bench/pinning.h"
-#include "harness/core/layout.h"
+#include "harness/core/backend.h"
 #include "harness/operators/operator.h"
 #include "reference/kernels/kernels.h"
 

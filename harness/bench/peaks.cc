@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 
+#include "harness/base/aligned_bytes.h"
 #include "harness/bench/pinning.h"
+#include "harness/core/version.h"
+#include "harness/operators/operator.h"
 #include "reference/kernels/kernels.h"
 #include "reference/kernels/micro_kernels.h"
+
 #if defined(__x86_64__)
 #include "reference/kernels/cpu.h"
 #include "reference/kernels/peak_loop.h"
@@ -107,6 +112,50 @@ std::string peak_for(const std::string& backend, const std::vector<Peak>& peaks)
     if (peak.gmacs * kClearly > fastest->gmacs) fastest = &peak;
   }
   return fastest->instruction;
+}
+
+namespace {
+
+class Copy final : public RepeatedRun {
+ public:
+  explicit Copy(std::size_t size) : from_(size), to_(size) {}
+
+  void run() override {
+    std::memcpy(to_.bytes().data(), from_.bytes().data(), to_.bytes().size());
+    asm volatile("" : : "r"(to_.bytes().data()) : "memory");  // the copy is not for nothing
+  }
+  [[nodiscard]] Outcome outcome() override { return outcome::Produced{}; }
+  [[nodiscard]] RunSetting setting() const override { return {}; }
+
+ private:
+  AlignedBytes from_;
+  AlignedBytes to_;
+};
+
+class Memcpy final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case&) override { return outcome::Unsupported{"memcpy computes nothing"}; }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case, const RunSetting&) override {
+    return std::make_unique<Copy>(static_cast<std::size_t>(memcpy_bytes(test_case)));
+  }
+
+ private:
+  BackendInfo info_{"memcpy", kVersion, "memcpy"};
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> memcpy_backend() {
+  return std::make_unique<Memcpy>();
+}
+
+std::int64_t memcpy_bytes(const Case& test_case) {
+  const auto x_bytes = static_cast<std::int64_t>(test_case.input(0)->bytes.size());
+  const Classification classification = classify(test_case);
+  if (!classification.lowered) return x_bytes;
+  const Lowered& lowered = *classification.lowered;
+  return std::max(x_bytes, bytes_for(lowered.output_type(), elements_of(lowered.output_shape())));
 }
 
 }  // namespace qconform::bench

@@ -1,10 +1,12 @@
-// How fast the processor multiplies and adds 8-bit values at best: what a kernel's speed is a share of.
+// What the machine can do at best: multiply and add 8-bit values, and copy memory. What a kernel is held against.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/bench/result.h"
+#include "harness/core/backend.h"
 
 namespace qconform::bench {
 
@@ -15,5 +17,12 @@ namespace qconform::bench {
 /// The instruction among `peaks` that a backend's speed is held against: that of its instruction set where its
 /// name says which ("avx512vnni", "onednn@avx2_vnni"), else the fastest. Empty without peaks.
 [[nodiscard]] std::string peak_for(const std::string& backend, const std::vector<Peak>& peaks);
+
+/// Its run copies as many bytes as the larger of x and y has. It computes nothing, so there is nothing of it
+/// to be judged.
+[[nodiscard]] std::unique_ptr<Backend> memcpy_backend();
+
+/// Bytes that one run copies for the case.
+[[nodiscard]] std::int64_t memcpy_bytes(const Case& test_case);
 
 }  // namespace qconform::bench

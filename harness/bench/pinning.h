@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace qconform::bench {
 

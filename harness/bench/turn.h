@@ -1,7 +1,8 @@
-// The inside of a participant's process.
+// The inside of a participant's process: any backend as something to be timed.
 #pragma once
 
 #include "harness/bench/participant.h"
+#include "harness/core/backend.h"
 
 namespace qconform::bench {
 
@@ -19,5 +20,9 @@ inline constexpr double kAskReadiness = -2;  ///< the first request
 /// the process is killed.
 [[noreturn]] void run_participant(const OpenBackend& open, const Case& test_case, const Place& place,
                                   WorkerChannel& channel);
+
+/// The backend's own prepare_repeated where it has one; else its prepare and run, on the case's tensors
+/// and into memory that stays the same from run to run: channels first, one thread.
+[[nodiscard]] RepeatedPreparation prepare_repeated(Backend& backend, const Case& test_case, const RunSetting& wanted);
 
 }  // namespace qconform::bench

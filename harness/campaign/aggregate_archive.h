@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/error.h"
 #include "harness/campaign/campaign_aggregate.h"
-#include "harness/core/error.h"
 #include "harness/describe/archive.h"
 
 namespace qconform::campaign {

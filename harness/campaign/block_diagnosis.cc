@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/diagnose/explain/pattern.h"
 

@@ -5,7 +5,7 @@
 
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/engine/run_suites.h"
-#include "harness/suites/fuzz.h"
+#include "harness/suites/random.h"
 
 namespace qconform::campaign {
 namespace {

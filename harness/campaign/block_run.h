@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/campaign/blocks.h"
-#include "harness/campaign/judge_options.h"
+#include "harness/campaign/campaign_snapshot.h"
 #include "harness/core/backend.h"
 #include "harness/core/suite.h"
 

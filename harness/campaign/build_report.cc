@@ -8,8 +8,8 @@
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/execute.h"
-#include "harness/engine/shrink/findings.h"
-#include "harness/operators/case_text.h"
+#include "harness/engine/shrink/shrink.h"
+#include "harness/operators/text.h"
 
 namespace qconform::campaign {
 namespace {

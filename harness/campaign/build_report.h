@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/campaign/campaign_aggregate.h"
-#include "harness/campaign/judge_options.h"
+#include "harness/campaign/campaign_snapshot.h"
 #include "harness/core/backend.h"
 
 namespace qconform::campaign {

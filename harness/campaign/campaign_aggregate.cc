@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 
 namespace qconform::campaign {
 namespace {

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "harness/campaign/case_rows.h"
-#include "harness/campaign/failure_key.h"
-#include "harness/campaign/sample.h"
 #include "harness/campaign/timeline.h"
 #include "harness/core/report.h"
 

@@ -1,17 +1,31 @@
-// Single cases of a campaign that its report lists: a bounded choice that does not depend on who ran which blocks.
+// Single cases of a campaign that its report lists and its diagnosis learns from: bounded choices that do not depend on
+// who ran which blocks.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "harness/campaign/failure_key.h"
 #include "harness/core/verdict.h"
+#include "harness/describe/fields.h"
+#include "harness/diagnose/explain/case_features.h"
 
 namespace qconform::campaign {
+
+/// The key by which blocks group failures before any explanation.
+struct FailureKey {
+  QC_DESCRIBED();
+  QC_FIELD(std::size_t, backend, {}, "backend");  ///< position in the campaign's list
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(std::string, symptom, {}, "symptom");  ///< symptom_of(); a verdict's kind and rule without values to look at
+  QC_FIELD(std::string, waiver, {}, "waiver");    ///< id of the one that covers them; empty for none
+  auto operator<=>(const FailureKey&) const = default;
+};
 
 /// The result of a case, which can be drawn again from its index.
 struct CaseRow {
@@ -67,6 +81,26 @@ class CaseRows {
   std::map<std::uint64_t, CaseRow> rows_;
   Firsts firsts_;
   std::uint64_t failing_ = 0;
+};
+
+/// The cases with the smallest hashes of those added, which makes joining two samples associative,
+/// commutative and idempotent, where a hash stands for one case.
+class Sample {
+ public:
+  using Entry = std::pair<std::uint64_t, diagnose::FeatureSet>;
+
+  explicit Sample(std::size_t most) : most_(most) {}
+
+  void add(std::uint64_t hash, const diagnose::FeatureSet& features);
+  void add(const Sample& other);
+
+  /// By hash, without duplicates; at most as many as the sample keeps.
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  [[nodiscard]] std::vector<diagnose::FeatureSet> features() const;
+
+ private:
+  std::size_t most_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace qconform::campaign

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/error.h"
 #include "harness/describe/fields.h"
 
 namespace qconform {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/campaign/blocks.h"
-#include "harness/core/error.h"
 
 namespace qconform::campaign {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/merge.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/policy.h"
 #include "harness/diagnose/audit/audit_json.h"
 #include "harness/suites/select.h"
 #include "reports/render/terminal.h"

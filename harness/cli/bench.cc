@@ -9,11 +9,11 @@
 #include "harness/base/file.h"
 #include "harness/bench/peaks.h"
 #include "harness/bench/pinning.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/policy.h"
 #include "harness/engine/environment.h"
-#include "reports/render/bench_json.h"
+#include "reports/render/bench_document.h"
 #include "reports/render/bench_table.h"
 
 namespace qconform::cli {

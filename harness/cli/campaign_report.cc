@@ -8,7 +8,6 @@
 
 #include "harness/cli/report_output.h"
 #include "harness/engine/element_map.h"
-#include "harness/engine/environment.h"
 
 namespace qconform::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/campaign_snapshot.h"
-#include "harness/cli/report_forms.h"
-#include "harness/core/error.h"
+#include "harness/cli/report_output.h"
 #include "harness/core/report.h"
 
 namespace qconform::cli {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/base/error.h"
 #include "harness/cli/output.h"
-#include "harness/core/error.h"
 
 namespace qconform::cli {
 

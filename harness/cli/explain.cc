@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "harness/backends/select.h"
-#include "harness/cli/case_operand.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/policy.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"

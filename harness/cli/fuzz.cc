@@ -1,19 +1,57 @@
 #include <fmt/format.h>
 
+#include <atomic>
+#include <csignal>
 #include <memory>
 
 #include "harness/campaign/guided/guided_driver.h"
 #include "harness/cli/campaign_report.h"
 #include "harness/cli/command.h"
 #include "harness/cli/fuzz_plan.h"
-#include "harness/cli/interruption.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/core/version.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {
+
 namespace {
+
+std::atomic<bool> interrupted{false};
+
+// While one exists, SIGINT and SIGTERM end the campaign after the cases that run, with its report. A second signal
+// ends the program at once. One at a time.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  [[nodiscard]] static bool happened();
+
+ private:
+  struct sigaction old_int_ {};
+  struct sigaction old_term_ {};
+};
+
+Interruption::Interruption() {
+  interrupted = false;
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // an unsigned constant in glibc
+  sigaction(SIGINT, &action, &old_int_);
+  sigaction(SIGTERM, &action, &old_term_);
+}
+
+Interruption::~Interruption() {
+  sigaction(SIGINT, &old_int_, nullptr);
+  sigaction(SIGTERM, &old_term_, nullptr);
+}
+
+bool Interruption::happened() {
+  return interrupted;
+}
 
 std::string text_of(const Progress& progress) {
   std::string text = fmt::format("fuzz: {}{} cases, {:.0f} cases/s, {} elements, hazards {} of {}, {} failures",

@@ -1,21 +1,33 @@
 // The options of `fuzz`, and the plan of a campaign that they give.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/campaign/build_report.h"
 #include "harness/campaign/driver.h"
 #include "harness/campaign/guided/target.h"
-#include "harness/cli/policy.h"
-#include "harness/cli/report_forms.h"
+#include "harness/campaign/identity.h"
+#include "harness/cli/arguments.h"
+#include "harness/cli/report_output.h"
 #include "harness/cli/sandbox_options.h"
-#include "harness/cli/shard.h"
-#include "harness/cli/waivers.h"
 
 namespace qconform::cli {
+
+struct ShardOptions {
+  std::string shard;        ///< "3/16"; empty: from the environment, or all of it
+  std::uint64_t count = 0;  ///< of shards, for JOB_COMPLETION_INDEX; 0: from JOB_COMPLETIONS
+};
+
+void add_shard_options(CLI::App& command, ShardOptions& options);
+
+/// What is named; else the task of a Slurm job array (SLURM_ARRAY_TASK_ID), or the completion index of an Indexed
+/// Job of Kubernetes (JOB_COMPLETION_INDEX); else all.
+[[nodiscard]] Result<campaign::Shard> chosen_shard(const ShardOptions& options);
 
 struct FuzzOptions {
   std::vector<std::string> backends;

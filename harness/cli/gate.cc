@@ -3,13 +3,12 @@
 #include <memory>
 
 #include "harness/base/file.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/waivers.h"
-#include "reports/gate/compare.h"
 #include "reports/gate/compare_speed.h"
-#include "reports/gate/render.h"
+#include "reports/gate/gate.h"
 #include "reports/read/read_report.h"
-#include "reports/render/markdown.h"
+#include "reports/render/forms.h"
 
 namespace qconform::cli {
 namespace {

@@ -7,11 +7,10 @@
 
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/policy.h"
 #include "harness/cli/sandbox_options.h"
-#include "harness/diagnose/identify/identify_json.h"
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/json/case_json.h"
 #include "reports/render/terminal.h"

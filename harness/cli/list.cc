@@ -13,7 +13,6 @@
 #include "harness/diagnose/models/defect.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
-#include "harness/operators/operator_names.h"
 #include "harness/suites/relations/relation.h"
 #include "harness/suites/select.h"
 #include "harness/suites/sweep/suite.h"

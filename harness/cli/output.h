@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/engine/run_suites.h"
 
 namespace qconform::cli {

@@ -3,10 +3,9 @@
 #include <memory>
 
 #include "harness/backends/select.h"
-#include "harness/cli/case_operand.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/policy.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"

@@ -1,4 +1,14 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "harness/base/file.h"
+#include "harness/cli/output.h"
 #include "harness/cli/report_command.h"
+#include "reports/read/read_report.h"
+#include "reports/render/forms.h"
+#include "reports/render/matrix.h"
+#include "reports/render/terminal.h"
 
 namespace qconform::cli {
 
@@ -16,6 +26,171 @@ void add_report(CLI::App& app, Action& action) {
   add_report_markdown(*command, action);
   add_report_matrix(*command, action);
   add_report_merge(*command, action);
+}
+
+void add_report_file_options(CLI::App& command, ReportFileOptions& options) {
+  command.add_option("REPORT", options.report, "report.json of a run")->required();
+  command.add_option("-o,--out", options.out, "File to write (default: stdout)");
+}
+
+Result<Report> chosen_report(const ReportFileOptions& options) {
+  return report::load_report(options.report);
+}
+
+Result<int> put_text(const std::string& out, std::string_view text) {
+  if (out.empty()) {
+    fmt::print("{}", text);
+    return kConforms;
+  }
+  QCONFORM_TRY(write_file(out, text));
+  return kConforms;
+}
+
+namespace {
+
+struct SummaryOptions : ReportFileOptions {
+  bool json = false;
+  bool verbose = false;
+  bool brief = false;
+};
+
+Result<int> run_summary(const SummaryOptions& options) {
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  if (options.json) return put_text(options.out, report::to_json(report));
+  const bool colour = options.out.empty() && has_colour(stdout);
+  return put_text(options.out,
+                  report::headline(report) + report::summary(report, {colour, options.verbose, options.brief}));
+}
+
+}  // namespace
+
+void add_report_summary(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SummaryOptions>();
+  CLI::App* command = app.add_subcommand("summary", "What the run printed");
+  command->footer("example: qconform report summary build/reports/run/report.json");
+  add_report_file_options(*command, *options);
+  command->add_flag("-v,--verbose", options->verbose, "Digests, ties, hazards, tiers by element and stages too");
+  command->add_flag("--brief", options->brief, "A row for each backend and a line for each finding instead")
+      ->excludes("--verbose");
+  command->add_flag("--json", options->json, "The report as JSON again, which checks it");
+  when_chosen(*command, action, std::move(options), &run_summary);
+}
+
+namespace {
+
+// A page that a browser opens; the JSON of a whole campaign is far smaller.
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+struct HtmlOptions {
+  std::string report;
+  std::string bench;
+  std::string out;
+};
+
+Result<int> run_html(const HtmlOptions& options) {
+  QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostBytes));
+  QCONFORM_ASSIGN(const auto bench,
+                  options.bench.empty() ? Result<std::string>() : read_file(options.bench, kMostBytes));
+  const auto page = report::to_html(report, bench);
+  if (!page) {
+    const std::string& field = page.error().field;
+    if (field == "viewer") return tl::unexpected(page.error());
+    return fail(field == "bench" ? options.bench : options.report, page.error().message);
+  }
+  QCONFORM_TRY(write_file(options.out, *page));
+  return kConforms;
+}
+
+}  // namespace
+
+void add_report_html(CLI::App& app, Action& action) {
+  auto options = std::make_shared<HtmlOptions>();
+  CLI::App* command =
+      app.add_subcommand("html", "One HTML file that works offline: findings, element maps, coverage, cases");
+  command->footer(
+      "example: qconform report html build/reports/run/report.json --bench build/reports/bench/bench.json -o "
+      "report.html");
+  command->add_option("REPORT", options->report, "report.json of a run or a campaign")->required();
+  command->add_option("--bench", options->bench, "bench.json of `qconform bench`, for a comparison of speed");
+  command->add_option("-o,--out", options->out, "File to write")->required();
+  when_chosen(*command, action, std::move(options), &run_html);
+}
+
+namespace {
+
+Result<int> run_junit(const ReportFileOptions& options) {
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  return put_text(options.out, report::to_junit(report));
+}
+
+}  // namespace
+
+void add_report_junit(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReportFileOptions>();
+  CLI::App* command = app.add_subcommand("junit", "JUnit XML, for CI systems that show tests");
+  command->footer("example: qconform report junit build/reports/run/report.json -o junit.xml");
+  add_report_file_options(*command, *options);
+  when_chosen(*command, action, std::move(options), &run_junit);
+}
+
+namespace {
+
+struct MarkdownOptions : ReportFileOptions {
+  std::size_t limit = report::kCommentBytes;
+};
+
+Result<int> run_markdown(const MarkdownOptions& options) {
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  return put_text(options.out, report::to_markdown(report, options.limit));
+}
+
+}  // namespace
+
+void add_report_markdown(CLI::App& app, Action& action) {
+  auto options = std::make_shared<MarkdownOptions>();
+  CLI::App* command = app.add_subcommand("markdown", "Markdown, for a comment on a pull request or a job's summary");
+  command->footer("example: qconform report markdown build/reports/run/report.json --limit 1048576 -o summary.md");
+  add_report_file_options(*command, *options);
+  command
+      ->add_option(
+          "--limit", options->limit,
+          "Most bytes to write; the file counts what does not fit. GitHub cuts comments at 65536 characters and "
+          "summaries of jobs at 1048576 bytes")
+      ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
+      ->capture_default_str();
+  when_chosen(*command, action, std::move(options), &run_markdown);
+}
+
+namespace {
+
+struct MatrixOptions : ReportFileOptions {
+  bool json = false;
+  bool markdown = false;
+};
+
+Result<int> run_matrix(const MatrixOptions& options) {
+  QCONFORM_ASSIGN(const auto report, chosen_report(options));
+  const report::Matrix matrix = report::matrix_of(report);
+  if (options.json) return put_text(options.out, report::matrix_json(matrix));
+  if (options.markdown) return put_text(options.out, report::matrix_markdown(matrix));
+  return put_text(options.out,
+                  report::matrix_table(matrix, report::Painter(options.out.empty() && has_colour(stdout))));
+}
+
+}  // namespace
+
+void add_report_matrix(CLI::App& app, Action& action) {
+  auto options = std::make_shared<MatrixOptions>();
+  CLI::App* command = app.add_subcommand("matrix", "Which release or processor has which cause of failure, since when");
+  command->footer(
+      "example: qconform run --backend onnxruntime:1.14..1.30 && qconform report matrix build/reports/run/report.json\n"
+      "Rows are causes, columns the backends of one library in the order of the run: numbers of failing cases, . for "
+      "right, - for none computed.");
+  add_report_file_options(*command, *options);
+  auto* json = command->add_flag("--json", options->json, "As JSON (schema: matrix-1)");
+  command->add_flag("--markdown", options->markdown, "As tables in Markdown, with the lines that replay")
+      ->excludes(json);
+  when_chosen(*command, action, std::move(options), &run_matrix);
 }
 
 }  // namespace qconform::cli

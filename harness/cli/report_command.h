@@ -1,4 +1,4 @@
-// The commands of `qconform report`, one file for each.
+// The commands of `qconform report`: report.cc has all but `merge`.
 #pragma once
 
 #include <string>

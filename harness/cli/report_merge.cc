@@ -5,11 +5,11 @@
 
 #include "harness/backends/select.h"
 #include "harness/campaign/merge.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/campaign_report.h"
 #include "harness/cli/report_command.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/sandbox_options.h"
-#include "harness/cli/waivers.h"
 
 namespace qconform::cli {
 namespace {

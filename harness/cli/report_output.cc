@@ -8,10 +8,9 @@
 #include "harness/base/file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/engine/case_files.h"
 #include "harness/engine/environment.h"
-#include "harness/engine/finding_files.h"
-#include "reports/render/html.h"
-#include "reports/render/json_report.h"
+#include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 #include "reports/render/viewer.h"
 
@@ -61,6 +60,46 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
     if (files.page) fmt::print("page   {}\n", files.page->string());
   }
   return report.conforms() && !report.is_disputed() ? kConforms : kDoesNotConform;
+}
+
+namespace {
+
+// Makes the folder that the file is in.
+Result<void> write(const char* option, const std::string& path, const std::string& text) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return fail(option, fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  return in_context(option, write_file(path, text));
+}
+
+}  // namespace
+
+void add_form_options(CLI::App& command, ReportForms& forms) {
+  command.add_flag("--json", forms.json, "Print the report as JSON instead of the summary");
+  command.add_flag("-v,--verbose", forms.verbose, "Print digests, ties, hazards, tiers by element and stages too");
+  command.add_flag("--brief", forms.brief, "Print a row for each backend and a line for each finding instead")
+      ->excludes("--verbose");
+  command.add_option("--junit", forms.junit, "File for the report as JUnit XML");
+  command.add_option("--markdown", forms.markdown,
+                     fmt::format("File for the report as Markdown of at most {} bytes", report::kCommentBytes));
+  command.add_option("--html", forms.html, "File for the report as one HTML page, besides report.html in the folder");
+}
+
+Result<void> check_forms(const ReportForms& forms) {
+  if (forms.html.empty() || report::viewer() != nullptr) return {};
+  return fail("--html", fmt::format("this qconform was built without the page: {}", report::why_no_viewer()));
+}
+
+Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json) {
+  if (!forms.junit.empty()) QCONFORM_TRY(write("--junit", forms.junit, report::to_junit(report)));
+  if (!forms.markdown.empty()) {
+    const std::string text = report::to_markdown(report, report::kCommentBytes);
+    QCONFORM_TRY(write("--markdown", forms.markdown, text));
+  }
+  if (forms.html.empty()) return {};
+  QCONFORM_ASSIGN(const auto page, report::to_html(report_json, ""));
+  return write("--html", forms.html, page);
 }
 
 }  // namespace qconform::cli

@@ -1,17 +1,34 @@
-// Writes and prints the report, for `run` and `fuzz`.
+// Writes and prints the report of commands that judge suites: the folder, and the forms of it that are asked for.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/cli/policy.h"
-#include "harness/cli/report_forms.h"
-#include "harness/core/error.h"
+#include "harness/base/error.h"
+#include "harness/cli/arguments.h"
 #include "harness/core/report.h"
 
 namespace qconform::cli {
+
+struct ReportForms {
+  bool json = false;     ///< print the report as JSON instead of the summary
+  bool verbose = false;  ///< print more of it
+  bool brief = false;    ///< print a row for each backend and a line for each finding
+  std::string junit;     ///< files; empty: not written
+  std::string markdown;  ///< as for a comment on a pull request
+  std::string html;
+};
+
+void add_form_options(CLI::App& command, ReportForms& forms);
+
+/// Before anything runs: whether this build has the forms that are asked for.
+[[nodiscard]] Result<void> check_forms(const ReportForms& forms);
+
+/// Writes the files that are asked for; `report_json` is the report as JSON.
+[[nodiscard]] Result<void> write_forms(const ReportForms& forms, const Report& report, const std::string& report_json);
 
 /// A report of nothing yet: environment, seed, policy, and the command line that makes it again.
 [[nodiscard]] Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<std::string> command);

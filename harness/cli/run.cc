@@ -6,17 +6,16 @@
 #include <optional>
 
 #include "harness/backends/select.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/policy.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/sandbox_options.h"
-#include "harness/cli/waivers.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/element_map.h"
-#include "harness/engine/run_relations.h"
+#include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
-#include "harness/engine/shrink/findings.h"
+#include "harness/engine/shrink/shrink.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
 

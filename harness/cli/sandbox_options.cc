@@ -5,7 +5,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "harness/backends/threads_check.h"
+#include "harness/backends/kinds.h"
 
 namespace qconform::cli {
 

@@ -7,15 +7,12 @@
 #include <memory>
 
 #include "harness/backends/select.h"
-#include "harness/cli/case_operand.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
-#include "harness/cli/policy.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/case_files.h"
-#include "harness/engine/finding_files.h"
-#include "harness/judge/judge.h"
-#include "harness/operators/case_text.h"
+#include "harness/operators/text.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 

@@ -2,8 +2,8 @@
 
 #include "harness/backends/sandbox/worker_process.h"
 #include "harness/backends/select.h"
+#include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
-#include "harness/cli/policy.h"
 
 namespace qconform::cli {
 namespace {

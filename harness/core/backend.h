@@ -1,23 +1,61 @@
-// A backend: an implementation under test.
+// A backend: an implementation under test, where it finds its inputs and where it puts its outputs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
-#include "harness/base/aligned_bytes.h"
 #include "harness/core/case.h"
-#include "harness/core/input_memory.h"
-#include "harness/core/layout.h"
 #include "harness/core/outcome.h"
+#include "harness/core/tensor.h"
 #include "harness/describe/fields.h"
 
 namespace qconform {
+
+/// Asked while a case is prepared, from one thread; what it gave stays until the case is done with. In a worker
+/// it lies between guards (harness/backends/sandbox), and only what was asked for: a backend should ask for all that
+/// the implementation reads.
+class InputMemory {
+ public:
+  using Fill = std::function<void(std::span<std::byte>)>;
+
+  InputMemory() = default;
+  InputMemory(const InputMemory&) = delete;
+  InputMemory& operator=(const InputMemory&) = delete;
+  virtual ~InputMemory() = default;
+
+  /// The bytes of input `position`, which the case has, aligned to its elements at least.
+  [[nodiscard]] virtual std::span<std::byte> bytes(std::size_t position) = 0;
+
+  /// Input `position` in a form that the implementation takes instead (another layout, say): `size` bytes,
+  /// which `fill` writes. `room`: how many bytes behind them the implementation is documented to read, at most 64.
+  [[nodiscard]] virtual std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t room,
+                                                       const Fill& fill) = 0;
+};
+
+/// Where the channels of a tensor lie. A Case has them first, as ONNX does; some implementations want them last.
+enum class Layout : std::uint8_t {
+  channels_first,  ///< [N, C, spatial...]: "nchw"
+  channels_last,   ///< [N, spatial..., C]: "nhwc"
+};
+
+/// "nchw" or "nhwc", whatever the number of spatial dimensions.
+[[nodiscard]] constexpr std::string_view name_of(Layout layout) {
+  return layout == Layout::channels_first ? "nchw" : "nhwc";
+}
+[[nodiscard]] constexpr std::optional<Layout> layout_named(std::string_view name) {
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    if (name == name_of(layout)) return layout;
+  }
+  return std::nullopt;
+}
 
 /// Receives the outputs of a backend. A backend states an output's type and shape when it asks for memory, and the
 /// judge checks them too. The memory lies beside a guard, and holds a pattern at first.
@@ -36,14 +74,7 @@ class OutputSink {
   /// Memory for the run's own use, of any content, gone with the next call. `alignment`: a power of two up to
   /// kScratchAlignment.
   static constexpr std::size_t kScratchAlignment = 512;
-  virtual std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) {
-    std::size_t room = bytes + alignment;
-    void* start = scratch_.emplace(room).bytes().data();
-    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
-  }
-
- private:
-  std::optional<AlignedBytes> scratch_;
+  virtual std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) = 0;
 };
 
 /// Gives a sink what a run elsewhere produced.
@@ -68,7 +99,7 @@ struct BackendInfo {
   bool concurrent = false;
   /// Whether one prepared case can run on other inputs, which replace the first ones in the same memory.
   bool takes_other_inputs = false;
-  /// qconform sends it no cases out of contract (harness/backends/valid_only.h).
+  /// qconform sends it no cases out of contract (valid_only() of harness/backends/kinds.h).
   QC_FIELD(
       bool, valid_only, {}, "valid_only",
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 
 namespace qconform {
 namespace {

@@ -1,20 +1,11 @@
 #include "harness/core/report.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <vector>
 
 namespace qconform {
-
-std::string with_thousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
 
 std::uint64_t OperatorResult::cases() const {
   return std::accumulate(verdicts.begin(), verdicts.end(), std::uint64_t{0});
@@ -70,26 +61,6 @@ bool BackendResult::is_judged() const {
   const bool any_held = std::any_of(relations.begin(), relations.end(), [](const auto& r) { return r.held > 0; });
   if (!relations.empty() && !any_held) return false;
   return relations.empty() || cases() > 0 ? count(VerdictKind::pass) > 0 : any_held;
-}
-
-std::string BackendResult::scope() const {
-  std::vector<std::string> computed;
-  std::vector<std::string> missing;
-  for (const auto& [op_type, result] : operators) {
-    if (result.attempted() == 0) {
-      missing.push_back(op_type);
-    } else if (result.count(VerdictKind::unsupported) == 0) {
-      computed.push_back(op_type);
-    } else {
-      computed.push_back(fmt::format("{} ({} of {} valid cases computed)", op_type, with_thousands(result.attempted()),
-                                     with_thousands(result.owed())));
-    }
-  }
-  std::string text = computed.empty() ? "" : fmt::format("on {}", fmt::join(computed, ", "));
-  if (!missing.empty()) {
-    text += fmt::format("{}{} not implemented", text.empty() ? "" : "; ", fmt::join(missing, ", "));
-  }
-  return text;
 }
 
 TierCounts BackendResult::tiers() const {

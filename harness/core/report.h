@@ -12,9 +12,8 @@
 #include "harness/core/backend.h"
 #include "harness/core/campaign_result.h"
 #include "harness/core/case.h"
-#include "harness/core/case_results.h"
-#include "harness/core/combination_coverage.h"
 #include "harness/core/element_map.h"
+#include "harness/core/suite.h"
 #include "harness/core/verdict.h"
 #include "harness/describe/fields.h"
 #include "harness/hazards/coverage.h"
@@ -36,9 +35,6 @@ struct StageTimes {
 
   bool operator==(const StageTimes&) const = default;
 };
-
-/// "12,345"
-[[nodiscard]] std::string with_thousands(std::uint64_t number);
 
 using Counts = std::map<std::string, std::uint64_t>;
 using VerdictCounts = std::array<std::uint64_t, kVerdictKinds>;
@@ -146,9 +142,6 @@ struct BackendResult {
   [[nodiscard]] bool conforms() const { return !fails() && is_judged() && stopped.empty(); }
   /// Something failed that is not waived.
   [[nodiscard]] bool fails() const;
-  /// What a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases computed);
-  /// QuantizeLinear not implemented". Empty of relations alone.
-  [[nodiscard]] std::string scope() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.
   [[nodiscard]] bool is_judged() const;
   [[nodiscard]] TierCounts tiers() const;

@@ -1,4 +1,4 @@
-// A stream of cases.
+// A stream of cases, and what a covering one covers.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,28 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/combination_coverage.h"
-#include "harness/core/error.h"
+#include "harness/describe/fields.h"
 
 namespace qconform {
+
+/// Of one model: how many combinations of `strength` classes can occur in a case, and how many of
+/// them the suite's cases have.
+struct CombinationCoverage {
+  QC_DESCRIBED(.name = "coverage");
+  QC_FIELD(std::string, model, {}, "model");
+  QC_FIELD(std::uint64_t, strength, {3}, "strength", .doc = "Classes of how many parameters make a combination.",
+           .minimum = 1);
+  QC_FIELD(std::uint64_t, parameters, {}, "parameters");
+  QC_FIELD(std::uint64_t, classes, {}, "classes", .doc = "Of all parameters together.");
+  QC_FIELD(std::uint64_t, cases, {}, "cases");
+  QC_FIELD(std::uint64_t, feasible, {}, "feasible", .doc = "Combinations that can occur in a case.");
+  QC_FIELD(std::uint64_t, infeasible, {}, "infeasible", .doc = "Combinations proved to occur in none.");
+  QC_FIELD(std::uint64_t, covered, {}, "covered", .doc = "Feasible combinations that the cases have.");
+
+  bool operator==(const CombinationCoverage&) const = default;
+};
 
 /// Inputs that a suite skipped, by reason: "Relu" 3 times, say.
 using SkippedCounts = std::map<std::string, std::uint64_t>;

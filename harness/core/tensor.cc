@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/core/limits.h"
+#include "reference/numerics/bits.h"
 
 namespace qconform {
 
@@ -61,15 +62,7 @@ Result<std::int64_t> checked_bytes(const std::string& field, ElementType type, s
 }
 
 std::uint64_t raw_bits_at(std::span<const std::byte> bytes, int bits, std::int64_t index) {
-  std::uint64_t raw = 0;
-  if (bits >= 8) {
-    const auto size = static_cast<std::size_t>(bits / 8);
-    std::memcpy(&raw, bytes.data() + static_cast<std::size_t>(index) * size, size);
-    return raw;
-  }
-  const std::int64_t per_byte = 8 / bits;
-  const auto byte = std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(index / per_byte)]);
-  return byte >> (index % per_byte * bits) & ((std::uint64_t{1} << bits) - 1);
+  return reference::load_bits(bytes, bits, index);
 }
 
 void set_raw_bits_at(std::span<std::byte> bytes, int bits, std::int64_t index, std::uint64_t raw) {

@@ -1,14 +1,16 @@
 // A dense tensor: type, shape, bytes.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/element_type.h"
-#include "harness/core/error.h"
 
 namespace qconform {
 
@@ -70,6 +72,20 @@ void set_raw_bits_at(std::span<std::byte> bytes, int bits, std::int64_t index, s
 /// "[1, 3, 5, 5]"
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-}  // namespace qconform
+static_assert(std::endian::native == std::endian::little, "Tensor bytes are little endian; this target is not");
 
-#include "harness/core/tensor_values.inc"
+template <typename T>
+std::vector<T> Tensor::values() const {
+  std::vector<T> result(bytes.size() / sizeof(T));
+  if (!result.empty()) std::memcpy(result.data(), bytes.data(), result.size() * sizeof(T));
+  return result;
+}
+
+template <typename T>
+Tensor Tensor::of(ElementType type, std::vector<std::int64_t> shape, std::span<const T> values) {
+  Tensor tensor{type, std::move(shape), std::vector<std::byte>(values.size_bytes())};
+  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), values.size_bytes());
+  return tensor;
+}
+
+}  // namespace qconform

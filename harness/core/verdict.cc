@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "harness/core/verdict_named.h"
-
 namespace qconform {
 namespace {
 

@@ -1,4 +1,4 @@
-// What the judge says about one backend and one case.
+// What the judge says about one backend and one case, and what became of single cases.
 #pragma once
 
 #include <array>
@@ -122,6 +122,38 @@ struct Verdict {
   QC_FIELD(std::optional<ElementReport>, worst, {}, "worst");  ///< the wrong element farthest from the admissible set
 
   bool operator==(const Verdict&) const = default;
+};
+
+/// The kind with that name ("not-rejected"), or nullopt.
+[[nodiscard]] std::optional<VerdictKind> verdict_named(std::string_view name);
+
+struct CaseResult {
+  struct OfBackend {
+    VerdictKind verdict = VerdictKind::pass;
+    std::optional<reference::Tier> tier;  ///< the strictest that every element meets, where there are tiers
+    std::uint64_t wrong_elements = 0;     ///< 0 where it does not fail
+    std::string finding{};                ///< that the case counts to: "F1"; empty where it does not fail
+    std::string reason{};                 ///< may be stated where has_reason(verdict)
+
+    bool operator==(const OfBackend&) const = default;
+  };
+
+  std::string suite;
+  std::string id;
+  std::string op_type;
+  std::string summary;              ///< shapes and attributes, for the reader
+  std::vector<OfBackend> backends;  ///< in the order of the report's
+
+  bool operator==(const CaseResult&) const = default;
+};
+
+/// A bounded part of a run's cases, in their order.
+struct CaseResults {
+  std::vector<CaseResult> rows;
+  std::uint64_t cases = 0;    ///< of the run, those of `rows` included
+  std::uint64_t failing = 0;  ///< of these, those that fail on some backend
+
+  bool operator==(const CaseResults&) const = default;
 };
 
 }  // namespace qconform

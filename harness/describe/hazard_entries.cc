@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "harness/core/profile.h"
 #include "harness/describe/report_archive.h"
-#include "harness/operators/operator_names.h"
 
 namespace qconform {
 namespace {

@@ -1,13 +1,15 @@
 #include "harness/describe/report_archive.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "harness/operators/case_text.h"
+#include "harness/base/text.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {
@@ -165,8 +167,28 @@ void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& /
   range = {ends[0], ends[1]};
 }
 
+std::string scope_of(const BackendResult& backend) {
+  std::vector<std::string> computed;
+  std::vector<std::string> missing;
+  for (const auto& [op_type, result] : backend.operators) {
+    if (result.attempted() == 0) {
+      missing.push_back(op_type);
+    } else if (result.count(VerdictKind::unsupported) == 0) {
+      computed.push_back(op_type);
+    } else {
+      computed.push_back(fmt::format("{} ({} of {} valid cases computed)", op_type, with_thousands(result.attempted()),
+                                     with_thousands(result.owed())));
+    }
+  }
+  std::string text = computed.empty() ? "" : fmt::format("on {}", fmt::join(computed, ", "));
+  if (!missing.empty()) {
+    text += fmt::format("{}{} not implemented", text.empty() ? "" : "; ", fmt::join(missing, ", "));
+  }
+  return text;
+}
+
 void describe_scope(Archive& archive, const BackendResult& backend) {
-  std::string scope = backend.conforms() ? backend.scope() : "";
+  std::string scope = backend.conforms() ? scope_of(backend) : "";
   describe_field(archive, "scope", scope,
                  {.doc = "On what it conforms, in words; absent where it does not, and in older reports.",
                   .presence = Presence::omitted});

@@ -42,4 +42,8 @@ void describe_results(Archive& archive, Report& report);
 /// values as elements, groups of blocks ascend. Errors name the JSON path.
 [[nodiscard]] Result<void> validate(const Report& report);
 
+/// What a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases computed);
+/// QuantizeLinear not implemented". Empty of relations alone.
+[[nodiscard]] std::string scope_of(const BackendResult& backend);
+
 }  // namespace qconform

@@ -1,4 +1,4 @@
-#include "harness/directml/check.h"
+#include "harness/directml/description.h"
 
 #include <fmt/format.h>
 

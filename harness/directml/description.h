@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/directml/operator_desc.h"
 #include "harness/directml/tensor_roles.h"
+#include "reference/contract/remark.h"
+#include "reference/convolution/geometry.h"
 
 namespace qconform::directml {
 
@@ -65,5 +67,15 @@ class OperatorView {
   std::array<DML_TENSOR_DESC, kTensorCount> tensors_{};
   DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC desc_{};
 };
+
+/// Checks rules X1 to X13 of docs/operators/dml_quantized_linear_convolution.md, and those of docs/numerics.md that it
+/// shares with QLinearConv. The convolution that is described, or nothing when a rule is violated: `contract` then says
+/// which, naming the member ("FilterTensor.Sizes"). Pointers are null or point to as many values as the counts beside
+/// them say; the numbers may be any.
+[[nodiscard]] std::optional<reference::ConvolutionGeometry> check(
+    const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC& desc, reference::Contract& contract);
+
+/// The buffer tensor in that role, or null. The description has been checked.
+[[nodiscard]] const DML_BUFFER_TENSOR_DESC* buffer_tensor(const DML_TENSOR_DESC* tensor);
 
 }  // namespace qconform::directml

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "harness/directml/lower.h"
-#include "harness/directml/test_descriptions.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/rng.h"
+#include "harness/tests/directml_descriptions.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::directml {

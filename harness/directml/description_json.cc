@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/file.h"
-#include "harness/directml/check.h"
+#include "harness/directml/description.h"
 #include "harness/directml/tensor_json.h"
 #include "harness/json/case_json_object.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/core/limits.h"
 #include "harness/directml/description.h"
 

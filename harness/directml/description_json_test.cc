@@ -9,10 +9,10 @@
 #include <set>
 #include <sstream>
 
-#include "harness/directml/check.h"
+#include "harness/directml/description.h"
 #include "harness/directml/lower.h"
-#include "harness/directml/test_descriptions.h"
 #include "harness/json/json_text.h"
+#include "harness/tests/directml_descriptions.h"
 
 namespace qconform::directml {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/directml/check.h"
+#include "harness/directml/description.h"
 #include "harness/directml/tensor_layout.h"
 
 namespace qconform::directml {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/directml/description.h"
 #include "harness/directml/operator_desc.h"
 #include "harness/directml/tensor_roles.h"

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <set>
 
-#include "harness/directml/test_descriptions.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/directml.h"
+#include "harness/tests/directml_descriptions.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 #include "reference/oracle/exact.h"

@@ -1,13 +1,14 @@
-// A case in the forms that other programs read.
+// Cases in the forms that other programs read, and findings as such files beside the report.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/core/profile.h"
+#include "harness/core/report.h"
 
 namespace qconform {
 
@@ -33,5 +34,14 @@ enum class AnswerGiven : std::uint8_t {
 /// Writes or overwrites `path`. Models state the type and shape of the output, where there is one.
 [[nodiscard]] Result<void> write_case(const Case& test_case, CaseForm form, const std::filesystem::path& path,
                                       AnswerGiven answer = AnswerGiven::always, const Policy& policy = {});
+
+/// The command line that replays a case file on a backend under the policy.
+[[nodiscard]] std::string replay_line(const std::filesystem::path& case_file, const std::string& backend,
+                                      const Policy& policy);
+
+/// Writes for each finding, F1 say: F1.json, its case; F1.onnx, the case as a one-node model; F1/, the
+/// case as a backend-test folder, with replay.txt; and F1.original.json where the case was shrunk.
+/// Notes the files and the replay line in the report. `folder` exists.
+[[nodiscard]] Result<void> write_findings(const std::filesystem::path& folder, const Policy& policy, Report& report);
 
 }  // namespace qconform

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/operators/case_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
-#include "harness/core/case_results.h"
+#include "harness/core/verdict.h"
 
 namespace qconform {
 

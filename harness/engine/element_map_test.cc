@@ -7,8 +7,7 @@
 
 #include <algorithm>
 
-#include "harness/backends/in_tree.h"
-#include "harness/engine/element_map_boxes.h"
+#include "harness/backends/kinds.h"
 #include "harness/operators/case_builder.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/random.h"

@@ -1,5 +1,8 @@
 #include "harness/engine/execute.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace qconform {
 
 Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output) {
@@ -9,6 +12,59 @@ Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output) 
   if (auto* rejected = std::get_if<outcome::Rejected>(&preparation)) return std::move(*rejected);
   std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
   return output.finish();
+}
+
+namespace {
+
+constexpr std::byte kCanary{0xA5};
+constexpr std::byte kPoison{0xAA};
+constexpr std::size_t kLargestShift = 64;
+
+}  // namespace
+
+std::span<std::byte> GuardedOutput::allocate(std::size_t output, ElementType type,
+                                             std::span<const std::int64_t> shape) {
+  if (outputs_.size() <= output) outputs_.resize(output + 1);
+  Guarded& one = outputs_[output];
+  one.type = type;
+  one.shape.assign(shape.begin(), shape.end());
+  one.size = static_cast<std::size_t>(bytes_for(type, elements_of(shape)));
+  // Odd shifts for byte outputs show kernels that need alignment; wider elements keep theirs.
+  const auto element = static_cast<std::size_t>(std::max(1, bits_of(type) / 8));
+  one.shift = (one.shift / element + 1) * element % kLargestShift;
+  const std::size_t needed = 2 * kCanaryBytes + kLargestShift + one.size;
+  if (one.memory.size() < needed) one.memory.resize(needed);
+  std::memset(one.memory.data(), std::to_integer<int>(kCanary), needed);
+  std::memset(one.data(), std::to_integer<int>(kPoison), one.size);
+  one.allocated = true;
+  return {one.data(), one.size};
+}
+
+std::optional<outcome::WroteOutOfBounds> GuardedOutput::Guarded::damage() {
+  using Damage = outcome::WroteOutOfBounds;
+  for (std::size_t i = 1; i <= kCanaryBytes; ++i) {
+    if (data()[size + i - 1] != kCanary) return Damage{Damage::Side::after, static_cast<std::int64_t>(i)};
+    if (*(data() - i) != kCanary) return Damage{Damage::Side::before, static_cast<std::int64_t>(i)};
+  }
+  return std::nullopt;
+}
+
+Outcome GuardedOutput::outcome() {
+  if (refusal_) return *std::exchange(refusal_, std::nullopt);
+  std::vector<Tensor> outputs;
+  for (Guarded& one : outputs_) {
+    if (!one.allocated) break;
+    if (const auto damage = one.damage()) return *damage;
+    outputs.push_back({one.type, one.shape, {one.data(), one.data() + one.size}});
+  }
+  if (outputs.empty()) return outcome::LeftUnwritten{"run ended without asking for an output"};
+  return outcome::Produced{std::move(outputs)};
+}
+
+Outcome GuardedOutput::finish() {
+  Outcome result = outcome();
+  for (Guarded& one : outputs_) one.allocated = false;
+  return result;
 }
 
 }  // namespace qconform

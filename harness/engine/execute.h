@@ -1,11 +1,54 @@
-// Runs one case on one backend.
+// Runs one case on one backend, into output memory that notices what a backend does outside it.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "harness/base/aligned_bytes.h"
 #include "harness/core/backend.h"
 #include "harness/core/outcome.h"
-#include "harness/engine/guarded_output.h"
 
 namespace qconform {
+
+/// Memory with canaries on both sides, filled with a pattern before it is handed out. Kept from case to case, so that a
+/// run allocates only for outputs of a new size.
+class GuardedOutput final : public OutputSink {
+ public:
+  std::span<std::byte> allocate(std::size_t output, ElementType type, std::span<const std::int64_t> shape) override;
+
+  void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
+  std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
+    return scratch_.take(bytes, alignment);
+  }
+
+  /// The result of the run: the outputs, or a write outside one, or no output. Then ready for the next run.
+  [[nodiscard]] Outcome finish();
+
+ private:
+  /// Wide enough for the widest stray vector store of a kernel that is off by one tile.
+  static constexpr std::size_t kCanaryBytes = 512;
+
+  struct Guarded {
+    std::vector<std::byte> memory = {};
+    std::size_t shift = 0;  ///< varies the output's alignment
+    std::size_t size = 0;
+    bool allocated = false;
+    ElementType type = ElementType::undefined;
+    std::vector<std::int64_t> shape = {};
+
+    [[nodiscard]] std::byte* data() { return memory.data() + kCanaryBytes + shift; }
+    [[nodiscard]] std::optional<outcome::WroteOutOfBounds> damage();
+  };
+
+  [[nodiscard]] Outcome outcome();
+
+  std::vector<Guarded> outputs_;
+  ScratchMemory scratch_;
+  std::optional<Outcome> refusal_;
+};
 
 /// Prepares and runs the case: in the backend's worker, if it has one; else in this process, where it is
 /// trusted not to crash.

@@ -1,13 +1,15 @@
-// Checks one relation on one case and one backend.
+// Checks relations on the cases of suites with all backends, and reports.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "harness/core/backend.h"
 #include "harness/core/profile.h"
 #include "harness/core/verdict.h"
-#include "harness/engine/guarded_output.h"
+#include "harness/engine/execute.h"
+#include "harness/engine/run_suites.h"
 #include "harness/suites/relations/relation.h"
 
 namespace qconform {
@@ -44,5 +46,13 @@ struct RelationCheck {
 [[nodiscard]] RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
                                            const Tensor& base_output, Backend& backend, GuardedOutput& output,
                                            const Policy& policy);
+
+/// Checks every relation on every case of every source, on every backend: the answers of a backend
+/// against each other, never against the reference's. Adds to the report's suites (named
+/// "relations:SOURCE"), backends (in the order of `backends`; added where the report has none yet),
+/// findings and times; a source's error ends the run.
+[[nodiscard]] Result<void> run_relations(std::vector<std::unique_ptr<Suite>>& bases,
+                                         std::vector<std::unique_ptr<Backend>>& backends,
+                                         const SuiteRunOptions& options, Report& report);
 
 }  // namespace qconform

@@ -11,7 +11,6 @@
 #include <map>
 #include <set>
 
-#include "harness/engine/run_relations.h"
 #include "harness/operators/case_builder.h"
 #include "harness/operators/convolution/relation_parts.h"
 #include "harness/operators/linear/relation_parts.h"

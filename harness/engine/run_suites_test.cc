@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/operators/case_builder.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "harness/diagnose/explain/case_features.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/engine/environment.h"

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/core/outcome.h"
 #include "harness/core/profile.h"
 #include "harness/core/report.h"

@@ -8,8 +8,8 @@
 #include <ctime>
 
 #include "harness/base/file.h"
-#include "harness/base/near_names.h"
-#include "harness/core/verdict_named.h"
+#include "harness/base/text.h"
+#include "harness/core/verdict.h"
 #include "harness/diagnose/explain/case_features.h"
 #include "harness/engine/waivers.h"
 #include "harness/json/json_fields.h"
@@ -18,7 +18,7 @@
 namespace qconform {
 namespace {
 
-constexpr std::string_view kFormat = "qconform-waivers";
+constexpr std::string_view kWaiversFormat = "qconform-waivers";
 constexpr std::uint64_t kWaiversVersion = 1;
 constexpr std::size_t kMostEntries = 65536;
 
@@ -215,7 +215,8 @@ Result<Waivers> Waivers::parse(std::string_view text, std::string today) {
         !reader.read(json["format"], "format", format) || !reader.read(json["version"], "version", version)) {
       return false;
     }
-    if (format != kFormat) return reader.refuse("format", fmt::format("expected \"{}\", got \"{}\"", kFormat, format));
+    if (format != kWaiversFormat)
+      return reader.refuse("format", fmt::format("expected \"{}\", got \"{}\"", kWaiversFormat, format));
     if (version != kWaiversVersion)
       return reader.refuse("version", fmt::format("expected {}, got {}", kWaiversVersion, version));
     const Json none = Json::array();
@@ -268,7 +269,7 @@ std::string WaiverDraft::text() const {
                        {"reason", ""},
                        {"reference", ""}});
   }
-  return print_json({{"format", kFormat}, {"version", kWaiversVersion}, {"waivers", std::move(waivers)}});
+  return print_json({{"format", kWaiversFormat}, {"version", kWaiversVersion}, {"waivers", std::move(waivers)}});
 }
 
 }  // namespace qconform

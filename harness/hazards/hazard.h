@@ -72,7 +72,7 @@ static_assert(kHazards <= 64);
 [[nodiscard]] const HazardInfo* hazard_with_id(std::string_view id);
 
 /// How many elements of one case reach each hazard. Output elements, or input elements where the
-/// hazard is about an input; windows examined for the hazards of int16 sums (accumulation_hazards.h).
+/// hazard is about an input; windows examined for the hazards of int16 sums (harness/operators/convolution/hazards.cc).
 class HazardCounts {
  public:
   void add(Hazard hazard, std::int64_t elements = 1) {

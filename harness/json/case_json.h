@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/core/limits.h"
 
 namespace qconform {

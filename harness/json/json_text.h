@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/core/limits.h"
 
 namespace qconform {

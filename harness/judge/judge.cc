@@ -5,7 +5,7 @@
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/judge/compare.h"
 #include "harness/judge/trust.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "harness/mutate/steps.h"
 #include "harness/mutate/tensor_values.h"
+#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {
@@ -65,7 +66,7 @@ bool cross_attributes(Case& result, const Case& other, Rng& rng) {
   bool changed = false;
   for (const Attribute& attribute : other.node().attributes) {
     if (!rng.chance(1, 2)) continue;
-    mutation::set_attribute(result, attribute.name, attribute.value);
+    set_attribute(result, attribute.name, attribute.value);
     changed = true;
   }
   return changed;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "harness/core/profile.h"
 #include "harness/mutate/tensor_values.h"
 #include "harness/operators/family.h"
-#include "harness/operators/operator_names.h"
+#include "harness/operators/operator.h"
 
 namespace qconform::mutation {
 namespace {
@@ -103,19 +104,6 @@ void set_input(Case& test_case, std::string_view name, std::optional<Tensor> ten
   if (test_case.inputs.size() <= position) test_case.inputs.resize(position + 1);
   test_case.inputs[position] = std::move(tensor);
   while (!test_case.inputs.empty() && !test_case.inputs.back()) test_case.inputs.pop_back();
-}
-
-void set_attribute(Case& test_case, std::string_view name, Attribute::Value value) {
-  for (Attribute& attribute : test_case.node().attributes) {
-    if (attribute.name != name) continue;
-    attribute.value = std::move(value);
-    return;
-  }
-  test_case.node().attributes.push_back({std::string(name), std::move(value)});
-}
-
-void remove_attribute(Case& test_case, std::string_view name) {
-  std::erase_if(test_case.node().attributes, [&](const Attribute& attribute) { return attribute.name == name; });
 }
 
 void spoil(Case& test_case, Rng& rng) {

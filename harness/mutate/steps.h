@@ -27,8 +27,6 @@ void change_remarks(Case& test_case, Rng& rng);
 [[nodiscard]] Tensor* input_named(Case& test_case, std::string_view name);
 /// Puts a tensor there, or omits the input. The operator has an input of that name.
 void set_input(Case& test_case, std::string_view name, std::optional<Tensor> tensor);
-void set_attribute(Case& test_case, std::string_view name, Attribute::Value value);
-void remove_attribute(Case& test_case, std::string_view name);
 /// The value of an attribute when it is there and of that type.
 template <typename T>
 [[nodiscard]] const T* attribute_of(const Case& test_case, std::string_view name) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 #include "harness/suites/random_values.h"
 #include "reference/numerics/small_float.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

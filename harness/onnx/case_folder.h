@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/onnx/case_model.h"
 
 namespace qconform {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 
 namespace onnx {
 class ModelProto;

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/onnx/node_proto.h"
 
 namespace onnx {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/onnx/constant_operators.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {

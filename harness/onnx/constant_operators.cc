@@ -1,4 +1,4 @@
-#include "harness/onnx/constant_operators.h"
+#include "harness/onnx/constant_folding.h"
 
 #include <onnx/onnx_pb.h>
 

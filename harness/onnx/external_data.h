@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace onnx {
 class GraphProto;

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "harness/base/forked.h"
+#include "harness/base/forked_process.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {

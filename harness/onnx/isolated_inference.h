@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace onnx {
 class ModelProto;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 
 namespace onnx {
 class GraphProto;

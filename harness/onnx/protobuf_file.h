@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/base/printable.h"
-#include "harness/core/error.h"
+#include "harness/base/error.h"
+#include "harness/base/text.h"
 
 namespace google::protobuf {
 class MessageLite;

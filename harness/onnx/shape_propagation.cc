@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "harness/onnx/isolated_inference.h"
-#include "harness/onnx/shape_rules.h"
 
 namespace qconform {
 namespace {

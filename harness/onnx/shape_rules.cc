@@ -1,4 +1,4 @@
-#include "harness/onnx/shape_rules.h"
+#include "harness/onnx/shape_propagation.h"
 
 #include <onnx/onnx_pb.h>
 

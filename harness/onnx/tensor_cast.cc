@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/core/tensor.h"
 
 namespace onnx {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
 

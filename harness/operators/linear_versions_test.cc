@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/operators/case_builder.h"
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/operator.h"

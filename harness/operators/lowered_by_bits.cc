@@ -1,6 +1,6 @@
 #include "harness/operators/lowered_by_bits.h"
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

@@ -4,6 +4,7 @@
 // here and nowhere else; judge and in-tree backends share it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
 #include "harness/core/element_map.h"
-#include "harness/core/error.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
 #include "harness/suites/swarm.h"
@@ -185,5 +186,15 @@ struct Operator {
 /// Parses, checks and classifies a case of any operator. One that qconform does not know, or an opset that had no such
 /// operator yet, violates rule "operator".
 [[nodiscard]] Classification classify(const Case& test_case);
+
+/// An unknown operator or position counts as data, which libraries do not fold into anything.
+[[nodiscard]] inline InputRole role_of(const Case& test_case, std::size_t position) {
+  const Operator* known = operator_of(test_case);
+  return known != nullptr && position < known->inputs.size() ? known->inputs[position].role : InputRole::data;
+}
+
+/// Replaces the attribute of that name, or adds it.
+void set_attribute(Case& test_case, std::string_view name, Attribute::Value value);
+void erase_attribute(Case& test_case, std::string_view name);
 
 }  // namespace qconform

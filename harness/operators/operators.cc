@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "harness/core/profile.h"
 #include "harness/operators/family.h"
-#include "harness/operators/operator_names.h"
 
 namespace qconform {
 
@@ -131,6 +131,19 @@ Classification classify(const Case& test_case) {
                                 std::to_string(test_case.node().opset_version));
   }
   return result;
+}
+
+void set_attribute(Case& test_case, std::string_view name, Attribute::Value value) {
+  for (Attribute& attribute : test_case.node().attributes) {
+    if (attribute.name != name) continue;
+    attribute.value = std::move(value);
+    return;
+  }
+  test_case.node().attributes.push_back({std::string(name), std::move(value)});
+}
+
+void erase_attribute(Case& test_case, std::string_view name) {
+  std::erase_if(test_case.node().attributes, [&](const Attribute& attribute) { return attribute.name == name; });
 }
 
 }  // namespace qconform

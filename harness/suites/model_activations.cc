@@ -1,15 +1,23 @@
 #include "harness/suites/model_activations.h"
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/onnx/external_data.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_cast.h"
+#include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
-#include "harness/suites/model_inputs.h"
+#include "harness/suites/rng.h"
 
 namespace qconform {
 namespace {
@@ -59,6 +67,130 @@ Result<ModelActivations> compute_activations(const onnx::ModelProto& model, cons
   return ModelActivations{std::move(values),
                           "activations of " + runtime.name +
                               (files.empty() ? ", inputs drawn from seed " + std::to_string(seed) : ", inputs given")};
+}
+
+namespace {
+
+struct DeclaredInput {
+  std::string name;
+  ValueFacts facts;
+
+  [[nodiscard]] std::string field() const { return "input " + quoted_name(name); }
+};
+
+Result<std::vector<DeclaredInput>> declared_inputs(const onnx::GraphProto& graph) {
+  std::set<std::string> initialized;
+  for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
+  std::vector<DeclaredInput> inputs;
+  for (const onnx::ValueInfoProto& info : graph.input()) {
+    if (initialized.count(info.name()) != 0) continue;
+    inputs.push_back({info.name(), facts_of(info)});
+    if (!is_known(inputs.back().facts.type)) return fail(inputs.back().field(), "expected a tensor of a known type");
+  }
+  return inputs;
+}
+
+// "[?, 3, 32, 32]"
+std::string declared_text(const PartialShape& shape) {
+  std::string text;
+  for (const auto& size : shape) text += (text.empty() ? "" : ", ") + (size ? std::to_string(*size) : "?");
+  return "[" + text + "]";
+}
+
+Result<void> check(const DeclaredInput& input, const Tensor& tensor) {
+  if (tensor.type != input.facts.type) {
+    return fail(input.field(), fmt::format("expected {}, got {}", name_of(input.facts.type), name_of(tensor.type)));
+  }
+  if (!input.facts.shape) return {};
+  bool fits = input.facts.shape->size() == tensor.shape.size();
+  for (std::size_t i = 0; fits && i < tensor.shape.size(); ++i) {
+    fits = !(*input.facts.shape)[i] || *(*input.facts.shape)[i] == tensor.shape[i];
+  }
+  if (fits) return {};
+  return fail(input.field(),
+              fmt::format("expected shape {}, got {}", declared_text(*input.facts.shape), shape_text(tensor.shape)));
+}
+
+Tensor drawn_values(ElementType type, std::vector<std::int64_t> shape, Rng& rng) {
+  const auto count = static_cast<std::size_t>(elements_of(shape));
+  const auto fill = [&]<typename T>(T, std::int64_t lo, std::int64_t hi, T unit) {
+    std::vector<T> values(count);
+    for (T& value : values) value = static_cast<T>(static_cast<T>(rng.between(lo, hi)) * unit);
+    return Tensor::of<T>(type, std::move(shape), values);
+  };
+  constexpr std::int64_t kSteps = std::int64_t{1} << 20;
+  switch (type) {
+    case ElementType::float32: return fill(0.0F, -kSteps, kSteps, 2.0F / static_cast<float>(kSteps));
+    case ElementType::float16:
+    case ElementType::bfloat16: {
+      const Tensor values = drawn_values(ElementType::float32, std::move(shape), rng);
+      return cast(values, type, true).value_or(Tensor{});
+    }
+    case ElementType::uint8: return fill(std::uint8_t{}, 0, 255, std::uint8_t{1});
+    case ElementType::int8: return fill(std::int8_t{}, -128, 127, std::int8_t{1});
+    case ElementType::int32: return fill(std::int32_t{}, 0, 9, std::int32_t{1});
+    case ElementType::int64: return fill(std::int64_t{}, 0, 9, std::int64_t{1});
+    default: return {};
+  }
+}
+
+// The shape that is drawn, or an error.
+Result<std::vector<std::int64_t>> assumed_shape(const DeclaredInput& input, std::int64_t first_dimension) {
+  if (!input.facts.shape) return fail(input.field(), "has no declared shape; give a tensor with --input");
+  std::vector<std::int64_t> shape;
+  for (const auto& size : *input.facts.shape) {
+    if (!size && !shape.empty()) {
+      return fail(input.field(), fmt::format("dimension {} of {} is unknown; give a tensor with --input", shape.size(),
+                                             declared_text(*input.facts.shape)));
+    }
+    shape.push_back(size.value_or(first_dimension));
+  }
+  QCONFORM_TRY(checked_bytes(input.field(), input.facts.type, shape));
+  return shape;
+}
+
+}  // namespace
+
+Result<NamedTensors> read_model_inputs(const onnx::GraphProto& graph, std::span<const std::filesystem::path> files) {
+  QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
+  if (files.size() != declared.size()) {
+    std::string names;
+    for (const DeclaredInput& input : declared) names += (names.empty() ? "" : ", ") + quoted_name(input.name);
+    return fail("--input", fmt::format("expected one file for each input ({}), got {}", names, files.size()));
+  }
+  NamedTensors tensors;
+  std::vector<Tensor> unnamed;
+  for (const auto& file : files) {
+    onnx::TensorProto proto;
+    QCONFORM_TRY(read_message(file, proto));
+    QCONFORM_ASSIGN(auto tensor, in_context(file.string(), tensor_from_proto(proto, file.parent_path())));
+    const bool is_named = std::any_of(declared.begin(), declared.end(),
+                                      [&](const DeclaredInput& input) { return input.name == proto.name(); });
+    if (!is_named || !tensors.emplace(proto.name(), tensor).second) unnamed.push_back(std::move(tensor));
+  }
+  auto next = unnamed.begin();
+  for (const DeclaredInput& input : declared) {
+    if (tensors.count(input.name) == 0) tensors.emplace(input.name, std::move(*next++));
+    QCONFORM_TRY(check(input, tensors.at(input.name)));
+  }
+  return tensors;
+}
+
+Result<NamedTensors> draw_model_inputs(const onnx::GraphProto& graph, std::uint64_t seed,
+                                       std::int64_t first_dimension) {
+  QCONFORM_ASSIGN(const auto declared, declared_inputs(graph));
+  NamedTensors tensors;
+  for (const DeclaredInput& input : declared) {
+    QCONFORM_ASSIGN(auto shape, assumed_shape(input, first_dimension));
+    Rng rng(seed, tensors.size());
+    Tensor tensor = drawn_values(input.facts.type, std::move(shape), rng);
+    if (tensor.type == ElementType::undefined) {
+      return fail(input.field(), fmt::format("values of type {} are not drawn; give a tensor with --input",
+                                             name_of(input.facts.type)));
+    }
+    tensors.emplace(input.name, std::move(tensor));
+  }
+  return tensors;
 }
 
 }  // namespace qconform

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/file.h"
-#include "harness/suites/model_inputs.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/tests/network.h"
 #include "harness/tests/temporary_folder.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/onnx/node_proto.h"
-#include "harness/operators/element_text.h"
 #include "harness/operators/operator.h"
+#include "harness/operators/text.h"
 #include "harness/suites/node_inputs.h"
 #include "harness/suites/random_values.h"
 #include "reference/numerics/small_float.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <variant>
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/suites/model_runtime.h"

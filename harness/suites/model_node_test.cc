@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/operators/element_text.h"
 #include "harness/operators/operator.h"
-#include "harness/suites/model_fixture.h"
+#include "harness/operators/text.h"
 #include "harness/suites/node_inputs.h"
+#include "harness/tests/model_fixture.h"
 
 namespace qconform {
 namespace {

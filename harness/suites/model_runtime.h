@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/core/tensor.h"
 
 namespace qconform {

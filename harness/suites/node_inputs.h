@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/operators/operator.h"
 

@@ -13,8 +13,8 @@
 #include "harness/engine/run_suites.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
-#include "harness/suites/model_fixture.h"
 #include "harness/suites/newer_opsets.h"
+#include "harness/tests/model_fixture.h"
 #include "harness/tests/network.h"
 
 namespace qconform {

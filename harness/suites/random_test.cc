@@ -11,9 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "harness/operators/convolution/features.h"
+#include "harness/operators/convolution/suites.h"
 #include "harness/operators/family.h"
-#include "harness/suites/fuzz.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/swarm.h"
 #include "harness/tests/suite_cases.h"

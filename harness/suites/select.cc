@@ -14,7 +14,6 @@
 #include "harness/suites/corpus.h"
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/directml.h"
-#include "harness/suites/fuzz.h"
 #include "harness/suites/onnx_folder.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/random.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "harness/engine/shrink/roles.h"
-#include "harness/operators/case_text.h"
 #include "harness/operators/operator.h"
+#include "harness/operators/text.h"
 
 namespace qconform {
 namespace {

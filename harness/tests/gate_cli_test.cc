@@ -13,7 +13,7 @@
 #include "harness/tests/program.h"
 #include "harness/tests/rows.h"
 #include "harness/tests/temporary_folder.h"
-#include "reports/render/json_report.h"
+#include "reports/render/forms.h"
 
 namespace qconform::testing {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/dequantize_linear/dequantize_linear.h"
-#include "reference/linear_quantization/one_element_test_support.h"
 #include "reference/linear_quantization/value.h"
-#include "reference/numerics/small_float_test_support.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/random.h"
+#include "reference/tests/one_element.h"
+#include "reference/tests/small_float.h"
 
 namespace qconform::reference {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/tests/test_scale.h"
-#include "reference/dequantize_linear/dequantize_linear_test_support.h"
+#include "reference/tests/dequantize_sweep.h"
 
 namespace qconform::reference {
 namespace {

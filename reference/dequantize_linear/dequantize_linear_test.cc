@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "harness/tests/test_scale.h"
-#include "reference/dequantize_linear/dequantize_linear_test_support.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/random.h"
+#include "reference/tests/dequantize_sweep.h"
 
 namespace qconform::reference {
 namespace {

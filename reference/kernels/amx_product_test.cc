@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "reference/kernels/drivers/drivers.h"
-#include "reference/kernels/kernels_test_support.h"
+#include "reference/tests/kernel_cases.h"
 
 namespace qconform::reference {
 namespace {

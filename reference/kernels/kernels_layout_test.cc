@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reference/kernels/kernels.h"
-#include "reference/kernels/kernels_test_support.h"
+#include "reference/tests/kernel_cases.h"
 
 namespace qconform::reference {
 namespace {

@@ -13,8 +13,8 @@
 #include <iostream>
 #include <set>
 
-#include "reference/kernels/kernels_test_support.h"
 #include "reference/numerics/bits.h"
+#include "reference/tests/kernel_cases.h"
 
 namespace qconform::reference {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/admissible.h"
-#include "reference/numerics/admissible_test_support.h"
 #include "reference/numerics/round.h"
 #include "reference/numerics/saturate.h"
+#include "reference/tests/admissible.h"
 
 namespace qconform::reference {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/admissible_test_support.h"
+#include "reference/tests/admissible.h"
 
 namespace qconform::reference {
 namespace {

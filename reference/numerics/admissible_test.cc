@@ -10,9 +10,9 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/admissible_bulk.h"
-#include "reference/numerics/admissible_test_support.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/quantization.h"
+#include "reference/tests/admissible.h"
 
 namespace qconform::reference {
 namespace {

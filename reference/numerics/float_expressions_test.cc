@@ -11,8 +11,8 @@
 #endif
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/admissible_test_support.h"
 #include "reference/oracle/exact.h"
+#include "reference/tests/admissible.h"
 
 namespace qconform::reference {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "harness/tests/test_scale.h"
 #include "reference/numerics/small_float.h"
-#include "reference/numerics/small_float_test_support.h"
+#include "reference/tests/small_float.h"
 
 namespace qconform::reference {
 namespace {

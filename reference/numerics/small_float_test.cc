@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "harness/tests/test_scale.h"
-#include "reference/numerics/small_float_test_support.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/random.h"
+#include "reference/tests/small_float.h"
 
 namespace qconform::reference {
 namespace {

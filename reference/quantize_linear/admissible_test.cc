@@ -6,12 +6,12 @@
 #include <set>
 
 #include "harness/tests/test_scale.h"
-#include "reference/linear_quantization/one_element_test_support.h"
 #include "reference/linear_quantization/value.h"
-#include "reference/numerics/small_float_test_support.h"
 #include "reference/oracle/exact.h"
 #include "reference/oracle/random.h"
 #include "reference/quantize_linear/quantize_linear.h"
+#include "reference/tests/one_element.h"
+#include "reference/tests/small_float.h"
 
 namespace qconform::reference {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/tests/test_scale.h"
-#include "reference/quantize_linear/sweep_test_support.h"
+#include "reference/tests/quantize_sweep.h"
 
 namespace qconform::reference {
 namespace {

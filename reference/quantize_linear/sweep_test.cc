@@ -1,5 +1,5 @@
 // Every float32 through the optimized kernel sets, a part of them through the scalar reference.
-#include "reference/quantize_linear/sweep_test_support.h"
+#include "reference/tests/quantize_sweep.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,48 @@
 // Whether a backend became slower, beyond what its measurements vary by.
 #pragma once
 
-#include "harness/core/error.h"
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/error.h"
 #include "reports/gate/change.h"
-#include "reports/gate/speeds.h"
 
 namespace qconform::gate {
+
+/// One backend on one layer.
+struct LayerTime {
+  std::string backend;
+  std::string verdict;
+  std::string setting;         ///< the layout and threads that it was given: "nhwc, 4 threads"
+  bool is_right = false;       ///< timed, with every value right
+  std::vector<double> rounds;  ///< seconds, in the same order for every backend of the layer
+};
+
+struct SpeedLayer {
+  std::string name;  ///< with its set: "resnet50/conv1"
+  std::vector<LayerTime> times;
+
+  [[nodiscard]] const LayerTime* of(const std::string& backend) const;
+};
+
+struct SpeedBackend {
+  std::string name;
+  std::string version;
+};
+
+struct Speeds {
+  std::string cpu;                     ///< speeds of different ones are not compared
+  std::string setting;                 ///< layout and threads that were asked for
+  std::vector<SpeedBackend> backends;  ///< the first is the one that the gate is about
+  std::vector<SpeedLayer> layers;
+};
+
+/// Errors name the JSON path.
+[[nodiscard]] Result<Speeds> read_speeds(std::string_view text);
+[[nodiscard]] Result<Speeds> load_speeds(const std::filesystem::path& file);
 
 /// Rounds that a layer needs on each side: of fewer, resampling says nothing.
 inline constexpr std::size_t kLeastRounds = 5;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/operators/operator_names.h"
+#include "harness/core/profile.h"
 #include "reports/gate/parts.h"
 #include "reports/render/terminal.h"
 

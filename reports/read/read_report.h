@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/core/report.h"
 
 namespace qconform::report {

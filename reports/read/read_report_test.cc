@@ -6,8 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/read/arbitrary_report.h"
-#include "reports/render/json_report.h"
+#include "harness/describe/report_archive.h"
+#include "harness/tests/arbitrary_report.h"
+#include "reports/render/forms.h"
 
 namespace qconform::report {
 namespace {
@@ -200,7 +201,7 @@ TEST(ReadReport, DerivesTheScopeAnew) {
   json["backends"][0]["scope"] = "of old";
   const auto read = read_report(json.dump());
   ASSERT_TRUE(read) << read.error().text();
-  EXPECT_EQ(read->backends[0].scope(), scope);
+  EXPECT_EQ(scope_of(read->backends[0]), scope);
 }
 
 }  // namespace

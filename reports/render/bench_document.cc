@@ -5,7 +5,6 @@
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 #include "harness/json/json_text.h"
-#include "reports/render/bench_json.h"
 
 namespace qconform::report {
 namespace {

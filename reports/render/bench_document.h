@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/bench/result.h"
-#include "harness/core/error.h"
 #include "harness/core/report.h"
 #include "harness/describe/archive.h"
 
@@ -155,5 +155,7 @@ struct BenchDocument {
 [[nodiscard]] BenchDocument document_of(const bench::BenchResult& result);
 /// Errors name the JSON path.
 [[nodiscard]] Result<BenchDocument> read_bench(std::string_view text);
+
+[[nodiscard]] std::string to_json(const bench::BenchResult& result);
 
 }  // namespace qconform::report

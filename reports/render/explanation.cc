@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/operators/case_text.h"
 #include "harness/operators/family.h"
+#include "harness/operators/text.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/operators/case_text.h"
+#include "harness/operators/text.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
@@ -93,10 +93,6 @@ std::string example_summary(const Finding& finding) {
 
 std::string original_summary(const Shrinking& shrinking) {
   return shrinking.original_summary.empty() ? summary_of(shrinking.original) : shrinking.original_summary;
-}
-
-std::string representative_summary(const RepresentativeCase& representative) {
-  return representative.summary.empty() ? summary_of(representative.test_case) : representative.summary;
 }
 
 }  // namespace qconform::report

@@ -27,7 +27,5 @@ struct Fact {
 [[nodiscard]] std::string example_summary(const Finding& finding);
 /// Likewise, the case as it was met.
 [[nodiscard]] std::string original_summary(const Shrinking& shrinking);
-/// Likewise, the case that shows the pattern.
-[[nodiscard]] std::string representative_summary(const RepresentativeCase& representative);
 
 }  // namespace qconform::report

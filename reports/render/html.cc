@@ -1,4 +1,4 @@
-#include "reports/render/html.h"
+#include "reports/render/forms.h"
 
 #include <fmt/format.h>
 

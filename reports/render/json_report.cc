@@ -1,4 +1,4 @@
-#include "reports/render/json_report.h"
+#include "reports/render/forms.h"
 
 #include <nlohmann/json.hpp>
 

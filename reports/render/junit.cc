@@ -1,4 +1,4 @@
-#include "reports/render/junit.h"
+#include "reports/render/forms.h"
 
 #include <fmt/format.h>
 

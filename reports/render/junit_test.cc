@@ -1,11 +1,11 @@
-#include "reports/render/junit.h"
+#include "reports/render/forms.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <tinyxml2.h>
 
-#include "reports/read/arbitrary_report.h"
+#include "harness/tests/arbitrary_report.h"
 
 namespace qconform::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/render/markdown.h"
+#include "reports/render/forms.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

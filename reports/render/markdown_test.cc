@@ -1,10 +1,10 @@
-#include "reports/render/markdown.h"
+#include "reports/render/forms.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "reports/read/arbitrary_report.h"
+#include "harness/tests/arbitrary_report.h"
 #include "reports/render/markdown_text.h"
 
 namespace qconform::report {

@@ -10,7 +10,7 @@
 #include "harness/describe/json_archives.h"
 #include "harness/json/json_text.h"
 #include "reports/render/markdown_text.h"
-#include "reports/render/reasons_text.h"
+#include "reports/render/run_tables.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {

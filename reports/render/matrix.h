@@ -9,7 +9,7 @@
 
 #include "harness/core/report.h"
 #include "harness/describe/archive.h"
-#include "reports/render/painter.h"
+#include "reports/render/run_tables.h"
 
 namespace qconform::report {
 

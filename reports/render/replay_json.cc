@@ -4,7 +4,7 @@
 
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
-#include "harness/operators/case_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform::report {
 namespace {

@@ -1,4 +1,5 @@
 #include "reports/render/terminal.h"
+#include "harness/describe/report_archive.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,11 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "reports/render/backend_table.h"
-#include "reports/render/brief_table.h"
 #include "reports/render/finding_text.h"
-#include "reports/render/painter.h"
-#include "reports/render/reasons_text.h"
+#include "reports/render/run_tables.h"
 
 namespace qconform::report {
 namespace {
@@ -146,7 +144,7 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
     return fmt::format("{}: {}: {}\n", paint.bad("judged in part"), name, shown(backend.stopped));
   }
   if (backend.is_judged()) {
-    const std::string scope = backend.scope();
+    const std::string scope = scope_of(backend);
     return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", scope);
   }
   const std::string text = "nothing was judged";

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "harness/base/text.h"
 #include "harness/core/report.h"
 
 namespace qconform::report {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/pinned_profile.h"
+#include "harness/core/profile.h"
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
 #include "harness/describe/schema_archive.h"

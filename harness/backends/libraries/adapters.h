@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "harness/backends/library.h"
-#include "harness/backends/own_tensors.h"
+#include "harness/backends/plain_memory.h"
 #include "harness/core/case.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "harness/backends/input_role.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onnxruntime_api.h"
 #include "harness/backends/libraries/roots.h"

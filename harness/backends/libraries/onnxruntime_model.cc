@@ -7,7 +7,7 @@
 
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onnxruntime_api.h"
-#include "harness/base/forked.h"
+#include "harness/base/forked_process.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <variant>
 
-#include "harness/backends/sandbox/last_words.h"
+#include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/core/outcome.h"
 
 namespace qconform {

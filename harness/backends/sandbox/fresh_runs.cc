@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/backends/sandbox/guarded_memory.h"
-#include "harness/backends/sandbox/kept_output.h"
 #include "harness/base/aligned_bytes.h"
 
 namespace qconform {

@@ -1,11 +1,9 @@
-#include "harness/backends/sandbox/guard_bytes.h"
+#include "harness/backends/sandbox/guarded_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
-
-#include "harness/backends/sandbox/guarded_memory.h"
 
 namespace qconform {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/backends/sandbox/guard_bytes.h"
+#include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "harness/backends/sandbox/guarded_memory.h"
-#include "harness/backends/sandbox/last_words.h"
-#include "harness/core/input_memory.h"
+#include "harness/core/backend.h"
 #include "harness/core/outcome.h"
 
 namespace qconform {

@@ -6,8 +6,6 @@
 #include <array>
 #include <new>
 
-#include "harness/backends/sandbox/guard_bytes.h"
-
 namespace qconform {
 namespace {
 

@@ -1,8 +1,10 @@
 // Memory between guard pages.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -57,6 +59,65 @@ class GuardedMemory {
   std::size_t size_ = 0;
   std::size_t room_ = 0;
   Against against_ = Against::end;
+};
+
+// Fills and compares memory up to the edge of a guard page. The C library fills and compares short ranges with one
+// masked vector access, whose masked-out bytes may lie behind the edge. Nothing faults, but processors take hundreds of
+// cycles to find that out, even where the range is empty. These functions touch no address outside the range.
+
+/// From this size on the C library's functions need no masks.
+inline constexpr std::size_t kWholeVectors = 64;
+
+/// Sets `size` bytes from `to` on to `value`.
+inline void fill_to_edge(std::byte* to, std::byte value, std::size_t size) {
+  if (size >= kWholeVectors) {
+    std::memset(to, std::to_integer<int>(value), size);
+    return;
+  }
+  const std::uint64_t word = std::to_integer<std::uint64_t>(value) * 0x0101010101010101U;
+  for (; size >= sizeof word; size -= sizeof word, to += sizeof word) std::memcpy(to, &word, sizeof word);
+  if ((size & 4) != 0) {
+    std::memcpy(to, &word, 4);
+    to += 4;
+  }
+  if ((size & 2) != 0) {
+    std::memcpy(to, &word, 2);
+    to += 2;
+  }
+  if ((size & 1) != 0) *to = value;
+}
+
+/// Whether two stretches of `size` bytes are the same.
+[[nodiscard]] inline bool equal_to_edge(const std::byte* one, const std::byte* other, std::size_t size) {
+  if (size >= kWholeVectors) return std::memcmp(one, other, size) == 0;
+  std::uint64_t difference = 0;
+  for (; size >= sizeof difference; size -= sizeof difference) {
+    std::uint64_t left = 0;
+    std::uint64_t right = 0;
+    std::memcpy(&left, one, sizeof left);
+    std::memcpy(&right, other, sizeof right);
+    difference |= left ^ right;
+    one += sizeof left;
+    other += sizeof right;
+  }
+  for (std::size_t i = 0; i < size; ++i) difference |= std::to_integer<std::uint64_t>(one[i] ^ other[i]);
+  return difference == 0;
+}
+
+/// What the signal handler of a worker writes before the worker dies.
+struct LastWords {
+  std::atomic<int> signal = 0;
+  std::atomic<bool> of_neighbour = false;   ///< a node with other values than the case's was running
+  std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
+  std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or one of these
+  std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
+  std::atomic<bool> before = false;
+  std::atomic<bool> wrote = false;
+  std::atomic<std::uintptr_t> address = 0;
+
+  static constexpr int kNoSlot = -1;
+  static constexpr int kScratch = -2;
+  static constexpr int kOutput = -3;  ///< the first; output i is i less
 };
 
 }  // namespace qconform

@@ -9,9 +9,9 @@
 
 #include "harness/backends/sandbox/float_mode.h"
 #include "harness/backends/sandbox/fresh_runs.h"
-#include "harness/backends/sandbox/guard_bytes.h"
+#include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/backends/sandbox/neighbour.h"
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 
 namespace qconform {
 namespace {

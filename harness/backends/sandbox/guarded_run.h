@@ -7,7 +7,6 @@
 
 #include "harness/backends/sandbox/guarded_inputs.h"
 #include "harness/backends/sandbox/guarded_memory.h"
-#include "harness/backends/sandbox/last_words.h"
 #include "harness/core/backend.h"
 
 namespace qconform {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <span>
 
-#include "harness/backends/input_role.h"
 #include "harness/core/element_type.h"
+#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/backends/sandbox/worker_process.h"
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/error.h"
 
 namespace qconform {
 

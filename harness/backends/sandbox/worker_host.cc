@@ -10,7 +10,7 @@
 #include <cstdio>
 
 #include "harness/backends/sandbox/message.h"
-#include "harness/base/address_space.h"
+#include "harness/base/forked_process.h"
 
 namespace qconform {
 namespace {

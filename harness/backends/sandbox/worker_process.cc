@@ -18,7 +18,7 @@
 
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/message.h"
-#include "harness/base/address_space.h"
+#include "harness/base/forked_process.h"
 
 namespace qconform {
 namespace {

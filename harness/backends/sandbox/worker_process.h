@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "harness/backends/sandbox/case_channel.h"
+#include "harness/base/error.h"
 #include "harness/core/backend.h"
-#include "harness/core/error.h"
 
 namespace qconform {
 

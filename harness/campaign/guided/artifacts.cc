@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/base/shell_text.h"
-#include "harness/campaign/guided/command_run.h"
+#include "harness/base/text.h"
+#include "harness/campaign/guided/target.h"
 
 namespace qconform::guided {
 namespace {

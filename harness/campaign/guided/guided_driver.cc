@@ -9,10 +9,10 @@
 #include "harness/base/file.h"
 #include "harness/campaign/background_reporter.h"
 #include "harness/campaign/guided/guided_judge.h"
-#include "harness/campaign/guided/input.h"
+#include "harness/campaign/guided/kept_inputs.h"
 #include "harness/campaign/run_log.h"
 #include "harness/onnx/case_model.h"
-#include "harness/suites/fuzz.h"
+#include "harness/suites/random.h"
 
 namespace qconform::guided {
 namespace {

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "harness/base/file.h"
-#include "harness/campaign/guided/input.h"
+#include "harness/mutate/case_mutator.h"
+#include "harness/onnx/case_model.h"
 
 namespace qconform::guided {
 
@@ -58,6 +59,15 @@ std::unique_ptr<Suite> KeptInputs::source(std::vector<fs::path> files) {
 
 void KeptInputs::forget_all_but(const std::set<std::uint64_t>& indices) {
   std::erase_if(cases_, [&](const auto& entry) { return !indices.contains(entry.first); });
+}
+
+Result<Case> case_of_input(std::string_view bytes) {
+  QCONFORM_ASSIGN(auto test_case, case_from_model(bytes));
+  QCONFORM_TRY(check_operator(test_case));
+  test_case = computation_of(test_case);
+  test_case.id = "fuzz";
+  if (!is_small(test_case, classify(test_case))) return fail("", "too large to be judged at once");
+  return test_case;
 }
 
 }  // namespace qconform::guided

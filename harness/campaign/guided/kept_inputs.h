@@ -7,8 +7,11 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/base/error.h"
+#include "harness/core/case.h"
 #include "harness/core/suite.h"
 
 namespace qconform::guided {
@@ -41,5 +44,10 @@ class KeptInputs {
   std::set<std::filesystem::path> known_;
   std::map<std::uint64_t, Case> cases_;
 };
+
+/// The case in the bytes of a one-node model, without what the model says of the case beside the node: a campaign
+/// judges what is computed. Errors: no such model, an operator that qconform does not know, and cases too large to be
+/// judged at once (harness/mutate).
+[[nodiscard]] Result<Case> case_of_input(std::string_view bytes);
 
 }  // namespace qconform::guided

@@ -5,13 +5,14 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <string_view>
 
-#include "harness/base/shell_text.h"
+#include "harness/base/text.h"
 #include "harness/campaign/guided/kept_inputs.h"
 
 namespace qconform::guided {
@@ -93,7 +94,7 @@ Result<std::unique_ptr<LibFuzzer>> LibFuzzer::start(const LibFuzzerOptions& opti
       "cd {} && export TMPDIR=tmp ASAN_OPTIONS=\"${{ASAN_OPTIONS:+$ASAN_OPTIONS:}}quarantine_size_mb=64\" "
       "&& exec {} 2>&1",
       shell_word(options.folders.root.string()), fmt::join(words, " "));
-  QCONFORM_ASSIGN(auto process, backend::ChildProcess::start(command, backend::ChildProcess::Output::piped));
+  QCONFORM_ASSIGN(auto process, ChildProcess::start(command, ChildProcess::Output::piped));
   return std::unique_ptr<LibFuzzer>(new LibFuzzer(options.folders, std::move(process)));
 }
 
@@ -135,6 +136,47 @@ std::optional<std::string> LibFuzzer::ended() const {
 
 void LibFuzzer::stop() {
   process_.reset();
+}
+
+namespace {
+
+// The number behind `label`, which stands somewhere behind `from`.
+std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view label) {
+  std::size_t at = line.find(label);
+  if (at == std::string_view::npos) return std::nullopt;
+  at += label.size();
+  while (at < line.size() && (line[at] == ' ' || line[at] == ':')) ++at;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(line.data() + at, line.data() + line.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<ForkLine> fork_line(std::string_view line) {
+  if (line.empty() || line.front() != '#') return std::nullopt;
+  const auto executions = number_behind(line, "#");
+  const auto edges = number_behind(line, " cov:");
+  const auto features = number_behind(line, " ft:");
+  if (!executions || !edges || !features || line.find(" job:") == std::string_view::npos) return std::nullopt;
+  return ForkLine{*executions, {*edges, *features}};
+}
+
+JobLine last_job_line(std::string_view log) {
+  // An unfinished line may end in half a number.
+  log = log.substr(0, log.rfind('\n') + 1);
+  while (!log.empty()) {
+    log.remove_suffix(1);
+    const std::size_t begin = log.rfind('\n') + 1;  // 0 where there is none
+    const std::string_view line = log.substr(begin);
+    const auto executions = line.starts_with('#') ? number_behind(line, "#") : std::nullopt;
+    if (executions) {
+      return {*executions, {number_behind(line, " cov:").value_or(0), number_behind(line, " ft:").value_or(0)}};
+    }
+    log = log.substr(0, begin);
+  }
+  return {};
 }
 
 }  // namespace qconform::guided

@@ -6,13 +6,33 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/child_process.h"
-#include "harness/campaign/guided/libfuzzer_log.h"
 #include "harness/campaign/guided/target.h"
 
 namespace qconform::guided {
+
+struct Coverage {
+  std::uint64_t edges = 0;
+  std::uint64_t features = 0;
+};
+
+/// A line of the process that forks the others:
+/// "#1234: cov: 500 ft: 2000 corp: 300 exec/s: 10 oom/timeout/crash: 0/1/2 time: 12s job: 3 ..."
+struct ForkLine {
+  std::uint64_t executions = 0;
+  Coverage coverage;
+};
+[[nodiscard]] std::optional<ForkLine> fork_line(std::string_view line);
+
+/// How far a forked process has come, from the end of its log: the last whole line "#1234\tNEW    cov: 5 ft: 6 ...".
+struct JobLine {
+  std::uint64_t executions = 0;
+  Coverage coverage;
+};
+[[nodiscard]] JobLine last_job_line(std::string_view log);
 
 /// Folders of a campaign's engine, below one.
 struct EngineFolders {
@@ -59,11 +79,11 @@ class LibFuzzer {
   void stop();
 
  private:
-  LibFuzzer(EngineFolders folders, std::unique_ptr<backend::ChildProcess> process)
+  LibFuzzer(EngineFolders folders, std::unique_ptr<ChildProcess> process)
       : folders_(std::move(folders)), process_(std::move(process)) {}
 
   EngineFolders folders_;
-  std::unique_ptr<backend::ChildProcess> process_;
+  std::unique_ptr<ChildProcess> process_;
   std::string received_;  ///< lines that have no end yet
   std::string last_lines_;
   Counters counted_;  ///< of the processes that have ended

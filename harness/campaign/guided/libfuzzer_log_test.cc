@@ -1,5 +1,5 @@
 // What is read out of libFuzzer's logs, and out of those of processes that sanitizers ended.
-#include "harness/campaign/guided/libfuzzer_log.h"
+#include "harness/campaign/guided/libfuzzer.h"
 
 #include <gtest/gtest.h>
 

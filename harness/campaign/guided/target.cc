@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
-#include "harness/base/shell_text.h"
-#include "harness/campaign/guided/command_run.h"
+#include "harness/base/child_process.h"
+#include "harness/base/text.h"
 
 namespace qconform::guided {
 namespace {
@@ -80,6 +82,20 @@ Result<void> check_words(const std::vector<std::string>& words) {
     }
   }
   return {};
+}
+
+Result<Finished> run_command(const std::string& command, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  QCONFORM_ASSIGN(auto child, ChildProcess::start("exec 2>&1; " + command, ChildProcess::Output::piped));
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  Finished finished;
+  std::string_view nothing;
+  while (!child->status() && Clock::now() < end) {
+    child->exchange(nothing, finished.output, std::chrono::milliseconds(50));
+  }
+  child->exchange(nothing, finished.output, std::chrono::milliseconds(0));
+  finished.status = child->status();
+  return finished;
 }
 
 }  // namespace qconform::guided

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace qconform::guided {
 
@@ -22,5 +23,15 @@ struct Target {
 
 /// Words of a command line that libFuzzer repeats to a shell unquoted. Errors: a character that means something to it.
 [[nodiscard]] Result<void> check_words(const std::vector<std::string>& words);
+
+struct Finished {
+  std::optional<int> status;  ///< as waitpid gives it; absent where it was ended because it took too long
+  std::string output;         ///< what it printed, to stdout and stderr
+
+  [[nodiscard]] bool succeeded() const { return status && *status == 0; }
+};
+
+/// Runs it in a shell, for so many seconds at most. Errors: it cannot be started.
+[[nodiscard]] Result<Finished> run_command(const std::string& command, double seconds);
 
 }  // namespace qconform::guided

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/profile.h"
 #include "harness/diagnose/audit/audit.h"
-#include "harness/operators/operator_names.h"
 
 namespace qconform::diagnose {
 

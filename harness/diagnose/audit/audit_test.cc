@@ -5,7 +5,7 @@
 #include "harness/diagnose/audit/audit_json.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/judge/judge.h"
-#include "harness/suites/fuzz.h"
+#include "harness/suites/random.h"
 #include "harness/suites/select.h"
 #include "harness/tests/test_scale.h"
 

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
 #include "harness/engine/run_suites.h"
-#include "harness/engine/shrink/findings.h"
+#include "harness/engine/shrink/shrink.h"
 #include "harness/operators/operator.h"
-#include "harness/suites/fuzz.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
 

@@ -5,9 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "harness/diagnose/explain/budget.h"
 #include "harness/diagnose/explain/nearest_set.h"
-#include "harness/diagnose/explain/probe_targets.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {

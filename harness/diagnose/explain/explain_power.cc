@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "harness/suites/fuzz.h"
+#include "harness/suites/random.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 #include "reference/numerics/element.h"
 
 namespace qconform::diagnose {

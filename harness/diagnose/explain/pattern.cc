@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "harness/diagnose/explain/output_regions.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/diagnose/explain/candidates.h"
+#include "harness/diagnose/explain/observation.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/family.h"
 #include "harness/suites/rng.h"
@@ -43,5 +46,13 @@ class Probes {
   bool is_near_ = false;
   std::size_t oldest_ = 0;  // of the neighbours, once there are as many as are kept
 };
+
+/// What all failures have in common, and everything about rounding where they are about ties.
+[[nodiscard]] std::vector<Hazard> common_hazards(const Operator& op, std::span<const Observation* const> failures);
+
+/// Where those of the `known` defects show that some of the candidates have and others lack; where
+/// `few_failures`, those that all of them have, too.
+[[nodiscard]] std::vector<Hazard> separating_hazards(const Operator& op, std::span<const DefectSet* const> candidates,
+                                                     std::span<const Defect* const> known, bool few_failures);
 
 }  // namespace qconform::diagnose

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/diagnose/models/modelled_case.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform::diagnose {
 namespace {

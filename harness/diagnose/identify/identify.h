@@ -70,4 +70,6 @@ struct IdentifyOptions {
 
 [[nodiscard]] Identification identify(Backend& backend, const IdentifyOptions& options);
 
+[[nodiscard]] std::string identification_json(const Identification& identification);
+
 }  // namespace qconform::diagnose

@@ -1,4 +1,4 @@
-#include "harness/diagnose/identify/identify_json.h"
+#include "harness/diagnose/identify/identify.h"
 
 #include <algorithm>
 #include <set>

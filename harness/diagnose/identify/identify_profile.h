@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/pinned_profile.h"
+#include "harness/base/error.h"
 #include "harness/core/profile.h"
 #include "harness/diagnose/identify/identify.h"
 
@@ -34,3 +34,11 @@ namespace qconform::diagnose {
 [[nodiscard]] Result<PinnedProfile> load_pinned_profile(const std::filesystem::path& path);
 
 }  // namespace qconform::diagnose
+
+namespace qconform {
+
+/// `profile`: a name of profiles(), or a file that identify wrote. `overflow`: "wrap" or "permissive" (rule C17).
+/// Errors name the option.
+[[nodiscard]] Result<Policy> policy_named(const std::string& profile, const std::string& overflow);
+
+}  // namespace qconform

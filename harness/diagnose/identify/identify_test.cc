@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/backends/defect.h"
+#include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
-#include "harness/diagnose/identify/identify_json.h"
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/engine/execute.h"
 #include "harness/json/case_json.h"
 #include "harness/judge/judge.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 #include "harness/suites/random.h"
 
 namespace qconform::diagnose {

@@ -1,5 +1,5 @@
 // Defects between a scaled value and the stored integer.
-#include "harness/diagnose/models/common_defects.h"
+#include "harness/diagnose/models/defect.h"
 
 #include "harness/operators/operator.h"
 #include "reference/numerics/saturate.h"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/base/near_names.h"
-#include "harness/diagnose/models/common_defects.h"
+#include "harness/base/text.h"
 #include "harness/operators/family.h"
 
 namespace qconform::diagnose {

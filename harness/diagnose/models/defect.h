@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 #include "harness/diagnose/models/stages.h"
 #include "reference/numerics/requantize.h"
 
@@ -39,8 +39,6 @@ struct Defect {
   /// What further families replace, of entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
 
-  /// Admitted wherever it shows.
-  [[nodiscard]] bool is_expression() const { return admitted.contains(operators); }
   void apply(Stages& stages) const;
 };
 
@@ -92,5 +90,8 @@ class Model {
 
 /// Both at once, where they replace different stages: the error of Model::add.
 [[nodiscard]] Result<Model> pair_of(const Defect& a, const Defect& b);
+
+/// In every operator that quantizes (Operator::quantizes).
+[[nodiscard]] std::vector<Defect> common_defects();
 
 }  // namespace qconform::diagnose

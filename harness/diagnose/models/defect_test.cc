@@ -8,7 +8,7 @@
 
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
-#include "harness/base/near_names.h"
+#include "harness/base/text.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::diagnose {

@@ -19,6 +19,7 @@
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
+#include "harness/base/aligned_bytes.h"
 #include "harness/bench/pinning.h"
 #include "harness/bench/statistics.h"
 #include "harness/engine/run_suites.h"
@@ -65,9 +66,13 @@ class PlainOutput final : public OutputSink {
     return memory_;
   }
   void refuse(Outcome /*refusal*/) override {}
+  std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
+    return scratch_.take(bytes, alignment);
+  }
 
  private:
   std::vector<std::byte> memory_;
+  ScratchMemory scratch_;
 };
 
 // Random cases by their numbers.

@@ -12,7 +12,7 @@
 #include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"
-#include "harness/operators/case_text.h"
+#include "harness/operators/text.h"
 #include "harness/suites/random.h"
 #include "harness/suites/select.h"
 

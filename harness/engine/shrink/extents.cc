@@ -1,6 +1,6 @@
 #include "harness/engine/shrink/extents.h"
 
-#include "harness/engine/shrink/tensor_edit.h"
+#include "harness/engine/shrink/edits.h"
 
 namespace qconform::shrink {
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "harness/engine/shrink/edits.h"
 #include "harness/engine/shrink/roles.h"
-#include "harness/engine/shrink/tensor_edit.h"
 
 namespace qconform::shrink {
 namespace {

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/engine/shrink/attribute_edit.h"
+#include "harness/engine/shrink/edits.h"
 #include "harness/engine/shrink/reductions.h"
 #include "harness/engine/shrink/roles.h"
-#include "harness/engine/shrink/tensor_edit.h"
-#include "harness/operators/element_text.h"
 #include "harness/operators/family.h"
+#include "harness/operators/operator.h"
+#include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::shrink {

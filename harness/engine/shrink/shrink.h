@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
 #include "harness/core/profile.h"
+#include "harness/core/report.h"
 #include "harness/core/verdict.h"
 
 namespace qconform::shrink {
@@ -66,5 +68,17 @@ struct Result {
 /// once more at the end.
 [[nodiscard]] Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits = {},
                             std::optional<VerdictKind> expected = std::nullopt);
+
+struct FindingLimits {
+  Limits each;
+  double seconds = 60;  ///< for all findings together; those that come too late keep their case
+};
+
+/// Replaces the example of each finding by the smallest case that fails in the same way, and its
+/// verdict by that case's; what it was stays in Finding::shrinking. The backend is the one of that
+/// name; findings of others, and waived ones, are left alone. `shrunk` is called with each finding that got a smaller
+/// case, and the number of its backend; may be empty.
+void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                     const FindingLimits& limits = {}, const std::function<void(Finding&, std::size_t)>& shrunk = {});
 
 }  // namespace qconform::shrink

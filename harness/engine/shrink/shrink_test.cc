@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/measure.h"
 #include "harness/engine/shrink/reductions.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
-#include "harness/operators/case_text.h"
+#include "harness/operators/text.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/test_scale.h"

@@ -3,7 +3,7 @@
 
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform::diagnose {
 namespace {

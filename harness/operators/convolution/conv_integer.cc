@@ -4,10 +4,9 @@
 #include <array>
 
 #include "harness/operators/convolution/contract.h"
-#include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/hazards.h"
 #include "harness/operators/convolution/lowered_convolution.h"
-#include "harness/operators/convolution/random.h"
+#include "harness/operators/convolution/suites.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform {

@@ -4,14 +4,10 @@
 
 #include "harness/bench/layers.h"
 #include "harness/operators/convolution/diagnosis.h"
-#include "harness/operators/convolution/directed.h"
-#include "harness/operators/convolution/features.h"
 #include "harness/operators/convolution/lowered_convolution.h"
-#include "harness/operators/convolution/model_inputs.h"
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/operators/convolution/relations.h"
 #include "harness/operators/convolution/shrink.h"
-#include "harness/operators/convolution/sweep.h"
+#include "harness/operators/convolution/suites.h"
 
 namespace qconform {
 namespace {

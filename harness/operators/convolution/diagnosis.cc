@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "harness/operators/convolution/convolution.h"
-#include "harness/operators/convolution/defects.h"
 
 namespace qconform::diagnose {
 

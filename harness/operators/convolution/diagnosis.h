@@ -11,6 +11,7 @@
 #include "harness/diagnose/identify/identify_probe.h"
 #include "harness/diagnose/identify/identify_variants.h"
 #include "harness/diagnose/models/defect.h"
+#include "harness/operators/convolution/pipeline.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
@@ -29,5 +30,11 @@ void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 
 /// Of that list: QLinearConv's requantization, with scales and sums solved for ties and near ties.
 [[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs);
+
+[[nodiscard]] std::span<const Defect> geometry_defects();
+[[nodiscard]] std::span<const Defect> sum_defects();
+[[nodiscard]] std::span<const Defect> requantization_defects();
+
+inline constexpr OpSet kConvolutions{"QLinearConv", "ConvInteger"};
 
 }  // namespace qconform::diagnose

@@ -1,11 +1,9 @@
-#include "harness/operators/convolution/directed.h"
+#include "harness/operators/convolution/suites.h"
 
 #include <cmath>
 #include <limits>
 
-#include "harness/operators/convolution/directed_deep.h"
-#include "harness/operators/convolution/directed_rounding.h"
-#include "harness/operators/convolution/random.h"
+#include "harness/operators/convolution/directed_draft.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform::directed {

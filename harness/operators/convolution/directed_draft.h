@@ -1,4 +1,4 @@
-// A convolution case that a generator retouches: its operands by name, its exact sums.
+// What directed convolutions are made of: a case that a generator retouches, its output scales, long sums.
 #pragma once
 
 #include <cstdint>
@@ -55,5 +55,32 @@ class Draft {
 
 /// Every element of an 8-bit tensor becomes `value` in `numerator` of `denominator` draws.
 void sprinkle(Rng& rng, Tensor& tensor, std::int64_t value, std::uint32_t numerator, std::uint32_t denominator);
+
+/// A y_scale that spreads the values over about `share` of 256 of the output range, and the zero point
+/// that centres them.
+void fit_output(Rng& rng, Draft& draft, int share);
+
+/// Power-of-two scales under which, by a small change of the bias, one element of every channel lies
+/// exactly on a tie. All of float32 arithmetic agrees there: one answer is right.
+void make_exact_ties(Rng& rng, Draft& draft);
+
+/// A y_scale that puts one element on a tie as nearly as a float32 can, half of the time one ulp
+/// further; under scales by channel, one element of every channel. x_scale stays.
+void solve_near_tie(Rng& rng, Draft& draft);
+
+/// A y_scale that puts one element beside a tie: farther from it than roundings between a sum and the
+/// output take it, but not than the errors of a sum formed in float32, which grow with every product.
+void solve_beside_tie(Rng& rng, Draft& draft);
+
+/// The zero point that puts the lowest (or highest) rounded value `beyond` steps outside of the
+/// output range: 0 is its end. Fits the output first.
+void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond);
+
+/// One of the first three, drawn.
+void settle_output(Rng& rng, Draft& draft);
+
+/// A convolution of one or a few outputs over at least `products` products each, nearly all of them
+/// with the largest magnitude (255 * 255) and of one sign. Scales are 1.
+[[nodiscard]] Case deep_convolution(Rng& rng, std::string_view op_type, std::int64_t products);
 
 }  // namespace qconform::directed

@@ -1,7 +1,7 @@
 // Defects in where windows lie and which element a tap reads.
 #include <algorithm>
 
-#include "harness/operators/convolution/defects.h"
+#include "harness/operators/convolution/diagnosis.h"
 
 namespace qconform::diagnose {
 namespace {

@@ -21,7 +21,15 @@ struct ConvolutionView {
 };
 
 /// Counts in a time that is small beside that of the sums: per window of each axis, per element of x
-/// and w, per sum, and for int16 sums over a bounded number of products (accumulation_hazards.h).
+/// and w, per sum, and for int16 sums over a bounded number of products.
 void count_convolution_hazards(const ConvolutionView& convolution, HazardCounts& counts);
+
+/// Looking at every product again would double the cost of a case. At most kExaminedWindows windows,
+/// spread evenly over the output, are examined, and no more products than kExaminedProducts unless
+/// one window alone has more. What is counted are windows examined.
+inline constexpr std::int64_t kExaminedWindows = 8;
+inline constexpr std::int64_t kExaminedProducts = 1024;
+
+void count_accumulation_hazards(const ConvolutionView& convolution, HazardCounts& counts);
 
 }  // namespace qconform

@@ -1,11 +1,11 @@
-#include "harness/operators/convolution/model_inputs.h"
+#include "harness/operators/convolution/suites.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/onnx/node_attributes.h"
-#include "harness/onnx/shape_rules.h"
+#include "harness/onnx/shape_propagation.h"
 
 namespace qconform {
 

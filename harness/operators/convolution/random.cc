@@ -1,11 +1,10 @@
-#include "harness/operators/convolution/random.h"
+#include "harness/operators/convolution/suites.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "harness/operators/convolution/features.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform {

@@ -3,6 +3,7 @@
 #include "harness/operators/case_builder.h"
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
+#include "harness/operators/operator.h"
 
 namespace qconform::relations {
 namespace {
@@ -67,15 +68,6 @@ Convolution read_case(const Case& test_case) {
   result.y_zero_point = integer_at(*inputs[7], 0);
   if (const Tensor* bias = test_case.input(8)) result.bias = integer_values(*bias);
   return result;
-}
-
-void set_attribute(Case& test_case, const std::string& name, Attribute::Value value) {
-  for (Attribute& present : test_case.node().attributes) {
-    if (present.name != name) continue;
-    present.value = std::move(value);
-    return;
-  }
-  test_case.node().attributes.push_back({name, std::move(value)});
 }
 
 void state_attributes(const Convolution& convolution, Case& result) {

@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/operators/operator.h"
 #include "harness/suites/relations/rearrange.h"
+#include "harness/suites/relations/relation.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::relations {
@@ -78,5 +80,13 @@ void select_input_channels(Convolution& convolution, const Values& channels);
 
 /// Gives it the images `images` of x, in that order.
 void select_images(Convolution& convolution, const Values& images);
+
+[[nodiscard]] std::span<const FamilyRelation> signedness_relations();
+[[nodiscard]] std::span<const FamilyRelation> padding_relations();
+[[nodiscard]] std::span<const FamilyRelation> kernel_relations();
+[[nodiscard]] std::span<const FamilyRelation> axis_relations();
+[[nodiscard]] std::span<const FamilyRelation> channel_relations();
+[[nodiscard]] std::span<const FamilyRelation> batch_relations();
+[[nodiscard]] std::span<const FamilyRelation> requantization_relations();  ///< scales and accumulators, too
 
 }  // namespace qconform::relations

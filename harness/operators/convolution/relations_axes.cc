@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "harness/operators/convolution/relation_parts.h"
-#include "harness/operators/convolution/relations.h"
 
 namespace qconform::relations {
 namespace {

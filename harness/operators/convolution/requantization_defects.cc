@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "harness/operators/convolution/defects.h"
+#include "harness/operators/convolution/diagnosis.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {

@@ -6,11 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "harness/engine/shrink/edits.h"
 #include "harness/engine/shrink/roles.h"
-#include "harness/engine/shrink/tensor_edit.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/shrink.h"
-#include "harness/operators/element_text.h"
 
 namespace qconform::shrink {
 namespace {

@@ -1,5 +1,5 @@
 // Defects in the factors and the sum of a convolution's products.
-#include "harness/operators/convolution/defects.h"
+#include "harness/operators/convolution/diagnosis.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {

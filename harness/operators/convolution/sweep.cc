@@ -1,14 +1,11 @@
-#include "harness/operators/convolution/sweep.h"
+#include "harness/operators/convolution/suites.h"
 
 #include <algorithm>
 #include <cassert>
 #include <optional>
 
-#include "harness/operators/convolution/sweep_geometry.h"
 #include "harness/operators/convolution/sweep_model.h"
-#include "harness/operators/convolution/sweep_values.h"
 #include "harness/suites/rng.h"
-#include "harness/suites/tie_solver.h"
 
 namespace qconform::sweep {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/operators/convolution/sweep_classes.h"
+#include "harness/operators/convolution/sweep_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "harness/operators/convolution/contract.h"
-#include "harness/operators/convolution/sweep_geometry.h"
-#include "harness/operators/convolution/sweep_values.h"
 #include "harness/operators/node_reader.h"
 #include "harness/suites/sweep/zero_point.h"
 #include "harness/suites/tie_solver.h"

@@ -1,10 +1,8 @@
-#include "harness/operators/convolution/sweep_geometry.h"
+#include "harness/operators/convolution/sweep_model.h"
 
 #include <algorithm>
 #include <cassert>
 #include <iterator>
-
-#include "harness/operators/convolution/sweep_model.h"
 
 namespace qconform::sweep::convolution {
 namespace {

@@ -3,8 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "harness/core/tensor.h"
+#include "harness/suites/random_values.h"
+#include "harness/suites/rng.h"
 #include "harness/suites/sweep/model.h"
+#include "reference/convolution/geometry.h"
 
 namespace qconform::sweep::convolution {
 
@@ -72,5 +77,51 @@ struct Channels {
 
 /// All channel counts of these classes that the sweep uses, the least work first.
 [[nodiscard]] const std::vector<Channels>& channels_of(std::uint8_t group, std::uint8_t input, std::uint8_t output);
+
+struct Shape {
+  std::int64_t batch = 1;
+  Channels channels{};
+  std::vector<reference::SpatialAxis> axes;  ///< pads as the attribute has them
+};
+
+/// Everything that goes into the node but its attributes. Parameters of w: one for each output channel.
+struct Values {
+  Tensor x;
+  Tensor w;
+  ElementType y_type = ElementType::int32;
+  std::int64_t x_zero_point = 0;
+  std::vector<std::int64_t> w_zero_point;
+  std::int64_t y_zero_point = 0;
+  float x_scale = 1;
+  std::vector<float> w_scale;
+  float y_scale = 1;
+  std::vector<std::int32_t> bias;  ///< or empty
+};
+
+struct Drawn {
+  Values values;
+  bool in_class = true;      ///< scales and data have their classes; the others have them always
+  bool detects_much = true;  ///< the output is neither nearly all saturated nor all alike
+};
+
+[[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const Shape& shape);
+
+/// The classes of a valid convolution of the model.
+[[nodiscard]] Row classify_convolution(const Case& test_case);
+
+/// `ends` when most elements of x and most of w are an end of their type; `uniform` when neither's are.
+/// A mixture is neither class: 255.
+[[nodiscard]] std::uint8_t data_class(const Tensor& x, const Tensor& w);
+
+[[nodiscard]] std::uint8_t scales_class(float x_scale, const std::vector<float>& w_scale, float y_scale, bool near_tie);
+
+/// Axes with the classes of `row`: rank, kernel, stride, dilation, pads, auto_pad and output width.
+/// Under SAME_*, pads are left 0, as the attribute is. `positions` bounds the product of the outputs on
+/// all axes but the last, as far as the classes let it.
+[[nodiscard]] std::vector<reference::SpatialAxis> draw_axes(Rng& rng, const Row& row, std::int64_t positions);
+
+/// Writes the classes of axes whose pads are those of the attribute (0 unless NOTSET) into `row`:
+/// rank, kernel, stride, dilation, pads and output width.
+void classify_axes(const std::vector<reference::SpatialAxis>& axes, Row& row);
 
 }  // namespace qconform::sweep::convolution

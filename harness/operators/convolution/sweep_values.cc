@@ -1,11 +1,10 @@
-#include "harness/operators/convolution/sweep_values.h"
+#include "harness/operators/convolution/sweep_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "harness/operators/convolution/contract.h"
-#include "harness/operators/convolution/sweep_classes.h"
 #include "harness/suites/sweep/zero_point.h"
 #include "harness/suites/tie_solver.h"
 #include "reference/numerics/requantize.h"

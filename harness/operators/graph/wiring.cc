@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "harness/base/printable.h"
+#include "harness/base/text.h"
 #include "harness/core/limits.h"
 
 namespace qconform {

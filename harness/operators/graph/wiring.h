@@ -1,8 +1,8 @@
 // How the names of a case's values must fit together, so that its nodes can be computed one after the other.
 #pragma once
 
+#include "harness/base/error.h"
 #include "harness/core/case.h"
-#include "harness/core/error.h"
 
 namespace qconform {
 

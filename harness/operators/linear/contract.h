@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/operators/element_text.h"
 #include "harness/operators/node_reader.h"
+#include "harness/operators/text.h"
 #include "reference/linear_quantization/layout.h"
 #include "reference/numerics/element.h"
 

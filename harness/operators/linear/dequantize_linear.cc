@@ -8,7 +8,7 @@
 
 #include "harness/operators/linear/contract.h"
 #include "harness/operators/linear/hazards.h"
-#include "harness/operators/linear/random.h"
+#include "harness/operators/linear/suites.h"
 #include "harness/operators/lowered_by_bits.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/small_float.h"

@@ -4,9 +4,9 @@
 
 #include "harness/mutate/tensor_values.h"
 #include "harness/operators/case_builder.h"
-#include "harness/operators/element_text.h"
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/pipeline.h"
+#include "harness/operators/text.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform::diagnose {
@@ -230,7 +230,7 @@ Forms dequantize_forms(std::initializer_list<ElementType> types, ElementType y,
 }
 
 // A backend may refuse a zero point of int32 (rule D3).
-Forms integer_forms() {
+Forms element_forms() {
   Forms forms = dequantize_forms({ElementType::int32}, ElementType::float32, {13, 10, 21});
   std::erase_if(forms[0], [](const Form& form) { return form.x_zero_point; });
   return forms;
@@ -256,7 +256,7 @@ std::vector<Experiment> linear_experiments() {
                                {"product-float16"},
                                dequantize_forms({ElementType::int16, ElementType::uint16}, ElementType::float16, {21}),
                                draw_multiplication},
-                              {kD, {"product-int32"}, integer_forms(), draw_multiplication}};
+                              {kD, {"product-int32"}, element_forms(), draw_multiplication}};
   for (Experiment& experiment : all) experiment.asks_again = true;
   return all;
 }

@@ -88,7 +88,7 @@ std::uint64_t multiply_fused(const DequantizeLinear& node, double x, double zero
   return encode(format, x * scale - reference::rounded_to(format, zero_point * scale), reference::Overflow::special);
 }
 
-std::vector<Variant> product_variants() {
+std::vector<Variant> dequantized_product_variants() {
   return {plain_variant("difference", "f32((x - zp) * s)"),
           variant_of_defect("expanded", "f32(f32(x * s) - f32(zp * s))", "dq-expanded"),
           {"expanded-fused", "fma(x, s, -f32(zp * s))", [](Stages& s) { s.set(stage::multiply, multiply_fused); }}};
@@ -132,7 +132,7 @@ std::vector<Choice> dequantize_choices() {
   constexpr Element kF32 = Element::float32;
   return {
       {"product", kOp, "how x, zero point and scale are multiplied", multiplies<Element::none, kF32>,
-       product_variants()},
+       dequantized_product_variants()},
       {"product-float16", kOp, "how a float16 result is formed", multiplies<Element::none, Element::float16>,
        half_product_variants()},
       {"product-int32", kOp, "how int32 x is multiplied", multiplies<Element::int32, kF32>, integer_product_variants()},

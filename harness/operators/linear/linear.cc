@@ -4,12 +4,9 @@
 
 #include "harness/bench/layers.h"
 #include "harness/operators/linear/diagnosis.h"
-#include "harness/operators/linear/model_inputs.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/operators/linear/relations.h"
 #include "harness/operators/linear/shrink.h"
-#include "harness/operators/linear/sweep_dequantize.h"
-#include "harness/operators/linear/sweep_quantize.h"
+#include "harness/operators/linear/suites.h"
 
 namespace qconform {
 

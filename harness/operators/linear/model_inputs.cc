@@ -1,4 +1,4 @@
-#include "harness/operators/linear/model_inputs.h"
+#include "harness/operators/linear/suites.h"
 
 #include <algorithm>
 

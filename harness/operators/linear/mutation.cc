@@ -3,8 +3,9 @@
 
 #include "harness/mutate/steps.h"
 #include "harness/mutate/tensor_values.h"
-#include "harness/operators/element_text.h"
 #include "harness/operators/linear/linear.h"
+#include "harness/operators/operator.h"
+#include "harness/operators/text.h"
 
 namespace qconform::mutation {
 namespace {
@@ -45,7 +46,7 @@ void place_parameters(Case& test_case, Rng& rng, bool per_tensor) {
   const std::int64_t axis = stated == nullptr ? 1 : *stated;
   const auto* const block = attribute_of<std::int64_t>(test_case, "block_size");
   if (per_tensor || axis < -rank || axis >= rank || (block != nullptr && *block > (1 << 20))) {
-    remove_attribute(test_case, "block_size");
+    erase_attribute(test_case, "block_size");
     return reshape_parameters(test_case, rng, {});
   }
   const auto dimension = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
@@ -83,7 +84,7 @@ bool change_placement(Case& test_case, Rng& rng) {
   const auto rank = static_cast<std::int64_t>(input_named(test_case, "x")->shape.size());
   if (rank > 0 && rng.chance(2, 3)) set_attribute(test_case, "axis", rng.between(-rank, rank - 1));
   if (rng.chance(1, 2)) {
-    remove_attribute(test_case, "block_size");
+    erase_attribute(test_case, "block_size");
   } else {
     test_case.node().opset_version = std::max<std::int64_t>(test_case.node().opset_version, 21);
     set_attribute(test_case, "block_size", rng.chance(1, 4) ? rng.between(8, 40) : rng.between(1, 5));
@@ -114,7 +115,7 @@ bool change_types(Case& test_case, Rng& rng) {
   if (zero_point != nullptr) *zero_point = converted(*zero_point, quantizes ? quantized : x.type);
   if (zero_point != nullptr && !is_integer(quantized))
     std::fill(zero_point->bytes.begin(), zero_point->bytes.end(), std::byte{0});
-  remove_attribute(test_case, "output_dtype");
+  erase_attribute(test_case, "output_dtype");
   return true;
 }
 

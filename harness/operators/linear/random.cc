@@ -1,4 +1,4 @@
-#include "harness/operators/linear/random.h"
+#include "harness/operators/linear/suites.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/operators/case_builder.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 #include "harness/suites/random_values.h"
 #include "reference/linear_quantization/layout.h"
 #include "reference/numerics/small_float.h"

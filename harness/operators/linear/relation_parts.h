@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "harness/operators/operator.h"
 #include "harness/suites/relations/rearrange.h"
+#include "harness/suites/relations/relation.h"
 #include "reference/linear_quantization/layout.h"
 
 namespace qconform::relations {
@@ -23,5 +25,9 @@ struct Linear final : Parts {
 
 /// Family::take_apart
 [[nodiscard]] std::unique_ptr<const Parts> take_linear_apart(const Case& test_case, const Lowered& lowered);
+
+[[nodiscard]] std::span<const FamilyRelation> parameter_relations();
+[[nodiscard]] std::span<const FamilyRelation> element_relations();
+[[nodiscard]] std::span<const FamilyRelation> round_trip_relations();
 
 }  // namespace qconform::relations

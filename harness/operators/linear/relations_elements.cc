@@ -2,7 +2,6 @@
 
 #include "harness/operators/case_builder.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/operators/linear/relations.h"
 
 namespace qconform::relations {
 namespace {

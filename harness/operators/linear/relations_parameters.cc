@@ -4,8 +4,7 @@
 
 #include "harness/operators/case_builder.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/operators/linear/relations.h"
-#include "harness/suites/relations/shared.h"
+#include "harness/suites/relations/relation.h"
 
 namespace qconform::relations {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "harness/operators/case_builder.h"
 #include "harness/operators/linear/relation_parts.h"
-#include "harness/operators/linear/relations.h"
 #include "reference/numerics/float_parts.h"
 #include "reference/numerics/wide_integer.h"
 

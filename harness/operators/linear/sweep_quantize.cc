@@ -1,13 +1,11 @@
-#include "harness/operators/linear/sweep_quantize.h"
+#include "harness/operators/linear/suites.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
-#include "harness/operators/element_text.h"
 #include "harness/operators/linear/sweep_model.h"
-#include "harness/operators/linear/sweep_values.h"
-#include "harness/suites/sweep/zero_point.h"
+#include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::sweep {

@@ -1,10 +1,10 @@
-#include "harness/operators/linear/sweep_values.h"
+#include "harness/operators/linear/sweep_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 #include "reference/quantize_linear/division.h"
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "harness/suites/drawn.h"
+#include "harness/suites/random.h"
 
 namespace qconform {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "harness/core/profile.h"
 #include "harness/hazards/coverage.h"
 #include "harness/judge/judge.h"
-#include "harness/operators/operator_names.h"
 #include "harness/suites/random_values.h"
 #include "harness/tests/suite_cases.h"
 #include "harness/tests/test_scale.h"

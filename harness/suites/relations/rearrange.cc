@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "harness/operators/case_builder.h"
-#include "harness/operators/element_text.h"
+#include "harness/operators/text.h"
 
 namespace qconform::relations {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "harness/operators/family.h"
 #include "harness/suites/relations/rearrange.h"
+#include "harness/suites/relations/relation.h"
 
 namespace qconform::relations {
 namespace {
@@ -62,6 +63,19 @@ const Relation* find_relation(std::string_view id) {
     if (relation.id == id) return &relation;
   }
   return nullptr;
+}
+
+Result<Subject> subject_of(const Case& test_case) {
+  const Classification classification = classify(test_case);
+  if (const auto* remark = classification.deciding_remark()) {
+    return fail("case", "no relation speaks of a case out of contract or with latitude: " + remark->text());
+  }
+  if (elements_of(classification.lowered->output_shape()) == 0) return fail("case", "its output is empty");
+  Subject subject{&test_case, family_of(test_case), nullptr};
+  if (subject.family->take_apart != nullptr) {
+    subject.parts = subject.family->take_apart(test_case, *classification.lowered);
+  }
+  return subject;
 }
 
 }  // namespace qconform::relations

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/engine/relation_check.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/convolution/relation_parts.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/core/suite.h"
-#include "harness/suites/sweep/coverage.h"
+#include "harness/suites/sweep/covering_array.h"
 #include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {

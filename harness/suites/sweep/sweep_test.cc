@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/backends/select.h"
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/operator.h"

@@ -14,7 +14,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "harness/backends/process_folder.h"
+#include "harness/backends/process_backend.h"
 #include "harness/backends/process_messages.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"

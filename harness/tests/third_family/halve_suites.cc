@@ -8,7 +8,7 @@
 #include "harness/operators/case_builder.h"
 #include "harness/suites/random_values.h"
 #include "harness/suites/relations/rearrange.h"
-#include "harness/suites/relations/shared.h"
+#include "harness/suites/relations/relation.h"
 #include "harness/suites/sweep/model.h"
 #include "harness/tests/third_family/halve.h"
 

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/defect.h"
-#include "harness/backends/in_tree.h"
+#include "harness/backends/kinds.h"
 #include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/select.h"
 #include "harness/bench/bench.h"
@@ -26,7 +25,7 @@
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
-#include "harness/engine/shrink/findings.h"
+#include "harness/engine/shrink/shrink.h"
 #include "harness/json/case_json.h"
 #include "harness/mutate/case_mutator.h"
 #include "harness/onnx/case_folder.h"
@@ -35,13 +34,12 @@
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
 #include "harness/suites/directed/directed.h"
-#include "harness/suites/model_fixture.h"
 #include "harness/suites/random.h"
 #include "harness/suites/sweep/suite.h"
+#include "harness/tests/model_fixture.h"
 #include "harness/tests/third_family/halve.h"
 #include "reports/read/read_report.h"
-#include "reports/render/json_report.h"
-#include "reports/render/markdown.h"
+#include "reports/render/forms.h"
 #include "reports/render/terminal.h"
 
 namespace qconform {

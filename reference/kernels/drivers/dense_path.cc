@@ -1,10 +1,78 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "reference/kernels/drivers/padding_split.h"
+#include "reference/kernels/drivers/lowering.h"
 #include "reference/kernels/drivers/strip_tiles.h"
+#include "reference/kernels/micro_kernels.h"
 
 namespace qconform::reference {
+
+/// Taps [row_begin, row_end) x [column_begin, column_end) of the kernel.
+struct WindowPart {
+  std::int64_t row_begin;
+  std::int64_t row_end;
+  std::int64_t column_begin;
+  std::int64_t column_end;
+
+  [[nodiscard]] bool operator==(const WindowPart&) const = default;
+};
+
+/// Positions of one tile that multiply the same taps.
+struct TilePiece {
+  WindowPart window;
+  std::int64_t first;  ///< index in rows() and output_index()
+  int positions;
+};
+
+/// Divides the tiles of a strip into products, so that kernel rows and columns that lie in the padding are not
+/// multiplied.
+class PaddingSplit {
+ public:
+  /// Whether parts are worth it for a layer: windows that reach into the padding often enough, taps so deep that
+  /// a short piece pays, and weights that can be entered at each of them.
+  PaddingSplit(const Lowering& lowering, const ConvolutionMicroKernels& micro_kernels, bool padding_is_zero);
+
+  [[nodiscard]] bool divides() const { return by_rows_; }
+
+  /// `rows`: where the window of each position of the range begins; tiles have tile_size(first) of them.
+  template <typename TileSize>
+  void divide(const StripRange& range, std::span<const std::byte* const> rows, TileSize tile_size) {
+    begin(range);
+    const auto count = static_cast<std::int64_t>(rows.size());
+    for (std::int64_t first = 0; first < count; first += tile_size(first)) divide_tile(rows, first, tile_size(first));
+    tile_ends_.push_back(pieces_.size());
+  }
+
+  /// Of the tile with this number.
+  [[nodiscard]] std::span<const TilePiece> pieces(std::size_t tile) const {
+    return std::span(pieces_).subspan(tile_ends_[tile], tile_ends_[tile + 1] - tile_ends_[tile]);
+  }
+  /// By pieces: where the parts of the windows begin, and the place of each position in its tile.
+  [[nodiscard]] const std::byte* const* rows(const TilePiece& piece) const { return rows_.data() + piece.first; }
+  [[nodiscard]] const std::uint8_t* output_index(const TilePiece& piece) const {
+    return output_index_.data() + piece.first;
+  }
+
+ private:
+  void begin(const StripRange& range);
+  void divide_tile(std::span<const std::byte* const> rows, std::int64_t first, int count);
+  [[nodiscard]] WindowPart window_of(std::int64_t position) const;
+
+  const Lowering& lowering_;
+  std::int64_t tap_bytes_;
+  bool by_rows_ = false;
+  bool by_columns_ = false;
+  StripRange range_{};
+  std::vector<TilePiece> pieces_;
+  std::vector<std::size_t> tile_ends_;
+  std::vector<const std::byte*> rows_;
+  std::vector<std::uint8_t> output_index_;
+};
+
 namespace {
 
 // One strip at a time, by one thread.
@@ -136,6 +204,63 @@ std::unique_ptr<ConvolutionPath> make_dense_path(const ConvolutionSetup& setup, 
   auto weights = std::make_unique<PackedWeights>(setup.operands, w, setup.micro_kernels, lowering.runs());
   const std::size_t panels = weights->panels(0).size();
   return std::make_unique<StripPath<DenseRun, PackedWeights>>(setup, lowering, std::move(weights), panels);
+}
+
+namespace {
+
+// Below this depth of a tap, what a piece costs beyond its products is more than the padding does.
+constexpr std::int64_t kLeastChannels = 32;
+
+// Wider rows have so few windows at their ends in each tile that their pieces would be too short.
+constexpr std::int64_t kMostColumns = 16;
+constexpr std::int64_t kMostColumnsForRows = 32;
+
+}  // namespace
+
+PaddingSplit::PaddingSplit(const Lowering& l, const ConvolutionMicroKernels& micro_kernels, bool padding_is_zero)
+    : lowering_(l), tap_bytes_(l.group_channels * micro_kernels.x_bytes) {
+  const bool has_padding =
+      l.rows.pad_begin > 0 || l.rows.pad_end > 0 || l.columns.pad_begin > 0 || l.columns.pad_end > 0;
+  const bool has_depth = l.group_channels >= kLeastChannels && l.group_channels % micro_kernels.unit == 0;
+  by_rows_ = padding_is_zero && micro_kernels.takes_output_index && l.whole_rows && has_padding && has_depth &&
+             l.columns.output <= kMostColumnsForRows;
+  by_columns_ = by_rows_ && l.columns.output <= kMostColumns && l.columns.dilation == 1;
+}
+
+void PaddingSplit::begin(const StripRange& range) {
+  range_ = range;
+  pieces_.clear();
+  tile_ends_.clear();
+  rows_.clear();
+  output_index_.clear();
+}
+
+WindowPart PaddingSplit::window_of(std::int64_t position) const {
+  const std::int64_t columns = range_.column_end - range_.column_begin;
+  const auto [row_begin, row_end] = lowering_.rows.taps_inside(range_.row_begin + position / columns);
+  if (!by_columns_) return {row_begin, row_end, 0, lowering_.columns.kernel};
+  const auto [column_begin, column_end] = lowering_.columns.taps_inside(range_.column_begin + position % columns);
+  return {row_begin, row_end, column_begin, column_end};
+}
+
+void PaddingSplit::divide_tile(std::span<const std::byte* const> rows, std::int64_t first, int count) {
+  tile_ends_.push_back(pieces_.size());
+  WindowPart windows[kTilePositions];
+  for (int p = 0; p < count; ++p) windows[p] = window_of(first + p);
+  std::uint64_t rest = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+  while (rest != 0) {
+    TilePiece piece{.window = {}, .first = static_cast<std::int64_t>(rows_.size()), .positions = 0};
+    for (int p = 0; p < count; ++p) {
+      if ((rest >> p & 1U) == 0) continue;
+      if (piece.positions == 0) piece.window = windows[p];
+      if (windows[p] != piece.window) continue;
+      rest &= ~(std::uint64_t{1} << p);
+      rows_.push_back(rows[static_cast<std::size_t>(first + p)] + piece.window.column_begin * tap_bytes_);
+      output_index_.push_back(static_cast<std::uint8_t>(p));
+      ++piece.positions;
+    }
+    pieces_.push_back(piece);
+  }
 }
 
 }  // namespace qconform::reference

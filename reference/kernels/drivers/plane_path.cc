@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "reference/kernels/drivers/line_weights.h"
+#include "reference/kernels/drivers/packed_weights.h"
 #include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/drivers/path.h"
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "reference/kernels/drivers/line_weights.h"
+#include "reference/kernels/drivers/packed_weights.h"
 #include "reference/kernels/drivers/parallel.h"
 #include "reference/kernels/drivers/path.h"
 

@@ -1,5 +1,12 @@
 #include "reference/kernels/drivers/strip_tiles.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "reference/kernels/drivers/packed_weights.h"
+#include "reference/kernels/drivers/transpose.h"
+#include "reference/numerics/ceil_div.h"
+
 namespace qconform::reference {
 namespace {
 
@@ -46,6 +53,228 @@ StripWork divide_work(const Lowering& lowering, const ConvolutionMicroKernels& m
   const auto count = static_cast<std::int64_t>(work.strips.size());
   work.parts = std::clamp<std::int64_t>((least + count - 1) / count, 1, std::max<std::int64_t>(1, divisible));
   return work;
+}
+
+namespace {
+
+void copy_flipped(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) {
+  if (flip == 0) {
+    std::memcpy(to, from, static_cast<std::size_t>(count));
+    return;
+  }
+  const ByteVector flips = ByteVector{} + flip;
+  std::int64_t i = 0;
+  for (; i + kTransposed <= count; i += kTransposed) store_bytes(to + i, load_bytes(from + i) ^ flips);
+  for (; i < count; ++i) to[i] = from[i] ^ static_cast<std::byte>(flip);
+}
+
+// `count` bytes that lie `step` apart; nothing outside x is read.
+ByteVector load_up_to_16(std::span<const std::byte> x, std::int64_t from, int count, std::int64_t step) {
+  if (step == 1 && from + kTransposed <= static_cast<std::int64_t>(x.size())) return load_bytes(x.data() + from);
+  std::byte bytes[kTransposed] = {};
+  for (int i = 0; i < count; ++i) bytes[i] = x[static_cast<std::size_t>(from + i * step)];
+  return load_bytes(bytes);
+}
+
+}  // namespace
+
+void RowStrip::reserve(std::int64_t elements) {
+  const auto bytes = static_cast<std::size_t>(elements * micro_kernels_.x_bytes + 2 * kRowSlack);
+  if (memory_.size() >= bytes) return;
+  memory_ = AlignedMemory(bytes);
+  std::memset(memory_.data(), 0, bytes);
+  if (micro_kernels_.x_bytes > 1) line_ = AlignedMemory(static_cast<std::size_t>(elements + kRowSlack));
+}
+
+RowStrip::Inside RowStrip::inside(const SpatialAxis& axis, std::int64_t first_output, std::int64_t stored) {
+  const std::int64_t step = axis.kernel == 1 ? axis.stride : 1;
+  const std::int64_t first = first_output * Lowering::stored_stride(axis);
+  const std::int64_t begin = std::clamp<std::int64_t>(ceil_div(axis.pad_begin, step) - first, 0, stored);
+  const std::int64_t end = std::clamp<std::int64_t>(ceil_div(axis.input + axis.pad_begin, step) - first, begin, stored);
+  return {.stored = stored, .begin = begin, .end = end, .from = (first + begin) * step - axis.pad_begin, .step = step};
+}
+
+// Whether x itself has the packed form: bytes, channels last, no padding, whole units.
+bool RowStrip::can_stay(const Inside& rows, const Inside& columns) const {
+  const Lowering& l = lowering_;
+  const std::int64_t run = l.group_channels * (l.whole_rows ? l.columns.kernel : 1);
+  return layout_ == ImageLayout::channels_last && micro_kernels_.x_bytes == 1 &&
+         x_flip(operands_, micro_kernels_) == 0 && l.whole_rows && run % micro_kernels_.unit == 0 &&
+         !has_padding(rows, columns);
+}
+
+bool RowStrip::has_padding(const Inside& rows, const Inside& columns) {
+  return rows.begin > 0 || rows.end < rows.stored || columns.begin > 0 || columns.end < columns.stored;
+}
+
+// Whether the strip is consecutive bytes of x in their order.
+bool RowStrip::is_one_piece(const Inside& rows, const Inside& columns) const {
+  const Lowering& l = lowering_;
+  return layout_ == ImageLayout::channels_last && l.group_pitch == l.group_channels && !has_padding(rows, columns) &&
+         rows.step == 1 && columns.step == 1 && (rows.stored == 1 || columns.stored == l.columns.input);
+}
+
+void RowStrip::widen(const std::byte* from, std::int64_t count, std::uint8_t flip, std::byte* to) const {
+  micro_kernels_.widen(reinterpret_cast<const std::uint8_t*>(from), count, flip,
+                       static_cast<std::int16_t>(packed_x_zero_point(operands_, micro_kernels_)),
+                       reinterpret_cast<std::int16_t*>(to));
+}
+
+// Whole blocks from where they are, the rest from where more may be read.
+void RowStrip::widen_piece(const std::byte* from, std::int64_t count) {
+  const std::uint8_t flip = x_flip(operands_, micro_kernels_);
+  const std::int64_t whole = count / kTransposed * kTransposed;
+  widen(from, whole, flip, memory_.data());
+  std::memcpy(line_.data(), from + whole, static_cast<std::size_t>(count - whole));
+  widen(line_.data(), count - whole, flip, memory_.data() + whole * micro_kernels_.x_bytes);
+}
+
+void RowStrip::load(std::span<const std::byte> x, std::int64_t image, const StripRange& range) {
+  const Lowering& l = lowering_;
+  const Inside rows = inside(l.rows, range.row_begin, Lowering::stored(l.rows, range.row_end - range.row_begin));
+  const Inside columns =
+      inside(l.columns, range.column_begin, Lowering::stored(l.columns, range.column_end - range.column_begin));
+  if (can_stay(rows, columns)) {
+    first_ = x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch;
+    pixel_bytes_ = columns.step * l.pixel_pitch;
+    row_bytes_ = rows.step * l.columns.input * l.pixel_pitch;
+    return;
+  }
+  reserve(strip_elements(l, range));
+  first_ = memory_.data();
+  pixel_bytes_ = l.pixel_pitch * micro_kernels_.x_bytes;
+  row_bytes_ = columns.stored * pixel_bytes_;
+  if (micro_kernels_.x_bytes == 2 && is_one_piece(rows, columns)) {
+    widen_piece(x.data() + image + (rows.from * l.columns.input + columns.from) * l.pixel_pitch,
+                rows.stored * columns.stored * l.pixel_pitch);
+    return;
+  }
+  std::byte* const to = micro_kernels_.x_bytes == 1 ? memory_.data() : line_.data();
+  if (rows.begin < rows.end && columns.begin < columns.end) {
+    if (layout_ == ImageLayout::channels_last) {
+      copy_channels_last(x, image, rows, columns, to);
+    } else {
+      copy_channels_first(x, image, rows, columns, to);
+    }
+  }
+  fill_padding(rows, columns, to);
+  if (micro_kernels_.x_bytes == 1) return;
+  widen(to, rows.stored * columns.stored * l.pixel_pitch, 0, memory_.data());
+}
+
+// Comes last, because blocks of channels are written beyond their ends.
+void RowStrip::fill_padding(const Inside& rows, const Inside& columns, std::byte* to) const {
+  const int padding = packed_x_zero_point(operands_, micro_kernels_);
+  const std::int64_t pitch = lowering_.pixel_pitch;
+  for (std::int64_t row = 0; row < rows.stored; ++row, to += columns.stored * pitch) {
+    if (row < rows.begin || row >= rows.end || columns.begin == columns.end) {
+      std::memset(to, padding, static_cast<std::size_t>(columns.stored * pitch));
+    } else {
+      std::memset(to, padding, static_cast<std::size_t>(columns.begin * pitch));
+      std::memset(to + columns.end * pitch, padding, static_cast<std::size_t>((columns.stored - columns.end) * pitch));
+    }
+  }
+}
+
+void RowStrip::copy_channels_last(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
+                                  const Inside& columns, std::byte* to) const {
+  const Lowering& l = lowering_;
+  const std::uint8_t flip = x_flip(operands_, micro_kernels_);
+  const std::int64_t channels = l.groups * l.group_channels;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
+    const std::byte* from = x.data() + image + (input_row * l.columns.input + columns.from) * channels;
+    std::byte* pixel = to + (row * columns.stored + columns.begin) * l.pixel_pitch;
+    if (l.pixel_pitch == channels && columns.step == 1) {
+      copy_flipped(from, (columns.end - columns.begin) * channels, flip, pixel);
+      continue;
+    }
+    for (std::int64_t i = columns.begin; i < columns.end; ++i) {
+      for (std::int64_t g = 0; g < l.groups; ++g) {
+        copy_flipped(from + g * l.group_channels, l.group_channels, flip, pixel + g * l.group_pitch);
+      }
+      from += columns.step * channels;
+      pixel += l.pixel_pitch;
+    }
+  }
+}
+
+// Sixteen channels at a time, from the last to the first, so that few planes are read at once. Where
+// channels lie without gaps, the surplus of every block is overwritten by its right neighbours.
+void RowStrip::copy_channels_first(std::span<const std::byte> x, std::int64_t image, const Inside& rows,
+                                   const Inside& columns, std::byte* to) const {
+  const Lowering& l = lowering_;
+  const bool has_gaps = l.group_pitch != l.group_channels;
+  const std::int64_t ranges = has_gaps ? l.groups : 1;
+  const std::int64_t channels = l.groups * l.group_channels / ranges;
+  const std::int64_t plane = l.rows.input * l.columns.input;
+  for (std::int64_t range = 0; range < ranges; ++range) {
+    for (std::int64_t c = (channels - 1) / kTransposed * kTransposed; c >= 0; c -= kTransposed) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(kTransposed, channels - c));
+      const ChannelBlock block{.from = x.data() + image + (range * channels + c) * plane,
+                               .from_stride = plane,
+                               .to = to + range * l.group_pitch + c,
+                               .to_stride = l.pixel_pitch,
+                               .channels = count,
+                               .pixels = 0,
+                               .stored_channels = has_gaps ? count : kTransposed,
+                               .flip = x_flip(operands_, micro_kernels_)};
+      if (is_contiguous(rows, columns)) {
+        copy_rows(block, rows, columns);
+        continue;
+      }
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) copy_row(x, block, row, rows, columns);
+    }
+  }
+}
+
+// Whether the rows that lie in the input do so without gaps, and micro-kernels can take them at once.
+bool RowStrip::is_contiguous(const Inside& rows, const Inside& columns) const {
+  return micro_kernels_.to_channels_last != nullptr && rows.step == 1 && columns.step == 1 &&
+         columns.end - columns.begin == lowering_.columns.input;
+}
+
+void RowStrip::copy_rows(const ChannelBlock& image, const Inside& rows, const Inside& columns) const {
+  ChannelBlock block = image;
+  block.from += rows.from * lowering_.columns.input;
+  block.to += (rows.begin * columns.stored + columns.begin) * lowering_.pixel_pitch;
+  block.pixels = static_cast<int>((rows.end - rows.begin) * lowering_.columns.input);
+  block.row_pixels = static_cast<int>(lowering_.columns.input);
+  block.row_gap = (columns.stored - lowering_.columns.input) * lowering_.pixel_pitch;
+  micro_kernels_.to_channels_last(&block);
+}
+
+void RowStrip::copy_row(std::span<const std::byte> x, const ChannelBlock& image, std::int64_t row, const Inside& rows,
+                        const Inside& columns) const {
+  const std::int64_t input_row = rows.from + (row - rows.begin) * rows.step;
+  const bool vectorized = columns.step == 1 && micro_kernels_.to_channels_last != nullptr;
+  const std::int64_t piece = vectorized ? columns.end - columns.begin : kTransposed;
+  for (std::int64_t j = columns.begin; j < columns.end; j += piece) {
+    const std::int64_t column = columns.from + (j - columns.begin) * columns.step;
+    ChannelBlock block = image;
+    block.from += input_row * lowering_.columns.input + column;
+    block.to += (row * columns.stored + j) * lowering_.pixel_pitch;
+    block.pixels = static_cast<int>(std::min(piece, columns.end - j));
+    vectorized ? micro_kernels_.to_channels_last(&block) : transpose_block(block, x, columns.step);
+  }
+}
+
+// At most 16 pixels, `step` bytes apart. Reads nothing outside x.
+void RowStrip::transpose_block(const ChannelBlock& b, std::span<const std::byte> x, std::int64_t step) {
+  const ByteVector flip = ByteVector{} + b.flip;
+  const std::int64_t from = b.from - x.data();
+  ByteVector block[kTransposed];
+  for (int c = 0; c < kTransposed; ++c) {
+    block[c] = c < b.channels ? load_up_to_16(x, from + c * b.from_stride, b.pixels, step) ^ flip : ByteVector{};
+  }
+  transpose_16x16(block);
+  for (int i = 0; i < b.pixels; ++i) {
+    if (b.stored_channels == kTransposed) {
+      store_bytes(b.to + i * b.to_stride, block[i]);
+    } else {
+      std::memcpy(b.to + i * b.to_stride, &block[i], static_cast<std::size_t>(b.stored_channels));
+    }
+  }
 }
 
 }  // namespace qconform::reference

@@ -1,0 +1,57 @@
+// The kinds of backends, one function for each: a source file of that name makes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/backends/sandbox/sandbox.h"
+#include "harness/backends/specification.h"
+#include "harness/base/error.h"
+#include "harness/core/backend.h"
+#include "harness/core/profile.h"
+#include "harness/diagnose/models/defect.h"
+#include "reference/kernels/kernels.h"
+
+namespace qconform::backend {
+
+/// A kernel set under one requantization arithmetic. Refuses what is out of contract, and odd scales
+/// for which any value would do (rule C21).
+[[nodiscard]] std::unique_ptr<Backend> in_tree(const reference::KernelSet& kernels, RoundingProfile profile,
+                                               std::string name);
+
+/// Refuses what is out of contract, and odd scales for which any value would do (rule C21); operators in
+/// which the model's defects do not show are computed right. A case for which the model's geometry has no
+/// output is unsupported, and so are the operators of a family without stages (Family::run).
+[[nodiscard]] std::unique_ptr<Backend> defect_model(diagnose::Model model, std::string name);
+
+/// Loads the library into this process, which it may bring down: open_in_sandbox() is where that is contained.
+/// Its path is what.name. Errors: a file that cannot be loaded, that exports no qconform_backend, or that speaks
+/// another version of the interface.
+[[nodiscard]] Result<std::unique_ptr<Backend>> load_plugin(const Specification& what);
+
+/// A command that reads cases from stdin and writes answers to stdout, one process for many cases. A process
+/// that ends, hangs, takes too much memory or answers what is no answer has done so for the case that was
+/// under way, and is replaced. `name` is for BackendInfo. Errors: a command that does not say hello.
+///
+/// With `{}` in it, the command is run for each case, with the path of a backend-test folder in that place.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
+                                                            std::string name);
+
+/// The same backend by another name, whose info says so: a run leaves it out of cases that must be refused. A kernel
+/// inside a library may rely on its caller for that, and its answers to them mean nothing.
+[[nodiscard]] std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner, std::string name);
+
+inline constexpr int kMostThreads = 64;
+
+/// The same backend, whose every run that gives an output is repeated kThreadRuns times in each of
+/// `threads` threads (2 to kMostThreads), which start together. Another output, or a refusal, in any of them is
+/// the outcome ThreadDependent; one that a second run alone shows too is DependsOnEarlierRuns or Nondeterministic.
+/// `inner` must say that it is concurrent.
+[[nodiscard]] std::unique_ptr<Backend> threads_checked(std::unique_ptr<Backend> inner, int threads);
+
+/// Runs in each thread: threads that all end before the next has begun would show nothing.
+inline constexpr int kThreadRuns = 8;
+
+}  // namespace qconform::backend

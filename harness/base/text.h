@@ -1,0 +1,28 @@
+// Text for people and shells: what a user may have meant by a name that does not exist, names out of files and
+// processes, words of a command line, numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qconform {
+
+/// Up to three of `names`, nearest first: those that contain `name` or are contained in it, and those
+/// within a third of its length in edits. Names at the same distance keep their order.
+[[nodiscard]] std::vector<std::string_view> near_names(std::string_view name, std::span<const std::string_view> names);
+
+/// `text` as one word of a POSIX shell: in single quotes where it needs any.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
+/// "12,345,678"
+[[nodiscard]] std::string with_thousands(std::uint64_t number);
+
+/// A name out of a file or a process, as it may stand in a message: at most 64 bytes; control characters are replaced.
+[[nodiscard]] std::string printable(std::string_view name);
+/// The same in quotes.
+[[nodiscard]] std::string quoted_name(std::string_view name);
+
+}  // namespace qconform

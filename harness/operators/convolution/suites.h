@@ -1,0 +1,61 @@
+// What suites ask the family of QLinearConv and ConvInteger: random, directed and swept cases, and shapes of what a
+// model does not tell. A source file of that name has each.
+#pragma once
+
+#include <array>
+
+#include "harness/core/case.h"
+#include "harness/hazards/hazard.h"
+#include "harness/suites/node_inputs.h"
+#include "harness/suites/rng.h"
+#include "harness/suites/swarm.h"
+#include "harness/suites/sweep/model.h"
+
+/// What random convolutions may have more or less of than usual.
+namespace qconform::feature {
+
+inline constexpr Feature qlinear_conv{0};
+inline constexpr Feature conv_integer{1};
+inline constexpr Feature batch{4};            ///< more than one image
+inline constexpr Feature register_widths{5};  ///< channel counts around the widths of vector registers
+inline constexpr Feature groups{6};           ///< grouped and depthwise convolutions
+inline constexpr Feature strides{7};
+inline constexpr Feature dilations{8};
+inline constexpr Feature pads{9};
+inline constexpr Feature auto_pad{10};
+inline constexpr Feature large_images{11};
+inline constexpr Feature per_channel{12};  ///< scales and zero points
+inline constexpr Feature bias{13};
+
+inline constexpr std::array kConvolution{batch, register_widths, groups,       strides,     dilations,
+                                         pads,  auto_pad,        large_images, per_channel, bias};
+
+}  // namespace qconform::feature
+
+namespace qconform {
+
+[[nodiscard]] Case random_qlinear_conv(Rng& rng, const Swarm& swarm = Swarm());
+[[nodiscard]] Case random_conv_integer(Rng& rng, const Swarm& swarm = Swarm());
+
+}  // namespace qconform
+
+namespace qconform::directed {
+
+/// A valid case of "QLinearConv" or "ConvInteger" that often reaches `hazard`, which concerns it.
+[[nodiscard]] Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard);
+
+}  // namespace qconform::directed
+
+namespace qconform::sweep {
+
+[[nodiscard]] SweptModel swept_convolutions();
+
+}  // namespace qconform::sweep
+
+namespace qconform {
+
+[[nodiscard]] Result<InputShape> convolution_data_shape(const NodeInputs& inputs);
+[[nodiscard]] Result<std::vector<std::int64_t>> convolution_parameter_shape(const NodeInputs& inputs,
+                                                                            std::string_view name);
+
+}  // namespace qconform

@@ -1,0 +1,37 @@
+// What suites ask the family of QuantizeLinear and DequantizeLinear: random and swept cases, and shapes of what a model
+// does not tell. A source file of that name has each.
+#pragma once
+
+#include "harness/core/case.h"
+#include "harness/suites/node_inputs.h"
+#include "harness/suites/rng.h"
+#include "harness/suites/swarm.h"
+#include "harness/suites/sweep/model.h"
+
+namespace qconform {
+
+namespace feature {
+inline constexpr Feature quantize_linear{2};
+inline constexpr Feature dequantize_linear{3};
+}  // namespace feature
+
+/// Valid, at every version from 10 to 25 and with every element type that the operator takes.
+[[nodiscard]] Case random_quantize_linear(Rng& rng);
+[[nodiscard]] Case random_dequantize_linear(Rng& rng);
+
+}  // namespace qconform
+
+namespace qconform::sweep {
+
+[[nodiscard]] SweptModel swept_quantize_linear();
+
+[[nodiscard]] SweptModel swept_dequantize_linear();
+
+}  // namespace qconform::sweep
+
+namespace qconform {
+
+[[nodiscard]] Result<InputShape> linear_data_shape(const NodeInputs& inputs);
+[[nodiscard]] Result<std::vector<std::int64_t>> linear_parameter_shape(const NodeInputs& inputs, std::string_view name);
+
+}  // namespace qconform

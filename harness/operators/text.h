@@ -1,0 +1,30 @@
+// Cases, their elements and exact values as text for a reader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/core/case.h"
+#include "harness/core/tensor.h"
+#include "reference/numerics/element.h"
+
+namespace qconform {
+
+/// The reference's name of a type: both use ONNX's numbers.
+[[nodiscard]] reference::Element element_of(ElementType type);
+
+/// Element `index` as a number: exact for integers of up to 53 bits and every float type.
+[[nodiscard]] double number_at(const Tensor& tensor, std::int64_t index);
+
+/// An integer, or a float in the shortest decimal that reads back.
+[[nodiscard]] std::string element_text(const Tensor& tensor, std::int64_t index);
+
+/// accumulator * x_scale * w_scale / y_scale as integer part and fraction: "214 + 3/8". Where the
+/// fraction has more digits than a reader wants, as a decimal: "214.500000119". Finite scales, y_scale not 0.
+[[nodiscard]] std::string scaled_value_text(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);
+
+/// What it computes on: "x [1,2,1,1] * w [1,2,1,1], pads [0,1,0,0]", "x float [3], y_scale float [3]".
+/// Scalars are left out, and so is an operator's kernel_shape.
+[[nodiscard]] std::string summary_of(const Case& test_case);
+
+}  // namespace qconform

@@ -1,0 +1,289 @@
+#include "reports/render/run_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "reports/render/finding_text.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+constexpr const char* kHead = "{:<34}{:>11}{:>9}{:>10}{:>10}{:>12}\n";
+
+// "E", and in full "F_5 (E 1,204,331, F_5 17)"
+std::string tier_text(const TierCounts& tiers, const Painter& paint, bool verbose) {
+  const auto reached = tiers.common.strictest();
+  const std::string name = reached ? paint.good(std::string(name_of(*reached))) : paint.bad("none");
+  if (!verbose) return "   tier " + name;
+  std::string counts;
+  for (const reference::Tier tier : reference::kAllTiers) {
+    const std::uint64_t count = tiers.by_tier[static_cast<std::size_t>(tier)];
+    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name_of(tier), with_thousands(count));
+  }
+  if (tiers.none > 0) counts += fmt::format("{}none {}", counts.empty() ? "" : ", ", with_thousands(tiers.none));
+  return fmt::format("   tier {} ({})", name, counts);
+}
+
+// "wrong 9, crashed 3 (2 waived)"
+std::string failures_text(const OperatorResult& result) {
+  std::string text;
+  for (int i = 0; i < kVerdictKinds; ++i) {
+    const auto kind = static_cast<VerdictKind>(i);
+    if (!is_failure(kind) || result.count(kind) == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(kind), with_thousands(result.count(kind)));
+    const std::uint64_t waived = result.waived[static_cast<std::size_t>(kind)];
+    if (waived > 0) text += fmt::format(" ({} waived)", with_thousands(waived));
+  }
+  return text;
+}
+
+std::string note(const char* label, const std::string& text) {
+  return text.empty() ? text : fmt::format("    {:<11} {}\n", label, text);
+}
+
+std::string not_implemented(const OperatorResult& result, const Painter& paint) {
+  const std::uint64_t declined = result.count(VerdictKind::unsupported);
+  const std::uint64_t accepted = result.count(VerdictKind::not_rejected);
+  std::string text = paint.aside("not implemented");
+  // Declined, refused or accepted nothing: there were no such cases, or none was sent.
+  if (declined == 0) text = paint.aside("no valid case sent");
+  if (declined > 0) text += fmt::format(": {} declined", plural(declined, "valid case"));
+  text += fmt::format(", {} rightly refused", with_thousands(result.count(VerdictKind::refused)));
+  if (accepted > 0) text += ", " + paint.bad(with_thousands(accepted) + " accepted that the document forbids");
+  return text;
+}
+
+// Padded before it is painted.
+std::string cell(std::uint64_t count, int width, std::string (Painter::*colour)(const std::string&) const,
+                 const Painter& paint) {
+  const std::string text = fmt::format("{:>{}}", with_thousands(count), width);
+  return count == 0 ? text : (paint.*colour)(text);
+}
+
+std::string reasons_note(const char* what, const Counts& reasons, bool verbose) {
+  if (!verbose) return note(what, listed(reasons, true));
+  std::string text;
+  for (const std::string& reason : all_reasons(reasons)) text += note(what, reason);
+  return text;
+}
+
+std::string operator_rows(const std::string& name, const OperatorResult& result, const std::string& why_not_asked,
+                          const Painter& paint, bool verbose) {
+  std::string text = fmt::format("  {:<32}", name);
+  if (result.attempted() == 0) {
+    text += "   " + not_implemented(result, paint) + "\n";
+  } else {
+    text += cell(result.count(VerdictKind::pass), 11, &Painter::good, paint);
+    text += cell(result.failing(), 9, &Painter::bad, paint);
+    text += fmt::format("{:>10}", with_thousands(result.count(VerdictKind::refused)));
+    text += cell(result.count(VerdictKind::unsupported), 10, &Painter::aside, paint);
+    text += cell(result.count(VerdictKind::mistrusted), 12, &Painter::aside, paint);
+    if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint, verbose);
+    text += "\n" + note("wrong", failures_text(result));
+  }
+  if (const std::uint64_t count = result.count(VerdictKind::not_asked); count > 0) {
+    text += note("not asked", plural(count, "case") + why_not_asked);
+  }
+  return text + reasons_note("declined", result.unsupported_reasons, verbose) +
+         reasons_note("mistrusted", result.mistrusted_reasons, verbose);
+}
+
+// "hazards in computed cases 24 of 52": of those that concern the operators that it was asked for.
+std::string hazards_line(const BackendResult& backend) {
+  std::size_t applicable = 0;
+  std::size_t computed = 0;
+  for (const HazardInfo& info : hazards()) {
+    const auto concerns = [&](const auto& named) { return info.concerns(named.first); };
+    const auto computes = [&](const auto& named) { return named.second.hazards.contains(std::string(info.id)); };
+    applicable += std::any_of(backend.operators.begin(), backend.operators.end(), concerns) ? 1 : 0;
+    computed += std::any_of(backend.operators.begin(), backend.operators.end(), computes) ? 1 : 0;
+  }
+  return applicable == 0 ? "" : fmt::format("  hazards in computed cases {} of {}\n", computed, applicable);
+}
+
+// "triples in computed cases 1,204 of 266,846; ties 80, near 1,300"
+std::string ties_line(const BackendResult& backend) {
+  std::uint64_t covered = 0;
+  std::uint64_t feasible = 0;
+  for (const CombinationCoverage& part : backend.coverage) {
+    covered += part.covered;
+    feasible += part.feasible;
+  }
+  std::uint64_t exact = 0;
+  std::uint64_t near = 0;
+  for (const auto& [op_type, result] : backend.operators) {
+    exact += result.exact_ties;
+    near += result.near_ties;
+  }
+  std::string text = fmt::format("  elements in computed cases {} on an exact tie, {} near one\n",
+                                 with_thousands(exact), with_thousands(near));
+  if (feasible > 0) {
+    text += fmt::format("  triples in computed cases {} of {}\n", with_thousands(covered), with_thousands(feasible));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
+  std::string text;
+  for (const BackendResult& backend : report.backends) {
+    if (backend.cases() == 0 && !backend.relations.empty()) continue;
+    if (text.empty()) {
+      text =
+          fmt::format(fmt::runtime(kHead), "cases by operator", "right", "wrong", "refused", "declined", "mistrusted");
+    }
+    text += fmt::format("{} {} ({})   {} in {}\n", shown(backend.info.name), shown(backend.info.version),
+                        backend.info.kind, plural(backend.cases(), "case"), duration(backend.seconds));
+    if (!backend.stopped.empty()) text += "  " + paint.bad("stopped") + ": " + shown(backend.stopped) + "\n";
+    const std::string why_not_asked =
+        !backend.stopped.empty() ? " after it was stopped" : " out of contract: refusing was not judged (@valid-only)";
+    for (const auto& [op_type, result] : backend.operators) {
+      text += operator_rows(op_type, result, why_not_asked, paint, verbose);
+    }
+    if (verbose) text += hazards_line(backend) + ties_line(backend);
+  }
+  return text;
+}
+
+std::string why_not_judged(const BackendResult& backend) {
+  std::uint64_t owed = 0;
+  std::uint64_t attempted = 0;
+  Counts reasons;
+  for (const auto& [op_type, result] : backend.operators) {
+    owed += result.owed();
+    attempted += result.attempted();
+    for (const auto& [reason, count] : result.unsupported_reasons) reasons[reason] += count;
+  }
+  if (attempted > 0) return fmt::format("{} computed, and no output proves anything", plural(attempted, "case"));
+  if (owed == 0) return "no valid case was asked of it";
+  return fmt::format("all {} declined: {}", plural(owed, "valid case"), listed(reasons));
+}
+
+namespace {
+
+constexpr int kNameWidth = 36;
+constexpr int kCellWidth = 18;
+
+// Padded before it is painted.
+std::string cell(const BackendResult& backend, const std::string& op_type, const Painter& paint) {
+  const auto found = backend.operators.find(op_type);
+  if (found == backend.operators.end() || found->second.attempted() == 0) return fmt::format("{:>{}}", "-", kCellWidth);
+  const OperatorResult& result = found->second;
+  const std::uint64_t wrong = result.failing();
+  const std::string text = fmt::format(
+      "{:>{}}", with_thousands(result.count(VerdictKind::pass)) + " / " + with_thousands(wrong), kCellWidth);
+  return wrong == result.waived_failing() ? text : paint.bad(text);
+}
+
+}  // namespace
+
+std::string brief_table(const Report& report, const Painter& paint) {
+  std::set<std::string> op_types;
+  for (const BackendResult& backend : report.backends) {
+    for (const auto& [op_type, result] : backend.operators) op_types.insert(op_type);
+  }
+  std::string text = fmt::format("{:<{}}", "right / wrong answers", kNameWidth);
+  for (const std::string& op_type : op_types) text += fmt::format("{:>{}}", op_type, kCellWidth);
+  text += "\n";
+  for (const BackendResult& backend : report.backends) {
+    text += fmt::format("{:<{}}", shown(backend.info.name) + " " + shown(backend.info.version), kNameWidth);
+    for (const std::string& op_type : op_types) text += cell(backend, op_type, paint);
+    text += "\n";
+  }
+  const auto waived = static_cast<std::uint64_t>(std::count_if(report.findings.begin(), report.findings.end(),
+                                                               [](const Finding& f) { return f.waiver.has_value(); }));
+  if (waived > 0) text += fmt::format("{} waived, with the reasons in the report\n", plural(waived, "known finding"));
+  return text;
+}
+
+std::string finding_rows(const Report& report, const Painter& paint) {
+  std::string text;
+  for (const Finding& finding : report.findings) {
+    if (finding.waiver) continue;
+    const auto& worst = finding.verdict.worst;
+    text += fmt::format("  {} {} {} on {}, {}: {}; {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))),
+                        finding.op_type, shown(finding.backend), plural(finding.cases, "case"),
+                        shown(example_summary(finding)), worst ? element_text(*worst) : shown(finding.verdict.detail));
+  }
+  return text;
+}
+
+namespace {
+
+// Reasons are other people's sentences: what is cut off here stands in the report.
+std::string short_reason(const std::string& reason) {
+  constexpr std::size_t kLongest = 60;
+  return reason.size() <= kLongest ? reason : reason.substr(0, kLongest) + "...";
+}
+
+struct ReasonGroup {
+  std::string reason;
+  std::uint64_t count = 0;
+  std::size_t kinds = 0;
+};
+
+// By what stands before the colon of a reason, the most frequent first.
+std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& counts) {
+  std::map<std::string, ReasonGroup> by_start;
+  for (const auto& [reason, count] : counts) {
+    const std::string start = reason.substr(0, reason.find(": "));
+    ReasonGroup& group = by_start[start];
+    group.reason = start;
+    group.count += count;
+    ++group.kinds;
+  }
+  std::vector<ReasonGroup> groups;
+  for (auto& [start, group] : by_start) groups.push_back(std::move(group));
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const ReasonGroup& a, const ReasonGroup& b) { return a.count > b.count; });
+  return groups;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known) {
+  constexpr std::size_t kMost = 4;
+  const std::vector<ReasonGroup> groups = grouped(counts);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
+    text += (text.empty() ? "" : ", ") + shown(short_reason(groups[i].reason));
+    if (groups.size() > 1 || !is_total_known) text += " " + with_thousands(groups[i].count);
+    if (groups[i].kinds > 1) text += fmt::format(" ({} kinds)", groups[i].kinds);
+  }
+  if (groups.size() <= kMost) return text;
+  std::uint64_t rest = 0;
+  for (std::size_t i = kMost; i < groups.size(); ++i) rest += groups[i].count;
+  return text +
+         fmt::format(", {} for {} other reasons (--verbose lists them)", with_thousands(rest), groups.size() - kMost);
+}
+
+std::vector<std::string> all_reasons(const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> reasons(counts.begin(), counts.end());
+  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> lines;
+  lines.reserve(reasons.size());
+  for (const auto& [reason, count] : reasons) {
+    lines.push_back(fmt::format("{:>8}  {}", with_thousands(count), shown(reason)));
+  }
+  return lines;
+}
+
+}  // namespace qconform::report
