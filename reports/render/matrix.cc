@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "harness/describe/json_archives.h"
@@ -44,17 +45,48 @@ void set_span(MatrixRow& row) {
   }
 }
 
+bool is_of(const Finding& finding, const MatrixRow& row) {
+  return finding.op_type == row.op_type && finding.kind == row.kind && finding.signature == row.signature;
+}
+
+// The cases that any of the library's backends fails by this cause, as far as the report lists them.
+std::vector<const CaseResult*> cases_of(const Report& report, const MatrixRow& row) {
+  std::set<std::string> findings;
+  for (const Finding& finding : report.findings) {
+    if (is_of(finding, row)) findings.insert(finding.id);
+  }
+  std::vector<const CaseResult*> cases;
+  for (const CaseResult& result : report.results.rows) {
+    for (std::size_t i = 0; i < result.backends.size() && i < report.backends.size(); ++i) {
+      if (library_of(report.backends[i].info) == row.library && findings.contains(result.backends[i].finding)) {
+        cases.push_back(&result);
+        break;
+      }
+    }
+  }
+  return cases;
+}
+
+// Of a backend that does not have the cause.
+MatrixState state_of(const BackendResult& backend, std::size_t position, const std::string& op_type,
+                     const std::vector<const CaseResult*>& cases) {
+  const auto computes = [&](const CaseResult* result) {
+    return position < result->backends.size() && is_computed(result->backends[position].verdict);
+  };
+  const bool is_right =
+      cases.empty() ? has_computed(backend, op_type) : std::any_of(cases.begin(), cases.end(), computes);
+  return is_right ? MatrixState::right : MatrixState::not_computed;
+}
+
 MatrixRow row_of(const Report& report, const RowKey& key) {
   MatrixRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), {}, {}, {}};
-  for (const BackendResult& backend : report.backends) {
+  const std::vector<const CaseResult*> cases = cases_of(report, row);
+  for (std::size_t i = 0; i < report.backends.size(); ++i) {
+    const BackendResult& backend = report.backends[i];
     if (library_of(backend.info) != row.library) continue;
-    MatrixCell cell{.backend = backend.info.name};
-    if (!has_computed(backend, row.op_type)) cell.state = MatrixState::not_computed;
+    MatrixCell cell{.backend = backend.info.name, .state = state_of(backend, i, row.op_type, cases)};
     for (const Finding& finding : report.findings) {
-      if (finding.backend != backend.info.name || finding.op_type != row.op_type || finding.kind != row.kind ||
-          finding.signature != row.signature) {
-        continue;
-      }
+      if (finding.backend != backend.info.name || !is_of(finding, row)) continue;
       if (cell.cases == 0) {
         cell.finding = finding.id;
         cell.replay = finding.replay;
@@ -68,7 +100,7 @@ MatrixRow row_of(const Report& report, const RowKey& key) {
   return row;
 }
 
-// How many backends newer than the last that has the cause compute the operator: what stands in the newest comes first.
+// How many backends newer than the last that has the cause compute its cases: what stands in the newest comes first.
 std::size_t backends_behind(const MatrixRow& row) {
   std::size_t behind = 0;
   for (auto cell = row.cells.rbegin(); cell != row.cells.rend() && cell->state != MatrixState::wrong; ++cell) {
@@ -143,7 +175,7 @@ std::string summary_line(const Matrix& matrix, const std::string& library) {
     ++causes;
     in_newest += backends_behind(row) == 0 ? 1 : 0;
   }
-  return fmt::format("{}: {} in {}, {} of them in the newest that computes the operator", shown(library),
+  return fmt::format("{}: {} in {}, {} of them in the newest that computes its cases", shown(library),
                      plural(causes, "cause"), plural(columns_of(matrix, library).size(), "backend"), in_newest);
 }
 
@@ -218,7 +250,7 @@ std::string matrix_markdown(const Matrix& matrix) {
     }
   }
   return text + fmt::format(
-                    "\n\".\": right. \"-\": computes none of the operator's cases. Numbers: failing cases. Profile {}, "
+                    "\n\".\": right. \"-\": declines the cases. Numbers: failing cases. Profile {}, "
                     "seed {}.\n",
                     escaped(matrix.profile), matrix.seed);
 }

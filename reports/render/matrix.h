@@ -16,8 +16,8 @@ namespace qconform::report {
 /// What one backend did about one cause.
 enum class MatrixState : std::uint8_t {
   wrong,        ///< it has the finding
-  right,        ///< it computed valid cases of the operator, and has it not
-  not_computed  ///< it computed none
+  right,        ///< it computed cases on which another of the library's backends has it, and has it not
+  not_computed  ///< it declined all of them; where the report lists none, it computed none of the operator's
 };
 
 inline constexpr std::array<std::string_view, 3> kMatrixStates{"wrong", "right", "not-computed"};
@@ -34,8 +34,8 @@ struct MatrixCell {
   QC_FIELD(std::string, backend, {}, "backend");
   QC_FIELD(MatrixState, state, {MatrixState::right}, "state",
            .doc =
-               "wrong: it has the finding. right: it computed valid cases of the operator without it. not-computed: "
-               "it computed none.");
+               "wrong: it has the finding. right: it computed cases of it without failing. not-computed: it declined "
+               "them.");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing ones.", .presence = Presence::omitted);
   QC_FIELD(std::string, finding, {}, "finding", .doc = "Id in the report.", .presence = Presence::omitted);
   QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.",
@@ -52,10 +52,10 @@ struct MatrixRow {
   QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
   QC_FIELD(std::string, signature, {}, "signature", .doc = "As findings have it: what is wrong.");
   QC_FIELD(std::string, since, {}, "since",
-           .doc = "The first backend that has it, where one before it computed the operator without; absent otherwise.",
+           .doc = "The first backend that has it, where one before it computed the cases without; absent otherwise.",
            .presence = Presence::omitted);
   QC_FIELD(std::string, until, {}, "until",
-           .doc = "The last backend that has it, where one after it computed the operator without; absent otherwise.",
+           .doc = "The last backend that has it, where one after it computed the cases without; absent otherwise.",
            .presence = Presence::omitted);
   QC_FIELD(std::vector<MatrixCell>, cells, {}, "cells", .doc = "One for each backend of the library, in their order.",
            .max_items = 256);
@@ -89,7 +89,7 @@ struct Matrix {
 [[nodiscard]] Matrix matrix_of(const Report& report);
 
 [[nodiscard]] std::string matrix_json(const Matrix& matrix);
-/// A table for each library: numbers of failing cases, "." for right, "-" where nothing was computed.
+/// A table for each library: numbers of failing cases, "." for right, "-" where the cases were declined.
 [[nodiscard]] std::string matrix_table(const Matrix& matrix, const Painter& paint);
 /// The same in Markdown, with the replay line of each cause's newest backend.
 [[nodiscard]] std::string matrix_markdown(const Matrix& matrix);

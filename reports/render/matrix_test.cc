@@ -74,6 +74,28 @@ TEST(Matrix, AddsUpFindingsOfOneCause) {
   EXPECT_EQ(cell.finding, "F4");
 }
 
+// A release that declines what others get wrong is not told to be right.
+TEST(Matrix, TakesWhatWasDeclinedForNoRightAnswer) {
+  Report report;
+  report.backends = {backend("lib:1", "1", 5), backend("lib:2", "2", 5), backend("lib:3", "3", 5)};
+  report.findings = {finding("lib:2", "half-away", 1)};
+  const auto verdicts = [](VerdictKind first, VerdictKind second, VerdictKind third, const char* failing) {
+    return std::vector<CaseResult::OfBackend>{{.verdict = first, .tier = {}},
+                                              {.verdict = second, .tier = {}, .finding = failing},
+                                              {.verdict = third, .tier = {}}};
+  };
+  report.results.rows = {
+      {"random", "a", "QLinearConv", "",
+       verdicts(VerdictKind::unsupported, VerdictKind::wrong, VerdictKind::pass, "F1")},
+      {"random", "b", "QLinearConv", "", verdicts(VerdictKind::pass, VerdictKind::pass, VerdictKind::pass, "")}};
+  const MatrixRow row = matrix_of(report).rows.at(0);
+  EXPECT_EQ(row.cells[0].state, MatrixState::not_computed);
+  EXPECT_EQ(row.cells[1].state, MatrixState::wrong);
+  EXPECT_EQ(row.cells[2].state, MatrixState::right);
+  EXPECT_EQ(row.since, "");
+  EXPECT_EQ(row.until, "lib:2");
+}
+
 TEST(Matrix, IsATableForEachLibrary) {
   EXPECT_EQ(matrix_table(matrix_of(five_releases()), Painter(false)),
             "lib                                                1.9    1.10    1.12    1.14    1.30\n"
@@ -81,12 +103,12 @@ TEST(Matrix, IsATableForEachLibrary) {
             "  wrong, pads-order                                  -       4       4       4       4\n"
             "  wrong, half-away                                   -       .       3       3       .  since 1.12, until "
             "1.14\n"
-            "lib: 2 causes in 5 backends, 1 of them in the newest that computes the operator\n"
+            "lib: 2 causes in 5 backends, 1 of them in the newest that computes its cases\n"
             "\n"
             "other                                           3@fast\n"
             "QLinearConv\n"
             "  wrong, half-away                               1,234\n"
-            "other: 1 cause in 1 backend, 1 of them in the newest that computes the operator\n");
+            "other: 1 cause in 1 backend, 1 of them in the newest that computes its cases\n");
 }
 
 TEST(Matrix, InMarkdownNamesTheLineThatReplays) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/backends/specification.h"
-#include "harness/core/error.h"
+#include "harness/base/error.h"
 
 namespace qconform::libraries {
 
