@@ -294,8 +294,8 @@ void ChildProcess::read_log() {
 
 void ChildProcess::read_status() {
   // A guard that ends without a word could not start the command.
-  constexpr int kNotStarted = 127 << 8;
-  int status = kNotStarted;
+  constexpr int kExitShift = 8;
+  int status = kNotStarted << kExitShift;
   if (report_ < 0 || (::read(report_, &status, sizeof status) < 0 && errno == EAGAIN)) return;
   status_ = status;
   close_and_forget(report_);
