@@ -56,7 +56,8 @@ std::vector<const CaseResult*> cases_of(const Report& report, const MatrixRow& r
     if (is_of(finding, row)) findings.insert(finding.id);
   }
   std::vector<const CaseResult*> cases;
-  for (const CaseResult& result : report.results.rows) {
+  if (!report.results) return cases;
+  for (const CaseResult& result : report.results->rows) {
     for (std::size_t i = 0; i < result.backends.size() && i < report.backends.size(); ++i) {
       if (library_of(report.backends[i].info) == row.library && findings.contains(result.backends[i].finding)) {
         cases.push_back(&result);

@@ -84,7 +84,7 @@ TEST(Matrix, TakesWhatWasDeclinedForNoRightAnswer) {
                                               {.verdict = second, .tier = {}, .finding = failing},
                                               {.verdict = third, .tier = {}}};
   };
-  report.results.rows = {
+  report.results.emplace().rows = {
       {"random", "a", "QLinearConv", "",
        verdicts(VerdictKind::unsupported, VerdictKind::wrong, VerdictKind::pass, "F1")},
       {"random", "b", "QLinearConv", "", verdicts(VerdictKind::pass, VerdictKind::pass, VerdictKind::pass, "")}};
