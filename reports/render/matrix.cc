@@ -68,14 +68,16 @@ std::vector<const CaseResult*> cases_of(const Report& report, const MatrixRow& r
   return cases;
 }
 
-// Of a backend that does not have the cause.
-MatrixState state_of(const BackendResult& backend, std::size_t position, const std::string& op_type,
+// Of a backend that does not have the cause. What must be refused is right when it is.
+MatrixState state_of(const BackendResult& backend, std::size_t position, const MatrixRow& row,
                      const std::vector<const CaseResult*>& cases) {
-  const auto computes = [&](const CaseResult* result) {
-    return position < result->backends.size() && is_computed(result->backends[position].verdict);
+  const auto answers = [&](const CaseResult* result) {
+    if (position >= result->backends.size()) return false;
+    const VerdictKind verdict = result->backends[position].verdict;
+    return is_computed(verdict) || (row.kind == VerdictKind::not_rejected && verdict == VerdictKind::refused);
   };
   const bool is_right =
-      cases.empty() ? has_computed(backend, op_type) : std::any_of(cases.begin(), cases.end(), computes);
+      cases.empty() ? has_computed(backend, row.op_type) : std::any_of(cases.begin(), cases.end(), answers);
   return is_right ? MatrixState::right : MatrixState::not_computed;
 }
 
@@ -85,7 +87,7 @@ MatrixRow row_of(const Report& report, const RowKey& key) {
   for (std::size_t i = 0; i < report.backends.size(); ++i) {
     const BackendResult& backend = report.backends[i];
     if (library_of(backend.info) != row.library) continue;
-    MatrixCell cell{.backend = backend.info.name, .state = state_of(backend, i, row.op_type, cases)};
+    MatrixCell cell{.backend = backend.info.name, .state = state_of(backend, i, row, cases)};
     for (const Finding& finding : report.findings) {
       if (finding.backend != backend.info.name || !is_of(finding, row)) continue;
       if (cell.cases == 0) {

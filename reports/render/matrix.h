@@ -16,7 +16,7 @@ namespace qconform::report {
 /// What one backend did about one cause.
 enum class MatrixState : std::uint8_t {
   wrong,        ///< it has the finding
-  right,        ///< it computed cases on which another of the library's backends has it, and has it not
+  right,        ///< it computed, or rightly refused, cases on which another of the library's backends has it
   not_computed  ///< it declined all of them; where the report lists none, it computed none of the operator's
 };
 
@@ -34,7 +34,8 @@ struct MatrixCell {
   QC_FIELD(std::string, backend, {}, "backend");
   QC_FIELD(MatrixState, state, {MatrixState::right}, "state",
            .doc =
-               "wrong: it has the finding. right: it computed cases of it without failing. not-computed: it declined "
+               "wrong: it has the finding. right: it computed cases of it, or refused them rightly. not-computed: it "
+               "declined "
                "them.");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing ones.", .presence = Presence::omitted);
   QC_FIELD(std::string, finding, {}, "finding", .doc = "Id in the report.", .presence = Presence::omitted);
