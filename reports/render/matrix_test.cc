@@ -69,7 +69,8 @@ TEST(Matrix, TellsSinceWhenAndUntilWhen) {
 TEST(Matrix, AddsUpFindingsOfOneCause) {
   Report report = five_releases();
   report.findings.push_back(finding("lib", "pads-order", 2));
-  const MatrixCell& cell = matrix_of(report).rows[0].cells.back();
+  const Matrix matrix = matrix_of(report);
+  const MatrixCell& cell = matrix.rows[0].cells.back();
   EXPECT_EQ(cell.cases, 6U);
   EXPECT_EQ(cell.finding, "F4");
 }
