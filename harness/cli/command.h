@@ -51,6 +51,8 @@ void add_export(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_matrix(CLI::App& app, Action& action);
+void add_bisect(CLI::App& app, Action& action);
 void add_gate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);

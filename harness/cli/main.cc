@@ -63,6 +63,8 @@ int run_command(int argc, char** argv) {
   add_capture(app, action);
   add_report(app, action);
   add_bench(app, action);
+  add_matrix(app, action);
+  add_bisect(app, action);
   add_gate(app, action);
   add_list(app, action);
   add_doctor(app, action);

@@ -1,4 +1,4 @@
-// The commands of `qconform report`: report.cc has all but `merge`.
+// The commands of `qconform report`: report.cc has all but `merge` and `matrix`.
 #pragma once
 
 #include <string>

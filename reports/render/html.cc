@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/core/report.h"
+#include "reports/read/read_report.h"
 #include "reports/render/bench_document.h"
+#include "reports/render/matrix.h"
 #include "reports/render/viewer.h"
 
 namespace qconform::report {
@@ -47,6 +50,17 @@ Result<std::string> compact(std::string_view json, std::string_view field, std::
   return for_script(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+// Nothing where no library has several backends: then the findings say all.
+Result<std::string> matrix_of_releases(std::string_view report_json) {
+  const auto report = read_report(report_json);
+  if (!report) return fail("report", report.error().text());
+  const Matrix matrix = matrix_of(*report);
+  std::set<std::string_view> libraries;
+  for (const MatrixBackend& backend : matrix.backends) libraries.insert(backend.library);
+  if (matrix.rows.empty() || libraries.size() == matrix.backends.size()) return std::string();
+  return compact(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion);
+}
+
 void append(std::span<const std::string_view> parts, std::string& text) {
   for (const std::string_view part : parts) text += part;
 }
@@ -62,11 +76,14 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   if (!bench_json.empty()) {
     QCONFORM_ASSIGN(bench, compact(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
   }
+  QCONFORM_ASSIGN(const std::string matrix, matrix_of_releases(report_json));
   std::string text;
   append(page->begin, text);
   text += report;
-  append(page->middle, text);
+  append(page->behind_report, text);
   text += bench;
+  append(page->behind_bench, text);
+  text += matrix;
   append(page->end, text);
   return text;
 }

@@ -23,8 +23,6 @@ std::string library_of(const BackendInfo& info) {
   return info.name.substr(0, info.name.find_first_of(":@["));
 }
 
-using RowKey = std::tuple<std::string, std::string, VerdictKind, std::string>;  // library, operator, verdict, signature
-
 bool has_computed(const BackendResult& backend, const std::string& op_type) {
   const auto found = backend.operators.find(op_type);
   return found != backend.operators.end() && found->second.attempted() > 0;
@@ -46,21 +44,25 @@ void set_span(MatrixRow& row) {
 }
 
 bool is_of(const Finding& finding, const MatrixRow& row) {
-  return finding.op_type == row.op_type && finding.kind == row.kind && finding.signature == row.signature;
+  return finding.op_type == row.op_type && finding.kind == row.kind &&
+         (finding.signature == row.signature ||
+          std::find(row.also.begin(), row.also.end(), finding.signature) != row.also.end());
 }
 
+using Cases = std::set<const CaseResult*>;
+
 // The cases that any of the library's backends fails by this cause, as far as the report lists them.
-std::vector<const CaseResult*> cases_of(const Report& report, const MatrixRow& row) {
+Cases cases_of(const Report& report, const MatrixRow& row) {
   std::set<std::string> findings;
   for (const Finding& finding : report.findings) {
     if (is_of(finding, row)) findings.insert(finding.id);
   }
-  std::vector<const CaseResult*> cases;
+  Cases cases;
   if (!report.results) return cases;
   for (const CaseResult& result : report.results->rows) {
     for (std::size_t i = 0; i < result.backends.size() && i < report.backends.size(); ++i) {
       if (library_of(report.backends[i].info) == row.library && findings.contains(result.backends[i].finding)) {
-        cases.push_back(&result);
+        cases.insert(&result);
         break;
       }
     }
@@ -68,9 +70,74 @@ std::vector<const CaseResult*> cases_of(const Report& report, const MatrixRow& r
   return cases;
 }
 
+// A row, with what tells whether another one is the same cause.
+struct Cause {
+  MatrixRow row;
+  Cases cases;
+  std::set<std::size_t> backends;  ///< positions in the report of those that have it
+};
+
+Cause cause_of(const Report& report, MatrixRow row) {
+  Cause cause{std::move(row), {}, {}};
+  cause.cases = cases_of(report, cause.row);
+  for (const Finding& finding : report.findings) {
+    for (std::size_t i = 0; i < report.backends.size(); ++i) {
+      const BackendInfo& info = report.backends[i].info;
+      if (info.name == finding.backend && library_of(info) == cause.row.library && is_of(finding, cause.row)) {
+        cause.backends.insert(i);
+      }
+    }
+  }
+  return cause;
+}
+
+template <typename Set>
+std::size_t common(const Set& a, const Set& b) {
+  return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& e) { return b.contains(e); }));
+}
+
+bool is_one_cause(const Cause& a, const Cause& b) {
+  if (a.row.library != b.row.library || a.row.op_type != b.row.op_type || a.row.kind != b.row.kind) return false;
+  if (common(a.backends, b.backends) > 0) return false;
+  const std::size_t both = common(a.cases, b.cases);
+  return both > 0 && 2 * both >= std::min(a.cases.size(), b.cases.size());
+}
+
+bool is_explained(const std::string& signature) {
+  return !signature.starts_with("partial:") && !signature.starts_with("unexplained:");
+}
+
+// Its name is that of the backend that explains it; of the newest where both do or neither.
+void join(Cause& cause, Cause other) {
+  const auto weight = [](const Cause& of) { return std::pair(is_explained(of.row.signature), *of.backends.rbegin()); };
+  if (weight(other) > weight(cause)) std::swap(cause, other);
+  cause.row.also.push_back(std::move(other.row.signature));
+  cause.row.also.insert(cause.row.also.end(), other.row.also.begin(), other.row.also.end());
+  cause.cases.merge(other.cases);
+  cause.backends.merge(other.backends);
+}
+
+std::vector<MatrixRow> joined(const Report& report, std::vector<MatrixRow> rows) {
+  std::vector<Cause> causes;
+  for (MatrixRow& row : rows) {
+    Cause cause = cause_of(report, std::move(row));
+    // With more cases it may be one with a cause that it was not one with before.
+    while (true) {
+      const auto is_same = [&](const Cause& known) { return is_one_cause(known, cause); };
+      const auto same = std::find_if(causes.begin(), causes.end(), is_same);
+      if (same == causes.end()) break;
+      join(cause, std::move(*same));
+      causes.erase(same);
+    }
+    causes.push_back(std::move(cause));
+  }
+  rows.clear();
+  for (Cause& cause : causes) rows.push_back(std::move(cause.row));
+  return rows;
+}
+
 // Of a backend that does not have the cause. What must be refused is right when it is.
-MatrixState state_of(const BackendResult& backend, std::size_t position, const MatrixRow& row,
-                     const std::vector<const CaseResult*>& cases) {
+MatrixState state_of(const BackendResult& backend, std::size_t position, const MatrixRow& row, const Cases& cases) {
   const auto answers = [&](const CaseResult* result) {
     if (position >= result->backends.size()) return false;
     const VerdictKind verdict = result->backends[position].verdict;
@@ -81,9 +148,8 @@ MatrixState state_of(const BackendResult& backend, std::size_t position, const M
   return is_right ? MatrixState::right : MatrixState::not_computed;
 }
 
-MatrixRow row_of(const Report& report, const RowKey& key) {
-  MatrixRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), {}, {}, {}};
-  const std::vector<const CaseResult*> cases = cases_of(report, row);
+void fill(const Report& report, MatrixRow& row) {
+  const Cases cases = cases_of(report, row);
   for (std::size_t i = 0; i < report.backends.size(); ++i) {
     const BackendResult& backend = report.backends[i];
     if (library_of(backend.info) != row.library) continue;
@@ -100,7 +166,6 @@ MatrixRow row_of(const Report& report, const RowKey& key) {
     row.cells.push_back(std::move(cell));
   }
   set_span(row);
-  return row;
 }
 
 // How many backends newer than the last that has the cause compute its cases: what stands in the newest comes first.
@@ -145,7 +210,7 @@ std::string cell_text(const MatrixCell& cell) {
   }
 }
 
-std::string cause_of(const MatrixRow& row) {
+std::string cause_text(const MatrixRow& row) {
   const std::string kind(qconform::name_of(row.kind));
   return shown(row.signature == kind || row.signature.starts_with(kind + ":") ? row.signature
                                                                               : kind + ", " + row.signature);
@@ -191,12 +256,13 @@ Matrix matrix_of(const Report& report) {
     library[backend.info.name] = library_of(backend.info);
     matrix.backends.push_back({backend.info.name, backend.info.version, library[backend.info.name]});
   }
-  std::vector<RowKey> keys;
   for (const Finding& finding : report.findings) {
-    RowKey key{library[finding.backend], finding.op_type, finding.kind, finding.signature};
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+    MatrixRow row{library[finding.backend], finding.op_type, finding.kind, finding.signature, {}, {}, {}, {}};
+    if (std::find(matrix.rows.begin(), matrix.rows.end(), row) == matrix.rows.end())
+      matrix.rows.push_back(std::move(row));
   }
-  for (const RowKey& key : keys) matrix.rows.push_back(row_of(report, key));
+  matrix.rows = joined(report, std::move(matrix.rows));
+  for (MatrixRow& row : matrix.rows) fill(report, row);
   const auto order = [](const MatrixRow& row) { return std::tuple(row.library, row.op_type, backends_behind(row)); };
   std::stable_sort(matrix.rows.begin(), matrix.rows.end(),
                    [&](const MatrixRow& a, const MatrixRow& b) { return order(a) < order(b); });
@@ -219,7 +285,7 @@ std::string matrix_table(const Matrix& matrix, const Painter& paint) {
     for (const MatrixRow& row : matrix.rows) {
       if (row.library != library) continue;
       if (row.op_type != op_type) text += shown(op_type = row.op_type) + "\n";
-      text += fmt::format("  {:<{}}", cause_of(row), kCauseWidth);
+      text += fmt::format("  {:<{}}", cause_text(row), kCauseWidth);
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         const std::string cell =
             fmt::format("  {:>{}}", cell_text(row.cells[i]), std::max<std::size_t>(6, columns[i].size()));
@@ -245,7 +311,7 @@ std::string matrix_markdown(const Matrix& matrix) {
     text += "---|---|\n";
     for (const MatrixRow& row : matrix.rows) {
       if (row.library != library) continue;
-      text += fmt::format("| {} | {} |", escaped(row.op_type), escaped(cause_of(row)));
+      text += fmt::format("| {} | {} |", escaped(row.op_type), escaped(cause_text(row)));
       for (const MatrixCell& cell : row.cells) text += " " + cell_text(cell) + " |";
       const MatrixCell* newest = newest_wrong(row);
       text += fmt::format(" {} | {} |\n", escaped(span_text(row)),

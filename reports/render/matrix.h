@@ -45,13 +45,18 @@ struct MatrixCell {
   bool operator==(const MatrixCell&) const = default;
 };
 
-/// One cause of failure in one operator of one library.
+/// One cause of failure in one operator of one library. Findings of several backends are one cause where their
+/// signatures agree; and where they differ, but at least half of the cases that the one fails the other fails too, and
+/// no backend has both.
 struct MatrixRow {
   QC_DESCRIBED();
   QC_FIELD(std::string, library, {}, "library", .doc = "The backends' name without version, settings and processor.");
   QC_FIELD(std::string, op_type, {}, "operator");
   QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
   QC_FIELD(std::string, signature, {}, "signature", .doc = "As findings have it: what is wrong.");
+  QC_FIELD(std::vector<std::string>, also, {}, "also",
+           .doc = "Signatures of the same failing cases in other backends of the library, where it is told otherwise.",
+           .presence = Presence::omitted, .max_items = 256);
   QC_FIELD(std::string, since, {}, "since",
            .doc = "The first backend that has it, where one before it computed the cases without; absent otherwise.",
            .presence = Presence::omitted);
@@ -74,8 +79,11 @@ struct MatrixBackend {
 };
 
 struct Matrix {
+  static constexpr std::string_view kFormat = "qconform-matrix";
+  static constexpr std::uint64_t kVersion = 1;
+
   QC_DESCRIBED();
-  QC_LINE(describe_format(archive, "qconform-matrix", 1));
+  QC_LINE(describe_format(archive, Matrix::kFormat, Matrix::kVersion));
   QC_FIELD(std::string, profile, {}, "profile");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
   QC_FIELD(std::vector<MatrixBackend>, backends, {}, "backends", .doc = "In the order of the report.",

@@ -97,6 +97,31 @@ TEST(Matrix, TakesWhatWasDeclinedForNoRightAnswer) {
   EXPECT_EQ(row.until, "lib:2");
 }
 
+// One defect, which two releases are told to have by other words.
+TEST(Matrix, JoinsRowsOfOneCauseThatIsToldOtherwise) {
+  Report report;
+  report.backends = {backend("lib:1", "1", 5), backend("lib:2", "2", 5), backend("lib:3", "3", 5)};
+  report.findings = {finding("lib:1", "half-away", 3), finding("lib:2", "partial:half-away", 2),
+                     finding("lib:2", "pads-order", 1)};
+  const auto row = [](const char* id, const char* in_1, const char* in_2) {
+    const auto wrong = [](const char* failing) {
+      return CaseResult::OfBackend{
+          .verdict = *failing == '\0' ? VerdictKind::pass : VerdictKind::wrong, .tier = {}, .finding = failing};
+    };
+    return CaseResult{"random", id, "QLinearConv", "", {wrong(in_1), wrong(in_2), wrong("")}};
+  };
+  report.results.emplace().rows = {row("a", "F3", "F2"), row("b", "F3", "F2"), row("c", "F3", ""), row("d", "", "F1")};
+  const Matrix matrix = matrix_of(report);
+  ASSERT_EQ(matrix.rows.size(), 2U);
+  const MatrixRow& joined = matrix.rows[0];
+  EXPECT_EQ(joined.signature, "half-away");  // explains, although an older one says so
+  EXPECT_THAT(joined.also, ElementsAre("partial:half-away"));
+  EXPECT_EQ(joined.cells[0].cases, 3U);
+  EXPECT_EQ(joined.cells[1].cases, 2U);
+  EXPECT_EQ(joined.until, "lib:2");
+  EXPECT_EQ(matrix.rows[1].signature, "pads-order");
+}
+
 TEST(Matrix, IsATableForEachLibrary) {
   EXPECT_EQ(matrix_table(matrix_of(five_releases()), Painter(false)),
             "lib                                                1.9    1.10    1.12    1.14    1.30\n"

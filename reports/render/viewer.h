@@ -7,10 +7,12 @@
 
 namespace qconform::report {
 
-/// The page's text: `begin`, the report's JSON, `middle`, the benchmark's JSON or nothing, `end`.
+/// The page's text: `begin`, the report's JSON, `behind_report`, the benchmark's JSON or nothing, `behind_bench`, the
+/// matrix' JSON or nothing, `end`.
 struct Viewer {
   std::span<const std::string_view> begin;
-  std::span<const std::string_view> middle;
+  std::span<const std::string_view> behind_report;
+  std::span<const std::string_view> behind_bench;
   std::span<const std::string_view> end;
 };
 

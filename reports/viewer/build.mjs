@@ -30,8 +30,8 @@ async function bundled(file, options = {}) {
 // Where C++ puts the data, and what it puts in between.
 function pieces(template, parts) {
   const filled = template.replace(/@(STYLE|SCRIPT)@/g, (_, name) => parts[name]);
-  const match = /^([^]*)@REPORT@([^]*)@BENCH@([^]*)$/.exec(filled);
-  if (match === null) throw new Error("the template has no places for the report and the benchmark");
+  const match = /^([^]*)@REPORT@([^]*)@BENCH@([^]*)@MATRIX@([^]*)$/.exec(filled);
+  if (match === null) throw new Error("the template lacks a place for the report, the benchmark or the matrix");
   return match.slice(1);
 }
 
@@ -53,9 +53,9 @@ function source(parts) {
 namespace qconform::report {
 namespace {
 
-${["kBegin", "kMiddle", "kEnd"].map((name, i) => list(name, parts[i])).join("\n\n")}
+${["kBegin", "kBehindReport", "kBehindBench", "kEnd"].map((name, i) => list(name, parts[i])).join("\n\n")}
 
-constexpr Viewer kViewer{kBegin, kMiddle, kEnd};
+constexpr Viewer kViewer{kBegin, kBehindReport, kBehindBench, kEnd};
 
 }  // namespace
 

@@ -47,8 +47,8 @@ export function table(caption: string, heads: Child[], rows: HTMLElement[], clas
   );
 }
 
-export function number(text: string | number, attributes: Attributes = {}): HTMLElement {
-  return h("td.number", attributes, text);
+export function number(text: string | number, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
+  return h("td.number", attributes, text, children);
 }
 
 export function numberHead(text: string): HTMLElement {

@@ -5,7 +5,8 @@ import { errors, speed } from "./charts";
 import { coverage } from "./coverage";
 import { h, section } from "./dom";
 import { findings } from "./findings";
-import type { Bench, Report } from "./model";
+import { matrix } from "./matrix";
+import type { Bench, Matrix, Report } from "./model";
 import { head, verdicts } from "./overview";
 import { seconds } from "./text";
 
@@ -36,7 +37,7 @@ function start(): void {
   const report = embedded<Report>("report");
   if (report === null) throw new Error("the page carries no report");
   document.title = `qconform: ${report.conforms ? "conforms" : "does not conform"}, ${report.environment.started.slice(0, 10)}`;
-  const parts = [verdicts(report), findings(report), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
+  const parts = [verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
   document.body.replaceChildren(head(report), links(sections), h("main", {}, sections));
 }

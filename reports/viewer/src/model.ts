@@ -1,8 +1,10 @@
 // The documents that the page shows. types.mjs writes their types from the JSON Schemas when tests are built;
 // this file names the parts to which the schemas give no name.
+import type { Matrix } from "../schema/matrix";
 import type { Backend, Campaign, Errors, Picture } from "../schema/report";
 
 export type * from "../schema/report";
+export type { Matrix } from "../schema/matrix";
 export type { Bench, Interval, Layer, Timing } from "../schema/bench";
 
 export type Axis = Geometry["axes"][number];
@@ -10,3 +12,5 @@ export type Timeline = NonNullable<Campaign["course"]>;
 export type ErrorBin = Errors["bins"][number];
 export type Geometry = NonNullable<Picture["geometry"]>;
 export type OperatorResult = Backend["operators"][string];
+export type MatrixRow = Matrix["rows"][number];
+export type MatrixCell = MatrixRow["cells"][number];

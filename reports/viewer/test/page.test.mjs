@@ -51,6 +51,12 @@ async function onPage(body, { source = file, ...options } = {}) {
 
 const pictured = report.findings.find((finding) => finding.picture?.geometry);
 
+async function pageHasMatrix(source) {
+  let found = false;
+  await onPage(async (page) => (found = (await page.locator("#matrix").count()) > 0), { source });
+  return found;
+}
+
 /** Opens a finding and returns its element. */
 async function unfold(page, id) {
   const item = page.locator(`#${id}`);
@@ -187,7 +193,8 @@ test("says on what a backend conforms, and which cases have a reason", async () 
   backend.scope = "on QLinearConv (69 of 3,259 valid cases computed); ConvInteger not implemented";
   told.results.reasons = ["only 2-D"];
   const results = told.results.backends.find((b) => b.name === backend.name);
-  results.reasons = { row: [3], reason: [0] };
+  const row = results.verdict.findIndex((verdict) => ["unsupported", "mistrusted"].includes(told.results.verdicts[verdict]));
+  results.reasons = { row: [row], reason: [0] };
   const source = join(folder, "told.json");
   writeFileSync(source, JSON.stringify(told));
   await onPage(
@@ -197,10 +204,31 @@ test("says on what a backend conforms, and which cases have a reason", async () 
       await page.locator(".filters").getByLabel("Text").fill("only 2-D");
       const rows = page.locator(".cases .body [role=row]");
       assert.equal(await rows.count(), 1);
-      assert.ok((await rows.innerText()).includes(told.results.id[3]));
+      assert.ok((await rows.innerText()).includes(told.results.id[row]));
       assert.ok((await rows.innerText()).includes(": only 2-D"));
     },
     { source: render(source, join(folder, "told.html")) },
+  );
+});
+
+// Two defects as two releases of one library: the one has causes that the other lacks.
+test("shows which release has which cause", async () => {
+  assert.equal(await pageHasMatrix(file), false);
+  const two = JSON.parse(JSON.stringify(report).replaceAll("defect:half-away", "lib:1.0").replaceAll("defect:axis-ignored", "lib:2.0"));
+  for (const backend of two.backends) if (backend.name.startsWith("lib:")) Object.assign(backend, { kind: "library", version: backend.name.slice(4) });
+  const source = join(folder, "releases.json");
+  writeFileSync(source, JSON.stringify(two));
+  await onPage(
+    async (page) => {
+      const part = page.locator("#matrix");
+      assert.ok((await part.innerText()).includes("lib: "));
+      assert.deepEqual(await part.locator("thead th.number").allInnerTexts(), ["1.0", "2.0"]);
+      const cell = part.locator("tbody tr").first().locator("a").first();
+      const target = await cell.getAttribute("href");
+      await cell.click();
+      await page.waitForFunction((id) => document.getElementById(id)?.querySelector("details").open, target.slice(1));
+    },
+    { source: render(source, join(folder, "releases.html")) },
   );
 });
 

@@ -1,0 +1,137 @@
+#include "harness/cli/judge_suites.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "harness/backends/select.h"
+#include "harness/cli/command.h"
+#include "harness/cli/output.h"
+#include "harness/cli/report_output.h"
+#include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/engine/element_map.h"
+#include "harness/engine/relation_check.h"
+#include "harness/engine/run_suites.h"
+#include "harness/engine/shrink/shrink.h"
+#include "harness/suites/newer_opsets.h"
+#include "harness/suites/select.h"
+
+namespace qconform::cli {
+namespace {
+
+struct Suites {
+  std::vector<std::unique_ptr<Suite>> judged;   ///< against the reference
+  std::vector<std::unique_ptr<Suite>> related;  ///< by relations between a backend's own answers
+};
+
+Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
+  if (options.suite.cases && std::none_of(options.suites.begin(), options.suites.end(), takes_number_of_cases)) {
+    return fail("--cases", fmt::format("no number of cases can be chosen for {}; --suite random, fuzz, directed and "
+                                       "relations take one",
+                                       fmt::join(options.suites, ", ")));
+  }
+  Suites suites;
+  for (const std::string& name : options.suites) {
+    QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
+    auto& sources = relations_base(name) ? suites.related : suites.judged;
+    for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
+  }
+  return suites;
+}
+
+Report begin_report(const SuitesOptions& options, std::string first) {
+  std::vector<std::string> command{std::move(first)};
+  for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
+  for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
+  if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
+  return new_report(options.policy, options.suite.seed, std::move(command));
+}
+
+// The report lists unnamed backends too. The exit code ignores a library among them, and a kernel set that computes no
+// case of these suites.
+void leave_to_kernels(Report& report) {
+  for (BackendResult& backend : report.backends) {
+    backend.decides = backend.info.kind != "library" && (backend.is_judged() || backend.fails());
+  }
+}
+
+// Failing verdicts that no waiver covers.
+std::uint64_t failures_in(const Report& report) {
+  std::uint64_t failures = 0;
+  for (const Finding& finding : report.findings) failures += finding.waiver ? 0 : finding.cases;
+  return failures;
+}
+
+}  // namespace
+
+Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command, bool stdout_is_data) {
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
+  // The waivers that come with qconform belong to the libraries that come in unasked.
+  const bool is_default = options.backends.empty();
+  QCONFORM_ASSIGN(const auto waivers, chosen_waivers(options.waivers, is_default ? waivers_file() : ""));
+  if (is_default) options.backends = backend::default_backends();
+  QCONFORM_ASSIGN(options.backends,
+                  backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
+  QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
+  NewerOpsets newer;
+  QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
+
+  Report report = begin_report(options, std::move(command));
+  print_headline(report, stdout_is_data);
+  WaiverDraft draft;
+  diagnose::CampaignDiagnosis diagnosis(backends, policy);
+  {
+    ProgressLine line;
+    SuiteRunOptions campaign{.policy = policy,
+                             .progress = [&](const Progress& progress) { line.update(progress); },
+                             .stop = {},
+                             .waivers = waivers ? &*waivers : nullptr,
+                             .draft = &draft,
+                             .diagnoser = options.explain ? &diagnosis : nullptr,
+                             .fail_fast = options.fail_fast,
+                             .drops_hanging_backends = true,
+                             .results = RowsKept::all};
+    QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
+    if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
+    if (report.stopped.empty()) QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
+  }
+  print_note(newer.text());
+  if (is_default) leave_to_kernels(report);
+  QCONFORM_TRY(write_draft(options.waivers, draft));
+  if (options.shrink) {
+    shrink::shrink_findings(report, backends, policy, {},
+                            [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
+  }
+  add_element_maps(report, backends, policy);
+  return report;
+}
+
+void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived) {
+  command.add_option("--suite", options.suites, "Suite of cases, may be repeated (see: qconform list suites)")
+      ->capture_default_str();
+  command.add_option(
+      "--cases", options.suite.cases,
+      "Number of cases of the suites random, fuzz and relations (default: 10000) and directed (4000) where they "
+      "are named; conformance has its own");
+  command
+      .add_option("--fail-fast", options.fail_fast,
+                  "End at this many failing cases of all backends together; waived ones do not count")
+      ->check(at_least(1));
+  command.add_option("--seed", options.suite.seed, "Seed of everything random")->capture_default_str();
+  add_policy_options(command, options.policy);
+  add_cpu_option(command, options.sandbox);
+  add_valid_only_option(command, options.sandbox);
+  options.sandbox.guard = "full";  // a suite is small, a campaign is not
+  add_sandbox_options(command, options.sandbox);
+  add_waiver_options(command, options.waivers, waived);
+  command.add_option("--out", options.out, "Folder for the report and the cases of its findings")
+      ->capture_default_str();
+  command.add_flag("--no-explain{false}", options.explain,
+                   "Group failures by verdict and rule alone, without looking for the defects behind them");
+  command.add_flag("--no-shrink{false}", options.shrink, "Do not shrink the cases of findings");
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,39 @@
+// Judges backends on suites, for every command that makes a report of that: its options, and the report.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/error.h"
+#include "harness/cli/arguments.h"
+#include "harness/cli/sandbox_options.h"
+#include "harness/core/report.h"
+
+namespace qconform::cli {
+
+struct SuitesOptions {
+  std::vector<std::string> backends;
+  std::vector<std::string> suites{"conformance"};
+  SuiteOptions suite;
+  PolicyOptions policy;
+  SandboxOptions sandbox;
+  WaiverOptions waivers;
+  std::string out;
+  std::optional<std::uint64_t> fail_fast;
+  bool explain = true;
+  bool shrink = true;
+};
+
+/// All but `--backend`, whose text and default are the command's. `waived`: which waivers apply where none are named.
+void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived);
+
+/// The report, with findings explained and shrunk as asked for. Without backends it judges those that are here, and
+/// leaves the exit code to the kernels among them. `command` begins the line that makes the report again; the headline
+/// goes to stderr where `stdout_is_data`.
+[[nodiscard]] Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command,
+                                          bool stdout_is_data);
+
+}  // namespace qconform::cli

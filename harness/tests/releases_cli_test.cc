@@ -1,0 +1,86 @@
+// Backends side by side: `matrix` and `bisect`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/file.h"
+#include "harness/tests/programs.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Releases : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  // A case that half-away gets wrong, and scalar does not.
+  [[nodiscard]] std::string failing_case() const {
+    const auto ran = qconform("run --suite corpus --backend defect:half-away --out " + at("run"));
+    EXPECT_EQ(ran.exit_code, 1) << ran.output;
+    return at("run/F1.json");
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Releases, MatrixJudgesAndShowsCausesByBackend) {
+  const auto ran =
+      qconform("matrix --suite corpus --backend defect:half-away --backend scalar --json --out " + at("out"));
+  EXPECT_EQ(ran.exit_code, 1) << ran.output;
+  const auto written = read_file(at("out/matrix.json"), 1 << 20);
+  ASSERT_TRUE(written) << written.error().text();
+  EXPECT_THAT(ran.output, HasSubstr(*written));
+  EXPECT_TRUE(std::filesystem::exists(at("out/report.json")));
+  const auto again = qconform("report matrix --json " + at("out/report.json"));
+  EXPECT_EQ(again.output, *written);
+  const auto table = qconform("report matrix " + at("out/report.json"));
+  EXPECT_THAT(table.output, AllOf(HasSubstr("wrong, half-away"), HasSubstr("1 backend")));
+}
+
+TEST_F(Releases, MatrixNeedsBackends) {
+  const auto ran = qconform("matrix --suite corpus --out " + at("out"));
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.output, HasSubstr("--backend is required"));
+}
+
+TEST_F(Releases, BisectTellsWhatBrokeAndWhatMended) {
+  const std::string command = "bisect " + failing_case() + " --backend scalar --backend defect:half-away";
+  const auto broken = qconform(command);
+  EXPECT_EQ(broken.exit_code, 1);
+  EXPECT_THAT(broken.output, HasSubstr("broken in defect:half-away; scalar is right\n"));
+  const auto mended = qconform(command + " --backend defect:pads-order");
+  EXPECT_EQ(mended.exit_code, 0) << mended.output;
+  EXPECT_THAT(mended.output, AllOf(HasSubstr("broken in defect:half-away; scalar is right\n"),
+                                   HasSubstr("mended in defect:pads-order; defect:half-away fails\n")));
+}
+
+TEST_F(Releases, BisectIsData) {
+  const auto ran = qconform("bisect " + failing_case() + " --backend scalar --backend defect:half-away --json");
+  const auto json = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << ran.output;
+  EXPECT_EQ(json.at("backends").size(), 2U);
+  EXPECT_EQ(json.at("backends").at(1).at("verdict"), "wrong");
+  const nlohmann::json change{{"change", "broken"}, {"before", "scalar"}, {"in", "defect:half-away"}};
+  EXPECT_EQ(json.at("changes"), nlohmann::json::array({change}));
+}
+
+TEST_F(Releases, BisectSaysWhatAllAgreeOn) {
+  const auto ran = qconform("bisect " + failing_case() + " --backend scalar --backend defect:pads-order");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_THAT(ran.output, HasSubstr("right in all 2 that compute it\n"));
+}
+
+TEST_F(Releases, BisectNeedsSeveralBackends) {
+  const auto ran = qconform("bisect " + failing_case() + " --backend scalar");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.output, HasSubstr("--backend: \"scalar\" is one backend; expected a range of releases"));
+}
+
+}  // namespace
+}  // namespace qconform::testing
