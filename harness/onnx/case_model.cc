@@ -166,7 +166,34 @@ Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::
   return result;
 }
 
-Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed) {
+namespace {
+
+// Constants stand before the nodes that read them.
+void hold(const Tensor& tensor, const std::string& name, ModelForm::Held held, onnx::GraphProto& graph) {
+  if (held == ModelForm::Held::initializers) return write_tensor(tensor, name, *graph.add_initializer());
+  onnx::NodeProto& constant = *graph.add_node();
+  constant.set_op_type("Constant");
+  constant.add_output(name);
+  onnx::AttributeProto& value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  write_tensor(tensor, name, *value.mutable_t());
+  for (int i = graph.node_size() - 1; i > 0; --i) graph.mutable_node()->SwapElements(i, i - 1);
+}
+
+void write_fed(const Tensor& tensor, const std::string& name, ModelForm::Shapes shapes, onnx::ValueInfoProto& info) {
+  write_value_info(name, tensor.type, tensor.shape, info);
+  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  if (shapes == ModelForm::Shapes::unknown) type.clear_shape();
+  if (shapes != ModelForm::Shapes::symbolic) return;
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    type.mutable_shape()->mutable_dim(i)->set_dim_param(name + ".d" + std::to_string(i));
+  }
+}
+
+}  // namespace
+
+Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed, const ModelForm& form) {
   onnx::ModelProto model;
   QCONFORM_TRY(write_graph(test_case, {}, model));
   onnx::GraphProto& graph = *model.mutable_graph();
@@ -175,9 +202,9 @@ Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std
     if (!test_case.inputs[i]) continue;
     const Tensor& tensor = *test_case.inputs[i];
     if (std::find(fed.begin(), fed.end(), i) == fed.end()) {
-      write_tensor(tensor, names[i], *graph.add_initializer());
+      hold(tensor, names[i], form.held, graph);
     } else {
-      write_value_info(names[i], tensor.type, tensor.shape, *graph.add_input());
+      write_fed(tensor, names[i], form.shapes, *graph.add_input());
     }
   }
   return message_bytes(model);

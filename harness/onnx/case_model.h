@@ -36,9 +36,18 @@ using OutputTypes = std::vector<OutputType>;
 /// wired (harness/operators/graph/wiring.h).
 [[nodiscard]] Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outputs = {});
 
-/// The model that a runtime is given: the inputs at `fed` are the graph's, the others initializers.
+/// How the model holds what is not fed, and what it says of what is: other code of a runtime runs behind each form.
+struct ModelForm {
+  enum class Held : std::uint8_t { initializers, constants };      ///< constants: nodes of the operator Constant
+  enum class Shapes : std::uint8_t { stated, symbolic, unknown };  ///< symbolic: the rank alone
+  Held held = Held::initializers;
+  Shapes shapes = Shapes::stated;
+};
+
+/// The model that a runtime is given: the inputs at `fed` are the graph's, it holds the others.
 /// Names are those of node_proto.h. Says nothing of its output, and has no metadata.
-[[nodiscard]] Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed);
+[[nodiscard]] Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std::size_t> fed,
+                                                    const ModelForm& form = {});
 
 /// The case in a model whose inputs all have initializers; models of other producers too, with expectation unstated.
 /// Values in external files are refused.

@@ -1,5 +1,6 @@
 // ONNX Runtime as a backend: one node at a time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -138,6 +139,37 @@ class RepeatedSession final : public RepeatedRun {
   std::optional<Outcome> refusal_;
 };
 
+// How the node stands in the model: other code of the library runs behind each form.
+struct Form {
+  std::string_view word;
+  bool feeds_all;
+  ModelForm model;
+};
+constexpr Form kInitializers{"initializers", false, {}};
+constexpr std::array kForms{
+    kInitializers,
+    Form{"constants", false, {ModelForm::Held::constants, ModelForm::Shapes::stated}},
+    Form{"inputs", true, {}},
+    Form{"symbolic-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::symbolic}},
+    Form{"unknown-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::unknown}},
+};
+
+const Form* form_named(std::string_view word) {
+  const auto found = std::find_if(kForms.begin(), kForms.end(), [&](const Form& form) { return form.word == word; });
+  return found == kForms.end() ? nullptr : &*found;
+}
+
+// Half the cases stand as in a model in use. By the case's name, which it keeps while it is shrunk.
+const Form& drawn_form(const Case& test_case) {
+  constexpr std::string_view kShrunk = ".shrunk";
+  std::string_view name = test_case.id;
+  if (name.ends_with(kShrunk)) name.remove_suffix(kShrunk.size());
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  hash ^= hash >> 32U;
+  return hash % 2 == 0 ? kInitializers : kForms[1 + hash / 2 % (kForms.size() - 1)];
+}
+
 // The data, as in a model in use: weights and parameters are constants that the runtime may repack.
 std::vector<std::size_t> data_inputs(const Case& test_case) {
   std::vector<std::size_t> positions;
@@ -147,17 +179,27 @@ std::vector<std::size_t> data_inputs(const Case& test_case) {
   return positions;
 }
 
+std::vector<std::size_t> all_inputs(const Case& test_case) {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (test_case.inputs[i]) positions.push_back(i);
+  }
+  return positions;
+}
+
 class OnnxRuntime final : public Backend {
  public:
-  OnnxRuntime(std::unique_ptr<Runtime> runtime, BackendInfo info)
-      : runtime_(std::move(runtime)), info_(std::move(info)) {}
+  // Without a form each case has its own.
+  OnnxRuntime(std::unique_ptr<Runtime> runtime, const Form* form, BackendInfo info)
+      : runtime_(std::move(runtime)), form_(form), info_(std::move(info)) {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    const std::vector<std::size_t> fed = data_inputs(test_case);
-    const auto model = case_to_fed_model(test_case, fed);
+    const Form& form = form_ != nullptr ? *form_ : drawn_form(test_case);
+    const std::vector<std::size_t> fed = form.feeds_all ? all_inputs(test_case) : data_inputs(test_case);
+    const auto model = case_to_fed_model(test_case, fed, form.model);
     if (!model) return refused(test_case, model.error().text());
     std::vector<std::span<std::byte>> memory;
     for (const std::size_t position : fed) memory.push_back(inputs.bytes(position));
@@ -183,6 +225,7 @@ class OnnxRuntime final : public Backend {
 
  private:
   std::unique_ptr<Runtime> runtime_;
+  const Form* form_;
   BackendInfo info_;
 };
 
@@ -198,15 +241,29 @@ constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENAB
                              Level{"extended", ORT_ENABLE_EXTENDED}, Level{"all", ORT_ENABLE_ALL},
                              Level{"opt", ORT_ENABLE_ALL}};
 
+std::string unknown_form(const backend::Specification& what, const std::string& value) {
+  std::vector<std::string_view> names;
+  for (const Form& form : kForms) names.push_back(form.word);
+  return fmt::format("\"{}\": no form \"{}\"; expected one of {}", backend::text_of(what), value,
+                     fmt::join(names, ", "));
+}
+
 Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
   const auto is_it = [&](const Level& level) { return level.word == what.word; };
   auto runtime = std::make_unique<Runtime>(*library.api);
-  auto message = runtime->start(std::find_if(kLevels.begin(), kLevels.end(), is_it)->level);
+  const Form* form = form_named(what.word);
+  const auto* level = std::find_if(kLevels.begin(), kLevels.end(), is_it);
+  auto message = runtime->start(level == kLevels.end() ? ORT_DISABLE_ALL : level->level);
   for (const backend::Setting& setting : what.settings) {
-    if (!message) message = runtime->set(setting.key, setting.value);
+    if (setting.key == "form") {
+      form = form_named(setting.value);
+      if (form == nullptr) return fail("--backend", unknown_form(what, setting.value));
+    } else if (!message) {
+      message = runtime->set(setting.key, setting.value);
+    }
   }
   if (message) return fail("--backend", "ONNX Runtime does not start: " + *message);
-  return std::make_unique<OnnxRuntime>(std::move(runtime),
+  return std::make_unique<OnnxRuntime>(std::move(runtime), form,
                                        BackendInfo{backend::text_of(what), library.version, "library", true});
 }
 
@@ -232,13 +289,15 @@ std::vector<std::string> releases() {
 }  // namespace
 
 backend::Library onnxruntime() {
-  return {"onnxruntime",
-          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
-          {{"basic", "extended", "all", "opt"}, {{"session.*", "TEXT"}}},
-          state,
-          open,
-          open_release,
-          releases};
+  return {
+      "onnxruntime",
+      "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
+      {{"basic", "extended", "all", "opt", "initializers", "constants", "inputs", "symbolic-shapes", "unknown-shapes"},
+       {{"form", "initializers, constants, inputs, symbolic-shapes or unknown-shapes"}, {"session.*", "TEXT"}}},
+      state,
+      open,
+      open_release,
+      releases};
 }
 
 }  // namespace qconform::libraries
