@@ -36,6 +36,37 @@ onnx::ModelProto parsed(const std::string& bytes) {
   return model;
 }
 
+TEST(FedModel, HoldsParametersAsItIsTold) {
+  const std::vector<std::size_t> fed{0};
+  const onnx::ModelProto with_initializers = parsed(*case_to_fed_model(small_case(), fed));
+  EXPECT_EQ(with_initializers.graph().initializer_size(), 1);
+  EXPECT_EQ(with_initializers.graph().node_size(), 1);
+  const onnx::ModelProto with_constants =
+      parsed(*case_to_fed_model(small_case(), fed, {ModelForm::Held::constants, ModelForm::Shapes::stated}));
+  EXPECT_EQ(with_constants.graph().initializer_size(), 0);
+  ASSERT_EQ(with_constants.graph().node_size(), 2);
+  const onnx::NodeProto& constant = with_constants.graph().node(0);
+  EXPECT_EQ(constant.op_type(), "Constant");
+  EXPECT_EQ(constant.output(0), "x_scale");
+  EXPECT_EQ(constant.attribute(0).t().SerializeAsString(),
+            with_initializers.graph().initializer(0).SerializeAsString());
+}
+
+TEST(FedModel, SaysOfShapesWhatItIsTold) {
+  const std::vector<std::size_t> fed{0, 1};
+  const auto x_of = [&](ModelForm::Shapes shapes) {
+    const onnx::ModelProto model =
+        parsed(*case_to_fed_model(small_case(), fed, {ModelForm::Held::initializers, shapes}));
+    EXPECT_EQ(model.graph().input_size(), 2);
+    return model.graph().input(0).type().tensor_type();
+  };
+  EXPECT_EQ(x_of(ModelForm::Shapes::stated).shape().dim(0).dim_value(), 3);
+  EXPECT_EQ(x_of(ModelForm::Shapes::symbolic).shape().dim_size(), 1);
+  EXPECT_EQ(x_of(ModelForm::Shapes::symbolic).shape().dim(0).dim_param(), "x.d0");
+  EXPECT_FALSE(x_of(ModelForm::Shapes::unknown).has_shape());
+  EXPECT_EQ(x_of(ModelForm::Shapes::unknown).elem_type(), onnx::TensorProto::UINT8);
+}
+
 RC_GTEST_PROP(CaseModel, RoundTripIsLossless, (const Case& original)) {
   const auto bytes = case_to_model(original);
   RC_ASSERT(bytes.has_value());
