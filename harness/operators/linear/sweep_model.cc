@@ -155,13 +155,13 @@ std::uint8_t zero_points_class(const Tensor* tensor) {
 
 std::vector<Parameter> common_parameters() {
   return {
-      {"version", {"10", "13", "19", "21", "23", "24", "25"}},
-      {"rank", {"0", "1", "2", "3", "4"}},
-      {"layout", {"scalar", "per axis", "whole blocks", "partial last block"}},
+      {"version", {"10", "13", "19", "21", "23", "24", "25"}, 1},
+      {"rank", {"0", "1", "2", "3", "4"}, 2},
+      {"layout", {"scalar", "per axis", "whole blocks", "partial last block"}, 0, true},
       // As the attribute states it: one that is the first and the last counts as the first.
       {"axis", {"default", "first", "middle", "last", "negative"}},
       {"block size", {"none", "1", "2 to 15", "16", "32"}},
-      {"elements", {"1", "2 to 7", "1 under 16n", "16n", "1 over 16n", "odd", "even"}},
+      {"elements", {"1", "2 to 7", "1 under 16n", "16n", "1 over 16n", "odd", "even"}, 3},
       {"zero point", {"low end", "middle", "high end", "other", "omitted", "distinct"}},
   };
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "harness/core/suite.h"
 #include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {

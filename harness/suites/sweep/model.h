@@ -18,6 +18,8 @@ using Row = std::vector<std::uint8_t>;
 struct Parameter {
   std::string name;
   std::vector<std::string> classes;  ///< between 1 and 32
+  std::uint8_t plain = 0;            ///< the class that the fewest backends decline
+  bool is_core = false;              ///< among the few by which backends choose what they take: types, ranks
 };
 
 /// A combination that is left out, and why: `holds` reads the classes of the parameters in `scope`

@@ -1,0 +1,324 @@
+// Starts from one row that is taken, changes one parameter at a time, and goes on from every row that is taken by a
+// class that was not before. What is declined inside the classes is then narrowed to the classes that matter, by
+// halving the difference between a declined row and a taken one (delta debugging), until rows drawn at random are all
+// taken.
+#include "harness/suites/sweep/learn_contract.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "harness/suites/rng.h"
+#include "harness/suites/sweep/constraint_solver.h"
+
+namespace qconform::sweep {
+namespace {
+
+constexpr std::size_t kRowsToFirst = 300;  ///< rows of many combinations asked before a model counts as declined
+constexpr int kTriesOfClass = 8;           ///< rows with a class that was declined beside the classes known so far
+constexpr int kContexts = 5;               ///< taken rows that a declined one is compared with
+constexpr int kTriesOfCombination = 12;    ///< rows with a combination before it counts as declined
+constexpr int kFurtherDraws = 2;           ///< of a declined row inside the contract: its values alone may be declined
+
+class Learner {
+ public:
+  Learner(const Model& model, const Probe& probe, const LearningLimits& limits)
+      : model_(model), solver_(model), probe_(probe), limits_(limits), rng_(0xC0417AC7) {
+    learnt_.contract.taken.assign(model.parameters.size(), 0);
+  }
+
+  LearntContract learn(std::span<const Row> rows) {
+    find_first(rows);
+    vary_bases();
+    try_declined_classes();
+    confirm();
+    return std::move(learnt_);
+  }
+
+ private:
+  [[nodiscard]] bool has_budget() const { return learnt_.probes < limits_.probes; }
+  [[nodiscard]] bool knows(const Term& term) const {
+    return (learnt_.contract.taken[term.parameter] >> term.chosen & 1U) != 0;
+  }
+
+  // A row that has been asked for is not asked for again.
+  bool is_taken(const Row& row) {
+    const auto known = asked_.find(row);
+    if (known != asked_.end()) return known->second;
+    const bool taken = probe_(row, learnt_.probes++);
+    if (taken) note(row);
+    return asked_[row] = taken;
+  }
+
+  bool is_taken_with_other_values(const Row& row) {
+    for (int i = 0; i < kFurtherDraws; ++i) {
+      if (probe_(row, learnt_.probes++)) return true;
+    }
+    return false;
+  }
+
+  // A taken row with a new class is where others are looked for.
+  void note(const Row& row) {
+    bool is_new = false;
+    for (std::size_t p = 0; p < row.size(); ++p) {
+      is_new = is_new || !knows({p, row[p]});
+      learnt_.contract.taken[p] |= 1U << row[p];
+    }
+    taken_.push_back(row);
+    if (is_new) bases_.push_back(row);
+  }
+
+  // Rows that have every combination of the parameters by which backends choose, as plain as they can be otherwise:
+  // what is taken lies in islands of those, int8 throughout and uint8 throughout, say. Where all are declined, rows
+  // that meet many combinations of all parameters.
+  void find_first(std::span<const Row> rows) {
+    Row plain;
+    std::vector<Term> core;
+    for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
+      plain.push_back(model_.parameters[p].plain);
+      if (model_.parameters[p].is_core) core.push_back({p, 0});
+    }
+    std::vector<Row> first;
+    do {
+      if (auto row = with(plain, core)) first.push_back(std::move(*row));
+    } while (advance(core));
+    shuffle(first);
+    for (const Row& row : first) {
+      if (has_budget()) (void)is_taken(row);
+    }
+    std::vector<Row> many(rows.begin(), rows.end());
+    shuffle(many);
+    for (std::size_t i = 0; i < many.size() && i < kRowsToFirst && taken_.empty() && has_budget(); ++i) {
+      (void)is_taken(many[i]);
+    }
+  }
+
+  bool advance(std::vector<Term>& core) const {
+    for (Term& term : core) {
+      if (++term.chosen < model_.parameters[term.parameter].classes.size()) return true;
+      term.chosen = 0;
+    }
+    return false;
+  }
+
+  template <typename Items>
+  void shuffle(Items& items) {
+    for (std::size_t i = items.size(); i > 1; --i) {
+      std::swap(items[i - 1], items[rng_.below(static_cast<std::uint32_t>(i))]);
+    }
+  }
+
+  // The row nearest to `base` that has the terms; nothing where none has.
+  std::optional<Row> with(const Row& base, std::span<const Term> terms) const {
+    PartialRow partial = solver_.start();
+    for (const Term& term : terms) {
+      if (partial.is_decided(term.parameter)) continue;
+      if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
+    }
+    for (std::size_t p = 0; p < base.size(); ++p) {
+      if (partial.is_decided(p)) continue;
+      PartialRow deeper = partial;
+      if (solver_.decide(deeper, p, base[p])) partial = std::move(deeper);
+    }
+    return solver_.complete(partial);
+  }
+
+  template <typename Visit>
+  void for_each_class(Visit visit) const {
+    for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
+      for (std::size_t c = 0; c < model_.parameters[p].classes.size(); ++c)
+        visit(Term{p, static_cast<std::uint8_t>(c)});
+    }
+  }
+
+  void vary_bases() {
+    while (varied_ < bases_.size() && has_budget()) vary(Row(bases_[varied_++]));
+  }
+
+  void vary(const Row& base) {
+    for_each_class([&](const Term& term) {
+      if (knows(term) || !has_budget()) return;
+      if (const auto row = with(base, {&term, 1})) (void)is_taken(*row);
+    });
+  }
+
+  // Where one class goes with others alone (uint8 weights with an uint8 zero point, say): the parameters of which some
+  // class was declined vary together, the others stay as they are in a row that is taken.
+  void try_declined_classes() {
+    for (bool found = true; found && !bases_.empty();) {
+      found = false;
+      std::vector<Term> unknown;
+      for_each_class([&](const Term& term) {
+        if (!knows(term)) unknown.push_back(term);
+      });
+      for (const Term& term : unknown) {
+        for (int i = 0; i < kTriesOfClass && !knows(term) && has_budget(); ++i) {
+          if (const auto row = among_declined(term, unknown)) (void)is_taken(*row);
+        }
+        found = found || knows(term);
+        vary_bases();
+      }
+    }
+  }
+
+  std::optional<Row> among_declined(const Term& term, const std::vector<Term>& unknown) {
+    const Row& base = bases_[rng_.below(static_cast<std::uint32_t>(bases_.size()))];
+    std::uint32_t open = 0;
+    for (const Term& other : unknown) open |= 1U << other.parameter;
+    PartialRow partial = solver_.start();
+    if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
+    for (std::size_t p = 0; p < base.size(); ++p) {
+      if (partial.is_decided(p) || (open >> p & 1U) != 0) continue;
+      PartialRow deeper = partial;
+      if (solver_.decide(deeper, p, base[p])) partial = std::move(deeper);
+    }
+    return draw(partial, solver_);
+  }
+
+  // A row at random; what was chosen first may leave nothing for the rest.
+  std::optional<Row> draw(const PartialRow& begun, const ConstraintSolver& solver) {
+    constexpr int kTries = 20;
+    for (int i = 0; i < kTries; ++i) {
+      if (auto row = attempt(begun, solver)) return row;
+    }
+    return solver.complete(begun);
+  }
+
+  std::optional<Row> attempt(PartialRow partial, const ConstraintSolver& solver) {
+    std::vector<std::size_t> order;
+    for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
+      if (!partial.is_decided(p)) order.push_back(p);
+    }
+    shuffle(order);
+    for (const std::size_t p : order) {
+      PartialRow deeper = partial;
+      const auto classes = static_cast<std::uint32_t>(std::popcount(partial.possible[p]));
+      if (classes > 0 && solver.decide(deeper, p, nth_class(partial.possible[p], rng_.below(classes))))
+        partial = std::move(deeper);
+    }
+    return solver.complete(partial);
+  }
+
+  static std::uint8_t nth_class(std::uint32_t classes, std::uint64_t n) {
+    for (; n > 0; --n) classes &= classes - 1;
+    return static_cast<std::uint8_t>(std::countr_zero(classes));
+  }
+
+  void confirm() {
+    if (!learnt_.contract.takes_anything()) return;
+    std::optional<Model> inside;
+    std::optional<ConstraintSolver> solver;
+    while (has_budget() && learnt_.confirmed < limits_.confirmations) {
+      if (!solver) {
+        inside = restricted(model_, learnt_.contract);
+        solver.emplace(*inside);
+      }
+      const auto row = draw(solver->start(), *solver);
+      if (!row) return;
+      const bool is_declined = !is_taken(*row) && !is_taken_with_other_values(*row);
+      if (is_declined && locate(*row, *solver)) {
+        learnt_.confirmed = learnt_.contradicted = 0;
+        solver.reset();
+        continue;
+      }
+      ++learnt_.confirmed;
+      learnt_.contradicted += is_declined ? 1 : 0;
+    }
+  }
+
+  [[nodiscard]] std::size_t distance(const Row& a, const Row& b) const {
+    std::size_t different = 0;
+    for (std::size_t p = 0; p < a.size(); ++p) different += a[p] != b[p] ? 1 : 0;
+    return different;
+  }
+
+  // Learns the combination for which `row` is declined. False where no small one was found. `solver` is of the rows
+  // inside the contract. In every context that is taken although it has the combination found so far, more matters.
+  bool locate(const Row& row, const ConstraintSolver& solver) {
+    Combination culprit;
+    std::optional<Row> context = nearest_taken(row);
+    for (int i = 0; context && i < kContexts && has_budget(); ++i) {
+      for (const Term& term : difference(row, *context, culprit)) culprit.push_back(term);
+      std::sort(culprit.begin(), culprit.end());
+      context = taken_with(culprit, solver);
+    }
+    // More would be no rule that a person recognizes, and hardly one that the backend has.
+    constexpr std::size_t kMost = 4;
+    if (context || culprit.size() < 2 || culprit.size() > kMost) return false;
+    learnt_.contract.declined.push_back(std::move(culprit));
+    return true;
+  }
+
+  [[nodiscard]] std::optional<Row> nearest_taken(const Row& row) const {
+    const auto nearest = std::min_element(
+        taken_.begin(), taken_.end(), [&](const Row& a, const Row& b) { return distance(a, row) < distance(b, row); });
+    return nearest == taken_.end() ? std::nullopt : std::optional(*nearest);
+  }
+
+  // A row that is taken and has the combination: one that was met, or one of some that are drawn.
+  std::optional<Row> taken_with(const Combination& combination, const ConstraintSolver& solver) {
+    const auto has_all = [&](const Row& row) {
+      return std::all_of(combination.begin(), combination.end(),
+                         [&](const Term& term) { return row[term.parameter] == term.chosen; });
+    };
+    const auto met = std::find_if(taken_.begin(), taken_.end(), has_all);
+    if (met != taken_.end()) return *met;
+    PartialRow begun = solver.start();
+    for (const Term& term : combination) {
+      if (!solver.decide(begun, term.parameter, term.chosen)) return std::nullopt;
+    }
+    for (int i = 0; i < kTriesOfCombination && has_budget(); ++i) {
+      const auto row = draw(begun, solver);
+      if (row && is_taken(*row)) return row;
+    }
+    return std::nullopt;
+  }
+
+  // The fewest of the classes in which `row` differs from `context` that make it declined there, beside `kept`.
+  std::vector<Term> difference(const Row& row, const Row& context, const Combination& kept) {
+    std::vector<Term> terms;
+    for (std::size_t p = 0; p < row.size(); ++p) {
+      const Term term{p, row[p]};
+      if (row[p] != context[p] && std::find(kept.begin(), kept.end(), term) == kept.end()) terms.push_back(term);
+    }
+    for (std::size_t chunk = (terms.size() + 1) / 2; chunk > 0; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
+      for (std::size_t begin = 0; begin < terms.size() && has_budget();) {
+        std::vector<Term> fewer(kept);
+        for (std::size_t i = 0; i < terms.size(); ++i) {
+          if (i < begin || i >= begin + chunk) fewer.push_back(terms[i]);
+        }
+        const auto smaller = with(context, fewer);
+        if (!smaller || !learnt_.contract.takes(*smaller) || is_taken(*smaller)) {
+          begin += chunk;
+        } else {
+          terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(begin),
+                      terms.begin() + static_cast<std::ptrdiff_t>(std::min(begin + chunk, terms.size())));
+        }
+      }
+    }
+    return terms;
+  }
+
+  const Model& model_;
+  ConstraintSolver solver_;
+  const Probe& probe_;
+  LearningLimits limits_;
+  Rng rng_;
+  LearntContract learnt_;
+  std::map<Row, bool> asked_;
+  std::vector<Row> taken_;
+  std::vector<Row> bases_;  ///< taken, with a class that was not known before
+  std::size_t varied_ = 0;
+};
+
+}  // namespace
+
+LearntContract learn_contract(const Model& model, std::span<const Row> rows, const Probe& probe,
+                              const LearningLimits& limits) {
+  return Learner(model, probe, limits).learn(rows);
+}
+
+}  // namespace qconform::sweep
