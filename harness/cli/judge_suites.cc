@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/engine/contracts.h"
 #include "harness/engine/element_map.h"
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
@@ -21,6 +23,8 @@
 
 namespace qconform::cli {
 namespace {
+
+constexpr std::string_view kWithin = "within";
 
 struct Suites {
   std::vector<std::unique_ptr<Suite>> judged;   ///< against the reference
@@ -35,6 +39,7 @@ Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
   }
   Suites suites;
   for (const std::string& name : options.suites) {
+    if (name == kWithin) continue;  // made when the backends are known
     QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
     auto& sources = relations_base(name) ? suites.related : suites.judged;
     for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
@@ -56,6 +61,45 @@ void leave_to_kernels(Report& report) {
   for (BackendResult& backend : report.backends) {
     backend.decides = backend.info.kind != "library" && (backend.is_judged() || backend.fails());
   }
+}
+
+using Learnt = std::map<std::size_t, std::vector<BackendContract>>;  // by position of the backend
+
+bool is_foreign(std::string_view kind) {
+  return kind == "library" || kind == "plugin" || kind == "process";
+}
+
+// Without how they are known.
+std::vector<BackendContract> rules_of(std::vector<BackendContract> contracts) {
+  for (BackendContract& contract : contracts) contract.probes = contract.confirmed = contract.contradicted = 0;
+  return contracts;
+}
+
+// Which backends get a suite of their own: those that somebody named, and that may take less than the reference does.
+bool has_own_suite(const SuitesOptions& options, const Backend& backend) {
+  const auto is_named = [&](std::string_view suite) {
+    return std::find(options.suites.begin(), options.suites.end(), suite) != options.suites.end();
+  };
+  if (is_named(kWithin) || !options.only.empty()) return true;
+  return options.within && is_named("conformance") && is_foreign(backend.info().kind);
+}
+
+// Learns what the backends take. Two that take the same share a suite.
+Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
+                               std::vector<std::unique_ptr<Suite>>& suites, Learnt& learnt) {
+  std::vector<std::vector<BackendContract>> known;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    if (!has_own_suite(options, *backends[i])) continue;
+    QCONFORM_ASSIGN(const auto contracts, options.only.empty() ? learn_contracts(*backends[i], options.suite.seed)
+                                                               : stated_contracts(options.only));
+    learnt[i] = described(contracts);
+    const auto rules = rules_of(learnt[i]);
+    if (std::find(known.begin(), known.end(), rules) != known.end()) continue;
+    known.push_back(rules);
+    const std::string name = options.only.empty() ? backends[i]->info().name : options.only;
+    if (auto suite = suite_within(contracts, name, options.suite.seed)) suites.push_back(std::move(suite));
+  }
+  return {};
 }
 
 // Failing verdicts that no waiver covers.
@@ -81,6 +125,8 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
 
   Report report = begin_report(options, std::move(command));
   print_headline(report, stdout_is_data);
+  Learnt learnt;
+  QCONFORM_TRY(add_suites_within(options, backends, suites.judged, learnt));
   WaiverDraft draft;
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
@@ -98,6 +144,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
     if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
     if (report.stopped.empty()) QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
   }
+  for (const auto& [backend, contracts] : learnt) report.backends[backend].contracts = contracts;
   print_note(newer.text());
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
@@ -121,6 +168,12 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
                   "End at this many failing cases of all backends together; waived ones do not count")
       ->check(at_least(1));
   command.add_option("--seed", options.suite.seed, "Seed of everything random")->capture_default_str();
+  command.add_option(
+      "--only", options.only,
+      "What the backends take, for the suite within: \"MODEL: PARAMETER=CLASS[|CLASS]..., ...\" with the words of "
+      "qconform list sweep (default: it is learnt)");
+  command.add_flag("--no-within{false}", options.within,
+                   "With conformance, no suite of its own for what each library, plugin or process takes");
   add_policy_options(command, options.policy);
   add_cpu_option(command, options.sandbox);
   add_valid_only_option(command, options.sandbox);

@@ -11,6 +11,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/core/report.h"
+#include "harness/suites/select.h"
 
 namespace qconform::cli {
 
@@ -23,6 +24,8 @@ struct SuitesOptions {
   WaiverOptions waivers;
   std::string out;
   std::optional<std::uint64_t> fail_fast;
+  bool within = true;  ///< a suite for what each backend takes, beside conformance
+  std::string only;    ///< what that is, in place of what is learnt; may be empty
   bool explain = true;
   bool shrink = true;
 };

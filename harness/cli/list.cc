@@ -203,7 +203,8 @@ nlohmann::ordered_json sweep_json(const sweep::Plan& plan) {
   const sweep::Model& model = plan.swept.model();
   const CombinationCoverage& coverage = plan.proof.coverage;
   auto parameters = nlohmann::ordered_json::array();
-  for (const auto& [name, classes] : model.parameters) parameters.push_back({{"name", name}, {"classes", classes}});
+  for (const auto& parameter : model.parameters)
+    parameters.push_back({{"name", parameter.name}, {"classes", parameter.classes}});
   auto constraints = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < model.constraints.size(); ++i) {
     auto names = nlohmann::ordered_json::array();

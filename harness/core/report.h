@@ -106,6 +106,23 @@ struct WorstElement {
   bool operator==(const WorstElement&) const = default;
 };
 
+/// What a backend takes of one model of the sweep, and how that is known.
+struct BackendContract {
+  QC_DESCRIBED(.name = "contract");
+  QC_FIELD(std::string, model, {}, "model", .doc = "Of the sweep: \"convolutions\".");
+  QC_FIELD(bool, takes_anything, {true}, "takes_anything");
+  QC_FIELD(std::vector<std::string>, rules, {}, "rules",
+           .doc = "Classes that it takes, and combinations that it declines; without a rule it takes the whole model.");
+  QC_FIELD(std::uint64_t, probes, {}, "probes", .doc = "Cases that it was asked for this; 0 where a user stated it.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, confirmed, {}, "confirmed", .doc = "Cases drawn inside afterwards.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, contradicted, {}, "contradicted", .doc = "Of these, those that it declined all the same.",
+           .presence = Presence::omitted);
+
+  bool operator==(const BackendContract&) const = default;
+};
+
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
 
@@ -128,6 +145,8 @@ struct BackendResult {
   QC_FIELD(std::vector<CombinationCoverage>, coverage, {}, "coverage",
            .doc = "What the cases cover that the backend computed, of suites that cover something.",
            .presence = Presence::omitted);
+  QC_FIELD(std::vector<BackendContract>, contracts, {}, "contracts",
+           .doc = "What it takes, where the suites were made for it.", .presence = Presence::omitted);
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
   std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for

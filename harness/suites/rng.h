@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace qconform {
 
@@ -55,6 +56,12 @@ class Rng {
       std::memcpy(bytes.data(), &word, bytes.size());
     }
     *this = rng;
+  }
+
+  /// Into any order, by Fisher and Yates.
+  template <typename Items>
+  void shuffle(Items& items) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(static_cast<std::uint32_t>(i))]);
   }
 
  private:

@@ -29,6 +29,9 @@ constexpr std::array kSuites{
     SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep and directed"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
     SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
+    SuiteInfo{"within",
+              "with `run`: cases inside what each backend takes, which is learnt; a part of conformance for those that "
+              "are named and are no kernels of qconform"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
@@ -133,6 +136,7 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
     return one<DirectedSuite>(
         std::make_unique<DirectedSuite>(options.seed, options.cases.value_or(DirectedSuite::kDefaultCases)));
   }
+  if (name == "within") return fail("--suite", "within is made for backends: it goes with qconform run and matrix");
   if (name == "fuzz") {
     return one<FuzzSuite>(
         std::make_unique<FuzzSuite>(options.seed, options.cases.value_or(RandomSuite::kDefaultCases)));

@@ -2,12 +2,18 @@
 
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace qconform::sweep {
 namespace {
 
 std::uint32_t all_classes(const Parameter& parameter) {
   return static_cast<std::uint32_t>((std::uint64_t{1} << parameter.classes.size()) - 1);
+}
+
+std::uint8_t nth_class(std::uint32_t classes, std::uint64_t n) {
+  for (; n > 0; --n) classes &= classes - 1;
+  return static_cast<std::uint8_t>(std::countr_zero(classes));
 }
 
 // The next tuple of classes of the parameters in `scope`, the first one fastest; false after the last.
@@ -142,6 +148,30 @@ std::optional<Row> ConstraintSolver::complete(const PartialRow& partial) const {
     if (auto row = complete(deeper)) return row;
   }
   return std::nullopt;
+}
+
+// What was chosen first may leave nothing for the rest.
+std::optional<Row> ConstraintSolver::draw(const PartialRow& partial, Rng& rng) const {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    if (auto row = attempt(partial, rng)) return row;
+  }
+  return complete(partial);
+}
+
+std::optional<Row> ConstraintSolver::attempt(PartialRow partial, Rng& rng) const {
+  std::vector<std::size_t> order;
+  for (std::size_t p = 0; p < parameters_; ++p) {
+    if (!partial.is_decided(p)) order.push_back(p);
+  }
+  rng.shuffle(order);
+  for (const std::size_t p : order) {
+    const auto classes = static_cast<std::uint32_t>(std::popcount(partial.possible[p]));
+    if (classes == 0) return std::nullopt;
+    PartialRow deeper = partial;
+    if (decide(deeper, p, nth_class(partial.possible[p], rng.below(classes)))) partial = std::move(deeper);
+  }
+  return complete(partial);
 }
 
 bool ConstraintSolver::excludes(std::size_t index,

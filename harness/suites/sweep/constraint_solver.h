@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/suites/rng.h"
 #include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {
@@ -38,6 +39,10 @@ class ConstraintSolver {
   /// An allowed row that agrees with what is decided, or nothing: then there is none.
   [[nodiscard]] std::optional<Row> complete(const PartialRow& partial) const;
 
+  /// A row at random that agrees with what is decided, or nothing: then there is none. Every such row can come, not all
+  /// equally often.
+  [[nodiscard]] std::optional<Row> draw(const PartialRow& partial, Rng& rng) const;
+
   /// Whether constraint `index` alone rules out these classes together: none of the tuples it allows
   /// has them. Pairs of parameter and class.
   [[nodiscard]] bool excludes(std::size_t index, std::span<const std::pair<std::size_t, std::uint8_t>> classes) const;
@@ -50,6 +55,7 @@ class ConstraintSolver {
     std::uint32_t members = 0;        // the scope as bits
   };
 
+  [[nodiscard]] std::optional<Row> attempt(PartialRow partial, Rng& rng) const;
   static Table tabulate(const Model& model, const Constraint& constraint);
   void join_pairs(const Table& table);
   [[nodiscard]] static bool check(const Table& table, PartialRow& partial);

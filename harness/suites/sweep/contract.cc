@@ -16,16 +16,6 @@ std::uint32_t all_classes(const Parameter& parameter) {
   return static_cast<std::uint32_t>((std::uint64_t{1} << parameter.classes.size()) - 1);
 }
 
-bool has(const Row& row, const Combination& combination) {
-  return std::all_of(combination.begin(), combination.end(),
-                     [&](const Term& term) { return row[term.parameter] == term.chosen; });
-}
-
-std::string text_of(const Term& term, const Model& model) {
-  const Parameter& parameter = model.parameters[term.parameter];
-  return parameter.name + " = " + parameter.classes[term.chosen];
-}
-
 std::vector<std::string> names_of(std::uint32_t classes, const Parameter& parameter) {
   std::vector<std::string> names;
   for (; classes != 0; classes &= classes - 1) {
@@ -39,13 +29,28 @@ std::string line_of(std::uint32_t taken, const Parameter& parameter) {
                      fmt::join(names_of(all_classes(parameter) & ~taken, parameter), ", "));
 }
 
-std::string line_of(const Combination& combination, const Model& model) {
+// "M = 2 or 3 | 4 mod 8", or "M other than 1" where that is shorter; of the classes that are taken.
+std::string text_of(const Term& term, std::uint32_t taken, const Parameter& parameter) {
+  const std::uint32_t others = taken & ~term.classes;
+  if (std::popcount(others) < std::popcount(term.classes) && others != 0) {
+    return fmt::format("{} other than {}", parameter.name, fmt::join(names_of(others, parameter), " | "));
+  }
+  return fmt::format("{} = {}", parameter.name, fmt::join(names_of(term.classes, parameter), " | "));
+}
+
+std::string line_of(const Combination& combination, const Contract& contract, const Model& model) {
   std::vector<std::string> terms;
-  for (const Term& term : combination) terms.push_back(text_of(term, model));
+  for (const Term& term : combination) {
+    terms.push_back(text_of(term, contract.taken[term.parameter], model.parameters[term.parameter]));
+  }
   return fmt::format("not {}", fmt::join(terms, " with "));
 }
 
 }  // namespace
+
+bool has(const Row& row, const Combination& combination) {
+  return std::all_of(combination.begin(), combination.end(), [&](const Term& term) { return term.has(row); });
+}
 
 bool Contract::takes_anything() const {
   return !taken.empty() && std::all_of(taken.begin(), taken.end(), [](std::uint32_t classes) { return classes != 0; });
@@ -78,7 +83,7 @@ Model restricted(const Model& model, const Contract& contract) {
                                   [p, taken](const Row& row) { return (taken >> row[p] & 1U) != 0; }});
   }
   for (const Combination& combination : contract.declined) {
-    Constraint constraint{"the backend does " + line_of(combination, model), {}, {}};
+    Constraint constraint{"the backend does " + line_of(combination, contract, model), {}, {}};
     for (const Term& term : combination) constraint.scope.push_back(term.parameter);
     constraint.holds = [combination](const Row& row) { return !has(row, combination); };
     result.constraints.push_back(std::move(constraint));
@@ -93,7 +98,7 @@ std::vector<std::string> lines_of(const Contract& contract, const Model& model) 
       lines.push_back(line_of(contract.taken[p], model.parameters[p]));
     }
   }
-  for (const Combination& combination : contract.declined) lines.push_back(line_of(combination, model));
+  for (const Combination& combination : contract.declined) lines.push_back(line_of(combination, contract, model));
   return lines;
 }
 

@@ -12,20 +12,22 @@
 
 namespace qconform::sweep {
 
-/// One class of one parameter.
+/// Some classes of one parameter, a bit for each.
 struct Term {
   std::size_t parameter;
-  std::uint8_t chosen;
+  std::uint32_t classes;
+  [[nodiscard]] bool has(const Row& row) const { return (classes >> row[parameter] & 1U) != 0; }
   auto operator<=>(const Term&) const = default;
 };
 
-/// Classes of different parameters, in the order of the parameters.
+/// Of different parameters, in their order; a row has it where it has every term.
 using Combination = std::vector<Term>;
+[[nodiscard]] bool has(const Row& row, const Combination& combination);
 
 struct Contract {
   /// By parameter, a bit for each class that some case can have. None of all: the backend takes no case of the model.
   std::vector<std::uint32_t> taken;
-  /// Of two classes or more that are taken, but not together.
+  /// Of two terms or more whose classes are taken, but not together.
   std::vector<Combination> declined;
 
   [[nodiscard]] bool takes_anything() const;

@@ -61,7 +61,7 @@ TEST(Contract, RestrictsTheRowsOfAModel) {
   Contract contract = whole_contract(small_model());
   EXPECT_TRUE(is_whole(contract, small_model()));
   contract.taken[2] = 0b1010;
-  contract.declined = {{{0, 0}, {1, 1}}};
+  contract.declined = {{{0, 0b01}, {1, 0b10}}};
   const Model inside = restricted(small_model(), contract);
   for (const Row& row : all_rows(small_model())) EXPECT_EQ(inside.allows(row), contract.takes(row));
   const auto rows = covering_array(inside);

@@ -20,8 +20,17 @@ namespace {
 constexpr std::size_t kRowsToFirst = 300;  ///< rows of many combinations asked before a model counts as declined
 constexpr int kTriesOfClass = 8;           ///< rows with a class that was declined beside the classes known so far
 constexpr int kContexts = 5;               ///< taken rows that a declined one is compared with
-constexpr int kTriesOfCombination = 12;    ///< rows with a combination before it counts as declined
+constexpr int kTriesOfCombination = 32;    ///< rows with a combination before it counts as declined
+constexpr int kTriesOfWidening = 4;        ///< rows with another class in place of one of a declined combination
 constexpr int kFurtherDraws = 2;           ///< of a declined row inside the contract: its values alone may be declined
+
+// One class of one parameter.
+struct Choice {
+  std::size_t parameter;
+  std::uint8_t chosen;
+  auto operator<=>(const Choice&) const = default;
+};
+using Choices = std::vector<Choice>;
 
 class Learner {
  public:
@@ -40,7 +49,7 @@ class Learner {
 
  private:
   [[nodiscard]] bool has_budget() const { return learnt_.probes < limits_.probes; }
-  [[nodiscard]] bool knows(const Term& term) const {
+  [[nodiscard]] bool knows(const Choice& term) const {
     return (learnt_.contract.taken[term.parameter] >> term.chosen & 1U) != 0;
   }
 
@@ -76,7 +85,7 @@ class Learner {
   // that meet many combinations of all parameters.
   void find_first(std::span<const Row> rows) {
     Row plain;
-    std::vector<Term> core;
+    Choices core;
     for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
       plain.push_back(model_.parameters[p].plain);
       if (model_.parameters[p].is_core) core.push_back({p, 0});
@@ -85,36 +94,29 @@ class Learner {
     do {
       if (auto row = with(plain, core)) first.push_back(std::move(*row));
     } while (advance(core));
-    shuffle(first);
+    rng_.shuffle(first);
     for (const Row& row : first) {
       if (has_budget()) (void)is_taken(row);
     }
     std::vector<Row> many(rows.begin(), rows.end());
-    shuffle(many);
+    rng_.shuffle(many);
     for (std::size_t i = 0; i < many.size() && i < kRowsToFirst && taken_.empty() && has_budget(); ++i) {
       (void)is_taken(many[i]);
     }
   }
 
-  bool advance(std::vector<Term>& core) const {
-    for (Term& term : core) {
+  bool advance(Choices& core) const {
+    for (Choice& term : core) {
       if (++term.chosen < model_.parameters[term.parameter].classes.size()) return true;
       term.chosen = 0;
     }
     return false;
   }
 
-  template <typename Items>
-  void shuffle(Items& items) {
-    for (std::size_t i = items.size(); i > 1; --i) {
-      std::swap(items[i - 1], items[rng_.below(static_cast<std::uint32_t>(i))]);
-    }
-  }
-
   // The row nearest to `base` that has the terms; nothing where none has.
-  std::optional<Row> with(const Row& base, std::span<const Term> terms) const {
+  std::optional<Row> with(const Row& base, std::span<const Choice> terms) const {
     PartialRow partial = solver_.start();
-    for (const Term& term : terms) {
+    for (const Choice& term : terms) {
       if (partial.is_decided(term.parameter)) continue;
       if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
     }
@@ -130,7 +132,7 @@ class Learner {
   void for_each_class(Visit visit) const {
     for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
       for (std::size_t c = 0; c < model_.parameters[p].classes.size(); ++c)
-        visit(Term{p, static_cast<std::uint8_t>(c)});
+        visit(Choice{p, static_cast<std::uint8_t>(c)});
     }
   }
 
@@ -139,7 +141,7 @@ class Learner {
   }
 
   void vary(const Row& base) {
-    for_each_class([&](const Term& term) {
+    for_each_class([&](const Choice& term) {
       if (knows(term) || !has_budget()) return;
       if (const auto row = with(base, {&term, 1})) (void)is_taken(*row);
     });
@@ -150,11 +152,11 @@ class Learner {
   void try_declined_classes() {
     for (bool found = true; found && !bases_.empty();) {
       found = false;
-      std::vector<Term> unknown;
-      for_each_class([&](const Term& term) {
+      Choices unknown;
+      for_each_class([&](const Choice& term) {
         if (!knows(term)) unknown.push_back(term);
       });
-      for (const Term& term : unknown) {
+      for (const Choice& term : unknown) {
         for (int i = 0; i < kTriesOfClass && !knows(term) && has_budget(); ++i) {
           if (const auto row = among_declined(term, unknown)) (void)is_taken(*row);
         }
@@ -164,10 +166,10 @@ class Learner {
     }
   }
 
-  std::optional<Row> among_declined(const Term& term, const std::vector<Term>& unknown) {
+  std::optional<Row> among_declined(const Choice& term, const Choices& unknown) {
     const Row& base = bases_[rng_.below(static_cast<std::uint32_t>(bases_.size()))];
     std::uint32_t open = 0;
-    for (const Term& other : unknown) open |= 1U << other.parameter;
+    for (const Choice& other : unknown) open |= 1U << other.parameter;
     PartialRow partial = solver_.start();
     if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
     for (std::size_t p = 0; p < base.size(); ++p) {
@@ -175,36 +177,7 @@ class Learner {
       PartialRow deeper = partial;
       if (solver_.decide(deeper, p, base[p])) partial = std::move(deeper);
     }
-    return draw(partial, solver_);
-  }
-
-  // A row at random; what was chosen first may leave nothing for the rest.
-  std::optional<Row> draw(const PartialRow& begun, const ConstraintSolver& solver) {
-    constexpr int kTries = 20;
-    for (int i = 0; i < kTries; ++i) {
-      if (auto row = attempt(begun, solver)) return row;
-    }
-    return solver.complete(begun);
-  }
-
-  std::optional<Row> attempt(PartialRow partial, const ConstraintSolver& solver) {
-    std::vector<std::size_t> order;
-    for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
-      if (!partial.is_decided(p)) order.push_back(p);
-    }
-    shuffle(order);
-    for (const std::size_t p : order) {
-      PartialRow deeper = partial;
-      const auto classes = static_cast<std::uint32_t>(std::popcount(partial.possible[p]));
-      if (classes > 0 && solver.decide(deeper, p, nth_class(partial.possible[p], rng_.below(classes))))
-        partial = std::move(deeper);
-    }
-    return solver.complete(partial);
-  }
-
-  static std::uint8_t nth_class(std::uint32_t classes, std::uint64_t n) {
-    for (; n > 0; --n) classes &= classes - 1;
-    return static_cast<std::uint8_t>(std::countr_zero(classes));
+    return solver_.draw(partial, rng_);
   }
 
   void confirm() {
@@ -216,7 +189,7 @@ class Learner {
         inside = restricted(model_, learnt_.contract);
         solver.emplace(*inside);
       }
-      const auto row = draw(solver->start(), *solver);
+      const auto row = solver->draw(solver->start(), rng_);
       if (!row) return;
       const bool is_declined = !is_taken(*row) && !is_taken_with_other_values(*row);
       if (is_declined && locate(*row, *solver)) {
@@ -238,17 +211,52 @@ class Learner {
   // Learns the combination for which `row` is declined. False where no small one was found. `solver` is of the rows
   // inside the contract. In every context that is taken although it has the combination found so far, more matters.
   bool locate(const Row& row, const ConstraintSolver& solver) {
-    Combination culprit;
+    Choices culprit;
     std::optional<Row> context = nearest_taken(row);
     for (int i = 0; context && i < kContexts && has_budget(); ++i) {
-      for (const Term& term : difference(row, *context, culprit)) culprit.push_back(term);
+      for (const Choice& term : difference(row, *context, culprit)) culprit.push_back(term);
       std::sort(culprit.begin(), culprit.end());
       context = taken_with(culprit, solver);
     }
     // More would be no rule that a person recognizes, and hardly one that the backend has.
     constexpr std::size_t kMost = 4;
     if (context || culprit.size() < 2 || culprit.size() > kMost) return false;
-    learnt_.contract.declined.push_back(std::move(culprit));
+    learnt_.contract.declined.push_back(widened(culprit, solver));
+    return true;
+  }
+
+  // With the classes beside those of the combination that make no difference: "M other than 1", and not a rule for each
+  // M.
+  Combination widened(const Choices& culprit, const ConstraintSolver& solver) {
+    Combination combination;
+    for (const Choice& choice : culprit) combination.push_back({choice.parameter, 1U << choice.chosen});
+    for (Term& term : combination) {
+      std::uint32_t others = learnt_.contract.taken[term.parameter] & ~term.classes;
+      for (; others != 0; others &= others - 1) {
+        const std::uint32_t before = term.classes;
+        term.classes = others & ~(others - 1);  // that class alone, beside all that the other terms have by now
+        if (is_declined_everywhere(combination, solver))
+          term.classes |= before;
+        else
+          term.classes = before;
+      }
+    }
+    // A term that every class has says nothing.
+    const auto says_nothing = [&](const Term& term) { return term.classes == learnt_.contract.taken[term.parameter]; };
+    if (std::count_if(combination.begin(), combination.end(), says_nothing) + 2 <= std::ssize(combination)) {
+      std::erase_if(combination, says_nothing);
+    }
+    return combination;
+  }
+
+  bool is_declined_everywhere(const Combination& combination, const ConstraintSolver& solver) {
+    if (std::any_of(taken_.begin(), taken_.end(), [&](const Row& row) { return has(row, combination); })) return false;
+    PartialRow begun = solver.start();
+    for (const Term& term : combination) begun.possible[term.parameter] &= term.classes;
+    for (int i = 0; i < kTriesOfWidening; ++i) {
+      const auto row = has_budget() ? solver.draw(begun, rng_) : std::nullopt;
+      if (!row || is_taken(*row)) return false;
+    }
     return true;
   }
 
@@ -259,34 +267,34 @@ class Learner {
   }
 
   // A row that is taken and has the combination: one that was met, or one of some that are drawn.
-  std::optional<Row> taken_with(const Combination& combination, const ConstraintSolver& solver) {
+  std::optional<Row> taken_with(const Choices& combination, const ConstraintSolver& solver) {
     const auto has_all = [&](const Row& row) {
       return std::all_of(combination.begin(), combination.end(),
-                         [&](const Term& term) { return row[term.parameter] == term.chosen; });
+                         [&](const Choice& term) { return row[term.parameter] == term.chosen; });
     };
     const auto met = std::find_if(taken_.begin(), taken_.end(), has_all);
     if (met != taken_.end()) return *met;
     PartialRow begun = solver.start();
-    for (const Term& term : combination) {
+    for (const Choice& term : combination) {
       if (!solver.decide(begun, term.parameter, term.chosen)) return std::nullopt;
     }
     for (int i = 0; i < kTriesOfCombination && has_budget(); ++i) {
-      const auto row = draw(begun, solver);
+      const auto row = solver.draw(begun, rng_);
       if (row && is_taken(*row)) return row;
     }
     return std::nullopt;
   }
 
   // The fewest of the classes in which `row` differs from `context` that make it declined there, beside `kept`.
-  std::vector<Term> difference(const Row& row, const Row& context, const Combination& kept) {
-    std::vector<Term> terms;
+  Choices difference(const Row& row, const Row& context, const Choices& kept) {
+    Choices terms;
     for (std::size_t p = 0; p < row.size(); ++p) {
-      const Term term{p, row[p]};
+      const Choice term{p, row[p]};
       if (row[p] != context[p] && std::find(kept.begin(), kept.end(), term) == kept.end()) terms.push_back(term);
     }
     for (std::size_t chunk = (terms.size() + 1) / 2; chunk > 0; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
       for (std::size_t begin = 0; begin < terms.size() && has_budget();) {
-        std::vector<Term> fewer(kept);
+        Choices fewer(kept);
         for (std::size_t i = 0; i < terms.size(); ++i) {
           if (i < begin || i >= begin + chunk) fewer.push_back(terms[i]);
         }

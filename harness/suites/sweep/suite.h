@@ -2,39 +2,58 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/core/suite.h"
+#include "harness/suites/sweep/contract.h"
 #include "harness/suites/sweep/covering_array.h"
 #include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {
 
-/// A model's rows and what they cover, computed once in a program's life.
+/// A model's rows and what they cover.
 struct Plan {
   SweptModel swept;
   std::vector<Row> rows;
   Proof proof;
+  std::string name = "sweep";  ///< its cases' names begin with it
 };
 
-/// Of the models of all families, in their order.
+/// Of the models of all families, in their order; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& plans();
 
 /// The case of row `index` of a plan: expected to be valid, tagged with its classes, "kernel=uneven".
 [[nodiscard]] Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed);
 
-/// All rows of all plans. The rows do not depend on the seed; the values of their cases do.
+/// Rows that a backend takes, which cover every three classes that it takes together. Depends on the plan's model and
+/// the contract alone.
+[[nodiscard]] Plan plan_within(const Plan& plan, const Contract& contract);
+
+/// Adds `more` rows at random to such a plan.
+void draw_rows(Plan& plan, const Contract& contract, std::size_t more, std::uint64_t seed);
+
+/// All rows of some plans. The rows do not depend on the seed; the values of their cases do.
 class SweepSuite final : public Suite {
  public:
-  explicit SweepSuite(std::uint64_t seed) : seed_(seed) {}
-  [[nodiscard]] std::string name() const override { return "sweep"; }
+  /// Of plans(), which are made at the first case.
+  explicit SweepSuite(std::uint64_t seed) : name_("sweep"), seed_(seed) {}
+  SweepSuite(std::string name, std::vector<Plan> plans, std::uint64_t seed)
+      : name_(std::move(name)), seed_(seed), own_(std::move(plans)) {}
+  [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
   [[nodiscard]] std::optional<std::uint64_t> size() const override;
   [[nodiscard]] std::vector<CombinationCoverage> coverage() const override;
   [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override;
 
  private:
+  [[nodiscard]] const std::vector<Plan>& all() const { return own_ ? *own_ : plans(); }
+
+  std::string name_;
   std::uint64_t seed_;
+  std::optional<std::vector<Plan>> own_;
   std::size_t plan_ = 0;
   std::size_t index_ = 0;
 };

@@ -1,0 +1,97 @@
+// What a backend takes, learnt by asking it.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/backends/select.h"
+#include "harness/cli/arguments.h"
+#include "harness/cli/command.h"
+#include "harness/cli/sandbox_options.h"
+#include "harness/engine/contracts.h"
+#include "reports/render/run_tables.h"
+
+namespace qconform::cli {
+namespace {
+
+struct ContractOptions {
+  std::vector<std::string> backends;
+  PolicyOptions policy;
+  SandboxOptions sandbox;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+// "learnt from 1,658 cases; 120 more drawn inside, 1 of them declined".
+std::string evidence(const BackendContract& contract) {
+  std::string text = fmt::format("learnt from {} cases", report::with_thousands(contract.probes));
+  if (!contract.takes_anything) return text;
+  return text + fmt::format("; of {} drawn inside at last {}", report::with_thousands(contract.confirmed),
+                            contract.contradicted == 0 ? "none is declined"
+                                                       : report::with_thousands(contract.contradicted) +
+                                                             " declined, for values or for a rule that was not found");
+}
+
+void print(const std::string& backend, const std::vector<BackendContract>& contracts) {
+  fmt::print("{}\n", report::shown(backend));
+  for (const BackendContract& contract : contracts) {
+    fmt::print("  {}: {}{}\n", contract.model,
+               !contract.takes_anything ? "takes none of the cases asked, "
+               : contract.rules.empty() ? "takes all, "
+                                        : "",
+               evidence(contract));
+    for (const std::string& rule : contract.rules) fmt::print("    {}\n", rule);
+  }
+}
+
+nlohmann::ordered_json json_of(const std::string& backend, const std::vector<BackendContract>& contracts) {
+  nlohmann::ordered_json json{{"backend", backend}, {"models", nlohmann::ordered_json::array()}};
+  for (const BackendContract& contract : contracts) {
+    json["models"].push_back({{"model", contract.model},
+                              {"takes_anything", contract.takes_anything},
+                              {"rules", contract.rules},
+                              {"probes", contract.probes},
+                              {"confirmed", contract.confirmed},
+                              {"contradicted", contract.contradicted}});
+  }
+  return json;
+}
+
+Result<int> run_contract(const ContractOptions& options) {
+  QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
+  QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
+  QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));
+  auto all = nlohmann::ordered_json::array();
+  for (const std::string& name : names) {
+    QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
+    const std::vector<BackendContract> contracts = described(learn_contracts(*backend, options.seed));
+    if (options.json) {
+      all.push_back(json_of(name, contracts));
+    } else {
+      print(name, contracts);
+    }
+  }
+  if (options.json) {
+    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  }
+  return kConforms;
+}
+
+}  // namespace
+
+void add_contract(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ContractOptions>();
+  CLI::App* command = app.add_subcommand("contract", "Learn what a backend takes, and print it");
+  command->footer(
+      "example: qconform contract --backend xnnpack\n"
+      "Parameters and classes are those of qconform list sweep. docs/contracts.md says how it is learnt.");
+  command->add_option("--backend", options->backends, "Backend, may be repeated")->required();
+  command->add_option("--seed", options->seed, "Seed of the cases' values")->capture_default_str();
+  add_policy_options(*command, options->policy);
+  add_cpu_option(*command, options->sandbox);
+  add_sandbox_options(*command, options->sandbox);
+  command->add_flag("--json", options->json, "As JSON");
+  when_chosen(*command, action, std::move(options), &run_contract);
+}
+
+}  // namespace qconform::cli
