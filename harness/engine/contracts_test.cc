@@ -1,0 +1,111 @@
+#include "harness/engine/contracts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/backends/select.h"
+#include "harness/engine/execute.h"
+#include "harness/judge/judge.h"
+#include "harness/tests/refusing_backend.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A kernel as microcontrollers have it: QLinearConv of int8 x, w and y in two dimensions, with one weight zero point,
+// 0.
+class NarrowBackend final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    if (!takes(test_case)) return outcome::Unsupported{"int8, two dimensions"};
+    return inner_->prepare(test_case);
+  }
+
+  static bool takes(const Case& test_case) {
+    if (test_case.node().op_type != "QLinearConv") return false;
+    const auto is_int8 = [&](std::size_t position) { return test_case.inputs[position]->type == ElementType::int8; };
+    const Tensor& zero_point = *test_case.inputs[5];
+    return is_int8(0) && is_int8(3) && is_int8(7) && test_case.inputs[0]->shape.size() == 4 &&
+           zero_point.shape.empty() && zero_point.bytes.front() == std::byte{0};
+  }
+
+ private:
+  BackendInfo info_{"narrow", "1", "test"};
+  std::unique_ptr<Backend> inner_ = *backend::select("scalar", RoundingProfile::correctly_rounded);
+};
+
+TEST(Contracts, OfANarrowKernelAreFoundByAskingIt) {
+  NarrowBackend narrow;
+  const std::vector<BackendContract> contracts = described(learn_contracts(narrow, 1));
+  ASSERT_EQ(contracts.size(), 3U);
+  EXPECT_EQ(contracts[0].model, "convolutions");
+  EXPECT_TRUE(contracts[0].takes_anything);
+  for (const char* rule :
+       {"operator: QLinearConv; not ConvInteger", "x type: int8; not uint8", "w type: int8; not uint8",
+        "y type: int8; not uint8, int32", "spatial rank: 2; not 1, 3, 4"}) {
+    EXPECT_THAT(contracts[0].rules, Contains(rule));
+  }
+  EXPECT_THAT(contracts[0].rules, Contains(HasSubstr("w zero point: middle; not low end")));
+  EXPECT_EQ(contracts[0].contradicted, 0U);
+  EXPECT_LE(contracts[0].probes, 2000U);
+  EXPECT_FALSE(contracts[1].takes_anything);
+}
+
+TEST(Contracts, GiveANarrowKernelItsOwnCases) {
+  NarrowBackend narrow;
+  const auto suite = suite_within(learn_contracts(narrow, 1), "narrow", 1);
+  ASSERT_NE(suite, nullptr);
+  GuardedOutput output;
+  std::size_t right = 0;
+  std::vector<bool> computed;
+  while (const auto test_case = *suite->next()) {
+    const Verdict verdict = judge(expect(*test_case, Policy{}), execute(narrow, *test_case, output));
+    EXPECT_NE(verdict.kind, VerdictKind::unsupported) << test_case->id;
+    right += verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::mistrusted ? 1 : 0;
+    computed.push_back(is_computed(verdict.kind));
+  }
+  EXPECT_GE(right, kCasesWithin);
+  // Every three classes that it takes together meet in a case.
+  const CombinationCoverage covered = suite->coverage_of(computed).front();
+  EXPECT_GT(covered.feasible, 0U);
+  EXPECT_EQ(covered.covered, covered.feasible);
+}
+
+TEST(Contracts, OfWhatTakesNothingOrEverythingMakeNoSuite) {
+  testing::RefusingBackend refusing;
+  EXPECT_EQ(suite_within(learn_contracts(refusing, 1), "refusing", 1), nullptr);
+  const auto scalar = backend::select("scalar", RoundingProfile::correctly_rounded);
+  const Contracts all = learn_contracts(**scalar, 1);
+  for (const BackendContract& contract : described(all)) EXPECT_THAT(contract.rules, IsEmpty()) << contract.model;
+  EXPECT_EQ(suite_within(all, "scalar", 1), nullptr);
+}
+
+TEST(Contracts, OfAUserNameAModel) {
+  const auto stated = stated_contracts("convolutions: x type=int8, spatial rank=2");
+  ASSERT_TRUE(stated) << stated.error().text();
+  EXPECT_TRUE((*stated)[0].contract.takes_anything());
+  EXPECT_FALSE((*stated)[1].contract.takes_anything());
+  EXPECT_THAT(
+      stated_contracts("x type=int8").error().text(),
+      HasSubstr("--only: \"x type=int8\": expected MODEL: PARAMETER=CLASS[|CLASS]..., ...; models are convolutions"));
+}
+
+// Seed, model and contract fix the cases.
+TEST(Contracts, OfTheSameRulesMakeTheSameCases) {
+  const auto stated = *stated_contracts("convolutions: x type=int8, spatial rank=2");
+  const auto digest = [&](std::uint64_t seed) {
+    const auto suite = suite_within(stated, "some", seed);
+    std::uint64_t sum = 0;
+    for (int i = 0; i < 200; ++i) sum += digest_of(**suite->next());
+    return sum;
+  };
+  EXPECT_EQ(digest(1), digest(1));
+  EXPECT_NE(digest(1), digest(2));
+}
+
+}  // namespace
+}  // namespace qconform
