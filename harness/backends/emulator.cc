@@ -146,17 +146,24 @@ std::vector<std::string> installed_emulators() {
 Result<std::vector<std::string>> emulated_program(const std::string& cpu, const std::string& arm64_program) {
   QCONFORM_ASSIGN(const auto choice, choose(cpu));
   QCONFORM_ASSIGN(const auto own, own_program());
+  if (choice.emulator.machine == kThisMachine) return emulated_command(cpu, {own.string()});
   std::vector<std::string> command{std::string(choice.emulator.program), "-cpu", choice.model};
-  if (choice.emulator.machine == kThisMachine) {
-    command.push_back(own.string());
-    return command;
-  }
   if (choice.emulator.machine != kArm.machine)
     return fail("--cpu", cpu + " runs x86-64 programs, and this qconform is not one");
   QCONFORM_ASSIGN(const auto program, arm64_build(arm64_program, own));
   add_arm64_libraries(program, command);
   command.push_back(program.string());
   return command;
+}
+
+Result<std::vector<std::string>> emulated_command(const std::string& cpu, const std::vector<std::string>& command) {
+  QCONFORM_ASSIGN(const auto choice, choose(cpu));
+  if (choice.emulator.machine != kThisMachine) {
+    return fail("--cpu", fmt::format("{} does not run {}, a program for {}", cpu, command.front(), kThisMachine));
+  }
+  std::vector<std::string> result{std::string(choice.emulator.program), "-cpu", choice.model};
+  result.insert(result.end(), command.begin(), command.end());
+  return result;
 }
 
 }  // namespace qconform::backend

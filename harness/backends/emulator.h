@@ -23,4 +23,9 @@ inline constexpr double kEmulationSlowdown = 30;
 [[nodiscard]] Result<std::vector<std::string>> emulated_program(const std::string& cpu,
                                                                 const std::string& arm64_program);
 
+/// `command`, a program of this machine and its arguments, on processor `cpu`. Errors also: a processor of another
+/// kind.
+[[nodiscard]] Result<std::vector<std::string>> emulated_command(const std::string& cpu,
+                                                                const std::vector<std::string>& command);
+
 }  // namespace qconform::backend

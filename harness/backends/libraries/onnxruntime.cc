@@ -224,9 +224,7 @@ Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what
 }
 
 std::vector<std::string> releases() {
-  std::vector<std::string> versions;
-  for (const LibraryRoot& root : roots_of("onnxruntime")) versions.push_back(root.version);
-  return versions;
+  return versions_of_roots("onnxruntime");
 }
 
 }  // namespace
@@ -238,6 +236,7 @@ backend::Library onnxruntime() {
           state,
           open,
           open_release,
+          nullptr,
           releases};
 }
 
