@@ -108,6 +108,14 @@ std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inp
   return inputs.converted(0, x.bytes.size(), 0, [&](std::span<std::byte> memory) { to_channels_last(x, memory); });
 }
 
+// Whether the node asks for another precision than the library's (rule Q8).
+bool divides_otherwise(const reference::QuantizeLinear& node) {
+  return node.precision != reference::Element::none && node.precision != reference::Element::float32;
+}
+bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
+  return false;
+}
+
 // What the linear operators' parameters come to: one for each channel, whatever their type.
 Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
   return {node.layout,
@@ -208,6 +216,7 @@ class OneDnn final : public Backend {
   template <typename Node>
   Preparation pack_reorder(const Case& test_case, const Node& node, InputMemory& inputs) {
     if (node.scale_type != reference::Element::float32) return outcome::Unsupported{"its scales are float32"};
+    if (divides_otherwise(node)) return outcome::Unsupported{"it divides in float32"};
     const Linear linear = linear_of(test_case, node);
     auto quantization = quantization_of(linear, engine_);
     if (!quantization) return outcome::Unsupported{quantization.error()};

@@ -98,13 +98,14 @@ Quantized quantization_of(const Linear& node, const dnnl::engine& engine) {
   const int argument = node.quantizes ? DNNL_ARG_TO : DNNL_ARG_FROM;
   const int mask = mask_of(node.layout);
   Quantization result;
+  add_scales(argument, mask, copy_of(node.scales, engine), result);
+  const ZeroPoints zero_points = zero_points_of(node.zero_points, mask);
+  add_zero_points(argument, zero_points, engine, result);
   if (node.layout.is_blocked()) {
-    result.attributes.set_scales(argument, mask, {node.layout.block, 1});
-    result.arguments.emplace(DNNL_ARG_ATTR_SCALES | argument, copy_of(node.scales, engine));
-  } else {
-    add_scales(argument, mask, copy_of(node.scales, engine), result);
+    const Memory::dims block{node.layout.block, 1};  // of the last two dimensions
+    result.attributes.set_scales(argument, mask, block);
+    if (zero_points.mask != 0) result.attributes.set_zero_points(argument, mask, block);
   }
-  add_zero_points(argument, zero_points_of(node.zero_points, mask), engine, result);
   return result;
 }
 
