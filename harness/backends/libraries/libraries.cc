@@ -15,9 +15,13 @@ namespace {
 
 // A library that does not load its other releases itself has a program for each.
 [[maybe_unused]] backend::Library with_releases(backend::Library library, std::vector<std::string> (*releases)()) {
+#ifndef QCONFORM_NO_RELEASE_WORKERS
   if (library.releases != nullptr) return library;
   library.releases = releases;
   library.release_program = worker_program;
+#else
+  static_cast<void>(releases);
+#endif
   return library;
 }
 
