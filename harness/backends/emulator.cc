@@ -1,5 +1,8 @@
 #include "harness/backends/emulator.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -134,6 +138,18 @@ Result<fs::path> arm64_build(const std::string& given, const fs::path& own) {
 }
 
 }  // namespace
+
+bool is_emulated() {
+#if defined(__x86_64__)
+  constexpr unsigned kHypervisor = 0x40000000;
+  unsigned eax = 0;
+  std::array<unsigned, 3> vendor{};
+  __cpuid(kHypervisor, eax, vendor[0], vendor[1], vendor[2]);
+  return std::memcmp(vendor.data(), "TCGTCGTCGTCG", sizeof vendor) == 0;
+#else
+  return false;
+#endif
+}
 
 std::vector<std::string> installed_emulators() {
   std::vector<std::string> programs;

@@ -11,6 +11,9 @@ namespace qconform::backend {
 /// How much longer an emulated worker may take for a case, and to open its backend.
 inline constexpr double kEmulationSlowdown = 30;
 
+/// Whether this processor says that it is an emulator's: x86-64's does.
+[[nodiscard]] bool is_emulated();
+
 /// The emulators' programs that are installed: "qemu-x86_64", "qemu-aarch64".
 [[nodiscard]] std::vector<std::string> installed_emulators();
 
