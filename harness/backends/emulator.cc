@@ -1,5 +1,8 @@
 #include "harness/backends/emulator.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -135,6 +139,18 @@ Result<fs::path> arm64_build(const std::string& given, const fs::path& own) {
 
 }  // namespace
 
+bool is_emulated() {
+#if defined(__x86_64__)
+  constexpr unsigned kHypervisor = 0x40000000;
+  unsigned eax = 0;
+  std::array<unsigned, 3> vendor{};
+  __cpuid(kHypervisor, eax, vendor[0], vendor[1], vendor[2]);
+  return std::memcmp(vendor.data(), "TCGTCGTCGTCG", sizeof vendor) == 0;
+#else
+  return false;
+#endif
+}
+
 std::vector<std::string> installed_emulators() {
   std::vector<std::string> programs;
   for (const Emulator& emulator : {kX86, kArm}) {
@@ -146,17 +162,24 @@ std::vector<std::string> installed_emulators() {
 Result<std::vector<std::string>> emulated_program(const std::string& cpu, const std::string& arm64_program) {
   QCONFORM_ASSIGN(const auto choice, choose(cpu));
   QCONFORM_ASSIGN(const auto own, own_program());
+  if (choice.emulator.machine == kThisMachine) return emulated_command(cpu, {own.string()});
   std::vector<std::string> command{std::string(choice.emulator.program), "-cpu", choice.model};
-  if (choice.emulator.machine == kThisMachine) {
-    command.push_back(own.string());
-    return command;
-  }
   if (choice.emulator.machine != kArm.machine)
     return fail("--cpu", cpu + " runs x86-64 programs, and this qconform is not one");
   QCONFORM_ASSIGN(const auto program, arm64_build(arm64_program, own));
   add_arm64_libraries(program, command);
   command.push_back(program.string());
   return command;
+}
+
+Result<std::vector<std::string>> emulated_command(const std::string& cpu, const std::vector<std::string>& command) {
+  QCONFORM_ASSIGN(const auto choice, choose(cpu));
+  if (choice.emulator.machine != kThisMachine) {
+    return fail("--cpu", fmt::format("{} does not run {}, a program for {}", cpu, command.front(), kThisMachine));
+  }
+  std::vector<std::string> result{std::string(choice.emulator.program), "-cpu", choice.model};
+  result.insert(result.end(), command.begin(), command.end());
+  return result;
 }
 
 }  // namespace qconform::backend

@@ -11,6 +11,9 @@ namespace qconform::backend {
 /// How much longer an emulated worker may take for a case, and to open its backend.
 inline constexpr double kEmulationSlowdown = 30;
 
+/// Whether this processor says that it is an emulator's: x86-64's does.
+[[nodiscard]] bool is_emulated();
+
 /// The emulators' programs that are installed: "qemu-x86_64", "qemu-aarch64".
 [[nodiscard]] std::vector<std::string> installed_emulators();
 
@@ -22,5 +25,10 @@ inline constexpr double kEmulationSlowdown = 30;
 /// Errors: no such model, no emulator, no program.
 [[nodiscard]] Result<std::vector<std::string>> emulated_program(const std::string& cpu,
                                                                 const std::string& arm64_program);
+
+/// `command`, a program of this machine and its arguments, on processor `cpu`. Errors also: a processor of another
+/// kind.
+[[nodiscard]] Result<std::vector<std::string>> emulated_command(const std::string& cpu,
+                                                                const std::vector<std::string>& command);
 
 }  // namespace qconform::backend

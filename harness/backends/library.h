@@ -26,9 +26,13 @@ struct Library {
   /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
   /// there.
   Result<std::unique_ptr<Backend>> (*open)(const Specification& what);
-  /// The same for a version that is not that of `state`; the error tells which ones are there. Null: there is one only.
+  /// The same for a version that is not that of `state`; the error tells which ones are there. Null: there is one only,
+  /// or `release_program` has others.
   Result<std::unique_ptr<Backend>> (*open_release)(const Specification& what) = nullptr;
-  /// Versions that `open_release` knows, the oldest first. Null: none.
+  /// In place of `open_release`, for releases that cannot be loaded into this process: the beginning of a command that
+  /// goes on as `qconform worker` does. The command checks the settings. Errors as those of `open_release`.
+  Result<std::vector<std::string>> (*release_program)(const Specification& what) = nullptr;
+  /// Versions that these know, the oldest first. Null: none.
   std::vector<std::string> (*releases)() = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "harness/backends/emulator.h"
 #include "harness/backends/kinds.h"
@@ -37,10 +38,16 @@ Result<RoundingProfile> chosen_arithmetic(const Specification& what, RoundingPro
   return profile ? arithmetic_of(*profile) : otherwise;
 }
 
+// Whether another release of the library is meant than the one in use.
+bool is_another_release(const Library& library, const Specification& what) {
+  const LibraryState state = library.state();
+  return !what.version.empty() && (!state.absent.empty() || !check_version(what, state.version));
+}
+
 Result<std::unique_ptr<Backend>> open_library(const Library& library, const Specification& what) {
   const LibraryState state = library.state();
   const auto has_version = check_version(what, state.version);
-  if (!what.version.empty() && library.open_release != nullptr && (!state.absent.empty() || !has_version)) {
+  if (library.open_release != nullptr && is_another_release(library, what)) {
     QCONFORM_TRY(check_settings(what, library.accepted));
     return library.open_release(what);
   }
@@ -78,8 +85,7 @@ Result<std::vector<std::string>> versions_of(const Specification& what) {
   std::sort(versions.begin(), versions.end(), is_before);
   const auto all = versions;
   std::erase_if(versions, [&](const std::string& version) {
-    const bool is_last = version == last || version.starts_with(last + ".");
-    return is_older(version, first) || (is_older(last, version) && !is_last);
+    return is_older(version, first) || (is_older(last, version) && !begins_with(version, last));
   });
   if (!versions.empty()) return versions;
   return fail("--backend", fmt::format("\"{}\": no release of {} is here in that range; these are: {}", text_of(what),
@@ -141,15 +147,37 @@ std::string_view profile_name(RoundingProfile arithmetic) {
   return std::find_if(all.begin(), all.end(), pins)->name;
 }
 
-Result<std::unique_ptr<Backend>> open_emulated(const Specification& what, RoundingProfile arithmetic,
-                                               const SandboxPolicy& sandbox) {
+// The program of a release that this one cannot load; nullopt for what qconform serves itself.
+std::optional<Result<std::vector<std::string>>> program_of_release(const Specification& what) {
+  const Library* library = library_of(what);
+  if (library == nullptr || library->release_program == nullptr || !is_another_release(*library, what)) return {};
+  return library->release_program(what);
+}
+
+// What serves the backend outside of this process; empty where nothing has to.
+Result<std::vector<std::string>> program_for(const Specification& what, const std::string& arm64_program) {
+  const auto of_release = program_of_release(what);
+  if (!of_release) {
+    if (what.cpu.empty()) return std::vector<std::string>{};
+    return emulated_program(what.cpu, arm64_program);
+  }
+  if (!*of_release || what.cpu.empty()) return *of_release;
+  return emulated_command(what.cpu, **of_release);
+}
+
+Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, const Specification& what,
+                                              RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
   Specification plain = what;
   plain.cpu.clear();
-  QCONFORM_ASSIGN(auto command, emulated_program(what.cpu, sandbox.arm64_program));
   command.insert(command.end(), {"worker", "--backend", text_of(plain), "--profile",
                                  std::string(profile_name(arithmetic)), "--threads", std::to_string(sandbox.threads)});
   SandboxLimits limits = sandbox.limits;
-  limits.timeout *= kEmulationSlowdown;
+  if (what.cpu.empty()) {
+    command.insert(command.end(), {"--memory", std::to_string(limits.memory)});
+  } else {
+    limits.timeout *= kEmulationSlowdown;
+    limits.slot_bytes = CaseChannel::kEmulatedSlotBytes;
+  }
   return open_program_in_sandbox(std::move(command), text_of(what), limits);
 }
 
@@ -220,7 +248,8 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
     if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
     return open_process(what.name, sandbox.limits, text_of(what));
   }
-  if (!what.cpu.empty()) return open_emulated(what, arithmetic, sandbox);
+  QCONFORM_ASSIGN(auto program, program_for(what, sandbox.arm64_program));
+  if (!program.empty()) return open_program(std::move(program), what, arithmetic, sandbox);
   const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
   const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
   if (!in_worker) return open_checked(what, arithmetic, sandbox.threads);

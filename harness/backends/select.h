@@ -27,8 +27,8 @@ struct SandboxPolicy {
 /// harness/include/qconform/backend.h, a program that open_process() talks to, or a defect model. The WORD of kernel
 /// sets and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
 /// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only()). On another
-/// processor (emulator.h) it always runs in a worker. Errors, all of field "--backend": unknown names, words and keys,
-/// absent libraries and versions, sets that this CPU does not run.
+/// processor (emulator.h), or in a program of its own (library.h), it always runs in a worker. Errors, all of field
+/// "--backend": unknown names, words and keys, absent libraries and versions, sets that this CPU does not run.
 ///
 /// With `sandbox.threads`, a backend that cannot run a case from several threads is an error.
 ///

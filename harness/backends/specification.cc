@@ -296,9 +296,15 @@ bool is_older(std::string_view a, std::string_view b) {
   return older != newer ? older < newer : a < b;
 }
 
+bool begins_with(std::string_view version, std::string_view first) {
+  if (!version.starts_with(first)) return false;
+  const std::string_view rest = version.substr(first.size());
+  return rest.empty() || rest.front() == '.' || rest.front() == '-';
+}
+
 Result<void> check_version(const Specification& what, std::string_view here) {
   const std::string& asked = what.version;
-  if (asked.empty() || asked == here || here.starts_with(asked + ".")) return {};
+  if (asked.empty() || begins_with(here, asked)) return {};
   return fail("--backend",
               fmt::format("\"{}\": version {} of {} is not available: {} is", text_of(what), asked, what.name, here));
 }

@@ -76,6 +76,9 @@ struct Accepted {
 /// Whether version `a` comes before `b`, number by number: "1.9" before "1.14.0".
 [[nodiscard]] bool is_older(std::string_view a, std::string_view b);
 
+/// Whether `first` is the version or its first numbers: "3.12" of "3.12.1", "2024-11" of "2024-11-08".
+[[nodiscard]] bool begins_with(std::string_view version, std::string_view first);
+
 /// Errors: a version is asked for, and `here` is neither that nor one that it begins ("3.12" of "3.12.1").
 [[nodiscard]] Result<void> check_version(const Specification& what, std::string_view here);
 

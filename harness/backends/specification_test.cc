@@ -125,6 +125,7 @@ TEST(Settings, ThatAreUnknownAreNamedBesideTheKnownOnes) {
 
 TEST(Version, ReportsTheAvailableOne) {
   EXPECT_TRUE(check_version(parsed("x:3.12"), "3.12.1"));
+  EXPECT_TRUE(check_version(parsed("x:2024-11"), "2024-11-08"));
   EXPECT_TRUE(check_version(parsed("x:3.12.1"), "3.12.1"));
   EXPECT_TRUE(check_version(parsed("x"), "3.12.1"));
   EXPECT_EQ(check_version(parsed("x:3.1"), "3.12.1").error().text(),

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <memory>
 
 #include "harness/backends/sandbox/worker_process.h"
@@ -12,6 +13,7 @@ struct WorkerOptions {
   std::string backend;
   PolicyOptions policy;
   int threads = 0;
+  std::int64_t memory = 0;
   int channel = -1;
   int log = -1;
 };
@@ -23,8 +25,7 @@ Result<int> work(const WorkerOptions& options) {
     return backend::select(options.backend, arithmetic_of(policy.profile),
                            {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = options.threads});
   };
-  // An emulator heeds no limit on addresses: who started this process watches its memory.
-  run_worker(open, channel, options.log, 0);
+  run_worker(open, channel, options.log, options.memory);
 }
 
 }  // namespace
@@ -37,6 +38,8 @@ void add_worker(CLI::App& app, Action& action) {
   command->add_option("--channel", options->channel, "File descriptor of the shared memory")->required();
   command->add_option("--log", options->log, "File descriptor for what the backend prints")->required();
   command->add_option("--threads", options->threads, "Threads that run each case at once");
+  // An emulator heeds no limit on addresses: there who started this process watches its memory.
+  command->add_option("--memory", options->memory, "Bytes of addresses that the backend may take, or 0 for any number");
   add_policy_options(*command, options->policy);
   when_chosen(*command, action, options, work);
 }

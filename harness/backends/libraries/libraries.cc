@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/roots.h"
+#include "harness/backends/libraries/worker_program.h"
 
 namespace qconform::libraries {
 namespace {
@@ -11,7 +13,27 @@ namespace {
   return fail("--backend", what.name + " is not part of this build");
 }
 
+// A library that does not load its other releases itself has a program for each.
+[[maybe_unused]] backend::Library with_releases(backend::Library library, std::vector<std::string> (*releases)()) {
+#ifndef QCONFORM_NO_RELEASE_WORKERS
+  if (library.releases != nullptr) return library;
+  library.releases = releases;
+  library.release_program = worker_program;
+#else
+  static_cast<void>(releases);
+#endif
+  return library;
+}
+
 }  // namespace
+
+std::string_view own_root() {
+#ifdef QCONFORM_OWN_ROOT
+  return QCONFORM_OWN_ROOT;
+#else
+  return {};
+#endif
+}
 
 ModelRuntime model_runtime() {
 #ifdef QCONFORM_HAS_ONNXRUNTIME
@@ -24,9 +46,16 @@ ModelRuntime model_runtime() {
 }
 
 std::span<const backend::Library> libraries() {
-#define QCONFORM_LIBRARY(name) name(),
-#define QCONFORM_ABSENT_LIBRARY(name, title, reason) \
-  {#name, title, {}, [] { return backend::LibraryState{{}, reason}; }, nothing_to_open},
+#define QCONFORM_LIBRARY(name) with_releases(name(), [] { return versions_of_roots(#name); }),
+#define QCONFORM_ABSENT_LIBRARY(name, title, reason)         \
+  with_releases({#name,                                      \
+                 title,                                      \
+                 {},                                         \
+                 [] {                                        \
+                   return backend::LibraryState{{}, reason}; \
+                 },                                          \
+                 nothing_to_open},                           \
+                [] { return versions_of_roots(#name); }),
   static const std::vector<backend::Library> all = {
 #include "libraries.inc"
   };

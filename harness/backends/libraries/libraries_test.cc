@@ -14,6 +14,7 @@
 #include <set>
 
 #include "harness/backends/libraries/roots.h"
+#include "harness/backends/libraries/worker_program.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/engine/environment.h"
@@ -58,13 +59,13 @@ class KindCounts {
 };
 
 // In a worker: a library that brings its process down has answered the case. Null where the CPU lacks what
-// the variant needs, which the message tells.
+// the variant needs, or a release its program, which the message tells.
 std::unique_ptr<Backend> open(const std::string& name, std::string& missing) {
   backend::offer_libraries(libraries());
   auto backend = backend::select(name, RoundingProfile::correctly_rounded);
   if (backend) return std::move(*backend);
   missing = backend.error().text();
-  EXPECT_TRUE(missing.ends_with("CPU")) << missing;
+  EXPECT_TRUE(missing.ends_with("CPU") || missing.ends_with("makes it")) << missing;
   return nullptr;
 }
 
@@ -238,6 +239,70 @@ TEST_F(Roots, ADamagedOneIsToldByName) {
               std::string::npos)
       << text;
   EXPECT_TRUE(text.find("scripts/library-root onnxruntime:1.14.0 fetches it again") != std::string::npos) << text;
+}
+
+// A program beside this one, as long as a test wants it.
+class ProgramBeside {
+ public:
+  ProgramBeside(const std::string& name, const std::string& script)
+      : path_(std::filesystem::read_symlink("/proc/self/exe").parent_path() / name) {
+    EXPECT_TRUE(write_file(path_, "#!/bin/sh\n" + script));
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+  }
+  ~ProgramBeside() { std::filesystem::remove(path_); }
+  ProgramBeside(const ProgramBeside&) = delete;
+  ProgramBeside& operator=(const ProgramBeside&) = delete;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string error_of_program(const std::string& name) {
+  const auto program = worker_program({.name = name, .version = "1.2"});
+  return program ? "" : program.error().text();
+}
+
+TEST_F(Roots, AProgramThatIsNotBuiltIsToldWithTheCommandThatBuildsIt) {
+  add("sample-1.2.3", "");
+  const std::string text = error_of_program("sample");
+  EXPECT_NE(text.find("\"sample:1.2\": there is no "), std::string::npos) << text;
+  EXPECT_NE(text.find("/worker-sample-1.2.3 for " + folder_.path().string()), std::string::npos) << text;
+  EXPECT_NE(text.find(": scripts/build "), std::string::npos) << text;
+}
+
+TEST_F(Roots, AProgramThatDoesNotStartTellsOfADamagedRoot) {
+  add("sample-1.2.3", "");
+  const ProgramBeside program("worker-sample-1.2.3", "echo 'libsample.so: file too short' >&2; exit 127");
+  const std::string text = error_of_program("sample");
+  EXPECT_NE(
+      text.find("sample-1.2.3 is damaged: libsample.so: file too short; scripts/library-root sample:1.2.3 fetches"),
+      std::string::npos)
+      << text;
+}
+
+TEST_F(Roots, AProgramOfAnotherRootIsNotTaken) {
+  add("sample-1.2.3", "");
+  const ProgramBeside program("worker-sample-1.2.3", "echo 'sample 1.2.3 in /elsewhere'");
+  const std::string text = error_of_program("sample");
+  EXPECT_NE(text.find("was built for /elsewhere, not for " + folder_.path().string()), std::string::npos) << text;
+}
+
+// A bias of oneDNN 3 is a real number: one that is no float32 is not rounded, but declined.
+TEST(OneDnn3, DeclinesABiasThatIsNoFloat) {
+  backend::offer_libraries(libraries());
+  const auto backend = backend::select("onednn:3", RoundingProfile::correctly_rounded);
+  if (!backend)
+    GTEST_SKIP() << "scripts/library-root onednn:3.7.2 and scripts/build dev bring it: " << backend.error().text();
+  GuardedOutput output;
+  Case test_case = all_codes(ElementType::uint8);
+  test_case.inputs.emplace_back(Tensor::of(ElementType::int32, {1}, std::vector<std::int32_t>{4}));
+  EXPECT_NE(output_of(execute(**backend, test_case, output)), nullptr);
+  test_case.inputs[1] = Tensor::scalar<float>(ElementType::float32, 0.1F);
+  test_case.inputs[8] = Tensor::of(ElementType::int32, {1}, std::vector<std::int32_t>{3});
+  const Outcome outcome = execute(**backend, test_case, output);
+  const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome);
+  ASSERT_NE(unsupported, nullptr);
+  EXPECT_NE(unsupported->reason.find("is no float32"), std::string::npos) << unsupported->reason;
 }
 
 std::vector<std::string> names_here() {

@@ -1,11 +1,9 @@
-// oneDNN's convolution primitive, with the instruction set chosen.
+// oneDNN: its convolution for QLinearConv and ConvInteger, its reorder for the linear operators, with the instruction
+// set chosen.
 #include <dlfcn.h>
 
 #include <dnnl.hpp>
 
-#include <array>
-#include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -13,28 +11,22 @@
 
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onednn_convolution.h"
+#include "harness/backends/libraries/onednn_reorder.h"
 #include "harness/operators/operator.h"
+#include "harness/operators/text.h"
 #include "reference/conv_integer/conv_integer.h"
+#include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
+#include "reference/quantize_linear/quantize_linear.h"
 
 namespace qconform::libraries {
 namespace {
 
 using dnn::Convolution;
-using dnn::Data;
+using dnn::InstructionSet;
+using dnn::Linear;
 using dnn::PackedConvolution;
-
-struct InstructionSet {
-  std::string_view name;
-  dnnl::cpu_isa isa;
-};
-constexpr std::array kInstructionSets{
-    InstructionSet{"avx2", dnnl::cpu_isa::avx2},
-    InstructionSet{"avx2_vnni", dnnl::cpu_isa::avx2_vnni},
-    InstructionSet{"avx512_core", dnnl::cpu_isa::avx512_core},
-    InstructionSet{"avx512_core_vnni", dnnl::cpu_isa::avx512_core_vnni},
-    InstructionSet{"avx512_core_amx", dnnl::cpu_isa::avx512_core_amx},
-};
+using dnn::PackedReorder;
 
 // Of the OpenMP runtime that the library brings along. That has read its environment when the program was
 // loaded: OMP_NUM_THREADS would come too late. Holds for what is prepared and run from now on; returns the
@@ -47,14 +39,16 @@ int use_threads(int count) {
   return count;
 }
 
-class PreparedConvolution final : public PreparedCase {
+// `Packed` is a primitive with all but the place of its output.
+template <typename Packed>
+class PreparedPrimitive final : public PreparedCase {
  public:
-  PreparedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case, ElementType y_type)
-      : packed_(std::move(packed)), case_(test_case), y_type_(y_type) {}
+  PreparedPrimitive(std::unique_ptr<Packed> packed, const Case& test_case)
+      : packed_(std::move(packed)), case_(test_case) {}
 
   void run(OutputSink& sink) override {
     try {
-      packed_->write_to(sink.allocate(y_type_, packed_->y_shape()));
+      packed_->write_to(sink.allocate(packed_->y_type(), packed_->y_shape()));
       packed_->run();
     } catch (const dnnl::error& error) {
       sink.refuse(refusal(case_, error.what()));
@@ -62,16 +56,15 @@ class PreparedConvolution final : public PreparedCase {
   }
 
  private:
-  std::unique_ptr<PackedConvolution> packed_;
+  std::unique_ptr<Packed> packed_;
   const Case& case_;
-  ElementType y_type_;
 };
 
 class RepeatedConvolution final : public RepeatedRun {
  public:
   RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedConvolution> packed,
-                      const Case& test_case, ElementType y_type)
-      : inputs_(std::move(inputs)), packed_(std::move(packed)), case_(test_case), y_type_(y_type) {}
+                      const Case& test_case)
+      : inputs_(std::move(inputs)), packed_(std::move(packed)), case_(test_case) {}
 
   void run() override {
     try {
@@ -83,7 +76,7 @@ class RepeatedConvolution final : public RepeatedRun {
   [[nodiscard]] Outcome outcome() override {
     if (refusal_) return *refusal_;
     const std::span<const std::byte> y = packed_->y();
-    Tensor output{y_type_, packed_->y_shape(), {}};
+    Tensor output{packed_->y_type(), packed_->y_shape(), {}};
     if (packed_->setting().layout == Layout::channels_last) {
       to_channels_first(y, output);
     } else {
@@ -97,20 +90,16 @@ class RepeatedConvolution final : public RepeatedRun {
   std::unique_ptr<PlainInputs> inputs_;
   std::unique_ptr<PackedConvolution> packed_;
   const Case& case_;
-  ElementType y_type_;
   std::optional<Outcome> refusal_;
 };
 
-// oneDNN takes one multiplier for each channel: the exact product and quotient, rounded to double and
-// then to float. nullopt where that leaves float32's normal range.
-std::optional<std::vector<float>> multipliers(const reference::QLinearConv& node) {
-  std::vector<float> result;
-  for (const float w_scale : node.w_scale) {
-    const auto value = static_cast<float>(static_cast<double>(node.x_scale) * w_scale / node.y_scale);
-    if (!std::isnormal(value)) return std::nullopt;
-    result.push_back(value);
+// The type of a tensor that the reference describes.
+ElementType type_named_by(reference::Element element) {
+  for (int number = 1; number < 32; ++number) {
+    const auto type = static_cast<ElementType>(number);
+    if (is_known(type) && element_of(type) == element) return type;
   }
-  return result;
+  return ElementType::undefined;
 }
 
 std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inputs) {
@@ -118,6 +107,55 @@ std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inp
   const Tensor& x = *test_case.input(0);
   return inputs.converted(0, x.bytes.size(), 0, [&](std::span<std::byte> memory) { to_channels_last(x, memory); });
 }
+
+// Whether the node asks for another precision than the library's (rule Q8).
+bool divides_otherwise(const reference::QuantizeLinear& node) {
+  return node.precision != reference::Element::none && node.precision != reference::Element::float32;
+}
+bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
+  return false;
+}
+
+// What the linear operators' parameters come to: one for each channel, whatever their type.
+Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
+  return {node.layout,
+          test_case.input(0)->type,
+          type_named_by(node.y_type),
+          true,
+          {node.y_scale.begin(), node.y_scale.end()},
+          node.y_zero_point};
+}
+Linear linear_of(const Case& test_case, const reference::DequantizeLinear& node) {
+  return {node.layout,
+          test_case.input(0)->type,
+          type_named_by(node.y_type),
+          false,
+          {node.x_scale.begin(), node.x_scale.end()},
+          {node.x_zero_point.begin(), node.x_zero_point.end()}};
+}
+
+Convolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+  const auto floats = [&](std::size_t position) {
+    const std::span<std::byte> bytes = inputs.bytes(position);
+    return std::span<float>(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
+  };
+  constexpr std::size_t kBias = 8;
+  Convolution result{node.operands, test_case.input(0)->type, test_case.input(3)->type, test_case.input(7)->type};
+  result.is_scaled = true;
+  result.x_scale = floats(1);
+  result.w_scale = floats(4);
+  result.y_scale = floats(6);
+  if (!node.operands.bias.empty()) result.bias = inputs.bytes(kBias);
+  result.y_zero_point = node.y_zero_point;
+  return result;
+}
+Convolution convolution_of(const Case& test_case, const reference::ConvInteger& node, InputMemory& /*inputs*/) {
+  return {node.operands, test_case.input(0)->type, test_case.input(1)->type, ElementType::int32};
+}
+
+template <typename Node>
+constexpr bool kIsConvolution =
+    std::is_same_v<Node, reference::QLinearConv> || std::is_same_v<Node, reference::ConvInteger>;
 
 class OneDnn final : public Backend {
  public:
@@ -127,74 +165,65 @@ class OneDnn final : public Backend {
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    return prepare_as<Preparation>(test_case, inputs, {}, [&](auto packed, ElementType y_type) {
-      return std::make_unique<PreparedConvolution>(std::move(packed), test_case, y_type);
+    return caught<Preparation>(test_case, [&](const auto& node) -> Preparation {
+      if constexpr (kIsConvolution<std::decay_t<decltype(node)>>) {
+        return pack_convolution<Preparation>(test_case, node, inputs, {}, [&](auto packed) {
+          return std::make_unique<PreparedPrimitive<PackedConvolution>>(std::move(packed), test_case);
+        });
+      } else {
+        return pack_reorder(test_case, node, inputs);
+      }
     });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& wanted) override {
-    const int threads = use_threads(wanted.threads);
     auto inputs = std::make_unique<PlainInputs>(test_case);
-    const RunSetting granted{wanted.layout, threads};
-    return prepare_as<RepeatedPreparation>(test_case, *inputs, granted, [&](auto packed, ElementType y_type) {
-      return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed), test_case, y_type);
+    const RunSetting granted{wanted.layout, use_threads(wanted.threads)};
+    return caught<RepeatedPreparation>(test_case, [&](const auto& node) -> RepeatedPreparation {
+      if constexpr (kIsConvolution<std::decay_t<decltype(node)>>) {
+        return pack_convolution<RepeatedPreparation>(test_case, node, *inputs, granted, [&](auto packed) {
+          return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed), test_case);
+        });
+      } else {
+        return outcome::Unsupported{"only convolutions of oneDNN are run repeatedly"};
+      }
     });
   }
 
  private:
-  template <typename Either, typename Make>
-  Either prepare_as(const Case& test_case, InputMemory& inputs, const RunSetting& setting, Make make) {
+  template <typename Either, typename Prepare>
+  static Either caught(const Case& test_case, Prepare prepare) {
     try {
-      return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
-        const Lowering lowering = lower(test_case, node);
-        if (!lowering) return outcome::Unsupported{lowering.error()};
-        const Data data = data_of(test_case, *lowering, setting.layout, inputs);
-        auto packed = std::make_unique<PackedConvolution>(engine_, stream_, lowering->node, test_case.input(0)->type,
-                                                          data, setting);
-        return make(std::move(packed), lowering->node.output_type);
-      });
+      return prepare_described<Either>(test_case, prepare);
     } catch (const dnnl::error& error) {
       return refused_as<Either>(test_case, std::string("oneDNN: ") + error.what());
     }
   }
 
-  struct Lowered {
-    Convolution node;
-    std::size_t w;  // the position
-  };
-  using Lowering = tl::expected<Lowered, std::string>;  // or what the interface has no form for
-
-  static Data data_of(const Case& test_case, const Lowered& lowered, Layout layout, InputMemory& inputs) {
-    constexpr std::size_t kBias = 8;
-    Data data{x_of(test_case, layout, inputs), inputs.bytes(lowered.w), {}};
-    if (!lowered.node.operands.bias.empty()) data.bias = inputs.bytes(kBias);
-    return data;
+  template <typename Either, typename Node, typename Make>
+  Either pack_convolution(const Case& test_case, const Node& node, InputMemory& inputs, const RunSetting& setting,
+                          Make make) {
+    if (node.operands.geometry.axes.size() > 3) return outcome::Unsupported{"more than 3 spatial dimensions"};
+    Convolution convolution = convolution_of(test_case, node, inputs);
+    auto quantization = quantization_of(convolution, engine_);
+    if (!quantization) return outcome::Unsupported{quantization.error()};
+    constexpr std::size_t kWeights = std::is_same_v<Node, reference::QLinearConv> ? 3 : 1;
+    return make(std::make_unique<PackedConvolution>(
+        engine_, stream_, convolution, std::move(*quantization),
+        dnn::Data{x_of(test_case, setting.layout, inputs), inputs.bytes(kWeights)}, setting));
   }
 
-  static Lowering lower(const Case& test_case, const reference::QLinearConv& node) {
-    auto scales = multipliers(node);
-    if (!scales) return tl::unexpected<std::string>("multiplier outside float32's normal range");
-    if (test_case.input(4)->is_scalar()) scales->resize(std::min<std::size_t>(scales->size(), 1));
-    const ElementType y_type = test_case.input(7)->type;
-    return lower({node.operands, y_type, std::move(*scales), node.y_zero_point}, test_case, 3);
-  }
-  static Lowering lower(const Case& test_case, const reference::ConvInteger& node) {
-    return lower({node.operands, ElementType::int32, {}, 0}, test_case, 1);
-  }
-  static Lowering lower(const Case&, const reference::QuantizeLinear&) {
-    return tl::unexpected<std::string>("its reorder multiplies by the reciprocal of a scale");
-  }
-  static Lowering lower(const Case&, const reference::DequantizeLinear&) {
-    return tl::unexpected<std::string>("only convolutions are lowered to oneDNN");
-  }
-  static Lowering lower(Convolution node, const Case& test_case, std::size_t w) {
-    const ElementType w_type = test_case.input(w)->type;
-    if (w_type != ElementType::int8) return tl::unexpected<std::string>("weights of type " + name_of(w_type));
-    for (const std::int32_t zero_point : node.operands.w_zero_point) {
-      if (zero_point != 0) return tl::unexpected<std::string>("weight zero points");
-    }
-    if (node.operands.geometry.axes.size() > 3) return tl::unexpected<std::string>("more than 3 spatial dimensions");
-    return Lowered{std::move(node), w};
+  template <typename Node>
+  Preparation pack_reorder(const Case& test_case, const Node& node, InputMemory& inputs) {
+    if (node.scale_type != reference::Element::float32) return outcome::Unsupported{"its scales are float32"};
+    if (divides_otherwise(node)) return outcome::Unsupported{"it divides in float32"};
+    const Linear linear = linear_of(test_case, node);
+    auto quantization = quantization_of(linear, engine_);
+    if (!quantization) return outcome::Unsupported{quantization.error()};
+    return std::make_unique<PreparedPrimitive<PackedReorder>>(
+        std::make_unique<PackedReorder>(engine_, stream_, linear, std::move(*quantization), inputs.bytes(0),
+                                        test_case.input(0)->shape),
+        test_case);
   }
 
   BackendInfo info_;
@@ -213,7 +242,7 @@ std::optional<std::string> choose(std::string_view variant) {
   if (chosen && *chosen != variant) return "one instruction set of oneDNN per process, and it has one already";
   if (chosen) return std::nullopt;
   (void)use_threads(1);
-  for (const InstructionSet& set : kInstructionSets) {
+  for (const InstructionSet& set : dnn::instruction_sets()) {
     if (set.name != variant) continue;
     if (dnnl::set_max_cpu_isa(set.isa) != dnnl::status::success) return "the library is in use already";
     if (dnnl::get_effective_cpu_isa() != set.isa) return std::string(variant) + " is not in this CPU";
@@ -235,8 +264,8 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
 
 backend::Library onednn() {
   backend::Accepted accepted;
-  for (const InstructionSet& set : kInstructionSets) accepted.words.push_back(set.name);
-  return {"onednn", "convolutions with int8 weights and no weight zero point", std::move(accepted),
+  for (const InstructionSet& set : dnn::instruction_sets()) accepted.words.push_back(set.name);
+  return {"onednn", "convolutions, and linear operators by its reorder", std::move(accepted),
           [] {
             return backend::LibraryState{version(), {}};
           },

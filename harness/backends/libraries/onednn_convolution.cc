@@ -1,19 +1,13 @@
 #include "harness/backends/libraries/onednn_convolution.h"
 
 #include <array>
-#include <cstring>
+#include <utility>
 
 namespace qconform::libraries::dnn {
 namespace {
 
 using Dimensions = dnnl::memory::dims;
-using Type = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
-
-Type type_of(ElementType type) {
-  if (type == ElementType::uint8) return Type::u8;
-  return type == ElementType::int8 ? Type::s8 : Type::s32;
-}
 
 Tag plain_tag(std::size_t axes, Layout layout) {
   constexpr std::array kChannelsFirst{Tag::ncw, Tag::nchw, Tag::ncdhw};
@@ -27,13 +21,9 @@ Tag weights_tag(std::size_t axes) {
   return kGrouped[axes - 1];
 }
 
-struct Shapes {
-  Dimensions x, w, bias, y, strides, dilations, pads_begin, pads_end;
-};
-
 // Weights always have a dimension of groups: a group of 1 is the same arithmetic.
-Shapes shapes_of(const reference::ConvolutionGeometry& g) {
-  Shapes s;
+ConvolutionShapes shapes_of(const reference::ConvolutionGeometry& g) {
+  ConvolutionShapes s;
   s.x = {g.batch, g.input_channels};
   s.w = {g.group, g.group_output_channels(), g.group_input_channels()};
   s.bias = {g.output_channels};
@@ -49,45 +39,26 @@ Shapes shapes_of(const reference::ConvolutionGeometry& g) {
   return s;
 }
 
-dnnl::primitive_attr attributes(const Convolution& node) {
-  dnnl::primitive_attr result;
-  constexpr int kChannels = 1 << 1;  // the mask of dimension 1
-  if (!node.scales.empty()) result.set_output_scales(node.scales.size() == 1 ? 0 : kChannels, node.scales);
-  if (node.operands.x_zero_point != 0) result.set_zero_points(DNNL_ARG_SRC, 0, {DNNL_RUNTIME_S32_VAL});
-  if (node.output_zero_point != 0) result.set_zero_points(DNNL_ARG_DST, 0, {DNNL_RUNTIME_S32_VAL});
-  return result;
-}
-
 }  // namespace
 
 PackedConvolution::PackedConvolution(const dnnl::engine& engine, dnnl::stream& stream, const Convolution& node,
-                                     ElementType x_type, const Data& data, const RunSetting& setting)
-    : engine_(engine), stream_(stream), setting_(setting) {
-  const Shapes shapes = shapes_of(node.operands.geometry);
+                                     Quantization quantization, const Data& data, const RunSetting& setting)
+    : engine_(engine),
+      stream_(stream),
+      quantization_(std::move(quantization)),
+      setting_(setting),
+      y_type_(node.y_type) {
+  const ConvolutionShapes shapes = shapes_of(node.operands.geometry);
+  y_shape_ = shapes.y;
   const std::size_t axes = node.operands.geometry.axes.size();
   const Tag plain = plain_tag(axes, setting.layout);
-  x_plain_ = {shapes.x, type_of(x_type), plain};
-  y_plain_ = {shapes.y, type_of(node.output_type), plain};
-  const bool has_bias = !data.bias.empty();
+  x_plain_ = {shapes.x, type_of(node.x_type), plain};
+  y_plain_ = {shapes.y, type_of(node.y_type), plain};
   const Tag chosen = setting.layout == Layout::channels_last ? plain : Tag::any;
-  const dnnl::memory::desc x_any(shapes.x, type_of(x_type), chosen);
-  const dnnl::memory::desc w_any(shapes.w, Type::s8, Tag::any);
-  const dnnl::memory::desc y_any(shapes.y, type_of(node.output_type), chosen);
-  const dnnl::memory::desc bias_plain(shapes.bias, Type::s32, Tag::a);
-  constexpr auto kInference = dnnl::prop_kind::forward_inference;
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-  using Descriptor = dnnl::convolution_forward::desc;
-  const Descriptor descriptor = has_bias
-                                    ? Descriptor(kInference, kDirect, x_any, w_any, bias_plain, y_any, shapes.strides,
-                                                 shapes.dilations, shapes.pads_begin, shapes.pads_end)
-                                    : Descriptor(kInference, kDirect, x_any, w_any, y_any, shapes.strides,
-                                                 shapes.dilations, shapes.pads_begin, shapes.pads_end);
-  chosen_ = dnnl::convolution_forward::primitive_desc(descriptor, attributes(node), engine_);
+  chosen_ = describe(shapes, {shapes.x, type_of(node.x_type), chosen}, {shapes.w, type_of(node.w_type), Tag::any},
+                     {shapes.y, type_of(node.y_type), chosen}, quantization_, engine_);
   convolution_ = dnnl::convolution_forward(chosen_);
-  pack(dnnl::memory::desc(shapes.w, Type::s8, weights_tag(axes)), data.w);
-  if (has_bias) bias_ = dnnl::memory(bias_plain, engine_, data.bias.data());
-  x_zero_point_ = zero_point(node.operands.x_zero_point);
-  y_zero_point_ = zero_point(node.output_zero_point);
+  pack({shapes.w, type_of(node.w_type), weights_tag(axes)}, data.w);
   place_tensors(data.x);
 }
 
@@ -106,13 +77,6 @@ std::span<std::byte> PackedConvolution::bytes_of(const dnnl::memory& memory) {
   return {static_cast<std::byte*>(memory.get_data_handle()), memory.get_desc().get_size()};
 }
 
-dnnl::memory PackedConvolution::zero_point(std::int32_t value) const {
-  if (value == 0) return {};
-  dnnl::memory memory({{1}, Type::s32, Tag::a}, engine_);
-  std::memcpy(memory.get_data_handle(), &value, sizeof value);
-  return memory;
-}
-
 void PackedConvolution::pack(const dnnl::memory::desc& plain, std::span<std::byte> w) {
   dnnl::memory source(plain, engine_, w.data());
   w_ = dnnl::memory(chosen_.weights_desc(), engine_);
@@ -128,10 +92,8 @@ void PackedConvolution::place_tensors(std::span<std::byte> x) {
   y_used_ = chosen_.dst_desc() == y_plain_ ? y_given_ : dnnl::memory(chosen_.dst_desc(), engine_);
   if (chosen_.src_desc() != x_plain_) reorder_x_ = dnnl::reorder(x_given_, x_used_);
   if (chosen_.dst_desc() != y_plain_) reorder_y_ = dnnl::reorder(y_used_, y_given_);
-  arguments_ = {{DNNL_ARG_SRC, x_used_}, {DNNL_ARG_WEIGHTS, w_}, {DNNL_ARG_DST, y_used_}};
-  if (bias_) arguments_.emplace(DNNL_ARG_BIAS, bias_);
-  if (x_zero_point_) arguments_.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, x_zero_point_);
-  if (y_zero_point_) arguments_.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, y_zero_point_);
+  arguments_ = quantization_.arguments;
+  arguments_.insert({{DNNL_ARG_SRC, x_used_}, {DNNL_ARG_WEIGHTS, w_}, {DNNL_ARG_DST, y_used_}});
 }
 
 }  // namespace qconform::libraries::dnn

@@ -281,9 +281,7 @@ Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what
 }
 
 std::vector<std::string> releases() {
-  std::vector<std::string> versions;
-  for (const LibraryRoot& root : roots_of("onnxruntime")) versions.push_back(root.version);
-  return versions;
+  return versions_of_roots("onnxruntime");
 }
 
 }  // namespace
@@ -297,6 +295,7 @@ backend::Library onnxruntime() {
       state,
       open,
       open_release,
+      nullptr,
       releases};
 }
 

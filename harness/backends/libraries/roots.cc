@@ -34,11 +34,15 @@ std::vector<LibraryRoot> roots_of(std::string_view name) {
   return roots;
 }
 
+std::vector<std::string> versions_of_roots(std::string_view name) {
+  std::vector<std::string> versions;
+  for (const LibraryRoot& root : roots_of(name)) versions.push_back(root.version);
+  return versions;
+}
+
 Result<LibraryRoot> root_for(const backend::Specification& what, std::string_view built_with) {
   std::vector<LibraryRoot> roots = roots_of(what.name);
-  const auto fits = [&](const LibraryRoot& root) {
-    return root.version == what.version || root.version.starts_with(what.version + ".");
-  };
+  const auto fits = [&](const LibraryRoot& root) { return backend::begins_with(root.version, what.version); };
   const auto newest = std::find_if(roots.rbegin(), roots.rend(), fits);
   if (newest != roots.rend()) return *newest;
   std::vector<std::string> here;

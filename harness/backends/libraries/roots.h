@@ -21,6 +21,9 @@ struct LibraryRoot {
 /// Those of library `name`, the oldest first. A folder without the file VERSION, which is written last, is none.
 [[nodiscard]] std::vector<LibraryRoot> roots_of(std::string_view name);
 
+/// Their versions.
+[[nodiscard]] std::vector<std::string> versions_of_roots(std::string_view name);
+
 /// The release that `what` asks for: its version, or the newest that begins with it ("1.14" of "1.14.0"). The error
 /// tells the releases that are there, `built_with` among them, and how to fetch another.
 [[nodiscard]] Result<LibraryRoot> root_for(const backend::Specification& what, std::string_view built_with);

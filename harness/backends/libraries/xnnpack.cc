@@ -1,22 +1,25 @@
-// XNNPACK's quantized 2-D convolutions, through its operator interface (create, setup, run).
+// XNNPACK's quantized convolutions and conversions, through its operator interface.
 #include <xnnpack.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "harness/backends/emulator.h"
 #include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/xnnpack_operator.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/operators/operator.h"
+#include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
+#include "reference/quantize_linear/quantize_linear.h"
 
 namespace qconform::libraries {
 namespace {
 
-using reference::ConvolutionGeometry;
 using reference::Integer8;
 
 std::string_view text_of(xnn_status status) {
@@ -28,145 +31,88 @@ std::string_view text_of(xnn_status status) {
     case xnn_status_unsupported_parameter: return "unsupported parameter";
     case xnn_status_unsupported_hardware: return "unsupported hardware";
     case xnn_status_out_of_memory: return "out of memory";
+    default: return "an unknown status";
   }
-  return "an unknown status";
 }
 
 std::string refusal_text(std::string_view call, xnn_status status) {
   return fmt::format("XNNPACK: {}: {}", call, text_of(status));
 }
 
-// All that the three creating functions have in common.
-struct Plan {
-  const reference::QLinearConv& node;
-  std::span<const std::byte> w;  // [output channels][kernel height][kernel width][input channels of a group]
-  const std::int32_t* bias;      // null for none
-  const float* w_scales;         // one for each channel; null where the case states one for all
-};
-
-// The arguments up to the strides, which the three functions share.
-template <typename Create, typename... Rest>
-xnn_status create_with(Create create, const ConvolutionGeometry& g, Rest... rest) {
-  const reference::SpatialAxis& height = g.axes[0];
-  const reference::SpatialAxis& width = g.axes[1];
-  const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-  return create(u32(height.pad_begin), u32(width.pad_end), u32(height.pad_end), u32(width.pad_begin),
-                u32(height.kernel), u32(width.kernel), u32(height.stride), u32(width.stride), u32(height.dilation),
-                u32(width.dilation), u32(g.group), static_cast<std::size_t>(g.group_input_channels()),
-                static_cast<std::size_t>(g.group_output_channels()), static_cast<std::size_t>(g.input_channels),
-                static_cast<std::size_t>(g.output_channels), rest...);
-}
-
-xnn_status create_unsigned(const Plan& plan, xnn_operator_t* made) {
-  const reference::QLinearConv& node = plan.node;
-  return create_with(
-      xnn_create_convolution2d_nhwc_qu8, node.operands.geometry, static_cast<std::uint8_t>(node.operands.x_zero_point),
-      node.x_scale, static_cast<std::uint8_t>(node.operands.w_zero_point.front()), node.w_scale.front(),
-      reinterpret_cast<const std::uint8_t*>(plan.w.data()), plan.bias, static_cast<std::uint8_t>(node.y_zero_point),
-      node.y_scale, std::uint8_t{0}, std::uint8_t{255}, std::uint32_t{0}, made);
-}
-
-template <typename Create, typename Scale>
-xnn_status create_signed(Create create, const Plan& plan, Scale w_scale, xnn_operator_t* made) {
-  const reference::QLinearConv& node = plan.node;
-  return create_with(create, node.operands.geometry, static_cast<std::int8_t>(node.operands.x_zero_point), node.x_scale,
-                     w_scale, reinterpret_cast<const std::int8_t*>(plan.w.data()), plan.bias,
-                     static_cast<std::int8_t>(node.y_zero_point), node.y_scale, std::int8_t{-128}, std::int8_t{127},
-                     std::uint32_t{0}, made);
-}
-
-// The operator with its weights packed.
-class PackedConvolution {
+// An operator with what it computes for. The first failure's message stays.
+class PackedOperator {
  public:
-  // x has channels last.
-  PackedConvolution(const reference::QLinearConv& node, std::span<const std::byte> x)
-      : geometry_(node.operands.geometry), type_(node.operands.x_type), x_(x) {}
-  PackedConvolution(const PackedConvolution&) = delete;
-  PackedConvolution& operator=(const PackedConvolution&) = delete;
-  ~PackedConvolution() { xnn_delete_operator(operator_); }
-
-  // nullopt for success, otherwise the message.
-  [[nodiscard]] std::optional<std::string> create(const Plan& plan) {
-    per_channel_ = plan.w_scales != nullptr;
-    const xnn_status created =
-        type_ == Integer8::uint8 ? create_unsigned(plan, &operator_)
-        : per_channel_           ? create_signed(xnn_create_convolution2d_nhwc_qc8, plan, plan.w_scales, &operator_)
-                       : create_signed(xnn_create_convolution2d_nhwc_qs8, plan, plan.node.w_scale.front(), &operator_);
-    if (created != xnn_status_success) return refusal_text("create", created);
-    return std::nullopt;
+  // `x` as the operator takes it.
+  PackedOperator(std::unique_ptr<xnn::Operator> made, std::span<const std::byte> x, ElementType y_type,
+                 std::vector<std::int64_t> y_shape)
+      : operator_(std::move(made)), x_(x), y_type_(y_type), y_shape_(std::move(y_shape)) {
+    note("create", operator_->create());
+    if (!failure_) note("reshape", operator_->reshape(workspace_));
   }
 
-  [[nodiscard]] ElementType output_type() const {
-    return type_ == Integer8::uint8 ? ElementType::uint8 : ElementType::int8;
-  }
-  [[nodiscard]] std::vector<std::int64_t> output_shape() const { return geometry_.output_shape(); }
+  [[nodiscard]] const std::optional<std::string>& failure() const { return failure_; }
+  [[nodiscard]] ElementType y_type() const { return y_type_; }
+  [[nodiscard]] const std::vector<std::int64_t>& y_shape() const { return y_shape_; }
+  [[nodiscard]] const xnn::Workspace& workspace() const { return workspace_; }
 
-  // What run() writes to, with channels last; nullopt for success, otherwise the message.
-  [[nodiscard]] std::optional<std::string> set_up(std::span<std::byte> y) {
-    const xnn_status status = type_ == Integer8::uint8 ? setup<std::uint8_t>(xnn_setup_convolution2d_nhwc_qu8, y)
-                              : per_channel_           ? setup<std::int8_t>(xnn_setup_convolution2d_nhwc_qc8, y)
-                                                       : setup<std::int8_t>(xnn_setup_convolution2d_nhwc_qs8, y);
-    if (status != xnn_status_success) return refusal_text("setup", status);
-    return std::nullopt;
+  void set_up(std::span<std::byte> y, std::span<std::byte> workspace) {
+    note("setup", operator_->set_up(x_.data(), y.data(), workspace.data()));
   }
-
-  // From x to y; nullopt for success, otherwise the message.
-  [[nodiscard]] std::optional<std::string> run() {
-    const xnn_status ran = xnn_run_operator(operator_, nullptr);
-    if (ran != xnn_status_success) return refusal_text("run", ran);
-    return std::nullopt;
+  void run() {
+    if (!failure_) note("run", operator_->run());
   }
 
  private:
-  template <typename T, typename Setup>
-  xnn_status setup(Setup call, std::span<std::byte> y) {
-    return call(operator_, static_cast<std::size_t>(geometry_.batch), static_cast<std::size_t>(geometry_.axes[0].input),
-                static_cast<std::size_t>(geometry_.axes[1].input), reinterpret_cast<const T*>(x_.data()),
-                reinterpret_cast<T*>(y.data()), nullptr);
+  void note(std::string_view call, xnn_status status) {
+    if (status != xnn_status_success) failure_ = refusal_text(call, status);
   }
 
-  ConvolutionGeometry geometry_;
-  Integer8 type_;
-  bool per_channel_ = false;
+  std::unique_ptr<xnn::Operator> operator_;
   std::span<const std::byte> x_;
-  xnn_operator_t operator_ = nullptr;
+  ElementType y_type_;
+  std::vector<std::int64_t> y_shape_;
+  xnn::Workspace workspace_;
+  std::optional<std::string> failure_;
 };
 
-class PreparedConvolution final : public PreparedCase {
+class PreparedOperator final : public PreparedCase {
  public:
-  PreparedConvolution(std::unique_ptr<PackedConvolution> packed, const Case& test_case)
+  PreparedOperator(std::unique_ptr<PackedOperator> packed, const Case& test_case)
       : packed_(std::move(packed)), case_(test_case) {}
 
   // The library writes to the sink's memory, where guards lie, and channels come first there afterwards.
   void run(OutputSink& sink) override {
-    const ElementType type = packed_->output_type();
-    const std::vector<std::int64_t> shape = packed_->output_shape();
-    const std::span<std::byte> y = sink.allocate(type, shape);
-    if (auto message = packed_->set_up(y)) return sink.refuse(refusal(case_, std::move(*message)));
-    if (auto message = packed_->run()) return sink.refuse(outcome::Unsupported{std::move(*message)});
+    const std::span<std::byte> y = sink.allocate(packed_->y_type(), packed_->y_shape());
+    const xnn::Workspace& wanted = packed_->workspace();
+    std::span<std::byte> workspace;
+    if (wanted.size > 0) workspace = sink.scratch(wanted.size, wanted.alignment);
+    packed_->set_up(y, workspace);
+    packed_->run();
+    if (packed_->failure()) return sink.refuse(refusal(case_, *packed_->failure()));
+    if (case_.node().op_type != "QLinearConv") return;
     const std::vector<std::byte> channels_last(y.begin(), y.end());
-    to_channels_first(channels_last, type, shape, y);
+    to_channels_first(channels_last, packed_->y_type(), packed_->y_shape(), y);
   }
 
  private:
-  std::unique_ptr<PackedConvolution> packed_;
+  std::unique_ptr<PackedOperator> packed_;
   const Case& case_;
 };
 
-// Channels last, whatever was asked for: the library knows nothing else.
+// A convolution with channels last, whatever was asked for: the library knows nothing else.
 class RepeatedConvolution final : public RepeatedRun {
  public:
-  RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedConvolution> packed)
+  RepeatedConvolution(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PackedOperator> packed)
       : inputs_(std::move(inputs)),
         packed_(std::move(packed)),
-        y_(static_cast<std::size_t>(elements_of(packed_->output_shape()))),
-        not_set_up_(packed_->set_up(y_.bytes())) {}
+        y_(static_cast<std::size_t>(elements_of(packed_->y_shape()))) {
+    packed_->set_up(y_.bytes(), workspace_.take(packed_->workspace().size, packed_->workspace().alignment));
+  }
 
-  void run() override { failure_ = packed_->run(); }
+  void run() override { packed_->run(); }
   [[nodiscard]] Outcome outcome() override {
-    if (not_set_up_) return outcome::Unsupported{*not_set_up_};
-    if (failure_) return outcome::Unsupported{*failure_};
-    Tensor y{packed_->output_type(), packed_->output_shape(), {}};
+    if (packed_->failure()) return outcome::Unsupported{*packed_->failure()};
+    Tensor y{packed_->y_type(), packed_->y_shape(), {}};
     to_channels_first(y_.bytes(), y);
     return outcome::Produced{std::move(y)};
   }
@@ -174,10 +120,9 @@ class RepeatedConvolution final : public RepeatedRun {
 
  private:
   std::unique_ptr<PlainInputs> inputs_;
-  std::unique_ptr<PackedConvolution> packed_;
+  std::unique_ptr<PackedOperator> packed_;
   AlignedBytes y_;
-  std::optional<std::string> not_set_up_;
-  std::optional<std::string> failure_;
+  ScratchMemory workspace_;
 };
 
 template <typename T>
@@ -185,7 +130,7 @@ bool all_equal(const std::vector<T>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
 }
 
-// What the library has no function for, or checks with an assertion that ends the process.
+// What the library has no function for.
 std::optional<std::string> beyond_types(const reference::QLinearConv& node, const Case& test_case) {
   const auto type_at = [&](std::size_t position) { return test_case.input(position)->type; };
   if (type_at(3) != type_at(0) || type_at(7) != type_at(0)) {
@@ -202,27 +147,26 @@ std::optional<std::string> beyond_types(const reference::QLinearConv& node, cons
   return std::nullopt;
 }
 
-std::optional<std::string> beyond_scales(const reference::QLinearConv& node) {
-  constexpr float kSmallest = 0x1p-32F;  // an assertion
-  constexpr float kBound = 256.0F;       // not representable in its fixed-point kernels
-  for (const float w_scale : node.w_scale) {
-    // The library's own expression.
-    const float multiplier = node.x_scale * w_scale / node.y_scale;
-    if (!(multiplier >= kSmallest && multiplier < kBound)) {
-      return fmt::format("x_scale * w_scale / y_scale: must be in [2^-32, 256), got {}", multiplier);
-    }
-  }
-  return std::nullopt;
+std::optional<std::string> beyond(const reference::QLinearConv& node, const Case& test_case) {
+  const std::size_t axes = node.operands.geometry.axes.size();
+  if (axes < 1 || axes > 2) return fmt::format("x: 1 or 2 spatial dimensions, got {}", axes);
+  // The interface takes the scale of a channel that must exist.
+  if (node.operands.geometry.output_channels == 0) return "w: no output channels";
+  return beyond_types(node, test_case);
 }
 
-std::optional<std::string> beyond(const reference::QLinearConv& node, const Case& test_case) {
-  if (node.operands.geometry.axes.size() != 2) {
-    return fmt::format("x: 2 spatial dimensions, got {}", node.operands.geometry.axes.size());
-  }
-  // The library reads weights, and their scales, of channels that must exist.
-  if (node.operands.geometry.output_channels == 0) return "w: no output channels";
-  if (auto reason = beyond_types(node, test_case)) return reason;
-  return beyond_scales(node);
+// Likewise for a linear operator, whose parameters are those of `scales` and `zero_points`.
+template <typename Node>
+std::optional<std::string> beyond(const Node& node, const std::vector<double>& scales, bool one_zero_point) {
+  const auto is_8_bit = [](reference::Element type) {
+    return type == reference::Element::uint8 || type == reference::Element::int8;
+  };
+  const bool quantizes = node.x_type == reference::Element::float32 && is_8_bit(node.y_type);
+  const bool dequantizes = is_8_bit(node.x_type) && node.y_type == reference::Element::float32;
+  if (!quantizes && !dequantizes) return "it converts between float32 and 8 bits";
+  if (node.scale_type != reference::Element::float32) return "its scale is float32";
+  if (scales.empty() || !all_equal(scales) || !one_zero_point) return "it has one scale and one zero point";
+  return std::nullopt;
 }
 
 std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t position, std::size_t room,
@@ -232,9 +176,9 @@ std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t
                           [&](std::span<std::byte> memory) { to_channels_last(tensor, memory); });
 }
 
-Plan plan_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
+xnn::Convolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
   const auto values = [&](std::size_t position) { return static_cast<const void*>(inputs.bytes(position).data()); };
-  Plan plan{node, with_channels_last(test_case, 3, 0, inputs), nullptr, nullptr};
+  xnn::Convolution plan{node, with_channels_last(test_case, 3, XNN_EXTRA_BYTES, inputs), nullptr, nullptr};
   if (!node.operands.bias.empty()) plan.bias = static_cast<const std::int32_t*>(values(8));
   const Tensor& w_scale = *test_case.input(4);
   if (w_scale.is_scalar()) return plan;
@@ -251,33 +195,70 @@ class Xnnpack final : public Backend {
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    return prepare_as<Preparation>(test_case, inputs, [&](std::unique_ptr<PackedConvolution> packed) {
-      return std::make_unique<PreparedConvolution>(std::move(packed), test_case);
+    return prepare_described(test_case, [&](const auto& node) {
+      return prepare_as<Preparation>(test_case, node, inputs, [&](std::unique_ptr<PackedOperator> packed) {
+        return std::make_unique<PreparedOperator>(std::move(packed), test_case);
+      });
     });
   }
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& /*wanted*/) override {
+    if (test_case.node().op_type != "QLinearConv") return outcome::Unsupported{"only convolutions are run repeatedly"};
     auto inputs = std::make_unique<PlainInputs>(test_case);
-    return prepare_as<RepeatedPreparation>(test_case, *inputs, [&](std::unique_ptr<PackedConvolution> packed) {
-      return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed));
+    return prepare_described<RepeatedPreparation>(test_case, [&](const auto& node) {
+      return prepare_as<RepeatedPreparation>(test_case, node, *inputs, [&](std::unique_ptr<PackedOperator> packed) {
+        return std::make_unique<RepeatedConvolution>(std::move(inputs), std::move(packed));
+      });
     });
   }
 
  private:
   template <typename Either, typename Make>
-  static Either prepare_as(const Case& test_case, InputMemory& inputs, Make make) {
-    return prepare_described<Either>(test_case, [&](const auto& node) -> Either {
-      if constexpr (std::is_same_v<decltype(node), const reference::QLinearConv&>) {
-        if (auto reason = beyond(node, test_case)) return refused_as<Either>(test_case, std::move(*reason));
-        const Plan plan = plan_of(test_case, node, inputs);
-        auto packed =
-            std::make_unique<PackedConvolution>(node, with_channels_last(test_case, 0, XNN_EXTRA_BYTES, inputs));
-        if (auto message = packed->create(plan)) return refused_as<Either>(test_case, std::move(*message));
-        return make(std::move(packed));
-      } else {
-        return outcome::Unsupported{"only QLinearConv is lowered to XNNPACK"};
-      }
+  static Either prepare_as(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs, Make make) {
+    if (auto reason = beyond(node, test_case)) return refused_as<Either>(test_case, std::move(*reason));
+    auto packed = std::make_unique<PackedOperator>(xnn::convolution(convolution_of(test_case, node, inputs)),
+                                                   with_channels_last(test_case, 0, XNN_EXTRA_BYTES, inputs),
+                                                   test_case.input(0)->type, node.operands.geometry.output_shape());
+    if (packed->failure()) return refused_as<Either>(test_case, *packed->failure());
+    return make(std::move(packed));
+  }
+  template <typename Either, typename Make>
+  static Either prepare_as(const Case& test_case, const reference::QuantizeLinear& node, InputMemory& inputs,
+                           Make make) {
+    const bool divides_otherwise =
+        node.precision != reference::Element::none && node.precision != reference::Element::float32;
+    if (divides_otherwise) return outcome::Unsupported{"it computes in float32"};
+    const ElementType y_type = node.y_type == reference::Element::uint8 ? ElementType::uint8 : ElementType::int8;
+    return convert<Either>(test_case, node, node.y_scale, node.y_zero_point, y_type, inputs, make);
+  }
+  template <typename Either, typename Make>
+  static Either prepare_as(const Case& test_case, const reference::DequantizeLinear& node, InputMemory& inputs,
+                           Make make) {
+    return convert<Either>(test_case, node, node.x_scale, node.x_zero_point, ElementType::float32, inputs, make);
+  }
+  template <typename Either, typename Make>
+  static Either prepare_as(const Case& /*test_case*/, const reference::ConvInteger& /*node*/, InputMemory& /*inputs*/,
+                           Make /*make*/) {
+    return outcome::Unsupported{"no convolution has an output of int32"};
+  }
+
+  template <typename Either, typename Node, typename ZeroPoint, typename Make>
+  static Either convert(const Case& test_case, const Node& node, const std::vector<double>& scales,
+                        const std::vector<ZeroPoint>& zero_points, ElementType y_type, InputMemory& inputs, Make make) {
+    if (auto reason = beyond(node, scales, all_equal(zero_points))) return outcome::Unsupported{std::move(*reason)};
+    const Tensor& x = *test_case.input(0);
+    const auto zero_point = static_cast<std::int32_t>(zero_points.empty() ? ZeroPoint{0} : zero_points.front());
+    // An emulator reads what a masked load leaves out too.
+    const std::size_t room = backend::is_emulated() ? 64 : XNN_EXTRA_BYTES;
+    const auto copied = inputs.converted(0, x.bytes.size(), room, [&](std::span<std::byte> memory) {
+      std::copy(x.bytes.begin(), x.bytes.end(), memory.begin());
     });
+    auto packed = std::make_unique<PackedOperator>(
+        xnn::conversion({x.type, y_type, static_cast<float>(scales.front()), zero_point,
+                         static_cast<std::size_t>(node.layout.elements())}),
+        copied, y_type, x.shape);
+    if (packed->failure()) return refused_as<Either>(test_case, *packed->failure());
+    return make(std::move(packed));
   }
 
   BackendInfo info_;
@@ -293,7 +274,7 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
 
 backend::Library xnnpack() {
   return {"xnnpack",
-          "2-D QLinearConv with one type for x, w and y; weight zero points with uint8 only",
+          "QLinearConv with one type for x, w and y, linear operators with one scale",
           {},
           [] {
             return backend::LibraryState{QCONFORM_XNNPACK_VERSION, {}};

@@ -5,17 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <thread>
 
+#include "harness/backends/emulator.h"
 #include "harness/base/futex.h"
 
 namespace qconform {
@@ -35,14 +30,7 @@ bool reached(std::uint32_t count, std::uint32_t other) {
 }  // namespace
 
 std::size_t slot_bytes_here() {
-#if defined(__x86_64__)
-  constexpr unsigned kHypervisor = 0x40000000;
-  unsigned eax = 0;
-  std::array<unsigned, 3> vendor{};
-  __cpuid(kHypervisor, eax, vendor[0], vendor[1], vendor[2]);
-  if (std::memcmp(vendor.data(), "TCGTCGTCGTCG", sizeof vendor) == 0) return CaseChannel::kEmulatedSlotBytes;
-#endif
-  return CaseChannel::kUsualSlotBytes;
+  return backend::is_emulated() ? CaseChannel::kEmulatedSlotBytes : CaseChannel::kUsualSlotBytes;
 }
 
 CaseChannel::CaseChannel(std::size_t slot_bytes) : file_(memfd_create("qconform", MFD_CLOEXEC)) {

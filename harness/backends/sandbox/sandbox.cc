@@ -72,7 +72,10 @@ class SandboxedBackend final : public Backend, public Worker {
     }
     auto hello = decode_hello(*bytes);
     if (!hello) return failed("said nothing sensible when it was opened");
-    if (!hello->error.empty()) return failed((name_.empty() ? "" : name_ + ": ") + hello->error);
+    if (!hello->error.empty()) {
+      const bool says_name = name_.empty() || hello->error.find(name_) != std::string::npos;
+      return failed((says_name ? "" : name_ + ": ") + hello->error);
+    }
     info_ = std::move(hello->info);
     if (!name_.empty()) info_.name = name_;
     return {};

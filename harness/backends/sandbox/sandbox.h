@@ -32,8 +32,8 @@ struct SandboxLimits {
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits);
 
 /// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
-/// command `worker` (under an emulator, say), and gets the shared memory and the log as further arguments.
-/// `name` is the backend's name in reports.
+/// command `worker` (under an emulator, say, or in another program), and gets the shared memory and the log as further
+/// arguments. `name` is the backend's name in reports.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
                                                                        std::string name, const SandboxLimits& limits);
 

@@ -43,17 +43,16 @@ void bound_log(int log) {
 
 }  // namespace
 
-WorkerHost::WorkerHost(const SandboxLimits& limits, std::size_t slot_bytes)
-    : limits_(limits), channel_(slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
+WorkerHost::WorkerHost(const SandboxLimits& limits)
+    : limits_(limits), channel_(limits.slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
   (void)fcntl(log_, F_SETFL, O_APPEND);
 }
 
-WorkerHost::WorkerHost(const OpenBackend& open, const SandboxLimits& limits) : WorkerHost(limits, limits.slot_bytes) {
+WorkerHost::WorkerHost(const OpenBackend& open, const SandboxLimits& limits) : WorkerHost(limits) {
   process_ = ForkedProcess(ForkedProcess::Group::own, [&] { run_worker(open, channel_, log_, limits.memory); });
 }
 
-WorkerHost::WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits)
-    : WorkerHost(limits, CaseChannel::kEmulatedSlotBytes) {
+WorkerHost::WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits) : WorkerHost(limits) {
   process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
 }
 

@@ -57,7 +57,7 @@ class WorkerHost {
  private:
   using Clock = std::chrono::steady_clock;
 
-  WorkerHost(const SandboxLimits& limits, std::size_t slot_bytes);
+  explicit WorkerHost(const SandboxLimits& limits);
   [[noreturn]] void become(std::vector<std::string> command);
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;

@@ -1,0 +1,101 @@
+// XNNPACK since 2023: an operator is created, reshaped and set up, with a workspace from outside; one operator converts
+// between all types.
+#include "harness/backends/libraries/xnnpack_operator.h"
+
+#if QCONFORM_XNNPACK_RESHAPES
+
+namespace qconform::libraries::xnn {
+namespace {
+
+using reference::Integer8;
+
+class ConvolutionOperator final : public Operator {
+ public:
+  explicit ConvolutionOperator(const Convolution& what)
+      : what_(what),
+        geometry_(what.node.operands.geometry),
+        is_unsigned_(what.node.operands.x_type == Integer8::uint8),
+        is_per_channel_(what.w_scales != nullptr) {}
+
+  xnn_status create() override {
+    xnn_code_cache_t code = nullptr;
+    xnn_weights_cache_t weights = nullptr;
+    if (is_unsigned_) return create_unsigned(xnn_create_convolution2d_nhwc_qu8, what_, code, weights, &made_);
+    if (is_per_channel_) {
+      return create_signed(xnn_create_convolution2d_nhwc_qs8_qc8w, what_, what_.w_scales, code, weights, &made_);
+    }
+    return create_signed(xnn_create_convolution2d_nhwc_qs8, what_, what_.node.w_scale.front(), code, weights, &made_);
+  }
+  xnn_status reshape(Workspace& workspace) override {
+    if (is_unsigned_) return reshape_with(xnn_reshape_convolution2d_nhwc_qu8, workspace);
+    if (is_per_channel_) return reshape_with(xnn_reshape_convolution2d_nhwc_qs8_qc8w, workspace);
+    return reshape_with(xnn_reshape_convolution2d_nhwc_qs8, workspace);
+  }
+  xnn_status set_up(const void* x, void* y, void* workspace) override {
+    if (is_unsigned_) {
+      return xnn_setup_convolution2d_nhwc_qu8(made_, workspace, static_cast<const std::uint8_t*>(x),
+                                              static_cast<std::uint8_t*>(y));
+    }
+    const auto call = is_per_channel_ ? xnn_setup_convolution2d_nhwc_qs8_qc8w : xnn_setup_convolution2d_nhwc_qs8;
+    return call(made_, workspace, static_cast<const std::int8_t*>(x), static_cast<std::int8_t*>(y));
+  }
+
+ private:
+  template <typename Reshape>
+  xnn_status reshape_with(Reshape call, Workspace& workspace) {
+    const auto [height, width] = axes_of(geometry_);
+    std::size_t output_height = 0;
+    std::size_t output_width = 0;
+    return call(made_, static_cast<std::size_t>(geometry_.batch), static_cast<std::size_t>(height.input),
+                static_cast<std::size_t>(width.input), &workspace.size, &workspace.alignment, &output_height,
+                &output_width, nullptr);
+  }
+
+  Convolution what_;  // read when the operator is created
+  reference::ConvolutionGeometry geometry_;
+  bool is_unsigned_;
+  bool is_per_channel_;
+};
+
+xnn_datatype datatype_of(ElementType type) {
+  if (type == ElementType::uint8) return xnn_datatype_quint8;
+  return type == ElementType::int8 ? xnn_datatype_qint8 : xnn_datatype_fp32;
+}
+
+// All elements are channels of one row.
+class ConversionOperator final : public Operator {
+ public:
+  explicit ConversionOperator(const Conversion& what) : what_(what) {}
+
+  xnn_status create() override {
+    const xnn_quantization_params quantization{what_.zero_point, what_.scale};
+    const bool quantizes = what_.x_type == ElementType::float32;
+    return xnn_create_unary_elementwise_nc(xnn_unary_convert, datatype_of(what_.x_type), datatype_of(what_.y_type),
+                                           nullptr, quantizes ? nullptr : &quantization,
+                                           quantizes ? &quantization : nullptr, 0, &made_);
+  }
+  xnn_status reshape(Workspace& /*workspace*/) override {
+    const std::size_t n = what_.elements;
+    return xnn_reshape_unary_elementwise_nc(made_, 1, n, n, n, nullptr);
+  }
+  xnn_status set_up(const void* x, void* y, void* /*workspace*/) override {
+    return xnn_setup_unary_elementwise_nc(made_, x, y);
+  }
+
+ private:
+  Conversion what_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operator> convolution(const Convolution& what) {
+  return std::make_unique<ConvolutionOperator>(what);
+}
+
+std::unique_ptr<Operator> conversion(const Conversion& what) {
+  return std::make_unique<ConversionOperator>(what);
+}
+
+}  // namespace qconform::libraries::xnn
+
+#endif

@@ -1,0 +1,102 @@
+// XNNPACK's operators, of either form that its interface has had: each form has a file, which is empty for the other.
+#pragma once
+
+#include <xnnpack.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "harness/core/element_type.h"
+#include "reference/qlinear_conv/qlinear_conv.h"
+
+// Since 2023 operators are reshaped before they are set up. The header tells no version; it has this since the same
+// year.
+#ifdef XNN_EXTRA_QUANTIZATION_PARAMS
+#define QCONFORM_XNNPACK_RESHAPES 1
+#else
+#define QCONFORM_XNNPACK_RESHAPES 0
+#endif
+
+namespace qconform::libraries::xnn {
+
+/// A QLinearConv with one or two spatial dimensions. Its memory is read when the operator is created.
+struct Convolution {
+  const reference::QLinearConv& node;
+  std::span<const std::byte> w;  ///< [output channels][kernel height][kernel width][input channels of a group]
+  const std::int32_t* bias;      ///< null for none
+  const float* w_scales;         ///< one for each channel; null where the case states one for all
+};
+
+/// A QuantizeLinear or DequantizeLinear between float32 and 8 bits with one scale.
+struct Conversion {
+  ElementType x_type, y_type;
+  float scale;
+  std::int32_t zero_point;
+  std::size_t elements;
+};
+
+struct Workspace {
+  std::size_t size = 0;
+  std::size_t alignment = 1;
+};
+
+class Operator {
+ public:
+  Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+  virtual ~Operator() { xnn_delete_operator(made_); }
+
+  // In this order.
+  [[nodiscard]] virtual xnn_status create() = 0;
+  [[nodiscard]] virtual xnn_status reshape(Workspace& workspace) = 0;
+  [[nodiscard]] virtual xnn_status set_up(const void* x, void* y, void* workspace) = 0;
+  [[nodiscard]] xnn_status run() { return xnn_run_operator(made_, nullptr); }
+
+ protected:
+  xnn_operator_t made_ = nullptr;
+};
+
+[[nodiscard]] std::unique_ptr<Operator> convolution(const Convolution& what);
+[[nodiscard]] std::unique_ptr<Operator> conversion(const Conversion& what);
+
+// What both forms do alike.
+
+/// Height and width; a single dimension is the width of one row.
+[[nodiscard]] std::array<reference::SpatialAxis, 2> axes_of(const reference::ConvolutionGeometry& geometry);
+
+/// Calls `create` with the arguments up to the strides, and then `rest`.
+template <typename Create, typename... Rest>
+xnn_status create_with(Create create, const reference::ConvolutionGeometry& g, Rest... rest) {
+  const auto [height, width] = axes_of(g);
+  const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+  return create(u32(height.pad_begin), u32(width.pad_end), u32(height.pad_end), u32(width.pad_begin),
+                u32(height.kernel), u32(width.kernel), u32(height.stride), u32(width.stride), u32(height.dilation),
+                u32(width.dilation), u32(g.group), static_cast<std::size_t>(g.group_input_channels()),
+                static_cast<std::size_t>(g.group_output_channels()), static_cast<std::size_t>(g.input_channels),
+                static_cast<std::size_t>(g.output_channels), rest...);
+}
+
+/// `Caches`: what the newer form takes before the result.
+template <typename Create, typename... Caches>
+xnn_status create_unsigned(Create create, const Convolution& what, Caches... caches_and_made) {
+  const reference::QLinearConv& node = what.node;
+  return create_with(create, node.operands.geometry, static_cast<std::uint8_t>(node.operands.x_zero_point),
+                     node.x_scale, static_cast<std::uint8_t>(node.operands.w_zero_point.front()), node.w_scale.front(),
+                     reinterpret_cast<const std::uint8_t*>(what.w.data()), what.bias,
+                     static_cast<std::uint8_t>(node.y_zero_point), node.y_scale, std::uint8_t{0}, std::uint8_t{255},
+                     std::uint32_t{0}, caches_and_made...);
+}
+template <typename Create, typename Scale, typename... Caches>
+xnn_status create_signed(Create create, const Convolution& what, Scale w_scale, Caches... caches_and_made) {
+  const reference::QLinearConv& node = what.node;
+  return create_with(create, node.operands.geometry, static_cast<std::int8_t>(node.operands.x_zero_point), node.x_scale,
+                     w_scale, reinterpret_cast<const std::int8_t*>(what.w.data()), what.bias,
+                     static_cast<std::int8_t>(node.y_zero_point), node.y_scale, std::int8_t{-128}, std::int8_t{127},
+                     std::uint32_t{0}, caches_and_made...);
+}
+
+}  // namespace qconform::libraries::xnn
