@@ -98,6 +98,7 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
     known.push_back(rules);
     const std::string name = options.only.empty() ? backends[i]->info().name : options.only;
     if (auto suite = suite_within(contracts, name, options.suite.seed)) suites.push_back(std::move(suite));
+    if (auto sizes = sizes_within(contracts, name, options.suite.seed)) suites.push_back(std::move(sizes));
   }
   return {};
 }

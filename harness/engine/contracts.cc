@@ -7,6 +7,7 @@
 
 #include "harness/engine/execute.h"
 #include "harness/suites/sweep/contract.h"
+#include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {
@@ -88,6 +89,14 @@ std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name
     sweep::draw_rows(plans[k], contracts[narrow[k]].contract, (missing + narrow.size() - 1) / narrow.size(), seed);
   }
   return std::make_unique<sweep::SweepSuite>("within " + name, std::move(plans), seed);
+}
+
+std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name, std::uint64_t seed) {
+  std::vector<sweep::Contract> plain;
+  for (const sweep::LearntContract& learnt : contracts) plain.push_back(learnt.contract);
+  const bool takes_any = std::any_of(plain.begin(), plain.end(),
+                                     [](const sweep::Contract& contract) { return contract.takes_anything(); });
+  return takes_any ? sweep::sizes_suite("sizes within " + name, plain, seed) : nullptr;
 }
 
 }  // namespace qconform

@@ -28,6 +28,10 @@ using Contracts = std::vector<sweep::LearntContract>;
 /// Valid cases that a suite of its own has for a backend, at least.
 inline constexpr std::size_t kCasesWithin = 3000;
 
+/// The sizes at which kernels change their way, inside what is taken. Null where nothing is.
+[[nodiscard]] std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name,
+                                                  std::uint64_t seed);
+
 /// Covers every three classes that are taken together, with drawn cases up to kCasesWithin. Null where nothing is
 /// taken, and where everything is: then the sweep itself does.
 [[nodiscard]] std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name, std::uint64_t seed);

@@ -17,6 +17,7 @@
 #include "harness/suites/onnx_folder.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/random.h"
+#include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
 
 namespace qconform {
@@ -32,6 +33,8 @@ constexpr std::array kSuites{
     SuiteInfo{"within",
               "with `run`: cases inside what each backend takes, which is learnt; a part of conformance for those that "
               "are named and are no kernels of qconform"},
+    SuiteInfo{"sizes",
+              "each extent alone across the sizes at which kernels change their way, to 512; --seed chooses the rest"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
@@ -132,6 +135,11 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.seed = options.seed, .cases = {}});
   if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder()));
   if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
+  if (name == "sizes") {
+    Suites sources;
+    sources.push_back(sweep::sizes_suite("sizes", {}, options.seed));
+    return sources;
+  }
   if (name == "directed") {
     return one<DirectedSuite>(
         std::make_unique<DirectedSuite>(options.seed, options.cases.value_or(DirectedSuite::kDefaultCases)));

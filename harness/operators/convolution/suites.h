@@ -49,6 +49,7 @@ namespace qconform::directed {
 namespace qconform::sweep {
 
 [[nodiscard]] SweptModel swept_convolutions();
+[[nodiscard]] SizedModel sized_convolutions();
 
 }  // namespace qconform::sweep
 

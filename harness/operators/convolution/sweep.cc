@@ -4,6 +4,7 @@
 #include <cassert>
 #include <optional>
 
+#include "harness/operators/convolution/sweep_case.h"
 #include "harness/operators/convolution/sweep_model.h"
 #include "harness/suites/rng.h"
 
@@ -18,7 +19,16 @@ constexpr std::int64_t kWork = 100'000;
 // Values drawn anew until the case has its classes and its output is worth judging.
 constexpr int kAttempts = 48;
 
-// `positions`: outputs on all axes but the last that there is room for in any case.
+std::vector<std::int64_t> per_axis(const Shape& shape, std::int64_t reference::SpatialAxis::*member) {
+  std::vector<std::int64_t> values;
+  for (const auto& axis : shape.axes) values.push_back(axis.*member);
+  return values;
+}
+
+}  // namespace
+
+namespace convolution {
+
 Shape draw_shape(Rng& rng, const Row& row, std::int64_t positions) {
   const auto& lists = channels_of(row[kGroup], row[kInputChannels], row[kOutputChannels]);
   Shape shape;
@@ -28,12 +38,6 @@ Shape draw_shape(Rng& rng, const Row& row, std::int64_t positions) {
   const std::int64_t depth = shape.channels.input / shape.channels.group * 9;
   shape.axes = draw_axes(rng, row, std::max(positions, kWork / (outputs * depth)));
   return shape;
-}
-
-std::vector<std::int64_t> per_axis(const Shape& shape, std::int64_t reference::SpatialAxis::*member) {
-  std::vector<std::int64_t> values;
-  for (const auto& axis : shape.axes) values.push_back(axis.*member);
-  return values;
 }
 
 std::vector<Attribute> attributes_of(const Shape& shape, const Row& row) {
@@ -90,6 +94,10 @@ Case case_of(const Row& row, std::vector<Attribute> attributes, const Shape& sha
   return result;
 }
 
+}  // namespace convolution
+
+namespace {
+
 Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
   // The first draw with the right classes serves where no draw detects much.
@@ -109,7 +117,7 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
 }  // namespace
 
 SweptModel swept_convolutions() {
-  return {model, realise, classify_convolution};
+  return {model, realise, classify_convolution, sized_convolutions()};
 }
 
 }  // namespace qconform::sweep

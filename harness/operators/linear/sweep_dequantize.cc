@@ -49,10 +49,10 @@ std::uint8_t version_of_x(ElementType type) {
 
 std::vector<Parameter> parameters() {
   std::vector<Parameter> list = common_parameters();
-  list.push_back({"x type", {}, 0, true});
+  list.push_back({"x type", {}, 0, ParameterRole::core});
   for (const ElementType type : kXTypes) list.back().classes.push_back(name_of(type));
   list.push_back({"scale type", {"float", "float16", "bfloat16", "float8e8m0"}});
-  list.push_back({"y type", {"float", "float16", "bfloat16"}, 0, true});
+  list.push_back({"y type", {"float", "float16", "bfloat16"}, 0, ParameterRole::core});
   list.push_back({"output_dtype", {"absent", "stated"}});
   // "subnormal": in the scale's type. "huge": within a factor of 16 of its largest.
   list.push_back({"scale", {"ordinary", "power of two", "subnormal", "huge"}});

@@ -157,7 +157,7 @@ std::vector<Parameter> common_parameters() {
   return {
       {"version", {"10", "13", "19", "21", "23", "24", "25"}, 1},
       {"rank", {"0", "1", "2", "3", "4"}, 2},
-      {"layout", {"scalar", "per axis", "whole blocks", "partial last block"}, 0, true},
+      {"layout", {"scalar", "per axis", "whole blocks", "partial last block"}, 0, ParameterRole::core},
       // As the attribute states it: one that is the first and the last counts as the first.
       {"axis", {"default", "first", "middle", "last", "negative"}},
       {"block size", {"none", "1", "2 to 15", "16", "32"}},

@@ -57,8 +57,8 @@ bool takes_scale(std::uint8_t version, ElementType x, ElementType scale) {
 
 std::vector<Parameter> parameters() {
   std::vector<Parameter> list = common_parameters();
-  list.push_back({"x type", {"float", "float16", "bfloat16", "int32"}, 0, true});
-  list.push_back({"y type", {}, 0, true});
+  list.push_back({"x type", {"float", "float16", "bfloat16", "int32"}, 0, ParameterRole::core});
+  list.push_back({"y type", {}, 0, ParameterRole::core});
   for (const ElementType type : kYTypes) list.back().classes.push_back(name_of(type));
   list.push_back({"scale type", {"float", "float16", "bfloat16", "int32", "float8e8m0"}});
   list.push_back({"output_dtype", {"absent", "stated"}});

@@ -88,7 +88,7 @@ class Learner {
     Choices core;
     for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
       plain.push_back(model_.parameters[p].plain);
-      if (model_.parameters[p].is_core) core.push_back({p, 0});
+      if (model_.parameters[p].role == ParameterRole::core) core.push_back({p, 0});
     }
     std::vector<Row> first;
     do {

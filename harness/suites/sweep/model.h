@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,18 @@ namespace qconform::sweep {
 /// One class of every parameter, by position in the model.
 using Row = std::vector<std::uint8_t>;
 
+enum class ParameterRole : std::uint8_t {
+  value,     ///< of data, or of a parameter
+  core,      ///< one of the few by which backends choose what they take: types, ranks
+  geometry,  ///< how an extent of the output follows from those of the input
+  extent,    ///< how large something is; plain is small
+};
+
 struct Parameter {
   std::string name;
   std::vector<std::string> classes;  ///< between 1 and 32
   std::uint8_t plain = 0;            ///< the class that the fewest backends decline
-  bool is_core = false;              ///< among the few by which backends choose what they take: types, ranks
+  ParameterRole role = ParameterRole::value;
 };
 
 /// A combination that is left out, and why: `holds` reads the classes of the parameters in `scope`
@@ -39,6 +47,16 @@ struct Model {
   [[nodiscard]] bool allows(const Row& row) const;
 };
 
+/// Sizes at which kernels change their way, and cases of them. None where the model has none.
+struct SizedModel {
+  std::size_t sizes = 0;
+  std::string (*name)(std::size_t size) = nullptr;  ///< "width 255"
+  /// A case of that size, otherwise as `row`, which the model allows; nothing where the row does not go with the size,
+  /// or where `takes` declines the classes that the case would have.
+  std::optional<Case> (*realise)(const Row& row, std::size_t size, std::uint64_t seed, std::uint64_t index,
+                                 const std::function<bool(const Row&)>& takes) = nullptr;
+};
+
 /// A model whose rows can be made into cases, and cases read back as rows.
 struct SweptModel {
   const Model& (*model)();
@@ -47,6 +65,7 @@ struct SweptModel {
   Case (*realise)(const Row& row, std::uint64_t seed, std::uint64_t index);
   /// The classes that a case has, found from the case alone. The case is valid and one of the model's.
   Row (*classify)(const Case& test_case);
+  SizedModel sized = {};
 };
 
 }  // namespace qconform::sweep

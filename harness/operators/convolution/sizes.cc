@@ -1,0 +1,187 @@
+// Sizes at which kernels change their way: each extent alone crosses the widths of registers, blocks and index types,
+// while the others stay small.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/operators/convolution/suites.h"
+#include "harness/operators/convolution/sweep_case.h"
+#include "harness/operators/convolution/sweep_model.h"
+#include "harness/suites/rng.h"
+
+namespace qconform::sweep {
+namespace {
+
+using namespace convolution;
+using reference::SpatialAxis;
+
+enum class Extent : std::uint8_t {
+  input_channels,
+  output_channels,
+  depthwise_channels,
+  depth_multiplier,
+  width,
+  height,
+  batch,
+  pointwise_pixels,  ///< of a 1x1 convolution
+  kernel_width,
+  kernel_height,
+  dilation,
+  stride,
+  pads,            ///< of a 3x3 kernel: left + 3 * right + 9 * top + 27 * bottom, each 0 to 2
+  depthwise_pads,  ///< likewise, one group for each channel
+};
+
+struct Size {
+  Extent extent;
+  std::int64_t value;
+};
+
+constexpr std::array kNames{
+    "input channels", "output channels", "depthwise channels", "depth multiplier", "width",    "height",
+    "batch",          "1x1 pixels",      "kernel width",       "kernel height",    "dilation", "stride",
+    "pads",           "depthwise pads"};
+
+// One below, at and beyond each power of two to 512; 127 to 129 and 255 to 257, where 8-bit indices end, are among
+// them.
+std::vector<std::int64_t> around_powers() {
+  std::vector<std::int64_t> values{1, 2, 3, 4, 5, 6};
+  for (std::int64_t power = 8; power <= 512; power *= 2) values.insert(values.end(), {power - 1, power, power + 1});
+  return values;
+}
+
+std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = first; value <= last; ++value) values.push_back(value);
+  return values;
+}
+
+const std::vector<Size>& sizes() {
+  static const std::vector<Size> all = [] {
+    std::vector<Size> list;
+    const auto add = [&](Extent extent, const std::vector<std::int64_t>& values) {
+      for (const std::int64_t value : values) list.push_back({extent, value});
+    };
+    for (const Extent extent : {Extent::input_channels, Extent::output_channels, Extent::depthwise_channels,
+                                Extent::width, Extent::height, Extent::pointwise_pixels}) {
+      add(extent, around_powers());
+    }
+    add(Extent::depth_multiplier, up_to(1, 8));
+    add(Extent::batch, up_to(1, 9));
+    add(Extent::kernel_width, up_to(1, 16));
+    add(Extent::kernel_height, up_to(1, 16));
+    add(Extent::dilation, up_to(1, 24));
+    add(Extent::stride, up_to(1, 9));
+    add(Extent::pads, up_to(0, 80));
+    add(Extent::depthwise_pads, up_to(0, 80));
+    return list;
+  }();
+  return all;
+}
+
+void set_pads(Shape& shape, std::int64_t digits) {
+  for (SpatialAxis& axis : shape.axes) axis.kernel = 3;
+  shape.axes.back().pad_begin = digits % 3;
+  shape.axes.back().pad_end = digits / 3 % 3;
+  shape.axes[shape.axes.size() - 2].pad_begin = digits / 9 % 3;
+  shape.axes[shape.axes.size() - 2].pad_end = digits / 27 % 3;
+}
+
+// False where the shape has no such extent.
+bool resize(const Size& size, Shape& shape) {
+  const bool has_height = shape.axes.size() >= 2;
+  switch (size.extent) {
+    case Extent::input_channels:
+      shape.channels = {1, size.value, std::min<std::int64_t>(shape.channels.output, 5)};
+      break;
+    case Extent::output_channels:
+      shape.channels = {1, std::min<std::int64_t>(shape.channels.input, 5), size.value};
+      break;
+    case Extent::depthwise_channels: shape.channels = {size.value, size.value, size.value}; break;
+    case Extent::depth_multiplier: shape.channels = {3, 3, 3 * size.value}; break;
+    case Extent::width: shape.axes.back().output = size.value; break;
+    case Extent::height:
+      if (!has_height) return false;
+      shape.axes.front().output = size.value;
+      break;
+    case Extent::batch: shape.batch = size.value; break;
+    case Extent::pointwise_pixels:
+      for (SpatialAxis& axis : shape.axes) {
+        axis.kernel = axis.stride = axis.dilation = axis.output = 1;
+        axis.pad_begin = axis.pad_end = 0;
+      }
+      shape.axes.back().output = size.value;
+      break;
+    case Extent::kernel_width: shape.axes.back().kernel = size.value; break;
+    case Extent::kernel_height:
+      if (!has_height) return false;
+      shape.axes.front().kernel = size.value;
+      break;
+    case Extent::dilation:
+      for (SpatialAxis& axis : shape.axes) axis.dilation = size.value;
+      break;
+    case Extent::stride:
+      for (SpatialAxis& axis : shape.axes) axis.stride = size.value;
+      break;
+    case Extent::depthwise_pads:
+      shape.channels = {shape.channels.input, shape.channels.input, shape.channels.input};
+      [[fallthrough]];
+    case Extent::pads:
+      if (!has_height) return false;
+      set_pads(shape, size.value);
+      break;
+  }
+  return true;
+}
+
+// Gives each axis the input that its output needs; false where that is none.
+bool place(const Row& row, Shape& shape) {
+  if (row[kAutoPad] != kNotSet) return false;
+  return std::all_of(shape.axes.begin(), shape.axes.end(), [](SpatialAxis& axis) {
+    axis.input = (axis.output - 1) * axis.stride + axis.kernel_extent() - axis.pad_begin - axis.pad_end;
+    return axis.input >= 1;
+  });
+}
+
+// The classes of the row that the shape has; a width that the model does not have keeps the row's.
+Row classes_of(Row row, const Shape& shape) {
+  const std::uint8_t width = row[kWidth];
+  classify_axes(shape.axes, row);
+  if (row[kWidth] >= std::size(kWidths)) row[kWidth] = width;
+  row[kGroup] = group_class(shape.channels);
+  row[kInputChannels] = channel_class(shape.channels.input);
+  row[kOutputChannels] = channel_class(shape.channels.output);
+  row[kBatch] = static_cast<std::uint8_t>(std::min<std::int64_t>(shape.batch, 3) - 1);
+  return row;
+}
+
+std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::uint64_t seed, std::uint64_t index,
+                                 const std::function<bool(const Row&)>& takes) {
+  constexpr int kAttempts = 8;
+  Rng rng(seed, index);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Rng own(rng.next());
+    Shape shape = draw_shape(own, drawn_row, 1);
+    if (!resize(sizes()[size], shape) || !place(drawn_row, shape)) continue;
+    const Row row = classes_of(drawn_row, shape);
+    if (!takes(row)) continue;
+    Drawn drawn = draw_values(own, row, shape);
+    if (!drawn.in_class || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
+    return case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
+  }
+  return std::nullopt;
+}
+
+std::string size_name(std::size_t size) {
+  const Size& one = sizes()[size];
+  return fmt::format("{} {}", kNames[static_cast<std::size_t>(one.extent)], one.value);
+}
+
+}  // namespace
+
+SizedModel sized_convolutions() {
+  return {sizes().size(), size_name, realise_size};
+}
+
+}  // namespace qconform::sweep
