@@ -1,6 +1,7 @@
 #include "harness/backends/emulator.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/backends/bochs.h"
 #include "harness/base/text.h"
 
 namespace qconform::backend {
@@ -63,13 +65,21 @@ struct Choice {
 };
 
 Result<Choice> unknown_model(const std::string& cpu, std::vector<std::string> models) {
-  if (models.empty()) {
+  std::vector<std::string_view> names = bochs_models();
+  const bool is_of_bochs = std::string_view(cpu).starts_with(kBochsPrefix);
+  if (models.empty() && !is_of_bochs && near_names(cpu, names).empty()) {
     return fail("--cpu", fmt::format("{} needs {} or {}, and neither is installed (Debian: qemu-user)", cpu,
                                      kX86.program, kArm.program));
   }
-  std::vector<std::string_view> names(models.begin(), models.end());
-  std::string text =
-      fmt::format("no processor \"{}\"; see: {} -cpu help, {} -cpu help", cpu, kX86.program, kArm.program);
+  if (is_of_bochs) {
+    const auto near = near_names(std::string_view(cpu).substr(kBochsPrefix.size()), names);
+    return fail("--cpu", fmt::format("no processor \"{}\"{}; those of Bochs: {}", cpu,
+                                     near.empty() ? "" : fmt::format(", is it {}{}?", kBochsPrefix, near.front()),
+                                     fmt::join(names, ", ")));
+  }
+  names.insert(names.begin(), models.begin(), models.end());
+  std::string text = fmt::format("no processor \"{}\"; see: {} -cpu help, {} -cpu help, and those of Bochs: {}", cpu,
+                                 kX86.program, kArm.program, fmt::join(bochs_models(), ", "));
   if (const auto near = near_names(cpu, names); !near.empty()) text += fmt::format("; is it {}?", near.front());
   return fail("--cpu", text);
 }
@@ -95,13 +105,6 @@ Result<Choice> choose(const std::string& cpu) {
                                      kArm.machine));
   }
   return found.front();
-}
-
-Result<fs::path> own_program() {
-  std::error_code error;
-  fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return fail("--cpu", "cannot tell where this program is: " + error.message());
-  return program;
 }
 
 // What an arm64 program needs beside itself: the C library of the cross compiler, the libraries of
@@ -134,6 +137,13 @@ Result<fs::path> arm64_build(const std::string& given, const fs::path& own) {
 }
 
 }  // namespace
+
+Result<fs::path> own_program() {
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return fail("--cpu", "cannot tell where this program is: " + error.message());
+  return program;
+}
 
 std::vector<std::string> installed_emulators() {
   std::vector<std::string> programs;

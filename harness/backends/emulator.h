@@ -1,6 +1,7 @@
 // Other processors by qemu's user-mode emulators: which model runs how.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace qconform::backend {
 
 /// How much longer an emulated worker may take for a case, and to open its backend.
 inline constexpr double kEmulationSlowdown = 30;
+
+/// This program's file. Errors: the system does not tell it.
+[[nodiscard]] Result<std::filesystem::path> own_program();
 
 /// The emulators' programs that are installed: "qemu-x86_64", "qemu-aarch64".
 [[nodiscard]] std::vector<std::string> installed_emulators();

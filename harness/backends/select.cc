@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/backends/bochs.h"
 #include "harness/backends/emulator.h"
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
@@ -141,10 +142,37 @@ std::string_view profile_name(RoundingProfile arithmetic) {
   return std::find_if(all.begin(), all.end(), pins)->name;
 }
 
+// What opening the backend here maps that this program itself does not: the emulated machine needs those libraries too.
+std::vector<std::filesystem::path> files_of(const Specification& what, RoundingProfile arithmetic) {
+  const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
+  if (!is_third_party) return {};
+  return files_mapped_by([&] { (void)open_here(what, arithmetic); });
+}
+
+Result<std::unique_ptr<Backend>> open_in_bochs(const Specification& what, const Specification& plain,
+                                               RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
+  SandboxLimits limits = sandbox.limits;
+  limits.timeout *= kEmulationSlowdown;
+  limits.memory = std::min(limits.memory, kBochsMemory);
+  QCONFORM_ASSIGN(auto command, bochs_command(what.cpu, files_of(plain, arithmetic)));
+  const bool is_full = limits.guard == SandboxLimits::Guard::full;
+  command.program.insert(command.program.end(),
+                         {"worker", "--backend", text_of(plain), "--profile", std::string(profile_name(arithmetic)),
+                          "--threads", std::to_string(sandbox.threads), "--line", std::string(kBochsLine), "--timeout",
+                          fmt::format("{}", limits.timeout), "--memory-limit", std::to_string(limits.memory >> 20),
+                          "--guard", is_full ? "full" : "sampled"});
+  return open_guest_in_sandbox(std::move(command), text_of(what), limits);
+}
+
 Result<std::unique_ptr<Backend>> open_emulated(const Specification& what, RoundingProfile arithmetic,
                                                const SandboxPolicy& sandbox) {
   Specification plain = what;
   plain.cpu.clear();
+  if (is_bochs_model(what.cpu)) {
+    Specification whole = what;
+    whole.cpu = whole_bochs_name(what.cpu);
+    return open_in_bochs(whole, plain, arithmetic, sandbox);
+  }
   QCONFORM_ASSIGN(auto command, emulated_program(what.cpu, sandbox.arm64_program));
   command.insert(command.end(), {"worker", "--backend", text_of(plain), "--profile",
                                  std::string(profile_name(arithmetic)), "--threads", std::to_string(sandbox.threads)});
@@ -159,7 +187,7 @@ Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
     return fail("--cpu", fmt::format("{}: a command chooses its processor itself", text_of(what)));
   }
   if (!what.cpu.empty()) return fail("--cpu", fmt::format("{} is on a processor already", text_of(what)));
-  what.cpu = cpu;
+  what.cpu = is_bochs_model(cpu) ? whole_bochs_name(cpu) : cpu;
   return {};
 }
 
