@@ -65,22 +65,22 @@ struct Choice {
 };
 
 Result<Choice> unknown_model(const std::string& cpu, std::vector<std::string> models) {
-  std::vector<std::string_view> names = bochs_models();
-  const bool is_of_bochs = std::string_view(cpu).starts_with(kBochsPrefix);
-  if (models.empty() && !is_of_bochs && near_names(cpu, names).empty()) {
-    return fail("--cpu", fmt::format("{} needs {} or {}, and neither is installed (Debian: qemu-user)", cpu,
-                                     kX86.program, kArm.program));
+  const std::vector<std::string_view> of_bochs = bochs_models();
+  const std::string_view prefix = std::string_view(cpu).starts_with(kBochsPrefix) ? kBochsPrefix : "";
+  std::vector<std::string_view> names(models.begin(), models.end());
+  names.insert(names.end(), of_bochs.begin(), of_bochs.end());
+  std::string text =
+      fmt::format("no processor \"{}\"; see: {} -cpu help, {} -cpu help", cpu, kX86.program, kArm.program);
+  if (!prefix.empty()) {
+    names = of_bochs;
+    text = fmt::format("no processor \"{}\"", cpu);
+  } else if (models.empty()) {
+    text =
+        fmt::format("{} needs {} or {}, and neither is installed (Debian: qemu-user)", cpu, kX86.program, kArm.program);
   }
-  if (is_of_bochs) {
-    const auto near = near_names(std::string_view(cpu).substr(kBochsPrefix.size()), names);
-    return fail("--cpu", fmt::format("no processor \"{}\"{}; those of Bochs: {}", cpu,
-                                     near.empty() ? "" : fmt::format(", is it {}{}?", kBochsPrefix, near.front()),
-                                     fmt::join(names, ", ")));
-  }
-  names.insert(names.begin(), models.begin(), models.end());
-  std::string text = fmt::format("no processor \"{}\"; see: {} -cpu help, {} -cpu help, and those of Bochs: {}", cpu,
-                                 kX86.program, kArm.program, fmt::join(bochs_models(), ", "));
-  if (const auto near = near_names(cpu, names); !near.empty()) text += fmt::format("; is it {}?", near.front());
+  text += fmt::format("; Bochs has {}", fmt::join(of_bochs, ", "));
+  const auto near = near_names(std::string_view(cpu).substr(prefix.size()), names);
+  if (!near.empty()) text += fmt::format("; is it {}{}?", prefix, near.front());
   return fail("--cpu", text);
 }
 

@@ -89,7 +89,7 @@ TEST(OtherCpus, TellsWhatBringsBochs) {
 TEST(OtherCpus, NamesTheProcessorOfBochsThatIsMeant) {
   const auto result = qconform("run --backend scalar --cpu saphire_rapids --suite random --cases 1");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("no processor \"saphire_rapids\""), HasSubstr("is it sapphire_rapids")));
+  EXPECT_THAT(result.output, HasSubstr("is it sapphire_rapids"));
   const auto prefixed = qconform("run --backend scalar --cpu bochs:haswel --suite random --cases 1");
   EXPECT_EQ(prefixed.exit_code, 2);
   EXPECT_THAT(prefixed.output, HasSubstr("is it bochs:haswell"));
