@@ -29,7 +29,7 @@ inline constexpr std::int64_t kBochsMemory = std::int64_t{512} << 20;
 /// Whether scripts/get-bochs has been run for this build, or QCONFORM_BOCHS names a folder that it made.
 [[nodiscard]] bool has_bochs();
 
-/// The command that runs qconform on processor `cpu`, with `files` beside the program and its libraries; qconform's own
+/// The command that runs qconform on processor `cpu` of these, with `files` beside the program and its libraries; qconform's own
 /// arguments are added to `program`. Errors: Bochs is not here.
 [[nodiscard]] Result<GuestCommand> bochs_command(std::string_view cpu, const std::vector<std::filesystem::path>& files);
 
