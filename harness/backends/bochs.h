@@ -29,8 +29,8 @@ inline constexpr std::int64_t kBochsMemory = std::int64_t{512} << 20;
 /// Whether scripts/get-bochs has been run for this build, or QCONFORM_BOCHS names a folder that it made.
 [[nodiscard]] bool has_bochs();
 
-/// The command that runs qconform on processor `cpu` of these, with `files` beside the program and its libraries; qconform's own
-/// arguments are added to `program`. Errors: Bochs is not here.
+/// The command that runs qconform on processor `cpu` of these, with `files` beside the program and its libraries;
+/// qconform's own arguments are added to `program`. Errors: Bochs is not here.
 [[nodiscard]] Result<GuestCommand> bochs_command(std::string_view cpu, const std::vector<std::filesystem::path>& files);
 
 /// The libraries that `work` loads, and the files that say which release they are, found in a process of its own.

@@ -166,13 +166,14 @@ class SandboxedBackend final : public Backend, public Worker {
     const auto bytes = host_->receive(death);
     std::optional<Outcome> outcome;
     if (bytes) outcome = decode_outcome(*bytes);
-    if (bytes && !outcome) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
+    const bool is_damaged = bytes && !outcome;
+    if (is_damaged) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
     if (!outcome) {
       outcome = outcome_of(test_case, death, host_->last_words(), limits_);
       outcome->of_neighbour = host_->last_words().of_neighbour;
       outcome->log = host_->last_log();
     }
-    if (!bytes || !leaves_process_sound(*outcome)) drop_process();
+    if (!bytes || is_damaged || !host_->is_sound_after(*outcome)) drop_process();
     return std::move(*outcome);
   }
 

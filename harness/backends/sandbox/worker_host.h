@@ -35,6 +35,7 @@ class WorkerHost final : public WorkerLink {
   [[nodiscard]] bool has_room() override { return sent_ - received_ < CaseChannel::kSlots; }
   [[nodiscard]] bool send(const Case& test_case, bool closely) override;
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(Death& death) override;
+  [[nodiscard]] bool is_sound_after(const Outcome& outcome) const override { return leaves_process_sound(outcome); }
   [[nodiscard]] const LastWords& last_words() const override { return channel_.last_words(); }
   [[nodiscard]] std::string last_log() const override { return take_log(log_); }
 

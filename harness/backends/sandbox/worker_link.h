@@ -8,6 +8,7 @@
 
 #include "harness/backends/sandbox/guarded_memory.h"
 #include "harness/core/case.h"
+#include "harness/core/outcome.h"
 
 namespace qconform {
 
@@ -37,6 +38,8 @@ class WorkerLink {
   [[nodiscard]] virtual bool send(const Case& test_case, bool closely) = 0;
   /// The oldest answer's bytes, valid until the next send; nothing where the worker ended, or was killed for it.
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> receive(Death& death) = 0;
+  /// Whether it can run further cases after this outcome of one.
+  [[nodiscard]] virtual bool is_sound_after(const Outcome& outcome) const = 0;
   [[nodiscard]] virtual const LastWords& last_words() const = 0;
   /// The end of what a dead worker printed in its last case.
   [[nodiscard]] virtual std::string last_log() const = 0;
