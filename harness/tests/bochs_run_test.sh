@@ -34,7 +34,6 @@ status=0
 "$run" --cpu haswell --file "$work/given" --env "GIVEN=two words" --out "$work/out" /bin/bash -c \
   "echo \$GIVEN; read -r line <$work/given
    echo \"\$line\"; echo kept >/job/out/kept; exit 7" >"$work/log" 2>&1 || status=$?
-
 [[ $status == 7 ]] || fail "status $status instead of 7: $(<"$work/log")"
 for text in 'two words' 'what was given'; do
   grep -qF "$text" "$work/log" || fail "the output lacks '$text': $(<"$work/log")"
