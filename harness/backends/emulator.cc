@@ -4,6 +4,7 @@
 #include <cpuid.h>
 #endif
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/backends/bochs.h"
 #include "harness/base/text.h"
 
 namespace qconform::backend {
@@ -67,14 +69,22 @@ struct Choice {
 };
 
 Result<Choice> unknown_model(const std::string& cpu, std::vector<std::string> models) {
-  if (models.empty()) {
-    return fail("--cpu", fmt::format("{} needs {} or {}, and neither is installed (Debian: qemu-user)", cpu,
-                                     kX86.program, kArm.program));
-  }
+  const std::vector<std::string_view> of_bochs = bochs_models();
+  const std::string_view prefix = std::string_view(cpu).starts_with(kBochsPrefix) ? kBochsPrefix : "";
   std::vector<std::string_view> names(models.begin(), models.end());
+  names.insert(names.end(), of_bochs.begin(), of_bochs.end());
   std::string text =
       fmt::format("no processor \"{}\"; see: {} -cpu help, {} -cpu help", cpu, kX86.program, kArm.program);
-  if (const auto near = near_names(cpu, names); !near.empty()) text += fmt::format("; is it {}?", near.front());
+  if (!prefix.empty()) {
+    names = of_bochs;
+    text = fmt::format("no processor \"{}\"", cpu);
+  } else if (models.empty()) {
+    text =
+        fmt::format("{} needs {} or {}, and neither is installed (Debian: qemu-user)", cpu, kX86.program, kArm.program);
+  }
+  text += fmt::format("; Bochs has {}", fmt::join(of_bochs, ", "));
+  const auto near = near_names(std::string_view(cpu).substr(prefix.size()), names);
+  if (!near.empty()) text += fmt::format("; is it {}{}?", prefix, near.front());
   return fail("--cpu", text);
 }
 
@@ -99,13 +109,6 @@ Result<Choice> choose(const std::string& cpu) {
                                      kArm.machine));
   }
   return found.front();
-}
-
-Result<fs::path> own_program() {
-  std::error_code error;
-  fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return fail("--cpu", "cannot tell where this program is: " + error.message());
-  return program;
 }
 
 // What an arm64 program needs beside itself: the C library of the cross compiler, the libraries of
@@ -149,6 +152,13 @@ bool is_emulated() {
 #else
   return false;
 #endif
+}
+
+Result<fs::path> own_program() {
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return fail("--cpu", "cannot tell where this program is: " + error.message());
+  return program;
 }
 
 std::vector<std::string> installed_emulators() {

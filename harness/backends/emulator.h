@@ -1,6 +1,7 @@
 // Other processors by qemu's user-mode emulators: which model runs how.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ inline constexpr double kEmulationSlowdown = 30;
 
 /// Whether this processor says that it is an emulator's: x86-64's does.
 [[nodiscard]] bool is_emulated();
+
+/// This program's file. Errors: the system does not tell it.
+[[nodiscard]] Result<std::filesystem::path> own_program();
 
 /// The emulators' programs that are installed: "qemu-x86_64", "qemu-aarch64".
 [[nodiscard]] std::vector<std::string> installed_emulators();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/backends/bochs.h"
 #include "harness/backends/emulator.h"
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
@@ -147,11 +148,41 @@ std::string_view profile_name(RoundingProfile arithmetic) {
   return std::find_if(all.begin(), all.end(), pins)->name;
 }
 
+// What opening the backend here maps that this program itself does not: the emulated machine needs those libraries too.
+std::vector<std::filesystem::path> files_of(const Specification& what, RoundingProfile arithmetic) {
+  const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
+  if (!is_third_party) return {};
+  return files_mapped_by([&] { (void)open_here(what, arithmetic); });
+}
+
 // The program of a release that this one cannot load; nullopt for what qconform serves itself.
 std::optional<Result<std::vector<std::string>>> program_of_release(const Specification& what) {
   const Library* library = library_of(what);
   if (library == nullptr || library->release_program == nullptr || !is_another_release(*library, what)) return {};
   return library->release_program(what);
+}
+
+Result<std::unique_ptr<Backend>> open_in_bochs(Specification what, RoundingProfile arithmetic,
+                                               const SandboxPolicy& sandbox) {
+  if (program_of_release(what)) {
+    return fail("--cpu", fmt::format("{}: a release with a program of its own runs on this processor and on those of "
+                                     "qemu, not in Bochs",
+                                     text_of(what)));
+  }
+  what.cpu = whole_bochs_name(what.cpu);
+  Specification plain = what;
+  plain.cpu.clear();
+  SandboxLimits limits = sandbox.limits;
+  limits.timeout *= kEmulationSlowdown;
+  limits.memory = std::min(limits.memory, kBochsMemory);
+  QCONFORM_ASSIGN(auto command, bochs_command(what.cpu, files_of(plain, arithmetic)));
+  const bool is_full = limits.guard == SandboxLimits::Guard::full;
+  command.program.insert(command.program.end(),
+                         {"worker", "--backend", text_of(plain), "--profile", std::string(profile_name(arithmetic)),
+                          "--threads", std::to_string(sandbox.threads), "--line", std::string(kBochsLine), "--timeout",
+                          fmt::format("{}", limits.timeout), "--memory-limit", std::to_string(limits.memory >> 20),
+                          "--guard", is_full ? "full" : "sampled"});
+  return open_guest_in_sandbox(std::move(command), text_of(what), limits);
 }
 
 // What serves the backend outside of this process; empty where nothing has to.
@@ -187,7 +218,7 @@ Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
     return fail("--cpu", fmt::format("{}: a command chooses its processor itself", text_of(what)));
   }
   if (!what.cpu.empty()) return fail("--cpu", fmt::format("{} is on a processor already", text_of(what)));
-  what.cpu = cpu;
+  what.cpu = is_bochs_model(cpu) ? whole_bochs_name(cpu) : cpu;
   return {};
 }
 
@@ -248,6 +279,7 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
     if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
     return open_process(what.name, sandbox.limits, text_of(what));
   }
+  if (is_bochs_model(what.cpu)) return open_in_bochs(what, arithmetic, sandbox);
   QCONFORM_ASSIGN(auto program, program_for(what, sandbox.arm64_program));
   if (!program.empty()) return open_program(std::move(program), what, arithmetic, sandbox);
   const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "harness/backends/bochs.h"
 #include "harness/backends/emulator.h"
 #include "harness/backends/library.h"
 #include "harness/cli/command.h"
@@ -31,8 +32,10 @@ void print_libraries() {
 
 void print_emulators() {
   const std::vector<std::string> programs = backend::installed_emulators();
-  if (!programs.empty()) return print_line("processors", fmt::format("by {} (--cpu)", fmt::join(programs, ", ")));
-  print_line("processors", "no emulator of others: apt-get install qemu-user (optional)");
+  print_line("processors", programs.empty() ? "no qemu: apt-get install qemu-user (optional)"
+                                            : fmt::format("by {} (--cpu)", fmt::join(programs, ", ")));
+  print_line("", backend::has_bochs() ? "by Bochs: sapphire_rapids and others (--cpu)"
+                                      : "no Bochs, which has AVX-512 and AVX-VNNI: scripts/get-bochs (optional)");
 }
 
 Result<int> run_doctor(const DoctorOptions& /*options*/) {

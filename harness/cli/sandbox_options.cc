@@ -13,8 +13,8 @@ void add_cpu_option(CLI::App& command, SandboxOptions& options) {
   command
       .add_option(
           "--cpu", options.cpus,
-          "Processors, by commas: native, or models that qemu-x86_64 or qemu-aarch64 emulates; each backend runs "
-          "on each, and is named BACKEND[CPU] there (docs/other-cpus.md)")
+          "Processors, by commas: native, or models that qemu-x86_64, qemu-aarch64 or Bochs emulates; each backend "
+          "runs on each, and is named BACKEND[CPU] there (docs/other-cpus.md)")
       ->delimiter(',');
 }
 

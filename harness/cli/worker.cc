@@ -1,10 +1,12 @@
 #include <cstdint>
 #include <memory>
 
+#include "harness/backends/sandbox/guest_desk.h"
 #include "harness/backends/sandbox/worker_process.h"
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/sandbox_options.h"
 
 namespace qconform::cli {
 namespace {
@@ -16,15 +18,23 @@ struct WorkerOptions {
   std::int64_t memory = 0;
   int channel = -1;
   int log = -1;
+  std::string line;
+  SandboxOptions sandbox;
 };
 
 Result<int> work(const WorkerOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  CaseChannel channel = CaseChannel::of_file(options.channel);
   const auto open = [&] {
     return backend::select(options.backend, arithmetic_of(policy.profile),
                            {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = options.threads});
   };
+  if (!options.line.empty()) {
+    QCONFORM_ASSIGN(auto sandbox, chosen_sandbox(options.sandbox));
+    sandbox.limits.slot_bytes = CaseChannel::kEmulatedSlotBytes;
+    QCONFORM_TRY(run_guest(open, options.line, sandbox.limits));
+    return kConforms;
+  }
+  CaseChannel channel = CaseChannel::of_file(options.channel);
   run_worker(open, channel, options.log, options.memory);
 }
 
@@ -35,8 +45,14 @@ void add_worker(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("worker", "Run as a worker process of qconform; do not call it by hand");
   command->group("");  // hidden
   command->add_option("--backend", options->backend, "Backend to open")->required();
-  command->add_option("--channel", options->channel, "File descriptor of the shared memory")->required();
-  command->add_option("--log", options->log, "File descriptor for what the backend prints")->required();
+  auto* channel = command->add_option("--channel", options->channel, "File descriptor of the shared memory");
+  auto* log = command->add_option("--log", options->log, "File descriptor for what the backend prints");
+  command->add_option("--line", options->line, "Disk for the messages, where this is an emulated machine")
+      ->excludes(channel)
+      ->excludes(log);
+  command->add_option("--timeout", options->sandbox.timeout, "Seconds for one run of a case, in such a machine");
+  command->add_option("--memory-limit", options->sandbox.memory, "MiB beside the loaded backend, likewise");
+  command->add_option("--guard", options->sandbox.guard, "sampled or full, likewise");
   command->add_option("--threads", options->threads, "Threads that run each case at once");
   // An emulator heeds no limit on addresses: there who started this process watches its memory.
   command->add_option("--memory", options->memory, "Bytes of addresses that the backend may take, or 0 for any number");

@@ -12,13 +12,12 @@
 #include <utility>
 
 #include "harness/backends/sandbox/guarded_run.h"
+#include "harness/backends/sandbox/guest_host.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/backends/sandbox/worker_host.h"
 
 namespace qconform {
 namespace {
-
-constexpr double kOpenSeconds = 120;  // a library under an emulator
 
 std::string signal_text(const LastWords& words, int number) {
   std::string text = strsignal(number);
@@ -41,6 +40,7 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
     if (!is_input && words.wrote) return outcome::WroteOutOfBounds{side, words.offset, name};
     return outcome::ReadOutOfBounds{name, side, words.offset, words.wrote};
   }
+  if (!death.reason.empty()) return outcome::Crashed{0, death.reason};
   if (words.signal != 0) return outcome::Crashed{words.signal, signal_text(words, words.signal)};
   if (WIFSIGNALED(death.status)) {
     const int number = WTERMSIG(death.status);
@@ -51,7 +51,7 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
 
 class SandboxedBackend final : public Backend, public Worker {
  public:
-  using Launch = std::function<std::unique_ptr<WorkerHost>()>;
+  using Launch = std::function<std::unique_ptr<WorkerLink>()>;
 
   // `name`: instead of the one that the worker gives; may be empty.
   SandboxedBackend(Launch launch, std::string name, const SandboxLimits& limits)
@@ -62,7 +62,7 @@ class SandboxedBackend final : public Backend, public Worker {
     host_ = launch_();
     if (!host_->started()) return failed("cannot start a worker process");
     Death death;
-    const auto bytes = host_->receive_hello(kOpenSeconds, death);
+    const auto bytes = host_->receive_hello(death);
     if (!bytes) {
       const Outcome end = outcome_of({}, death, host_->last_words(), limits_);
       const auto* crash = std::get_if<outcome::Crashed>(&end);
@@ -169,13 +169,14 @@ class SandboxedBackend final : public Backend, public Worker {
     const auto bytes = host_->receive(death);
     std::optional<Outcome> outcome;
     if (bytes) outcome = decode_outcome(*bytes);
-    if (bytes && !outcome) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
+    const bool is_damaged = bytes && !outcome;
+    if (is_damaged) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
     if (!outcome) {
       outcome = outcome_of(test_case, death, host_->last_words(), limits_);
       outcome->of_neighbour = host_->last_words().of_neighbour;
       outcome->log = host_->last_log();
     }
-    if (!bytes || !leaves_process_sound(*outcome)) drop_process();
+    if (!bytes || is_damaged || !host_->is_sound_after(*outcome)) drop_process();
     return std::move(*outcome);
   }
 
@@ -191,7 +192,7 @@ class SandboxedBackend final : public Backend, public Worker {
   std::string name_;
   SandboxLimits limits_;
   BackendInfo info_;
-  std::unique_ptr<WorkerHost> host_;
+  std::unique_ptr<WorkerLink> host_;
   std::deque<Request> under_way_;
   std::size_t sent_ = 0;       ///< how many of these the process has
   std::deque<Outcome> early_;  ///< of cases that are finished and not asked for
@@ -212,6 +213,12 @@ Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const Sandbox
 Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command, std::string name,
                                                          const SandboxLimits& limits) {
   const auto launch = [command = std::move(command), limits] { return std::make_unique<WorkerHost>(command, limits); };
+  return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), limits));
+}
+
+Result<std::unique_ptr<Backend>> open_guest_in_sandbox(GuestCommand command, std::string name,
+                                                       const SandboxLimits& limits) {
+  const auto launch = [command = std::move(command), limits] { return std::make_unique<GuestHost>(command, limits); };
   return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), limits));
 }
 

@@ -37,4 +37,15 @@ struct SandboxLimits {
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command,
                                                                        std::string name, const SandboxLimits& limits);
 
+/// How qconform's own command `worker` is started in an emulated machine.
+struct GuestCommand {
+  std::vector<std::string> emulator;  ///< becomes the emulator; gets `--disk FILE` as further arguments, and `program`
+  std::vector<std::string> program;   ///< what the machine runs
+};
+
+/// The same in an emulated machine, whose `worker` has workers of its own there: what goes wrong in a case is found
+/// there. `limits.timeout` is counted in the machine's time.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_guest_in_sandbox(GuestCommand command, std::string name,
+                                                                     const SandboxLimits& limits);
+
 }  // namespace qconform

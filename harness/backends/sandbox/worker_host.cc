@@ -18,7 +18,8 @@ namespace {
 constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
 constexpr std::int64_t kLogKept = std::int64_t{1} << 20;
-constexpr double kScheduledSeconds = 60;  ///< for a worker that has something to do to begin it
+constexpr std::chrono::seconds kOpenTime(120);  ///< a library under an emulator
+constexpr double kScheduledSeconds = 60;        ///< for a worker that has something to do to begin it
 
 MemoryInUse memory_of(pid_t process) {
   std::array<char, 64> path{};
@@ -83,8 +84,8 @@ bool WorkerHost::send(const Case& test_case, bool closely) {
   return true;
 }
 
-std::optional<std::span<const std::byte>> WorkerHost::receive_hello(double seconds, Death& death) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+std::optional<std::span<const std::byte>> WorkerHost::receive_hello(Death& death) {
+  const auto deadline = Clock::now() + kOpenTime;
   while (!channel_.wait_for_hello(kLongestSlice)) {
     if (has_ended(death)) return std::nullopt;
     death.timed_out = Clock::now() > deadline;

@@ -1,0 +1,132 @@
+#include "harness/backends/sandbox/guest_host.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "harness/backends/sandbox/case_channel.h"
+#include "harness/backends/sandbox/message.h"
+#include "harness/backends/sandbox/worker_process.h"
+
+namespace qconform {
+namespace {
+
+constexpr auto kFirstSlice = std::chrono::microseconds(100);
+constexpr auto kLongestSlice = std::chrono::milliseconds(5);
+// The emulator's own seconds: a busy machine slows it down, and it is not at fault. A guest second takes one to four.
+constexpr double kBootSeconds = 600;
+constexpr double kSlowestSecond = 4;
+constexpr double kSpareSeconds = 120;
+
+double cpu_seconds_of(pid_t process) {
+  std::FILE* file = std::fopen(fmt::format("/proc/{}/stat", process).c_str(), "re");
+  if (file == nullptr) return 0;
+  unsigned long long user = 0;
+  unsigned long long system = 0;
+  // Behind the name, which is in parentheses and may hold anything.
+  (void)std::fscanf(file, "%*d (%*[^\n)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system);
+  (void)std::fclose(file);
+  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace
+
+GuestHost::GuestHost(const GuestCommand& command, const SandboxLimits& limits)
+    : limits_(limits),
+      disk_(memfd_create("qconform-disk", MFD_CLOEXEC)),
+      log_(memfd_create("qconform-log", MFD_CLOEXEC)),
+      line_(disk_.get(), DiskLine::Side::host) {
+  if (ftruncate(disk_.get(), static_cast<off_t>(DiskLine::kBytes)) != 0) return;
+  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
+}
+
+void GuestHost::become(const GuestCommand& command) const {
+  std::vector<std::string> words = command.emulator;
+  words.insert(words.end(), {"--disk", fmt::format("/proc/self/fd/{}", disk_.get())});
+  words.insert(words.end(), command.program.begin(), command.program.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  (void)fcntl(disk_.get(), F_SETFD, 0);
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) (void)dup2(log_.get(), file);
+  (void)execvp(arguments[0], arguments.data());
+  std::perror(arguments[0]);
+  _exit(127);
+}
+
+void GuestHost::pause_if_idle() {
+  if (sent_ != received_ || paused_ || !process_.is_running()) return;
+  paused_ = kill(process_.id(), SIGSTOP) == 0;
+}
+
+void GuestHost::resume() {
+  if (paused_) (void)kill(process_.id(), SIGCONT);
+  paused_ = false;
+}
+
+std::optional<std::span<const std::byte>> GuestHost::next(double cpu_seconds, Death& death) {
+  const double begin = cpu_seconds_of(process_.id());
+  for (std::chrono::microseconds slice = kFirstSlice;;
+       slice = std::min<std::chrono::microseconds>(slice * 2, kLongestSlice)) {
+    if (const auto message = line_.receive()) return message->bytes;
+    if (line_.is_damaged()) {
+      death.reason = "what the emulated machine sent makes no sense";
+    } else if (const auto status = process_.poll()) {
+      death.status = *status;
+      const std::string log = last_log();
+      death.reason = "the emulator ended" + (log.empty() ? "" : ": " + log);
+      return std::nullopt;
+    } else if (cpu_seconds_of(process_.id()) - begin > cpu_seconds) {
+      death.timed_out = true;
+    }
+    if (death.timed_out || !death.reason.empty()) {
+      death.status = process_.end();
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(slice);
+  }
+}
+
+std::optional<std::span<const std::byte>> GuestHost::receive_hello(Death& death) {
+  const auto hello = next(kBootSeconds, death);
+  pause_if_idle();
+  return hello;
+}
+
+// For the largest: nothing is sent then that would have to wait for answers to be taken.
+bool GuestHost::has_room() {
+  return sent_ - received_ < CaseChannel::kSlots && line_.has_room(DiskLine::kLargestMessage);
+}
+
+bool GuestHost::send(const Case& test_case, bool closely) {
+  const std::size_t size = encoded_size(test_case);
+  if (size > DiskLine::kLargestMessage) return false;
+  request_.resize(size);
+  encode(test_case, request_);
+  line_.send(request_, closely ? 1 : 0);
+  ++sent_;
+  return true;
+}
+
+std::optional<std::span<const std::byte>> GuestHost::receive(Death& death) {
+  line_.flush();
+  resume();
+  const auto answer = next(limits_.timeout * kSlowestSecond + kSpareSeconds, death);
+  if (!answer) return std::nullopt;
+  ++received_;
+  pause_if_idle();
+  return answer;
+}
+
+std::string GuestHost::last_log() const {
+  return take_log(log_.get());
+}
+
+}  // namespace qconform
