@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/peers.h"
 
 namespace qconform::libraries {
 namespace {
@@ -27,11 +28,13 @@ std::span<const backend::Library> libraries() {
 #define QCONFORM_LIBRARY(name) name(),
 #define QCONFORM_ABSENT_LIBRARY(name, title, reason) \
   {#name, title, {}, [] { return backend::LibraryState{{}, reason}; }, nothing_to_open},
+#define QCONFORM_PEER(name, title, program, ...) peer({name, title, program, {__VA_ARGS__}}),
   static const std::vector<backend::Library> all = {
 #include "libraries.inc"
   };
 #undef QCONFORM_LIBRARY
 #undef QCONFORM_ABSENT_LIBRARY
+#undef QCONFORM_PEER
   return all;
 }
 
