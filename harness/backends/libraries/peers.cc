@@ -58,9 +58,8 @@ Result<LibraryRoot> root_of(const backend::Specification& what) {
   if (!what.version.empty()) return root_for(what, "");
   auto roots = roots_of(what.name);
   if (!roots.empty()) return std::move(roots.back());
-  return fail("--backend",
-              fmt::format("{} is not available: scripts/library-root {} fetches its newest release", what.name,
-                          what.name));
+  return fail("--backend", fmt::format("{} is not available: scripts/library-root {} fetches its newest release",
+                                       what.name, what.name));
 }
 
 Result<std::unique_ptr<Backend>> start(const Peer& peer, const backend::Specification& what,

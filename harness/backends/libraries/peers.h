@@ -10,9 +10,9 @@
 namespace qconform::libraries {
 
 struct Peer {
-  std::string_view name;         ///< as on the command line, and of its roots
-  std::string_view description;  ///< what it is
-  std::string_view program;      ///< NAME.py of harness/backends/peers, or a program in bin of the root
+  std::string_view name;                     ///< as on the command line, and of its roots
+  std::string_view description;              ///< what it is
+  std::string_view program;                  ///< NAME.py of harness/backends/peers, or a program in bin of the root
   std::vector<std::string_view> words = {};  ///< what may stand behind the @; the program gets it
 };
 

@@ -28,7 +28,7 @@ def answer(case):
     context = runtime.SystemContext(config=CONFIG)
     context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, binary))
     function = context.modules.module[case.model.graph.name or "main_graph"]
-    return function(numpy.ascontiguousarray(case.inputs[0])).to_host()
+    return function(numpy.array(case.inputs[0], order="C")).to_host()
 
 
 serve(f"IREE {version('iree-base-compiler')}", answer)
