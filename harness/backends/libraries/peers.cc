@@ -41,7 +41,7 @@ Result<std::string> command_of(const Peer& peer, const backend::Specification& w
   if (!peer.program.ends_with(".py")) {
     const fs::path program = root.folder / "bin" / peer.program;
     if (!is_file(program)) return tl::unexpected(damaged(what, root, "it lacks bin/" + std::string(peer.program)));
-    return "exec " + shell_word(program.string()) + word;
+    return shell_word(program.string()) + word;
   }
   const auto stated = read_file(root.folder / "python", 4096);
   if (!stated) return tl::unexpected(damaged(what, root, "it lacks the file python, which names its interpreter"));
@@ -50,7 +50,7 @@ Result<std::string> command_of(const Peer& peer, const backend::Specification& w
   const fs::path runner = programs() / "shared" / "peer.py";
   if (!is_file(runner)) return fail("--backend", fmt::format("\"{}\": {} is gone", what.name, runner.string()));
   const std::string_view program = peer.program.substr(0, peer.program.size() - 3);
-  return fmt::format("exec {} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder,
+  return fmt::format("{} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder,
                      word);
 }
 
