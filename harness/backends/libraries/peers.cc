@@ -50,8 +50,7 @@ Result<std::string> command_of(const Peer& peer, const backend::Specification& w
   const fs::path runner = programs() / "shared" / "peer.py";
   if (!is_file(runner)) return fail("--backend", fmt::format("\"{}\": {} is gone", what.name, runner.string()));
   const std::string_view program = peer.program.substr(0, peer.program.size() - 3);
-  return fmt::format("{} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder,
-                     word);
+  return fmt::format("{} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder, word);
 }
 
 Result<LibraryRoot> root_of(const backend::Specification& what) {
