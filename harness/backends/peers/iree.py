@@ -1,4 +1,4 @@
-"""IREE: its ONNX importer and compiler, on its CPU backend. Its integers have no sign: y's type is of ONNX's inference."""
+"""IREE: its ONNX importer and compiler, on its CPU backend. Its integers have no sign: y has ONNX's inferred type."""
 
 from importlib.metadata import version
 

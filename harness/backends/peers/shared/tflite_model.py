@@ -1,8 +1,16 @@
-"""Writes TensorFlow Lite models of one operator, with the schema that ai-edge-litert brings."""
+"""Writes and runs TensorFlow Lite models of one operator, with the schema that ai-edge-litert brings."""
 
 import flatbuffers
 import numpy
 from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+# With the XNNPACK delegate, without it, and the plain reference kernels.
+KERNELS = {
+    "": OpResolverType.AUTO,
+    "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    "reference": OpResolverType.BUILTIN_REF,
+}
 
 TYPES = {
     "float32": schema.TensorType.FLOAT32, "float16": schema.TensorType.FLOAT16,
@@ -47,9 +55,15 @@ class Model:
         )
         self.graph.operators, self.graph.inputs, self.graph.outputs = [operator], inputs[:1], [output]
         operator_code = schema.OperatorCodeT(deprecatedBuiltinCode=min(code, 127), builtinCode=code, version=5)
-        model = schema.ModelT(
-            version=3, operatorCodes=[operator_code], subgraphs=[self.graph], buffers=self.buffers
-        )
+        model = schema.ModelT(version=3, operatorCodes=[operator_code], subgraphs=[self.graph], buffers=self.buffers)
         builder = flatbuffers.Builder(1024)
         builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
         return bytes(builder.Output())
+
+
+def run(content, x, kernels):
+    interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=KERNELS[kernels])
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
