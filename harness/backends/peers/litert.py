@@ -18,8 +18,9 @@ def convolution(case, model):
     g = Convolution(case, x, w)
     if not g.pads_nothing and not g.pads_like_same_upper:
         raise Unsupported("pads other than those of SAME and VALID")
-    common = dict(padding=schema.Padding.VALID if g.pads_nothing else schema.Padding.SAME,
-                  strideH=g.strides[0], strideW=g.strides[1], dilationHFactor=g.dilations[0], dilationWFactor=g.dilations[1])  # fmt: skip
+    common = dict(
+        padding=schema.Padding.VALID if g.pads_nothing else schema.Padding.SAME, strideH=g.strides[0],
+        strideW=g.strides[1], dilationHFactor=g.dilations[0], dilationWFactor=g.dilations[1])  # fmt: skip
     depthwise = g.group > 1 and w.shape[1] == 1 and g.group == x.shape[1]
     m = w.shape[0]  # depthwise filters are [1, H, W, M], others [M, H, W, C / group]
     w = w.transpose(1, 2, 3, 0) if depthwise else w.transpose(0, 2, 3, 1)
@@ -49,11 +50,10 @@ def linear(case, model):
 
 
 def answer(case):
-    x = case.inputs[0]
     if case.op == "QLinearConv":
-        return run(convolution(case, Model()), x.transpose(0, 2, 3, 1), WORD).transpose(0, 3, 1, 2)
+        return run(convolution(case, Model()), case.inputs[0].transpose(0, 2, 3, 1), WORD).transpose(0, 3, 1, 2)
     if case.op in ("QuantizeLinear", "DequantizeLinear"):
-        return run(linear(case, Model()), x, WORD)
+        return run(linear(case, Model()), case.inputs[0], WORD)
     raise Unsupported(f"no operator for {case.op}")
 
 
