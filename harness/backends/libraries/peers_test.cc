@@ -143,7 +143,7 @@ TEST_P(Peers, QuantizesRight) {
   const auto backend = opened(GetParam());
   if (!backend) {
     ASSERT_THAT(backend.error().text(), HasSubstr("scripts/library-root " + GetParam() + " fetches"));
-    GTEST_SKIP() << backend.error().text();
+    GTEST_SKIP() << "the runtime is not here: scripts/library-root NAME fetches it (docs/backends.md)";
   }
   GuardedOutput output;
   const Outcome outcome = execute(**backend, test_case, output);
