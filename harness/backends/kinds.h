@@ -38,6 +38,9 @@ namespace qconform::backend {
 /// With `{}` in it, the command is run for each case, with the path of a backend-test folder in that place.
 [[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
                                                             std::string name);
+/// The same of a library that a command asks, without `{}`: its info, whatever the command says of its version.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits,
+                                                            BackendInfo info);
 
 /// The same backend by another name, whose info says so: a run leaves it out of cases that must be refused. A kernel
 /// inside a library may rely on its caller for that, and its answers to them mean nothing.

@@ -1,12 +1,14 @@
 // Third-party libraries as backends: what the program was built with, found by name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/backends/sandbox/sandbox.h"
 #include "harness/backends/specification.h"
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
@@ -22,18 +24,22 @@ struct Library {
   std::string_view name;         ///< as on the command line
   std::string_view description;  ///< what it takes
   Accepted accepted;             ///< what may stand behind the @
-  LibraryState (*state)();
+  std::function<LibraryState()> state;
   /// `what` has settings that are accepted, and its text is the backend's name. Called only for a library that is
   /// there.
-  Result<std::unique_ptr<Backend>> (*open)(const Specification& what);
+  std::function<Result<std::unique_ptr<Backend>>(const Specification& what)> open = nullptr;
   /// The same for a version that is not that of `state`; the error tells which ones are there. Null: there is one only,
   /// or `release_program` has others.
-  Result<std::unique_ptr<Backend>> (*open_release)(const Specification& what) = nullptr;
+  std::function<Result<std::unique_ptr<Backend>>(const Specification& what)> open_release = nullptr;
   /// In place of `open_release`, for releases that cannot be loaded into this process: the beginning of a command that
   /// goes on as `qconform worker` does. The command checks the settings. Errors as those of `open_release`.
-  Result<std::vector<std::string>> (*release_program)(const Specification& what) = nullptr;
+  std::function<Result<std::vector<std::string>>(const Specification& what)> release_program = nullptr;
   /// Versions that these know, the oldest first. Null: none.
-  std::vector<std::string> (*releases)() = nullptr;
+  std::function<std::vector<std::string>()> releases = nullptr;
+  /// For a library that runs as a program of its own, in place of open and open_release: starts it. Such a library is
+  /// judged where it is named.
+  std::function<Result<std::unique_ptr<Backend>>(const Specification& what, const SandboxLimits& limits)> start =
+      nullptr;
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

@@ -90,7 +90,7 @@ Result<void> StreamBackend::hear_hello() {
                 fmt::format("speaks version {} of the protocol, expected 1 to {}", hello->number, kProcessProtocol));
   }
   const std::size_t line = hello->number == 1 ? std::string::npos : hello->payload.find('\n');
-  info_.version = reported_text(std::string_view(hello->payload).substr(0, line));
+  if (info_.kind == "process") info_.version = reported_text(std::string_view(hello->payload).substr(0, line));
   if (line != std::string::npos) hear_capabilities(hello->payload.substr(line + 1));
   return {};
 }
@@ -216,7 +216,11 @@ Result<std::unique_ptr<Backend>> open_process(std::string_view command, const Sa
   if (command.find(kFolderPlace) != std::string_view::npos) {
     return open_folder_process(command, limits, std::move(name));
   }
-  auto backend = std::make_unique<StreamBackend>(command, limits, std::move(name));
+  return open_process(command, limits, BackendInfo{std::move(name), "", "process"});
+}
+
+Result<std::unique_ptr<Backend>> open_process(std::string_view command, const SandboxLimits& limits, BackendInfo info) {
+  auto backend = std::make_unique<StreamBackend>(command, limits, std::move(info));
   QCONFORM_TRY(backend->open());
   return backend;
 }

@@ -22,8 +22,8 @@ inline const ChildProcess::Variable kProtocolVariable{"QCONFORM_PROTOCOL", std::
 
 class ProcessBackend : public Backend, public Worker {
  public:
-  ProcessBackend(std::string_view command, const SandboxLimits& limits, std::string name)
-      : command_(command), limits_(limits), info_{std::move(name), "", "process"} {}
+  ProcessBackend(std::string_view command, const SandboxLimits& limits, BackendInfo info)
+      : command_(command), limits_(limits), info_(std::move(info)) {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Worker* worker() override { return this; }

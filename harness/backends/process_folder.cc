@@ -63,7 +63,7 @@ std::string last_line(std::string text) {
 class FolderBackend final : public ProcessBackend {
  public:
   FolderBackend(std::string_view command, const SandboxLimits& limits, std::string name)
-      : ProcessBackend(command, limits, std::move(name)) {
+      : ProcessBackend(command, limits, {std::move(name), "", "process"}) {
     info_.version = "of unknown version";
   }
 

@@ -133,6 +133,15 @@ Error one_thread_only(const Specification& what) {
   return {"--threads-check", fmt::format("{} runs one case from one thread at a time", text_of(what)), {}};
 }
 
+// Runs in a process of its own under every policy.
+Result<std::unique_ptr<Backend>> start_library(const Library& library, const Specification& what,
+                                               const SandboxPolicy& sandbox) {
+  if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
+  if (!what.cpu.empty()) return fail("--backend", text_of(what) + " runs as a program of this processor");
+  QCONFORM_TRY(check_settings(what, library.accepted));
+  return library.start(what, sandbox.limits);
+}
+
 Result<std::unique_ptr<Backend>> open_checked(const Specification& what, RoundingProfile arithmetic, int threads) {
   auto backend = open_here(what, arithmetic);
   if (!backend || threads == 0) return backend;
@@ -214,7 +223,8 @@ Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, 
 
 Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
   if (cpu == "native" || cpu == what.cpu) return {};
-  if (what.kind == SelectedKind::process) {
+  const Library* library = library_of(what);
+  if (what.kind == SelectedKind::process || (library != nullptr && library->start != nullptr)) {
     return fail("--cpu", fmt::format("{}: a command chooses its processor itself", text_of(what)));
   }
   if (!what.cpu.empty()) return fail("--cpu", fmt::format("{} is on a processor already", text_of(what)));
@@ -257,7 +267,7 @@ std::vector<std::string> available_kernels() {
 std::vector<std::string> default_backends() {
   std::vector<std::string> names = kernels_where(true);
   for (const Library& library : offered_libraries()) {
-    if (library.state().absent.empty()) names.emplace_back(library.name);
+    if (library.start == nullptr && library.state().absent.empty()) names.emplace_back(library.name);
   }
   return names;
 }
@@ -278,6 +288,9 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
   if (what.kind == SelectedKind::process) {
     if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
     return open_process(what.name, sandbox.limits, text_of(what));
+  }
+  if (const Library* library = library_of(what); library != nullptr && library->start != nullptr) {
+    return start_library(*library, what, sandbox);
   }
   if (is_bochs_model(what.cpu)) return open_in_bochs(what, arithmetic, sandbox);
   QCONFORM_ASSIGN(auto program, program_for(what, sandbox.arm64_program));

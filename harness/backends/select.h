@@ -58,7 +58,7 @@ struct SandboxPolicy {
 
 /// The names of the in-tree kernel sets that this CPU runs, the scalar reference first.
 [[nodiscard]] std::vector<std::string> available_kernels();
-/// The backends of `run` without --backend: those, and the offered libraries that are installed.
+/// The backends of `run` without --backend: those, and the offered libraries that are installed, programs aside.
 [[nodiscard]] std::vector<std::string> default_backends();
 /// Compiled in, but this CPU lacks the instructions.
 [[nodiscard]] std::vector<std::string> unavailable_kernels();

@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/backends/bochs.h"
 #include "harness/backends/emulator.h"
@@ -23,11 +26,29 @@ void print_line(const char* subject, const std::string& text) {
 void print_libraries() {
   const char* subject = "libraries";
   for (const backend::Library& library : backend::offered_libraries()) {
+    if (library.start != nullptr) continue;
     const backend::LibraryState state = library.state();
     print_line(subject, state.absent.empty() ? fmt::format("{} {}", library.name, state.version)
                                              : fmt::format("{} missing: {}", library.name, state.absent));
     subject = "";
   }
+}
+
+// One line: none of them is part of what is installed.
+void print_peers() {
+  std::vector<std::string> here;
+  std::vector<std::string_view> others;
+  for (const backend::Library& library : backend::offered_libraries()) {
+    if (library.start == nullptr) continue;
+    const backend::LibraryState state = library.state();
+    if (!state.absent.empty()) others.push_back(library.name);
+    if (state.absent.empty()) here.push_back(fmt::format("{} {}", library.name, state.version));
+  }
+  if (here.empty()) here.emplace_back("none");
+  print_line("peers", fmt::format("{}{}", fmt::join(here, ", "),
+                                  others.empty() ? ""
+                                                 : fmt::format("; scripts/library-root fetches {} (optional)",
+                                                               fmt::join(others, ", "))));
 }
 
 void print_emulators() {
@@ -47,6 +68,7 @@ Result<int> run_doctor(const DoctorOptions& /*options*/) {
     print_line("", fmt::format("not on this CPU: {}", fmt::join(environment.kernels_not_run, " ")));
   }
   print_libraries();
+  print_peers();
   print_emulators();
   print_line("page", report::viewer() != nullptr
                          ? "reports are written as HTML too"

@@ -68,7 +68,7 @@ TEST(CommandLine, DoctorShowsWhatIsInstalledAndMissing) {
   const auto result = qconform("doctor");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.output, AllOf(HasSubstr("kernels      scalar"), HasSubstr("libraries"), HasSubstr("onednn"),
-                                   HasSubstr("processors"), HasSubstr("page")));
+                                   HasSubstr("peers"), HasSubstr("processors"), HasSubstr("page")));
 }
 
 TEST(CommandLine, TakesNoNegativeNumberForALargeOne) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/peers.h"
 #include "harness/backends/libraries/roots.h"
 #include "harness/backends/libraries/worker_program.h"
 
@@ -56,11 +57,13 @@ std::span<const backend::Library> libraries() {
                  },                                          \
                  nothing_to_open},                           \
                 [] { return versions_of_roots(#name); }),
+#define QCONFORM_PEER(name, title, program, ...) peer({name, title, program, {__VA_ARGS__}}),
   static const std::vector<backend::Library> all = {
 #include "libraries.inc"
   };
 #undef QCONFORM_LIBRARY
 #undef QCONFORM_ABSENT_LIBRARY
+#undef QCONFORM_PEER
   return all;
 }
 

@@ -1,0 +1,93 @@
+#include "harness/backends/libraries/peers.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "harness/backends/kinds.h"
+#include "harness/backends/libraries/roots.h"
+#include "harness/base/file.h"
+#include "harness/base/text.h"
+
+namespace qconform::libraries {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the peers' programs.
+fs::path programs() {
+  return QCONFORM_PEERS_DIRECTORY;
+}
+
+Error damaged(const backend::Specification& what, const LibraryRoot& root, const std::string& why) {
+  return {"--backend",
+          fmt::format("\"{}\": the root {} is damaged: {}; scripts/library-root {}:{} makes it again",
+                      backend::text_of(what), root.folder.string(), why, what.name, root.version),
+          {}};
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+// The command that asks the runtime of the root. A Python is the one that the root was made with: its packages hold
+// machine code for that one.
+Result<std::string> command_of(const Peer& peer, const backend::Specification& what, const LibraryRoot& root) {
+  const std::string folder = shell_word(root.folder.string());
+  const std::string word = what.word.empty() ? "" : " " + shell_word(what.word);
+  if (!peer.program.ends_with(".py")) {
+    const fs::path program = root.folder / "bin" / peer.program;
+    if (!is_file(program)) return tl::unexpected(damaged(what, root, "it lacks bin/" + std::string(peer.program)));
+    return shell_word(program.string()) + word;
+  }
+  const auto stated = read_file(root.folder / "python", 4096);
+  if (!stated) return tl::unexpected(damaged(what, root, "it lacks the file python, which names its interpreter"));
+  const std::string python = stated->substr(0, stated->find('\n'));
+  if (!is_file(python)) return tl::unexpected(damaged(what, root, "its interpreter \"" + python + "\" is gone"));
+  const fs::path runner = programs() / "shared" / "peer.py";
+  if (!is_file(runner)) return fail("--backend", fmt::format("\"{}\": {} is gone", what.name, runner.string()));
+  const std::string_view program = peer.program.substr(0, peer.program.size() - 3);
+  return fmt::format("{} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder, word);
+}
+
+Result<LibraryRoot> root_of(const backend::Specification& what) {
+  if (!what.version.empty()) return root_for(what, "");
+  auto roots = roots_of(what.name);
+  if (!roots.empty()) return std::move(roots.back());
+  return fail("--backend", fmt::format("{} is not available: scripts/library-root {} fetches its newest release",
+                                       what.name, what.name));
+}
+
+Result<std::unique_ptr<Backend>> start(const Peer& peer, const backend::Specification& what,
+                                       const SandboxLimits& limits) {
+  QCONFORM_ASSIGN(const auto root, root_of(what));
+  QCONFORM_ASSIGN(const auto command, command_of(peer, what, root));
+  auto opened = backend::open_process(command, limits, BackendInfo{backend::text_of(what), root.version, "library"});
+  if (!opened) return tl::unexpected(damaged(what, root, opened.error().message));
+  return opened;
+}
+
+}  // namespace
+
+backend::Library peer(const Peer& what) {
+  const std::string name(what.name);
+  const auto state = [name] {
+    const auto roots = roots_of(name);
+    if (!roots.empty()) return backend::LibraryState{roots.back().version, {}};
+    return backend::LibraryState{{}, fmt::format("scripts/library-root {} fetches its newest release", name)};
+  };
+  const auto releases = [name] {
+    std::vector<std::string> versions;
+    for (const LibraryRoot& root : roots_of(name)) versions.push_back(root.version);
+    return versions;
+  };
+  const auto started = [what](const backend::Specification& asked, const SandboxLimits& limits) {
+    return start(what, asked, limits);
+  };
+  return {what.name, what.description, {what.words, {}}, state, nullptr, nullptr, nullptr, releases, started};
+}
+
+}  // namespace qconform::libraries

@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# Packages of PyPI, for a program of harness/backends/peers: pypi:PACKAGE==VERSION HASH... [PACKAGE==VERSION HASH...]...
+# [+GROUP]... The hashes are those of the package's wheels, sha256; pip takes the one for this Python and processor, and
+# nothing that is not named. +GROUP stands for a line of scripts/roots/pypi-groups. scripts/roots/pypi-hashes writes such
+# text. The root gets the packages in site, and in python the path of the interpreter that they are for.
+
+# pypi_requirements WORD...: as pip reads them.
+pypi_requirements() {
+  local word group
+  for word; do
+    case $word in
+      +*)
+        group=$(awk -v name="${word#+}" '$1 == name {$1 = ""; print}' "$root/scripts/roots/pypi-groups")
+        [[ -n $group ]] || fail "scripts/roots/pypi-groups has no group \"${word#+}\""
+        # shellcheck disable=SC2086
+        pypi_requirements $group
+        ;;
+      *==*) printf '\n%s' "$word" ;;
+      *) printf ' --hash=sha256:%s' "$word" ;;
+    esac
+  done
+}
+
+# pypi_unpack NAME SOURCE WORD... TARGET: fills the folder TARGET; works in the current folder, which is empty.
+pypi_unpack() {
+  local name=$1 target=${*: -1} python
+  need python3
+  python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
+  "$python" -m pip --version >/dev/null 2>&1 || fail "needs pip for $python (Debian: python3-pip)"
+  pypi_requirements "${@:2:$#-2}" >requirements.txt
+  "$python" -m pip install --quiet --no-deps --only-binary :all: --require-hashes --no-cache-dir --no-warn-script-location \
+    --root-user-action ignore --target "$target/site" --requirement requirements.txt >log 2>&1 </dev/null ||
+    { cat log >&2; fail "pip cannot fetch $name, see above"; }
+  echo "$python" >"$target/python"
+}
+
+# pypi_works TARGET: whether the interpreter that the packages are for is still there.
+pypi_works() { [[ -x $(<"$1/python") ]]; }
