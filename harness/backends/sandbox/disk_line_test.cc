@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <optional>
 #include <vector>
@@ -26,7 +26,7 @@ class DiskLineTest : public ::testing::Test {
     ASSERT_TRUE(message);
     EXPECT_EQ(message->mark, number);
     ASSERT_EQ(message->bytes.size(), size);
-    EXPECT_EQ(std::memcmp(message->bytes.data(), bytes_of(number, size).data(), size), 0) << number;
+    EXPECT_TRUE(std::ranges::equal(message->bytes, bytes_of(number, size))) << number;
   }
 
   Descriptor file_{memfd_create("line", MFD_CLOEXEC)};
