@@ -33,7 +33,7 @@ std::string text_of(const report::Matrix& matrix, const MatrixForm& form, bool c
 
 constexpr const char* kLegend =
     "Rows are causes, columns the backends of one library in the order of the run: numbers of failing cases, . for "
-    "right, - for none computed.";
+    "right, - for cases declined, or failed for another cause.";
 
 struct MatrixRunOptions : SuitesOptions {
   MatrixForm form;

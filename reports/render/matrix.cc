@@ -32,7 +32,7 @@ bool has_computed(const BackendResult& backend, const std::string& op_type) {
 void set_span(MatrixRow& row) {
   const MatrixCell* before = nullptr;
   for (const MatrixCell& cell : row.cells) {
-    if (cell.state == MatrixState::not_computed) continue;
+    if (cell.state == MatrixState::no_right_answer) continue;
     const bool is_wrong = cell.state == MatrixState::wrong;
     if (before != nullptr && is_wrong && before->state == MatrixState::right && row.since.empty()) {
       row.since = cell.backend;
@@ -103,14 +103,9 @@ bool is_one_cause(const Cause& a, const Cause& b) {
   return both > 0 && 2 * both >= std::min(a.cases.size(), b.cases.size());
 }
 
-bool is_explained(const std::string& signature) {
-  return !signature.starts_with("partial:") && !signature.starts_with("unexplained:");
-}
-
-// Its name is that of the backend that explains it; of the newest where both do or neither.
+// Its name is that in the newest backend that has it.
 void join(Cause& cause, Cause other) {
-  const auto weight = [](const Cause& of) { return std::pair(is_explained(of.row.signature), *of.backends.rbegin()); };
-  if (weight(other) > weight(cause)) std::swap(cause, other);
+  if (*other.backends.rbegin() > *cause.backends.rbegin()) std::swap(cause, other);
   cause.row.also.push_back(std::move(other.row.signature));
   cause.row.also.insert(cause.row.also.end(), other.row.also.begin(), other.row.also.end());
   cause.cases.merge(other.cases);
@@ -141,11 +136,12 @@ MatrixState state_of(const BackendResult& backend, std::size_t position, const M
   const auto answers = [&](const CaseResult* result) {
     if (position >= result->backends.size()) return false;
     const VerdictKind verdict = result->backends[position].verdict;
-    return is_computed(verdict) || (row.kind == VerdictKind::not_rejected && verdict == VerdictKind::refused);
+    return verdict == VerdictKind::pass || verdict == VerdictKind::mistrusted ||
+           (row.kind == VerdictKind::not_rejected && verdict == VerdictKind::refused);
   };
   const bool is_right =
       cases.empty() ? has_computed(backend, row.op_type) : std::any_of(cases.begin(), cases.end(), answers);
-  return is_right ? MatrixState::right : MatrixState::not_computed;
+  return is_right ? MatrixState::right : MatrixState::no_right_answer;
 }
 
 void fill(const Report& report, MatrixRow& row) {
@@ -319,7 +315,8 @@ std::string matrix_markdown(const Matrix& matrix) {
     }
   }
   return text + fmt::format(
-                    "\n\".\": right. \"-\": declines the cases. Numbers: failing cases. Profile {}, "
+                    "\n\".\": right. \"-\": declines the cases, or fails them for another cause. Numbers: failing "
+                    "cases. Profile {}, "
                     "seed {}.\n",
                     escaped(matrix.profile), matrix.seed);
 }

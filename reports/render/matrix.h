@@ -15,12 +15,13 @@ namespace qconform::report {
 
 /// What one backend did about one cause.
 enum class MatrixState : std::uint8_t {
-  wrong,        ///< it has the finding
-  right,        ///< it computed, or rightly refused, cases on which another of the library's backends has it
-  not_computed  ///< it declined all of them; where the report lists none, it computed none of the operator's
+  wrong,           ///< it has the finding
+  right,           ///< a right answer on a case on which another of the library's backends has it
+  no_right_answer  ///< it declined all of those, or failed them for another cause; where the report lists no cases, it
+                   ///< computed none of the operator's
 };
 
-inline constexpr std::array<std::string_view, 3> kMatrixStates{"wrong", "right", "not-computed"};
+inline constexpr std::array<std::string_view, 3> kMatrixStates{"wrong", "right", "no-right-answer"};
 
 [[nodiscard]] inline std::string_view name_of(MatrixState state) {
   return kMatrixStates[static_cast<std::size_t>(state)];
@@ -32,11 +33,11 @@ inline void describe(Archive& archive, MatrixState& state, const FieldRule& /*ru
 struct MatrixCell {
   QC_DESCRIBED();
   QC_FIELD(std::string, backend, {}, "backend");
-  QC_FIELD(MatrixState, state, {MatrixState::right}, "state",
-           .doc =
-               "wrong: it has the finding. right: it computed cases of it, or refused them rightly. not-computed: it "
-               "declined "
-               "them.");
+  QC_FIELD(
+      MatrixState, state, {MatrixState::right}, "state",
+      .doc =
+          "wrong: it has the finding. right: a right answer on a case of it. no-right-answer: it declined those, or "
+          "failed them for another cause.");
   QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing ones.", .presence = Presence::omitted);
   QC_FIELD(std::string, finding, {}, "finding", .doc = "Id in the report.", .presence = Presence::omitted);
   QC_FIELD(std::string, replay, {}, "replay", .doc = "Command line that shows the failure again.",
@@ -98,7 +99,7 @@ struct Matrix {
 [[nodiscard]] Matrix matrix_of(const Report& report);
 
 [[nodiscard]] std::string matrix_json(const Matrix& matrix);
-/// A table for each library: numbers of failing cases, "." for right, "-" where the cases were declined.
+/// A table for each library: numbers of failing cases, "." for right, "-" for no right answer.
 [[nodiscard]] std::string matrix_table(const Matrix& matrix, const Painter& paint);
 /// The same in Markdown, with the replay line of each cause's newest backend.
 [[nodiscard]] std::string matrix_markdown(const Matrix& matrix);

@@ -9,7 +9,7 @@ function column(backend: Matrix["backends"][number]): string {
   return rest.startsWith(":") ? rest.slice(1) : backend.version + rest;
 }
 
-const WORDS = { wrong: "fails", right: "right", "not-computed": "declines these cases" } as const;
+const WORDS = { wrong: "fails", right: "right", "no-right-answer": "declines these cases, or fails them for another cause" } as const;
 
 function cell(of: MatrixCell): HTMLElement {
   const attributes = { title: `${of.backend}: ${WORDS[of.state]}` };
@@ -44,7 +44,7 @@ export function matrix(all: Matrix | null): HTMLElement | null {
   return section(
     "matrix",
     "Releases and processors",
-    h("p.note", {}, "Numbers: failing cases, with a link to the finding. ✓: right. –: declines these cases. What the newest has stands first."),
+    h("p.note", {}, "Numbers: failing cases, with a link to the finding. ✓: right. –: declines these cases, or fails them for another cause. What the newest has stands first."),
     libraries.map((name) => library(name, all)),
   );
 }
