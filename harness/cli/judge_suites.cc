@@ -52,6 +52,8 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
   for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
   if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
+  if (!options.only.empty()) command.insert(command.end(), {"--only", options.only});
+  if (!options.within) command.emplace_back("--no-within");
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 

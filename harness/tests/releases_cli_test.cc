@@ -43,6 +43,25 @@ TEST_F(Releases, MatrixJudgesAndShowsCausesByBackend) {
   EXPECT_THAT(table.output, AllOf(HasSubstr("wrong, half-away"), HasSubstr("1 backend")));
 }
 
+// What a user states is what the cases keep to, and the report says how to make it again.
+TEST_F(Releases, ACaseKeepsToWhatAUserStates) {
+  const auto ran = qconform(
+      "run --suite within --backend scalar --only \"convolutions: x type=int8, spatial rank=2\" --json --out " +
+      at("out"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  const auto written = read_file(at("out/report.json"), 1 << 26);
+  ASSERT_TRUE(written) << written.error().text();
+  const auto report = nlohmann::json::parse(*written);
+  EXPECT_EQ(report.at("backends").at(0).at("contracts").at(0).at("rules"),
+            nlohmann::json::array({"x type: int8; not uint8", "spatial rank: 2; not 1, 3, 4"}));
+  EXPECT_THAT(report.at("command").get<std::vector<std::string>>(),
+              ::testing::IsSupersetOf({"--only", "convolutions: x type=int8, spatial rank=2"}));
+  EXPECT_EQ(report.at("suites").at(0).at("name"), "within convolutions: x type=int8, spatial rank=2");
+  const auto wrong = qconform("run --suite within --backend scalar --only \"convolutions: x typ=int8\"");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.output, HasSubstr("--only: no parameter \"x typ\"; is it x type?"));
+}
+
 TEST_F(Releases, MatrixNeedsBackends) {
   const auto ran = qconform("matrix --suite corpus --out " + at("out"));
   EXPECT_EQ(ran.exit_code, 2);
