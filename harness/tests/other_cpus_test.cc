@@ -123,6 +123,11 @@ struct CorpusOnBochs {
   const char* cpu;
 };
 
+// The bytes of the struct, which are printed otherwise, are addresses: names of tests would change from build to build.
+void PrintTo(const CorpusOnBochs& one, std::ostream* out) {
+  *out << one.backend << " on " << one.cpu;
+}
+
 class CorpusOnBochsSlow : public ::testing::TestWithParam<CorpusOnBochs> {};
 
 TEST_P(CorpusOnBochsSlow, Conforms) {
