@@ -1,5 +1,6 @@
 #include "harness/base/forked_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -42,6 +43,17 @@ ForkedProcess& ForkedProcess::operator=(ForkedProcess&& other) noexcept {
     process_ = std::exchange(other.process_, -1);
   }
   return *this;
+}
+
+void become_program(std::vector<std::string> words, std::span<const int> files, int log) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  for (const int file : files) (void)fcntl(file, F_SETFD, 0);
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) (void)dup2(log, file);
+  (void)execvp(arguments[0], arguments.data());
+  std::perror(arguments[0]);
+  _exit(127);
 }
 
 std::optional<int> ForkedProcess::poll() {

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "harness/base/error.h"
 
@@ -43,6 +45,10 @@ class ForkedProcess {
   Group group_ = Group::own;
   pid_t process_ = -1;
 };
+
+/// Makes this process the program `words`, found by PATH, whose stdout and stderr go to `log` and which inherits
+/// `files`: for the work of a fork. Where there is no such program, says so and exits with status 127.
+[[noreturn]] void become_program(std::vector<std::string> words, std::span<const int> files, int log);
 
 struct ForkLimits {
   std::uint64_t cpu_seconds = 30;

@@ -14,6 +14,11 @@ namespace qconform {
 /// within a third of its length in edits. Names at the same distance keep their order.
 [[nodiscard]] std::vector<std::string_view> near_names(std::string_view name, std::span<const std::string_view> names);
 
+/// The parts between separators: one more than there are of those.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, std::string_view separator);
+/// Without spaces at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
 /// `text` as one word of a POSIX shell: in single quotes where it needs any.
 [[nodiscard]] std::string shell_word(std::string_view text);
 

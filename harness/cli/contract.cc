@@ -8,7 +8,9 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/sandbox_options.h"
+#include "harness/describe/json_archives.h"
 #include "harness/engine/contracts.h"
+#include "harness/json/json_text.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::cli {
@@ -44,16 +46,9 @@ void print(const std::string& backend, const std::vector<BackendContract>& contr
   }
 }
 
-nlohmann::ordered_json json_of(const std::string& backend, const std::vector<BackendContract>& contracts) {
-  nlohmann::ordered_json json{{"backend", backend}, {"models", nlohmann::ordered_json::array()}};
-  for (const BackendContract& contract : contracts) {
-    json["models"].push_back({{"model", contract.model},
-                              {"takes_anything", contract.takes_anything},
-                              {"rules", contract.rules},
-                              {"probes", contract.probes},
-                              {"confirmed", contract.confirmed},
-                              {"contradicted", contract.contradicted}});
-  }
+Json json_of(const std::string& backend, const std::vector<BackendContract>& contracts) {
+  Json json{{"backend", backend}, {"models", Json::array()}};
+  for (const BackendContract& contract : contracts) json["models"].push_back(write_document(description_of(contract)));
   return json;
 }
 
@@ -61,7 +56,7 @@ Result<int> run_contract(const ContractOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));
-  auto all = nlohmann::ordered_json::array();
+  auto all = Json::array();
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     const std::vector<BackendContract> contracts = described(learn_contracts(*backend, options.seed));
@@ -72,7 +67,7 @@ Result<int> run_contract(const ContractOptions& options) {
     }
   }
   if (options.json) {
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}", print_json(all));
   }
   return kConforms;
 }

@@ -2,42 +2,6 @@
 # Takes a library out of a release of Debian: debian:SUITE PACKAGE=VERSION HEADERS...
 # PACKAGE has the shared library, HEADERS are packages of headers. Beside the library come the libraries that it needs, the
 # C library and its loader among them, all of that suite: the programs that scripts/build makes for the root run on these.
-#
-# apt works with lists, caches and settings of its own, and the system's keys of Debian's archives. A suite that is signed
-# with a key that is not among them is refused: a newer debian-archive-keyring has it.
-
-debian_keys=/usr/share/keyrings/debian-archive-keyring.gpg
-
-# debian_configure SUITE: the settings, in the current folder.
-debian_configure() {
-  mkdir -p lists/partial cache/archives/partial state debs
-  : >state/status
-  cat >suite.sources <<SOURCES
-Types: deb
-URIs: ${QCONFORM_DEBIAN_MIRROR:-http://deb.debian.org/debian}
-Suites: $1
-Components: main
-Signed-By: $debian_keys
-SOURCES
-  cat >apt.conf <<CONFIGURATION
-Dir::Etc::sourcelist "$PWD/suite.sources";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Dir::State "$PWD/state";
-Dir::State::status "$PWD/state/status";
-Dir::State::lists "$PWD/lists";
-Dir::Cache "$PWD/cache";
-Acquire::Languages "none";
-Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
-Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
-APT::Sandbox::User "$(id -un)";
-APT::Update::Error-Mode "any";
-#clear APT::Update::Pre-Invoke;
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-CONFIGURATION
-}
 
 # debian_get PACKAGE[=VERSION]: unpacks it into the folder debs/PACKAGE.
 debian_get() {
@@ -70,10 +34,9 @@ debian_take() {
 # empty.
 debian_unpack() {
   local suite=$2 main=$3 target=${!#} headers=("${@:4:$#-4}") libraries package soname lacks
-  need apt-get apt-cache dpkg-deb readelf
-  [[ -f $debian_keys ]] || fail "lacks $debian_keys, with which Debian's archives are signed (package debian-archive-keyring)"
-  debian_configure "$suite"
-  apt-get -qq -c apt.conf update >log 2>&1 || { cat log >&2; fail "cannot read the packages of $suite, see above"; }
+  need readelf
+  mkdir debs
+  private_apt "$PWD" "$(dpkg --print-architecture)" "$suite"
   libraries="$target/usr/lib/$(uname -m)-linux-gnu"
   mkdir -p "$libraries"
   debian_get "$main" || { cat log >&2; fail "$suite has no $main, see above; scripts/library-releases may name an older build"; }

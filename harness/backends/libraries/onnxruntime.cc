@@ -1,6 +1,5 @@
 // ONNX Runtime as a backend: one node at a time.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include "harness/backends/libraries/onnxruntime_api.h"
 #include "harness/backends/libraries/roots.h"
 #include "harness/base/aligned_bytes.h"
+#include "harness/base/digest.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/operators/operator.h"
@@ -145,14 +145,15 @@ struct Form {
   bool feeds_all;
   ModelForm model;
 };
-constexpr Form kInitializers{"initializers", false, {}};
 constexpr std::array kForms{
-    kInitializers,
+    Form{"initializers", false, {}},
     Form{"constants", false, {ModelForm::Held::constants, ModelForm::Shapes::stated}},
     Form{"inputs", true, {}},
     Form{"symbolic-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::symbolic}},
     Form{"unknown-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::unknown}},
 };
+
+constexpr std::string_view kFormNames = "initializers, constants, inputs, symbolic-shapes or unknown-shapes";
 
 const Form* form_named(std::string_view word) {
   const auto found = std::find_if(kForms.begin(), kForms.end(), [&](const Form& form) { return form.word == word; });
@@ -164,10 +165,10 @@ const Form& drawn_form(const Case& test_case) {
   constexpr std::string_view kShrunk = ".shrunk";
   std::string_view name = test_case.id;
   if (name.ends_with(kShrunk)) name.remove_suffix(kShrunk.size());
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  hash ^= hash >> 32U;
-  return hash % 2 == 0 ? kInitializers : kForms[1 + hash / 2 % (kForms.size() - 1)];
+  Digest digest;
+  digest.add(name);
+  const std::uint64_t number = digest.value();
+  return number % 2 == 0 ? kForms[0] : kForms[1 + number / 2 % (kForms.size() - 1)];
 }
 
 // The data, as in a model in use: weights and parameters are constants that the runtime may repack.
@@ -242,10 +243,16 @@ constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENAB
                              Level{"opt", ORT_ENABLE_ALL}};
 
 std::string unknown_form(const backend::Specification& what, const std::string& value) {
-  std::vector<std::string_view> names;
-  for (const Form& form : kForms) names.push_back(form.word);
-  return fmt::format("\"{}\": no form \"{}\"; expected one of {}", backend::text_of(what), value,
-                     fmt::join(names, ", "));
+  return fmt::format("\"{}\": no form \"{}\"; expected {}", backend::text_of(what), value, kFormNames);
+}
+
+// Levels and forms, each by its word.
+std::vector<std::string_view> words() {
+  std::vector<std::string_view> all;
+  for (const Level& level : kLevels) all.push_back(level.word);
+  for (const Form& form : kForms) all.push_back(form.word);
+  std::erase(all, "");
+  return all;
 }
 
 Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
@@ -275,9 +282,7 @@ Result<std::unique_ptr<Backend>> open_release(const backend::Specification& what
   QCONFORM_ASSIGN(const auto root, root_for(what, loaded().version));
   const ort::Loaded library = ort::load_release(root.folder);
   if (library.api != nullptr) return open_with(library, what);
-  return fail("--backend",
-              fmt::format("\"{}\": the root {} is damaged: {}; scripts/library-root {}:{} fetches it again",
-                          backend::text_of(what), root.folder.string(), library.absent, what.name, root.version));
+  return tl::unexpected(damaged_root(what, root, library.absent));
 }
 
 std::vector<std::string> releases() {
@@ -287,16 +292,14 @@ std::vector<std::string> releases() {
 }  // namespace
 
 backend::Library onnxruntime() {
-  return {
-      "onnxruntime",
-      "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
-      {{"basic", "extended", "all", "opt", "initializers", "constants", "inputs", "symbolic-shapes", "unknown-shapes"},
-       {{"form", "initializers, constants, inputs, symbolic-shapes or unknown-shapes"}, {"session.*", "TEXT"}}},
-      state,
-      open,
-      open_release,
-      nullptr,
-      releases};
+  return {"onnxruntime",
+          "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
+          {words(), {{"form", kFormNames}, {"session.*", "TEXT"}}},
+          state,
+          open,
+          open_release,
+          nullptr,
+          releases};
 }
 
 }  // namespace qconform::libraries

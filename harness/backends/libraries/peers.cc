@@ -21,13 +21,6 @@ fs::path programs() {
   return QCONFORM_PEERS_DIRECTORY;
 }
 
-Error damaged(const backend::Specification& what, const LibraryRoot& root, const std::string& why) {
-  return {"--backend",
-          fmt::format("\"{}\": the root {} is damaged: {}; scripts/library-root {}:{} makes it again",
-                      backend::text_of(what), root.folder.string(), why, what.name, root.version),
-          {}};
-}
-
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
@@ -40,13 +33,13 @@ Result<std::string> command_of(const Peer& peer, const backend::Specification& w
   const std::string word = what.word.empty() ? "" : " " + shell_word(what.word);
   if (!peer.program.ends_with(".py")) {
     const fs::path program = root.folder / "bin" / peer.program;
-    if (!is_file(program)) return tl::unexpected(damaged(what, root, "it lacks bin/" + std::string(peer.program)));
+    if (!is_file(program)) return tl::unexpected(damaged_root(what, root, "it lacks bin/" + std::string(peer.program)));
     return shell_word(program.string()) + word;
   }
   const auto stated = read_file(root.folder / "python", 4096);
-  if (!stated) return tl::unexpected(damaged(what, root, "it lacks the file python, which names its interpreter"));
+  if (!stated) return tl::unexpected(damaged_root(what, root, "it lacks the file python, which names its interpreter"));
   const std::string python = stated->substr(0, stated->find('\n'));
-  if (!is_file(python)) return tl::unexpected(damaged(what, root, "its interpreter \"" + python + "\" is gone"));
+  if (!is_file(python)) return tl::unexpected(damaged_root(what, root, "its interpreter \"" + python + "\" is gone"));
   const fs::path runner = programs() / "shared" / "peer.py";
   if (!is_file(runner)) return fail("--backend", fmt::format("\"{}\": {} is gone", what.name, runner.string()));
   const std::string_view program = peer.program.substr(0, peer.program.size() - 3);
@@ -66,7 +59,7 @@ Result<std::unique_ptr<Backend>> start(const Peer& peer, const backend::Specific
   QCONFORM_ASSIGN(const auto root, root_of(what));
   QCONFORM_ASSIGN(const auto command, command_of(peer, what, root));
   auto opened = backend::open_process(command, limits, BackendInfo{backend::text_of(what), root.version, "library"});
-  if (!opened) return tl::unexpected(damaged(what, root, opened.error().message));
+  if (!opened) return tl::unexpected(damaged_root(what, root, opened.error().message));
   return opened;
 }
 
@@ -79,11 +72,7 @@ backend::Library peer(const Peer& what) {
     if (!roots.empty()) return backend::LibraryState{roots.back().version, {}};
     return backend::LibraryState{{}, fmt::format("scripts/library-root {} fetches its newest release", name)};
   };
-  const auto releases = [name] {
-    std::vector<std::string> versions;
-    for (const LibraryRoot& root : roots_of(name)) versions.push_back(root.version);
-    return versions;
-  };
+  const auto releases = [name] { return versions_of_roots(name); };
   const auto started = [what](const backend::Specification& asked, const SandboxLimits& limits) {
     return start(what, asked, limits);
   };

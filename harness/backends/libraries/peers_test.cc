@@ -1,5 +1,5 @@
-// Peers: what is told of roots that are missing or damaged, with roots of the test's own, and a small case that each
-// runtime must get right where its root is here.
+// What qconform says of missing and damaged roots of peers, which the test makes. Where the root of a runtime is here,
+// its peer answers a small case right.
 #include "harness/backends/libraries/peers.h"
 
 #include <gmock/gmock.h>

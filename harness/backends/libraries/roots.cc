@@ -57,4 +57,11 @@ Result<LibraryRoot> root_for(const backend::Specification& what, std::string_vie
                           what.name, what.version));
 }
 
+Error damaged_root(const backend::Specification& what, const LibraryRoot& root, std::string_view why) {
+  return {"--backend",
+          fmt::format("\"{}\": the root {} is damaged: {}; scripts/library-root {}:{} fetches it again",
+                      backend::text_of(what), root.folder.string(), why, what.name, root.version),
+          {}};
+}
+
 }  // namespace qconform::libraries

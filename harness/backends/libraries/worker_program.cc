@@ -60,9 +60,7 @@ Result<std::vector<std::string>> worker_program(const backend::Specification& wh
                 fmt::format("\"{}\": {} was built for {}, not for {}: scripts/build {} makes it anew", name,
                             program.string(), told.substr(expected.size()), root.folder.string(), QCONFORM_PRESET));
   }
-  return fail("--backend",
-              fmt::format("\"{}\": the root {} is damaged: {}; scripts/library-root {}:{} fetches it again", name,
-                          root.folder.string(), told, what.name, root.version));
+  return tl::unexpected(damaged_root(what, root, told));
 }
 
 }  // namespace qconform::libraries

@@ -6,15 +6,9 @@
 namespace qconform::libraries::xnn {
 namespace {
 
-using reference::Integer8;
-
-class ConvolutionOperator final : public Operator {
+class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const Convolution& what)
-      : what_(what),
-        geometry_(what.node.operands.geometry),
-        is_unsigned_(what.node.operands.x_type == Integer8::uint8),
-        is_per_channel_(what.w_scales != nullptr) {}
+  explicit ConvolutionOperator(const Convolution& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     if (is_unsigned_) return create_unsigned(xnn_create_convolution2d_nhwc_qu8, what_, &made_);
@@ -35,11 +29,6 @@ class ConvolutionOperator final : public Operator {
     return call(made_, static_cast<std::size_t>(geometry_.batch), static_cast<std::size_t>(height.input),
                 static_cast<std::size_t>(width.input), static_cast<const T*>(x), static_cast<T*>(y), nullptr);
   }
-
-  Convolution what_;  // read when the operator is created
-  reference::ConvolutionGeometry geometry_;
-  bool is_unsigned_;
-  bool is_per_channel_;
 };
 
 // All elements are channels of one row.

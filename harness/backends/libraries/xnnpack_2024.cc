@@ -7,15 +7,9 @@
 namespace qconform::libraries::xnn {
 namespace {
 
-using reference::Integer8;
-
-class ConvolutionOperator final : public Operator {
+class ConvolutionOperator final : public ConvolutionBase {
  public:
-  explicit ConvolutionOperator(const Convolution& what)
-      : what_(what),
-        geometry_(what.node.operands.geometry),
-        is_unsigned_(what.node.operands.x_type == Integer8::uint8),
-        is_per_channel_(what.w_scales != nullptr) {}
+  explicit ConvolutionOperator(const Convolution& what) : ConvolutionBase(what) {}
 
   xnn_status create() override {
     xnn_code_cache_t code = nullptr;
@@ -50,11 +44,6 @@ class ConvolutionOperator final : public Operator {
                 static_cast<std::size_t>(width.input), &workspace.size, &workspace.alignment, &output_height,
                 &output_width, nullptr);
   }
-
-  Convolution what_;  // read when the operator is created
-  reference::ConvolutionGeometry geometry_;
-  bool is_unsigned_;
-  bool is_per_channel_;
 };
 
 xnn_datatype datatype_of(ElementType type) {

@@ -60,6 +60,21 @@ class Operator {
   xnn_operator_t made_ = nullptr;
 };
 
+/// What a convolution is, for both forms.
+class ConvolutionBase : public Operator {
+ protected:
+  explicit ConvolutionBase(const Convolution& what)
+      : what_(what),
+        geometry_(what.node.operands.geometry),
+        is_unsigned_(what.node.operands.x_type == reference::Integer8::uint8),
+        is_per_channel_(what.w_scales != nullptr) {}
+
+  Convolution what_;  ///< read when the operator is created
+  reference::ConvolutionGeometry geometry_;
+  bool is_unsigned_;
+  bool is_per_channel_;
+};
+
 [[nodiscard]] std::unique_ptr<Operator> convolution(const Convolution& what);
 [[nodiscard]] std::unique_ptr<Operator> conversion(const Conversion& what);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -51,14 +52,7 @@ void GuestHost::become(const GuestCommand& command) const {
   std::vector<std::string> words = command.emulator;
   words.insert(words.end(), {"--disk", fmt::format("/proc/self/fd/{}", disk_.get())});
   words.insert(words.end(), command.program.begin(), command.program.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  (void)fcntl(disk_.get(), F_SETFD, 0);
-  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) (void)dup2(log_.get(), file);
-  (void)execvp(arguments[0], arguments.data());
-  std::perror(arguments[0]);
-  _exit(127);
+  become_program(std::move(words), std::array{disk_.get()}, log_.get());
 }
 
 void GuestHost::pause_if_idle() {

@@ -59,14 +59,7 @@ WorkerHost::WorkerHost(const std::vector<std::string>& command, const SandboxLim
 
 void WorkerHost::become(std::vector<std::string> command) {
   command.insert(command.end(), {"--channel", std::to_string(channel_.file()), "--log", std::to_string(log_)});
-  std::vector<char*> arguments;
-  for (std::string& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  for (const int file : {channel_.file(), log_}) (void)fcntl(file, F_SETFD, 0);
-  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) (void)dup2(log_, file);
-  (void)execvp(arguments[0], arguments.data());
-  std::perror(arguments[0]);
-  _exit(127);
+  become_program(std::move(command), std::array{channel_.file(), log_}, log_);
 }
 
 WorkerHost::~WorkerHost() {

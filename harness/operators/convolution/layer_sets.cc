@@ -1,4 +1,5 @@
 #include "harness/operators/convolution/layer_sets.h"
+#include "harness/base/text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -158,16 +159,6 @@ std::optional<std::int64_t> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kLargest) return std::nullopt;
   return value;
-}
-
-std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0;;) {
-    const std::size_t next = text.find(separator, at);
-    parts.push_back(text.substr(at, next - at));
-    if (next == std::string_view::npos) return parts;
-    at = next + separator.size();
-  }
 }
 
 // "3x5": nothing where a part is no number.

@@ -7,10 +7,6 @@
 namespace qconform::sweep {
 namespace {
 
-std::uint32_t all_classes(const Parameter& parameter) {
-  return static_cast<std::uint32_t>((std::uint64_t{1} << parameter.classes.size()) - 1);
-}
-
 std::uint8_t nth_class(std::uint32_t classes, std::uint64_t n) {
   for (; n > 0; --n) classes &= classes - 1;
   return static_cast<std::uint8_t>(std::countr_zero(classes));
@@ -33,11 +29,11 @@ ConstraintSolver::ConstraintSolver(const Model& model)
   for (std::size_t p = 0, classes = 0; p < parameters_; ++p) {
     offset_.push_back(classes);
     classes += model.parameters[p].classes.size();
-    start_.possible[p] = all_classes(model.parameters[p]);
+    start_.possible[p] = model.parameters[p].all();
   }
   start_.row.assign(parameters_, 0);
   for (std::size_t i = 0; i < model.classes(); ++i) {
-    for (const Parameter& parameter : model.parameters) together_.push_back(all_classes(parameter));
+    for (const Parameter& parameter : model.parameters) together_.push_back(parameter.all());
   }
   for (const Constraint& constraint : model.constraints) {
     for (const std::size_t parameter : constraint.scope) tables_of_[parameter].push_back(tables_.size());

@@ -12,10 +12,6 @@
 namespace qconform::sweep {
 namespace {
 
-std::uint32_t all_classes(const Parameter& parameter) {
-  return static_cast<std::uint32_t>((std::uint64_t{1} << parameter.classes.size()) - 1);
-}
-
 std::vector<std::string> names_of(std::uint32_t classes, const Parameter& parameter) {
   std::vector<std::string> names;
   for (; classes != 0; classes &= classes - 1) {
@@ -26,7 +22,7 @@ std::vector<std::string> names_of(std::uint32_t classes, const Parameter& parame
 
 std::string line_of(std::uint32_t taken, const Parameter& parameter) {
   return fmt::format("{}: {}; not {}", parameter.name, fmt::join(names_of(taken, parameter), ", "),
-                     fmt::join(names_of(all_classes(parameter) & ~taken, parameter), ", "));
+                     fmt::join(names_of(parameter.all() & ~taken, parameter), ", "));
 }
 
 // "M = 2 or 3 | 4 mod 8", or "M other than 1" where that is shorter; of the classes that are taken.
@@ -65,7 +61,7 @@ bool Contract::takes(const Row& row) const {
 
 Contract whole_contract(const Model& model) {
   Contract contract;
-  for (const Parameter& parameter : model.parameters) contract.taken.push_back(all_classes(parameter));
+  for (const Parameter& parameter : model.parameters) contract.taken.push_back(parameter.all());
   return contract;
 }
 
@@ -77,7 +73,7 @@ Model restricted(const Model& model, const Contract& contract) {
   Model result = model;
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
     const std::uint32_t taken = contract.taken[p];
-    if (taken == all_classes(model.parameters[p])) continue;
+    if (taken == model.parameters[p].all()) continue;
     result.constraints.push_back({"the backend takes " + line_of(taken, model.parameters[p]),
                                   {p},
                                   [p, taken](const Row& row) { return (taken >> row[p] & 1U) != 0; }});
@@ -94,7 +90,7 @@ Model restricted(const Model& model, const Contract& contract) {
 std::vector<std::string> lines_of(const Contract& contract, const Model& model) {
   std::vector<std::string> lines;
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-    if (contract.taken[p] != all_classes(model.parameters[p])) {
+    if (contract.taken[p] != model.parameters[p].all()) {
       lines.push_back(line_of(contract.taken[p], model.parameters[p]));
     }
   }
@@ -116,37 +112,25 @@ Result<std::size_t> position(const Items& items, std::string_view name, std::str
                           near.empty() ? "" : fmt::format("; is it {}?", near.front()), fmt::join(names, ", ")));
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    std::string_view part = text.substr(0, end);
-    while (part.starts_with(' ')) part.remove_prefix(1);
-    while (part.ends_with(' ')) part.remove_suffix(1);
-    parts.push_back(part);
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace
 
 Result<Contract> parse_contract(std::string_view text, const Model& model) {
   Contract contract = whole_contract(model);
   std::vector<bool> named(model.parameters.size());
-  for (const std::string_view word : split(text, ',')) {
+  for (const std::string_view word : split(text, ",")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) {
-      return fail("--only", fmt::format("\"{}\": expected PARAMETER=CLASS[|CLASS]...", word));
+      return fail("--only", fmt::format("\"{}\": expected PARAMETER=CLASS[|CLASS]...", trimmed(word)));
     }
-    const std::string_view name = split(word.substr(0, equals), ',').front();
+    const std::string_view name = trimmed(word.substr(0, equals));
     QCONFORM_ASSIGN(const auto p, position(model.parameters, name, "parameter", [](const Parameter& parameter) {
                       return std::string_view(parameter.name);
                     }));
     if (named[p]) return fail("--only", fmt::format("\"{}\" is stated twice", name));
     named[p] = true;
     contract.taken[p] = 0;
-    for (const std::string_view chosen : split(word.substr(equals + 1), '|')) {
+    for (const std::string_view part : split(word.substr(equals + 1), "|")) {
+      const std::string_view chosen = trimmed(part);
       QCONFORM_ASSIGN(const auto c, position(model.parameters[p].classes, chosen, fmt::format("class of {}", name),
                                              [](const std::string& s) { return std::string_view(s); }));
       contract.taken[p] |= 1U << c;

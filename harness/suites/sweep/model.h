@@ -28,6 +28,11 @@ struct Parameter {
   std::vector<std::string> classes;  ///< between 1 and 32
   std::uint8_t plain = 0;            ///< the class that the fewest backends decline
   ParameterRole role = ParameterRole::value;
+
+  /// A bit for each class.
+  [[nodiscard]] std::uint32_t all() const {
+    return static_cast<std::uint32_t>((std::uint64_t{1} << classes.size()) - 1);
+  }
 };
 
 /// A combination that is left out, and why: `holds` reads the classes of the parameters in `scope`

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/base/digest.h"
 #include "harness/operators/family.h"
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/constraint_solver.h"
@@ -29,11 +30,9 @@ namespace {
 
 // Tells the cases of one contract from those of another.
 std::string name_of(const Contract& contract, const Model& model) {
-  std::uint64_t digest = 0xcbf29ce484222325U;  // FNV-1a
-  for (const std::string& line : lines_of(contract, model)) {
-    for (const char c : line + "\n") digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  return fmt::format("within-{:08x}", static_cast<std::uint32_t>(digest ^ digest >> 32U));
+  Digest digest;
+  for (const std::string& line : lines_of(contract, model)) digest.add(line);
+  return fmt::format("within-{:08x}", static_cast<std::uint32_t>(digest.value()));
 }
 
 }  // namespace
