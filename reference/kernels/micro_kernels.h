@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "reference/kernels/requantize_fast.h"
 
@@ -190,6 +191,8 @@ struct ConvolutionMicroKernels {
 
   /// Null where the set has none; only with x_bytes 1 and unsigned x.
   const LineMicroKernels* lines = nullptr;
+  /// The greatest depth at which a 1x1 convolution is faster by lines than by panels.
+  std::int64_t max_line_depth = std::numeric_limits<std::int64_t>::max();
 };
 
 /// Requantizes `count` sums of one output channel, a multiple of 8 and at most 64, into as many

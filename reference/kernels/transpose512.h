@@ -119,8 +119,9 @@ void to_channels_last(const ChannelBlock* b) {
   }
 }
 
-// Stores under a mask take many times as long as others on some processors: only the rest gets one.
-void store_front(std::byte* to, __m512i value, int count) {
+// Stores under a mask take many times as long as others on some processors: only the rest gets one. Inlined, because
+// `value` else goes through memory: of small depthwise layers that takes a third of the time.
+inline __attribute__((always_inline)) void store_front(std::byte* to, __m512i value, int count) {
   if (count >= 64) {
     _mm512_storeu_si512(to, value);
     return;

@@ -1,8 +1,10 @@
 // TDPBUSD on tiles of AMX: sixteen products of uint8 and int8, four at a time as VPDPBUSD, added to
-// 32-bit sums modulo 2^32 (rule C17). Depthwise layers, which have no panels, take AVX-512 VNNI.
+// 32-bit sums modulo 2^32 (rule C17). Depthwise layers, which have no panels, and shallow 1x1 layers, whose tiles of x
+// are mostly padding, take AVX-512 VNNI.
 #include <immintrin.h>
 
 #include "reference/kernels/amx_product.h"
+#include "reference/kernels/line_products512.h"
 #include "reference/kernels/transpose512.h"
 #include "reference/kernels/vnni512.h"
 
@@ -56,6 +58,8 @@ struct AmxTiles {
   }
 };
 
+constexpr LineMicroKernels kLines = line_micro_kernels512<Vnni512>();
+
 // Six sums, two sources.
 constexpr std::int64_t kPeakTiles = 6;
 constexpr std::int64_t kTileMacs = std::int64_t{16} * 16 * 64;
@@ -93,7 +97,9 @@ const ConvolutionMicroKernels QCONFORM_TABLE(convolution) = {.x_bytes = 1,
                                                              .subtract_products = subtract_products,
                                                              .depthwise = {kDepthwise64, kDepthwise32},
                                                              .to_channels_last = to_channels_last,
-                                                             .to_channels_first = to_channels_first};
+                                                             .to_channels_first = to_channels_first,
+                                                             .lines = &kLines,
+                                                             .max_line_depth = 256};
 
 const PeakLoop QCONFORM_TABLE(peak_loop) = {run_peak, kPeakTiles* kTileMacs};
 

@@ -59,7 +59,7 @@ class PeerRoots : public ::testing::Test {
     ASSERT_FALSE(backend);
     EXPECT_THAT(backend.error().text(),
                 AllOf(HasSubstr("--backend: \"" + name + "\": the root " + root.string() + " is damaged: "),
-                      HasSubstr(why), HasSubstr("; scripts/library-root openvino:2025.4.1 makes it again")));
+                      HasSubstr(why), HasSubstr("; scripts/library-root openvino:2025.4.1 fetches it again")));
   }
 
   qconform::testing::TemporaryFolder folder_;
@@ -93,7 +93,7 @@ TEST_F(PeerRoots, OneWithoutPackagesIsDamaged) {
 TEST_F(PeerRoots, OneWithoutProgramIsDamaged) {
   const fs::path root = add("rten-0.27.0");
   EXPECT_THAT(opened("rten").error().text(),
-              AllOf(HasSubstr("it lacks bin/peer"), HasSubstr("scripts/library-root rten:0.27.0 makes it again")));
+              AllOf(HasSubstr("it lacks bin/peer"), HasSubstr("scripts/library-root rten:0.27.0 fetches it again")));
 }
 
 // A program that says hello and answers nothing.

@@ -149,6 +149,7 @@ std::unique_ptr<ConvolutionPath> make_pointwise_path(const ConvolutionSetup& set
   const std::int64_t positions = lowering.columns.output;
   const bool is_dense = setup.operands.geometry.group == 1;
   if (!takes_lines(setup) || !is_dense || !is_pointwise(lowering) || positions < kTilePositions) return nullptr;
+  if (setup.operands.geometry.depth() > setup.micro_kernels.max_line_depth) return nullptr;
   auto weights = std::make_unique<LineWeights>(setup.operands, w, setup.micro_kernels, setup.operands.geometry.depth());
   if (!weights->fit()) return nullptr;
   std::unique_ptr<ConvolutionPath> rest;
