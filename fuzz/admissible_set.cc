@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "reference/kernels/requantize_fast.h"
 #include "reference/numerics/admissible.h"
@@ -144,25 +145,27 @@ void check_expressions(const Element& e, const AdmissibleSet& float32) {
   const std::int32_t pinned = requantize(RoundingProfile::ort_f32, a, e.parameters);
   require(pinned == evaluate(float_expressions().front(), a, e.parameters), "ort-f32 has two definitions", e);
   const std::int32_t reference = requantize(RoundingProfile::onnx_reference, a, e.parameters);
+  for (const RoundingProfile profile : {RoundingProfile::tflite, RoundingProfile::tflite_single_rounding}) {
+    require(fixed_point_set(a, e.parameters).contains(requantize(profile, a, e.parameters)), "tflite is not in Q31", e);
+  }
   require(reference >= e.parameters.y_range.lo && reference <= e.parameters.y_range.hi, "outside the type", e);
 }
 
 void check_tiers(const Element& e) {
   constexpr std::array kAccuracies{FloatAccuracy::ieee, FloatAccuracy::directml};
   for (const FloatAccuracy accuracy : kAccuracies) {
-    std::array<AdmissibleSet, 4> sets{AdmissibleSet(0), AdmissibleSet(0), AdmissibleSet(0), AdmissibleSet(0)};
-    for (const Tier tier : kAllTiers) {
-      sets[static_cast<std::size_t>(tier)] = admissible_set(tier, e.sum, e.parameters, accuracy);
-    }
-    for (const AdmissibleSet& set : sets) require(set.contains(sets[0]), "E is not in a looser tier", e);
-    require(sets[3].contains(sets[1]), "F_5 is not in D", e);
+    std::vector<AdmissibleSet> sets;
+    for (const Tier tier : kAllTiers) sets.push_back(admissible_set(tier, e.sum, e.parameters, accuracy));
+    const auto of = [&](Tier tier) -> const AdmissibleSet& { return sets[static_cast<std::size_t>(tier)]; };
+    for (const AdmissibleSet& set : sets) require(set.contains(of(Tier::exact)), "E is not in a looser tier", e);
+    require(of(Tier::float_convolution).contains(of(Tier::float32)), "F_5 is not in D", e);
+    require(of(Tier::fixed_point_float32).contains(of(Tier::fixed_point)), "Q31 is not in Q31-f32", e);
     for (std::int32_t got = e.parameters.y_range.lo; got <= e.parameters.y_range.hi; got += 17) {
-      const std::int32_t nearest = sets[1].nearest(got);
-      require(sets[1].contains(nearest), "the nearest member is no member", e);
+      const std::int32_t nearest = of(Tier::float32).nearest(got);
+      require(of(Tier::float32).contains(nearest), "the nearest member is no member", e);
       const TierSet tiers = tiers_of(nearest, e.sum, e.parameters, accuracy);
       for (const Tier tier : kAllTiers) {
-        require(tiers.contains(tier) == sets[static_cast<std::size_t>(tier)].contains(nearest),
-                "tiers_of() and the sets disagree", e);
+        require(tiers.contains(tier) == of(tier).contains(nearest), "tiers_of() and the sets disagree", e);
       }
     }
   }

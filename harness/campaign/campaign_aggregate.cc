@@ -63,6 +63,7 @@ void add_operator(const OperatorResult& from, OperatorResult& to) {
   to.elements += from.elements;
   to.wrong_elements += from.wrong_elements;
   to.tiers.add(from.tiers);
+  add_counts(from.pinned_by, to.pinned_by);
   to.errors.add(from.errors);
   add_counts(from.unsupported_reasons, to.unsupported_reasons);
   add_counts(from.mistrusted_reasons, to.mistrusted_reasons);

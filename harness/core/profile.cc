@@ -17,6 +17,13 @@ constexpr std::array kProfiles{
     ProfileInfo{
         Profile::dml_doc, "dml-doc",
         "dequantize, convolve in float, quantize, with the accuracies of GPUs (tier D), as DirectML documents it"},
+    ProfileInfo{Profile::fixed_point, "fixed-point",
+                "requantization by a 31-bit integer multiplier and shifts, as gemmlowp (tier Q31)"},
+    ProfileInfo{Profile::fixed_point_f32, "fixed-point-f32",
+                "the same with the multiplier formed in float32 (tier Q31-f32)"},
+    ProfileInfo{Profile::tflite, "tflite", "31-bit multiplier, two roundings, as TensorFlow Lite and CMSIS-NN"},
+    ProfileInfo{Profile::tflite_single_rounding, "tflite-single-rounding",
+                "31-bit multiplier, one rounding of 64 bits, as TensorFlow Lite with TFLITE_SINGLE_ROUNDING"},
 };
 
 }  // namespace
@@ -44,8 +51,12 @@ std::optional<reference::Tier> tier_of(Profile profile) {
     case Profile::conformance: return reference::Tier::float32;
     case Profile::correctly_rounded: return reference::Tier::exact;
     case Profile::dml_doc: return reference::Tier::float_convolution;
+    case Profile::fixed_point: return reference::Tier::fixed_point;
+    case Profile::fixed_point_f32: return reference::Tier::fixed_point_float32;
     case Profile::ort_f32:
-    case Profile::onnx_reference: break;
+    case Profile::onnx_reference:
+    case Profile::tflite:
+    case Profile::tflite_single_rounding: break;
   }
   return std::nullopt;
 }
@@ -54,9 +65,13 @@ RoundingProfile arithmetic_of(Profile profile) {
   switch (profile) {
     case Profile::ort_f32: return RoundingProfile::ort_f32;
     case Profile::onnx_reference: return RoundingProfile::onnx_reference;
+    case Profile::tflite: return RoundingProfile::tflite;
+    case Profile::tflite_single_rounding: return RoundingProfile::tflite_single_rounding;
     case Profile::conformance:
     case Profile::correctly_rounded:
-    case Profile::dml_doc: break;
+    case Profile::dml_doc:
+    case Profile::fixed_point:
+    case Profile::fixed_point_f32: break;
   }
   return RoundingProfile::correctly_rounded;
 }

@@ -57,11 +57,15 @@ using reference::RoundingProfile;
 
 /// What a judge admits. docs/latitude.md explains each.
 enum class Profile : std::uint8_t {
-  conformance,        ///< every value that the specification admits: tier F_5
-  correctly_rounded,  ///< tier E: the exact value, rounded once
-  ort_f32,            ///< one pinned float32 expression
-  onnx_reference,     ///< likewise, in double behind a float32 multiplier
-  dml_doc,            ///< tier D with GPU accuracies: dequantize, convolve in float, quantize
+  conformance,             ///< every value that the specification admits: tier F_5
+  correctly_rounded,       ///< tier E: the exact value, rounded once
+  ort_f32,                 ///< one pinned float32 expression
+  onnx_reference,          ///< likewise, in double behind a float32 multiplier
+  dml_doc,                 ///< tier D with GPU accuracies: dequantize, convolve in float, quantize
+  fixed_point,             ///< tier Q31: a 31-bit integer multiplier and shifts
+  fixed_point_f32,         ///< tier Q31-f32: the same with the multiplier formed in float32
+  tflite,                  ///< one pinned answer of tier Q31, rounded twice
+  tflite_single_rounding,  ///< likewise, rounded once
 };
 
 /// How a judge judges.

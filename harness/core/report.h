@@ -62,6 +62,9 @@ struct OperatorResult {
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
   QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
+  QC_FIELD(Counts, pinned_by, {}, "pinned_by",
+           .doc = "Cases whose wrong output a profile pins, bit for bit, by the profile; one may be of several.",
+           .presence = Presence::omitted, .def = "counts");
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
   /// By the hazard's id; empty in older reports.
@@ -135,6 +138,7 @@ struct BackendResult {
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
   QC_LINE(describe_scope(archive, self));
+  QC_LINE(describe_looser_terms(archive, self));
   QC_FIELD(bool, decides, {true}, "decides",
            .doc =
                "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "

@@ -60,6 +60,13 @@ void describe_counts(Archive& archive, VerdictCounts& counts, FieldRule rule) {
   for (std::size_t kind = 0; kind < counts.size(); ++kind) counts[kind] = by_name[std::string(rule.names[kind])];
 }
 
+// A tier that older reports do not have.
+constexpr auto kLateTier = static_cast<std::size_t>(reference::Tier::fixed_point_float32);
+
+FieldRule rule_of(std::size_t tier) {
+  return {.presence = tier == kLateTier ? Presence::late : Presence::always};
+}
+
 }  // namespace
 
 void describe(Archive& archive, VerdictKind& kind, const FieldRule& /*rule*/) {
@@ -95,13 +102,14 @@ void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
     states_common = true;
   }
   describe_group(archive, "elements", {.doc = "By the strictest tier that they meet."}, [&] {
-    for (std::size_t i = 0; i < kTiers; ++i) describe_field(archive, tier_names()[i], tiers.by_tier[i], {});
+    for (std::size_t i = 0; i < kTiers; ++i) describe_field(archive, tier_names()[i], tiers.by_tier[i], rule_of(i));
     describe_field(archive, "none", tiers.none, {});
   });
   if (archive.fills()) {
     tiers.common = {};
     for (const reference::Tier tier : common) tiers.common.insert(tier);
     if (!states_common && reached) tiers.common.insert(*reached);
+    if (tiers.common.contains(reference::Tier::fixed_point)) tiers.common.insert(reference::Tier::fixed_point_float32);
     if (!states_common && reached == reference::Tier::exact) tiers.common = reference::TierSet::all();
     if (tiers.common.strictest() != reached) {
       archive.refuse_member("reached", fmt::format("\"{}\" is not the strictest of the common tiers",
@@ -191,6 +199,70 @@ void describe_scope(Archive& archive, const BackendResult& backend) {
   std::string scope = backend.conforms() ? scope_of(backend) : "";
   describe_field(archive, "scope", scope,
                  {.doc = "On what it conforms, in words; absent where it does not, and in older reports.",
+                  .presence = Presence::omitted});
+}
+
+namespace {
+
+struct LooserTerms {
+  reference::Tier tier;
+  std::string_view text;
+  Profile profile;
+};
+
+constexpr LooserTerms kLooserTerms[] = {
+    {reference::Tier::float32, "in float32, F_5", Profile::conformance},
+    {reference::Tier::fixed_point, "in fixed point, Q31", Profile::fixed_point},
+    {reference::Tier::fixed_point_float32, "in fixed point with a multiplier of float32, Q31-f32",
+     Profile::fixed_point_f32},
+    {reference::Tier::float_convolution, "as a convolution in float32, D", Profile::dml_doc}};
+
+// The profile that pins every wrong output, if one does, else that of the tier.
+std::string profile_for(const OperatorResult& result, const LooserTerms& terms) {
+  for (const ProfileInfo& info : profiles()) {
+    const auto pinned = result.pinned_by.find(std::string(info.name));
+    if (pinned != result.pinned_by.end() && pinned->second == result.count(VerdictKind::wrong)) return pinned->first;
+  }
+  return std::string(name_of(terms.profile));
+}
+
+std::string looser_terms_of(const OperatorResult& result) {
+  if (result.count(VerdictKind::wrong) == 0 || result.tiers.elements() == 0) return {};
+  for (const LooserTerms& terms : kLooserTerms) {
+    if (result.tiers.common.strictest() != terms.tier) continue;
+    return fmt::format("{}; not correctly rounded; --profile {}", terms.text, profile_for(result, terms));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string looser_terms_of(const BackendResult& backend) {
+  for (const auto& [op_type, result] : backend.operators) {
+    const std::string text = looser_terms_of(result);
+    if (!text.empty()) return conforms_in_looser_terms(backend) ? "conforms " + text : op_type + " conforms " + text;
+  }
+  return {};
+}
+
+bool conforms_in_looser_terms(const BackendResult& backend) {
+  if (!backend.fails() || !backend.stopped.empty()) return false;
+  const bool relations_hold = std::all_of(backend.relations.begin(), backend.relations.end(),
+                                          [](const RelationResult& r) { return r.broken + r.failed == 0; });
+  return relations_hold && backend.failed_bases == 0 &&
+         std::all_of(backend.operators.begin(), backend.operators.end(), [](const auto& of) {
+           const OperatorResult& result = of.second;
+           const std::uint64_t owed = result.failing() - result.waived_failing();
+           return owed == 0 || (owed <= result.count(VerdictKind::wrong) && !looser_terms_of(result).empty() &&
+                                result.failing() - result.count(VerdictKind::wrong) <= result.waived_failing());
+         });
+}
+
+void describe_looser_terms(Archive& archive, const BackendResult& backend) {
+  std::string terms = looser_terms_of(backend);
+  describe_field(archive, "looser_terms", terms,
+                 {.doc = "In which arithmetic its wrong values are right, and the profile that judges by it; absent "
+                         "where there is none, and in older reports.",
                   .presence = Presence::omitted});
 }
 

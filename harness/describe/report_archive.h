@@ -20,6 +20,7 @@ void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& r
 
 /// Words that follow from the other members: what is read is left aside.
 void describe_scope(Archive& archive, const BackendResult& backend);
+void describe_looser_terms(Archive& archive, const BackendResult& backend);
 /// Only the kinds that occurred; pass always, so that its absence is never read as success.
 void describe_verdicts(Archive& archive, VerdictCounts& counts);
 /// Only the kinds that were waived; no more of them than there are verdicts.
@@ -45,5 +46,12 @@ void describe_results(Archive& archive, Report& report);
 /// What a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases computed);
 /// QuantizeLinear not implemented". Empty of relations alone.
 [[nodiscard]] std::string scope_of(const BackendResult& backend);
+
+/// In which arithmetic the wrong values of a backend are right, and the profile that judges by it: "conforms in fixed
+/// point, Q31; not correctly rounded; --profile tflite". Begins with the operator where something else fails too. Empty
+/// where some value is right in none.
+[[nodiscard]] std::string looser_terms_of(const BackendResult& backend);
+/// Whether nothing fails that is not waived but values that looser_terms_of() speaks of.
+[[nodiscard]] bool conforms_in_looser_terms(const BackendResult& backend);
 
 }  // namespace qconform

@@ -14,6 +14,11 @@
 namespace qconform {
 namespace {
 
+// Whether an answer that the profile pins is rounded by rule C19.
+bool rounds_by_rule(Profile profile) {
+  return profile != Profile::onnx_reference && profile != Profile::tflite && profile != Profile::tflite_single_rounding;
+}
+
 using relations::Agreement;
 using relations::Application;
 using relations::Link;
@@ -60,13 +65,13 @@ class Answers {
     return agreement_of(application_).holds(base(), derived(link), link);
   }
 
-  // Whether the policy admits both answers although they disagree. ONNX's reference rounds after it has
-  // added the zero point: where it is what is asked for, relations about rounding (C19) break by design.
+  // Whether the policy admits both answers although they disagree. ONNX's reference rounds after it has added the zero
+  // point, and fixed point breaks ties in other ways: where they are what is asked for, relations about rounding (C19)
+  // break by design.
   [[nodiscard]] bool is_latitude(const Link& link) {
     const Side& base_side = classified(0);
     const Side& derived_side = classified(link.derived + 1);
-    const bool determined = policy_.profile != Profile::onnx_reference &&
-                            lowered(base_side).is_determined(link.base, policy_) &&
+    const bool determined = rounds_by_rule(policy_.profile) && lowered(base_side).is_determined(link.base, policy_) &&
                             lowered(derived_side).is_determined(link.element, policy_);
     return !determined && is_right(base_side, link.base) && is_right(derived_side, link.element);
   }

@@ -325,6 +325,7 @@ class SuiteRunner {
     counts.elements += verdict.elements;
     counts.wrong_elements += verdict.wrong_elements;
     counts.tiers.add(verdict.tiers);
+    for (const Profile profile : verdict.pinned_by) ++counts.pinned_by[std::string(name_of(profile))];
     counts.errors.add(verdict.errors);
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
     if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];

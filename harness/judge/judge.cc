@@ -37,6 +37,16 @@ Comparison compare_with(const Expected& expected, const Tensor& got) {
   return compare(*expected.classification.lowered, got, *expected.output, pinned_of(expected), expected.policy);
 }
 
+// Of the profiles that pin one answer for each case, those whose answer `got` is.
+std::vector<Profile> profiles_that_pin(const Lowered& right, const Tensor& got) {
+  std::vector<Profile> result;
+  for (const ProfileInfo& info : profiles()) {
+    if (tier_of(info.profile)) continue;
+    if (right.evaluate(arithmetic_of(info.profile)).bytes == got.bytes) result.push_back(info.profile);
+  }
+  return result;
+}
+
 Verdict judge_values(const Expected& expected, const Tensor& got) {
   Verdict verdict;
   verdict.elements = static_cast<std::uint64_t>(got.elements());
@@ -51,6 +61,8 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
   verdict.errors = comparison.errors;
+  const Lowered& right = *expected.classification.lowered;
+  if (right.has_tiers() && comparison.tiers.common.strictest()) verdict.pinned_by = profiles_that_pin(right, got);
   ElementView worst = view(expected, got, comparison.worst);
   verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
                                 .got = std::move(worst.got),

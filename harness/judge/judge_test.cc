@@ -10,6 +10,7 @@
 namespace qconform {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Expected expected_of(const Case& test_case, Profile profile = Profile::conformance) {
@@ -226,6 +227,9 @@ TEST(Judge, CountsTiesAndTiers) {
   const Verdict away = judge(expected, outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 3})});
   EXPECT_EQ(away.kind, VerdictKind::wrong);
   EXPECT_EQ(away.tiers.common.strictest(), reference::Tier::fixed_point);
+  EXPECT_THAT(away.pinned_by, ElementsAre(Profile::tflite, Profile::tflite_single_rounding));
+  EXPECT_EQ(judge(expected_of(ties, Profile::tflite), outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 3})}).kind,
+            VerdictKind::pass);
 }
 
 TEST(Judge, FollowsTheProfileThatACaseImplies) {

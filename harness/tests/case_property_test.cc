@@ -24,8 +24,7 @@ namespace {
 
 namespace oracle = reference::oracle;
 
-constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
-                                         RoundingProfile::onnx_reference};
+using reference::kAllRoundingProfiles;
 
 // Tensors at every distance from a 16-byte boundary, with bytes around the output that must stay.
 class Memory {
@@ -66,7 +65,7 @@ RC_GTEST_PROP(CaseProperty, KernelsEqualTheReferenceAtEveryAlignment, ()) {
   const Classification found = classify(test_case);
   RC_ASSERT(found.lowered != nullptr);
   RC_TAG(test_case.node().op_type);
-  for (const RoundingProfile profile : kProfiles) {
+  for (const RoundingProfile profile : kAllRoundingProfiles) {
     const Tensor expected = found.lowered->evaluate(profile);
     Memory memory(test_case.input(0)->bytes.size(), expected.bytes.size());
     for (const reference::KernelSet& set : reference::kernel_sets()) {
@@ -110,6 +109,8 @@ std::optional<long> requantized(RoundingProfile profile, std::int32_t sum, const
   switch (profile) {
     case RoundingProfile::ort_f32: return oracle::requantize_ort_f32(sum, p);
     case RoundingProfile::onnx_reference: return oracle::requantize_onnx_reference(sum, p);
+    case RoundingProfile::tflite: return oracle::requantize_tflite(sum, p);
+    case RoundingProfile::tflite_single_rounding: return oracle::requantize_tflite_single_rounding(sum, p);
     case RoundingProfile::correctly_rounded: break;
   }
   return oracle::requantize(sum, p);
@@ -124,7 +125,7 @@ class Check {
     const std::vector<std::int32_t> sums = sums_of(node->operands, *case_.input(0), *case_.input(3));
     const reference::ConvolutionGeometry& g = node->operands.geometry;
     const reference::IntegerRange range = range_of(node->y_type);
-    for (const RoundingProfile profile : kProfiles) {
+    for (const RoundingProfile profile : kAllRoundingProfiles) {
       const Tensor y = lowered_.evaluate(profile);
       for (std::size_t i = 0; i < sums.size(); ++i) {
         const std::size_t channel =

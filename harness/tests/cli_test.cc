@@ -30,6 +30,46 @@ TEST(Run, ExitsZeroWhenEverythingConforms) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.json"));
 }
 
+// A kernel that is right in other terms than the default profile's is told so before anything else, and how to judge by
+// them.
+TEST(Run, TellsInWhichArithmeticAllWrongValuesAreRight) {
+  struct Terms {
+    const char* defect;
+    const char* judged_by;
+    const char* text;
+    const char* profile;
+  };
+  constexpr Terms kTerms[] = {
+      {"double-round", "conformance", "conforms in fixed point, Q31; not correctly rounded; ", "tflite"},
+      {"q31-single-round", "conformance", "conforms in fixed point, Q31; not correctly rounded; ",
+       "tflite-single-rounding"},
+      {"scale-associate-right", "correctly-rounded", "conforms in float32, F_5; not correctly rounded; ",
+       "conformance"}};
+  for (const Terms& terms : kTerms) {
+    const TemporaryFolder folder;
+    const std::string command = std::string("run --no-explain --no-shrink --suite corpus --backend defect:") +
+                                terms.defect + " --out " + folder.path().string() + " --profile ";
+    const auto strict = qconform(command + terms.judged_by);
+    EXPECT_EQ(strict.exit_code, 1) << strict.output;
+    EXPECT_THAT(strict.output,
+                HasSubstr(std::string("\n") + terms.text + "--profile " + terms.profile + ": defect:" + terms.defect));
+    const auto loose = qconform(command + terms.profile);
+    EXPECT_EQ(loose.exit_code, 0) << loose.output;
+  }
+}
+
+// What fails beside that is not passed over.
+TEST(Run, DoesNotConformInAnyTermsWhereSomethingElseFails) {
+  const TemporaryFolder folder;
+  const auto result =
+      qconform("run --no-explain --no-shrink --suite corpus --backend defect:double-round+dq-expanded --out " +
+               folder.path().string());
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output,
+              HasSubstr("\ndoes not conform: defect:double-round+dq-expanded: QLinearConv conforms in fixed "
+                        "point, Q31; not correctly rounded; --profile tflite\n"));
+}
+
 // A contradiction is a finding with the cases on both sides, and its replay line shows it again.
 TEST(Relations, AContradictionIsFoundAndReplayed) {
   const TemporaryFolder folder;
@@ -370,7 +410,8 @@ TEST(List, SaysWhatThereIs) {
   EXPECT_THAT(qconform("list operators").output, HasSubstr("ConvInteger"));
   EXPECT_THAT(qconform("list backends --json").output, HasSubstr("\"available\": true"));
   EXPECT_THAT(qconform("list backends").output,
-              AllOf(HasSubstr("; @correctly-rounded, @ort-f32, @onnx-reference\n"), HasSubstr("; @KEY=VALUE\n")));
+              AllOf(HasSubstr("; @correctly-rounded, @ort-f32, @onnx-reference, @tflite, @tflite-single-rounding\n"),
+                    HasSubstr("; @KEY=VALUE\n")));
   EXPECT_THAT(qconform("list backends plugin:" QCONFORM_PLUGINS "/row_2.so").output,
               HasSubstr("plugin row 2; channels-last, units"));
 }

@@ -13,7 +13,6 @@ namespace {
 using testing::Expected;
 using testing::GuardedMemory;
 using testing::kCapacity;
-using testing::kProfiles;
 using testing::Random;
 
 // From [batch, channels, positions] to [batch, positions, channels].
@@ -45,7 +44,7 @@ RandomNode random_node(Random& random, const ConvolutionOperands& operands) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(g.batch * g.output_channels * g.output_positions()));
   accumulate(operands, x, w, sums);
   const QLinearConv node = testing::random_requantization(random, operands, sums);
-  const RoundingProfile profile = kProfiles[random.between(0, 2)];
+  const RoundingProfile profile = kAllRoundingProfiles[random.between(0, kRoundingProfiles - 1)];
   return {node, profile, x, w, testing::expected_bytes(node, profile, x, w)};
 }
 

@@ -22,7 +22,6 @@ namespace {
 using testing::Expected;
 using testing::GuardedMemory;
 using testing::kCapacity;
-using testing::kProfiles;
 using testing::Random;
 
 // Between inaccessible pages.
@@ -75,7 +74,7 @@ class KernelSets : public testing::KernelSetTest {
 
   void check_qlinear_conv(const QLinearConv& node, const std::vector<std::byte>& x, const std::vector<std::byte>& w,
                           bool at_front) {
-    for (const RoundingProfile profile : kProfiles) {
+    for (const RoundingProfile profile : kAllRoundingProfiles) {
       SCOPED_TRACE("profile " + std::to_string(static_cast<int>(profile)));
       check(x, w, testing::expected_bytes(node, profile, x, w), at_front,
             [&](std::span<const std::byte> weights) { return GetParam().qlinear_conv(node, profile, weights); });

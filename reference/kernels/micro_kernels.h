@@ -79,7 +79,8 @@ struct DepthwiseBlock {
   int lanes = 0;     ///< of the vectors of sums
   void (*multiply)(const DepthwiseProduct* product) = nullptr;
   /// As ConvolutionMicroKernels::multiply_requantized.
-  bool (*multiply_requantized[3])(const DepthwiseProduct* product, const RequantizedOutput* output) = {};
+  bool (*multiply_requantized[kRoundingProfiles])(const DepthwiseProduct* product,
+                                                  const RequantizedOutput* output) = {};
 };
 
 /// Bytes of up to 16 channels of consecutive pixels, on their way from one layout to the other.
@@ -148,11 +149,11 @@ struct LineMicroKernels {
   void (*multiply)(const PanelProduct* product);
   /// As ConvolutionMicroKernels::multiply_requantized; bytes and the bits of needs_exact are by line, as the
   /// parameters.
-  bool (*multiply_requantized[3])(const PanelProduct* product, const RequantizedOutput* output);
+  bool (*multiply_requantized[kRoundingProfiles])(const PanelProduct* product, const RequantizedOutput* output);
 
   void (*multiply_plane)(const PlaneProduct* product);
   /// Of the parameters the first are used. `channels` of the output are the positions of each line that exist.
-  bool (*multiply_plane_requantized[3])(const PlaneProduct* product, const RequantizedOutput* output);
+  bool (*multiply_plane_requantized[kRoundingProfiles])(const PlaneProduct* product, const RequantizedOutput* output);
 };
 
 struct ConvolutionMicroKernels {
@@ -167,7 +168,7 @@ struct ConvolutionMicroKernels {
 
   /// Indexed by RoundingProfile; null where the set has none. Returns whether anything needs exact arithmetic. Only
   /// then needs_exact is written, and sums for the output indices that it names.
-  bool (*multiply_requantized[3])(const PanelProduct* product, const RequantizedOutput* output);
+  bool (*multiply_requantized[kRoundingProfiles])(const PanelProduct* product, const RequantizedOutput* output);
 
   /// Whether products may have an output_index and a w_skip.
   bool takes_output_index;
@@ -245,9 +246,9 @@ inline constexpr std::int64_t kStreamedBytes = std::int64_t{1} << 24;
 
 /// Whatever is not a convolution's sums.
 struct ElementwiseMicroKernels {
-  /// Indexed by RoundingProfile: by rows or by tiles, the other null.
-  RequantizeRow requantize_row[3];
-  RequantizeTile requantize_tile[3];
+  /// Indexed by RoundingProfile: by rows or by tiles, the other null. With both null each element is computed exactly.
+  RequantizeRow requantize_row[kRoundingProfiles];
+  RequantizeTile requantize_tile[kRoundingProfiles];
   QuantizeElements quantize[2];      ///< indexed by QuantizeInput
   DequantizeElements dequantize[3];  ///< indexed by DequantizeInput
 };

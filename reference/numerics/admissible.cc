@@ -14,8 +14,18 @@ namespace qconform::reference {
 namespace {
 
 constexpr std::uint64_t kFloatUnit = std::uint64_t{1} << 24;  // 1/u: one rounding moves a value by one part in it
-constexpr int kMultiplierErrorBits = 51;                      // Q31's relative error is
-constexpr std::uint64_t kMultiplierError = (1U << 20) + 1;    // kMultiplierError / 2^kMultiplierErrorBits
+
+// How a tier of fixed point forms its multiplier.
+struct MultiplierError {
+  static constexpr int kBits = 51;
+
+  std::uint64_t relative;  // in units of 2^-kBits
+  int above;               // M(1 + 2^-above) is as large as the multiplier gets
+  int below;               // M(1 - 2^-below) is as small as it gets; 0: M itself
+};
+
+constexpr MultiplierError kFromDouble{(1U << 20) + 1, 31, 0};
+constexpr MultiplierError kFromFloat32{(std::uint64_t{3} << 27) + 73, 22, 22};
 
 // An interval of |v|, before v's sign: [(lo_negative ? -1 : 1) * lo, hi] / divisor * 2^exponent.
 template <typename Wide>
@@ -107,18 +117,20 @@ int normalized_exponent(const uint128& numerator, std::uint32_t denominator, int
   return exponent + length + (reaches ? 1 : 0);
 }
 
-// Q31 without wrap; scales are not 0.
-AdmissibleSet fixed_point(std::int64_t accumulator, const Requantization& p) {
+// Q31 and Q31-f32 without wrap; scales are not 0.
+AdmissibleSet fixed_point(std::int64_t accumulator, const Requantization& p, const MultiplierError& error) {
   const ExactScale scale = scale_of(p);
-  // 2^31 * M and 2^31 * M(1 + 2^-31): see the header on rs.
+  // 2^31 times M and its ends: see the header on rs.
   const uint128 multiplier = uint128{scale.numerator} << 31;
-  const int shift = normalized_exponent(multiplier, scale.denominator, scale.exponent - 31);
-  const int largest_shift = normalized_exponent(multiplier + scale.numerator, scale.denominator, scale.exponent - 31);
+  const uint128 largest = multiplier + (uint128{scale.numerator} << (31 - error.above));
+  const uint128 least = error.below == 0 ? multiplier : multiplier - (uint128{scale.numerator} << (31 - error.below));
+  const int shift = normalized_exponent(least, scale.denominator, scale.exponent - 31);
+  const int largest_shift = normalized_exponent(largest, scale.denominator, scale.exponent - 31);
 
   const Wide256 product = Wide256(magnitude_of(accumulator)) * Wide256(scale.numerator);
-  const Wide256 centre = product << kMultiplierErrorBits;
-  Wide256 spread = product * Wide256(kMultiplierError);
-  const int exponent = scale.exponent - kMultiplierErrorBits;
+  const Wide256 centre = product << MultiplierError::kBits;
+  Wide256 spread = product * Wide256(error.relative);
+  const int exponent = scale.exponent - MultiplierError::kBits;
   if (shift < 0) {
     // 2^-(rs+1) in units of 2^exponent / denominator. The shift is at least 26: -largest_shift -
     // scale.exponent is at most 23 for numerator/denominator above 2^-24.
@@ -137,6 +149,7 @@ std::string_view name_of(Tier tier) {
     case Tier::exact: return "E";
     case Tier::float32: return "F_5";
     case Tier::fixed_point: return "Q31";
+    case Tier::fixed_point_float32: return "Q31-f32";
     case Tier::float_convolution: break;
   }
   return "D";
@@ -183,7 +196,12 @@ AdmissibleSet float_set(std::int64_t accumulator, const Requantization& p) {
 
 AdmissibleSet fixed_point_set(std::int64_t accumulator, const Requantization& p) {
   if (has_zero_scale(p)) return AdmissibleSet(p.y_zero_point);
-  return with_wrapped(accumulator, [&](std::int64_t a) { return fixed_point(a, p); });
+  return with_wrapped(accumulator, [&](std::int64_t a) { return fixed_point(a, p, kFromDouble); });
+}
+
+AdmissibleSet fixed_point_float32_set(std::int64_t accumulator, const Requantization& p) {
+  if (!within_domain(p)) return fixed_point_set(accumulator, p);
+  return with_wrapped(accumulator, [&](std::int64_t a) { return fixed_point(a, p, kFromFloat32); });
 }
 
 AdmissibleSet float_convolution_set(const ElementSum& sum, const Requantization& p, FloatAccuracy accuracy) {
@@ -201,6 +219,7 @@ AdmissibleSet admissible_set(Tier tier, const ElementSum& sum, const Requantizat
     case Tier::exact: return exact_set(sum.accumulator, p);
     case Tier::float32: return float_set(sum.accumulator, p);
     case Tier::fixed_point: return fixed_point_set(sum.accumulator, p);
+    case Tier::fixed_point_float32: return fixed_point_float32_set(sum.accumulator, p);
     case Tier::float_convolution: break;
   }
   return float_convolution_set(sum, p, accuracy);

@@ -8,6 +8,7 @@
 //   E     {clamp(rne(v) + zero point)}                                                  rule C19
 //   F_5   requantization in float32, in any association of A, sx, sw and sy or 1/sy
 //   Q31   requantization by a 31-bit integer multiplier and shifts, as in gemmlowp
+//   Q31-f32   the same with the multiplier formed in float32
 //   D     dequantize, convolve in float32, quantize
 //
 // Every set is an interval of v's around the exact one, rounded at its two ends: rounding, adding
@@ -35,7 +36,11 @@
 // the middle term is 0. (A truncating high multiplication followed by a rounding shift of at least
 // one bit is one rounding.) Both ends are closed: a value half way goes either way. A q that rounds
 // up to 2^31 lowers rs by one; rs is therefore taken from M(1 + 2^-31).
-// Where M is formed in float32 instead, it is not of this tier.
+//
+// Q31-f32. M is formed in float32 instead, in at most three roundings (a product, a reciprocal, a product), and its 24
+// bits are q's: e = 3*2^-24 + 73*2^-51, which 3/(2^24-3) does not exceed. M may fall short of a power of two that it
+// should reach, or reach it: rs is the smaller one of M(1 + 2^-22), and there is a second rounding where M(1 - 2^-22)
+// has one. Outside the domain float32 may lose M: there the set is that of Q31.
 //
 // D. Every term passes through a bounded number of roundings, m, so the float sum differs from the
 // exact one by at most m/(2^24-m) * T, with T = S*sx*sw/sy and S = sum |x-zx||w-zw| + |B|: however
@@ -47,18 +52,19 @@
 // 2K + 5, takes one less. The rule for ties of DirectML's round() is not stated either: both
 // neighbours of a tie are right.
 //
-// Inclusions. E is in every tier's set. F_5 is in D inside the domain (m >= 5 and S >= |A|) and equal
-// to it outside. Q31 neither includes F_5 nor is included in F_5 or D: the tiers at which a whole
+// Inclusions. E is in every tier's set, and Q31 in Q31-f32. F_5 is in D inside the domain (m >= 5 and S >= |A|) and
+// equal to it outside. Neither of Q31 and Q31-f32 includes F_5 or is included in F_5 or D: the tiers at which a whole
 // tensor passes are the intersection of its elements' (tiers_of), not the loosest of their strictest.
 //
 // Overflow (rule C17). A outside int32: each set is the union of those for A and for wrap32(A).
 // Scales (rule C21). Negative ones follow the formula; with sx = 0 or sw = 0 every set is {zero point}.
 //
 // Sizes: |A| <= S < 2^47, as accumulate() guarantees. Numerators have at most 119 bits in F_5 and D and
-// 148 in Q31, and one more when shifted: uint128 suffices for the former, Wide256 for the latter.
+// 157 in Q31-f32, and one more when shifted: uint128 suffices for the former, Wide256 for the latter.
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -68,11 +74,12 @@
 namespace qconform::reference {
 
 /// From strict to loose; see above for which includes which.
-enum class Tier : std::uint8_t { exact, float32, fixed_point, float_convolution };
+enum class Tier : std::uint8_t { exact, float32, fixed_point, fixed_point_float32, float_convolution };
 
-inline constexpr Tier kAllTiers[] = {Tier::exact, Tier::float32, Tier::fixed_point, Tier::float_convolution};
+inline constexpr Tier kAllTiers[] = {Tier::exact, Tier::float32, Tier::fixed_point, Tier::fixed_point_float32,
+                                     Tier::float_convolution};
 
-/// "E", "F_5", "Q31", "D"
+/// "E", "F_5", "Q31", "Q31-f32", "D"
 [[nodiscard]] std::string_view name_of(Tier tier);
 
 /// What one output element is made of.
@@ -109,6 +116,9 @@ enum class FloatAccuracy : std::uint8_t {
 /// Q31.
 [[nodiscard]] AdmissibleSet fixed_point_set(std::int64_t accumulator, const Requantization& parameters);
 
+/// Q31-f32.
+[[nodiscard]] AdmissibleSet fixed_point_float32_set(std::int64_t accumulator, const Requantization& parameters);
+
 /// D. The whole output range when m reaches 2^24 and no bound holds.
 [[nodiscard]] AdmissibleSet float_convolution_set(const ElementSum& sum, const Requantization& parameters,
                                                   FloatAccuracy accuracy);
@@ -120,7 +130,7 @@ enum class FloatAccuracy : std::uint8_t {
 /// A set of tiers.
 class TierSet {
  public:
-  [[nodiscard]] static constexpr TierSet all() { return TierSet(0xF); }
+  [[nodiscard]] static constexpr TierSet all() { return TierSet((1U << std::size(kAllTiers)) - 1); }
   constexpr TierSet() = default;
 
   constexpr void insert(Tier tier) { bits_ = static_cast<std::uint8_t>(bits_ | bit(tier)); }
@@ -135,7 +145,7 @@ class TierSet {
   friend constexpr bool operator==(TierSet a, TierSet b) { return a.bits_ == b.bits_; }
 
  private:
-  explicit constexpr TierSet(std::uint8_t bits) : bits_(bits) {}
+  explicit constexpr TierSet(std::size_t bits) : bits_(static_cast<std::uint8_t>(bits)) {}
   static constexpr std::uint8_t bit(Tier tier) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(tier)); }
 
   std::uint8_t bits_ = 0;

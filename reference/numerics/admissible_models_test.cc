@@ -26,8 +26,7 @@ struct FixedPointMultiplier {
 };
 
 // As TFLite's QuantizeMultiplier.
-FixedPointMultiplier quantize_multiplier(const Requantization& p) {
-  const double multiplier = static_cast<double>(p.x_scale) * p.w_scale / p.y_scale;
+FixedPointMultiplier quantize_multiplier(double multiplier) {
   int shift = 0;
   const double fraction = std::frexp(multiplier, &shift);
   auto q = static_cast<std::int64_t>(std::round(fraction * 0x1p31));
@@ -39,6 +38,18 @@ FixedPointMultiplier quantize_multiplier(const Requantization& p) {
   if (shift > 30) return {(std::int64_t{1} << 31) - 1, 30};
   return {q, shift};
 }
+
+double in_double(const Requantization& p) {
+  return static_cast<double>(p.x_scale) * p.w_scale / p.y_scale;
+}
+
+// Ways to form the multiplier in float32.
+using FloatMultiplier = float (*)(const Requantization&);
+constexpr FloatMultiplier kFloatMultipliers[] = {
+    [](const Requantization& p) { return p.x_scale * p.w_scale / p.y_scale; },
+    [](const Requantization& p) { return p.x_scale * (p.w_scale / p.y_scale); },
+    [](const Requantization& p) { return p.x_scale * p.w_scale * (1 / p.y_scale); },
+    [](const Requantization& p) { return p.x_scale * (p.w_scale * (1 / p.y_scale)); }};
 
 constexpr IntegerRange kInt32{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
 
@@ -133,7 +144,7 @@ TEST(FixedPointSet, HoldsWhatFixedPointImplementationsGive) {
   for (int i = 0; i < count; ++i) {
     const Element e = fixed_point_element(random);
     const AdmissibleSet set = fixed_point_set(e.accumulator, e.parameters);
-    const FixedPointMultiplier multiplier = quantize_multiplier(e.parameters);
+    const FixedPointMultiplier multiplier = quantize_multiplier(in_double(e.parameters));
     const std::int32_t exactly = requantize(RoundingProfile::correctly_rounded, e.accumulator, e.parameters);
     const bool open = !float_interval_set(e.accumulator, e.parameters, 5).is_singleton();
     for (const FixedPointModel& model : kFixedPointModels) {
@@ -160,11 +171,36 @@ TEST(FixedPointSet, HoldsWhatFixedPointImplementationsGive) {
   EXPECT_GE(normalized_up, count / 1000);
 }
 
+TEST(FixedPointSet, HoldsWhatMultipliersOfFloat32Give) {
+  const int count = testing::scaled(300'000);
+  Random random(89);
+  std::int64_t beyond_double = 0;
+  for (int i = 0; i < count; ++i) {
+    const Element e = fixed_point_element(random);
+    if (!within_domain(e.parameters)) continue;
+    const AdmissibleSet set = fixed_point_float32_set(e.accumulator, e.parameters);
+    const AdmissibleSet narrower = fixed_point_set(e.accumulator, e.parameters);
+    for (const FloatMultiplier multiplier : kFloatMultipliers) {
+      const FixedPointMultiplier formed = quantize_multiplier(static_cast<double>(multiplier(e.parameters)));
+      for (const FixedPointModel& model : kFixedPointModels) {
+        const std::int64_t rounded = model.round(e.accumulator, formed);
+        const std::int32_t value = saturate(rounded + e.parameters.y_zero_point, e.parameters.y_range);
+        ASSERT_TRUE(set.contains(value)) << model.name << " gives " << value << ", not in " << set.text() << ": "
+                                         << describe(e);
+        if (!narrower.contains(value)) ++beyond_double;
+      }
+    }
+  }
+  RecordProperty("beyond_Q31", std::to_string(beyond_double));
+  if (count < 10'000) return;
+  EXPECT_GE(beyond_double, count / 100) << "else the tier is not tested";
+}
+
 // The bound is attained: a value further from an integer than one half, by the whole absolute term.
 TEST(FixedPointSet, NeedsItsAbsoluteTerm) {
   // M = 1/4, so rs = 1: 5 * 2^29 ... A = 5: t = 5/2 rounds up to 3, and 3/2 rounds up to 2, whereas v = 1 1/4.
   const Requantization p{0.5F, 0.5F, 1, 0, {0, 255}};
-  EXPECT_EQ(gemmlowp(5, quantize_multiplier(p)), 2);
+  EXPECT_EQ(gemmlowp(5, quantize_multiplier(in_double(p))), 2);
   EXPECT_EQ(fixed_point_set(5, p).text(), "{1, 2}");
   EXPECT_EQ(fixed_point_set(3, {1, 1, 1, 0, {0, 255}}).text(), "{3}") << "rs = 0: one rounding";
 }

@@ -1,6 +1,7 @@
 #include "reference/numerics/requantize.h"
 
 #include "reference/numerics/exact_scale.h"
+#include "reference/numerics/fixed_point.h"
 #include "reference/numerics/float_expressions.h"
 #include "reference/numerics/round.h"
 #include "reference/numerics/round_quotient.h"
@@ -17,6 +18,13 @@ std::int32_t requantize_onnx_reference(std::int32_t accumulator, const Requantiz
   double clamped = shifted > lo ? shifted : lo;
   clamped = clamped < hi ? clamped : hi;
   return static_cast<std::int32_t>(round_half_even(clamped));
+}
+
+std::int32_t requantize_fixed_point(RoundingProfile profile, std::int32_t accumulator, const Requantization& p) {
+  const FixedPointMultiplier multiplier = fixed_point_multiplier(p);
+  const std::int32_t rounded = profile == RoundingProfile::tflite ? multiply_rounding_twice(accumulator, multiplier)
+                                                                  : multiply_rounding_once(accumulator, multiplier);
+  return saturate(std::int64_t{rounded} + p.y_zero_point, p.y_range);
 }
 
 }  // namespace
@@ -36,6 +44,9 @@ std::int32_t requantize(RoundingProfile profile, std::int64_t accumulator, const
   switch (profile) {
     case RoundingProfile::ort_f32: return evaluate(float_expressions().front(), wrap_to_int32(accumulator), parameters);
     case RoundingProfile::onnx_reference: return requantize_onnx_reference(wrap_to_int32(accumulator), parameters);
+    case RoundingProfile::tflite:
+    case RoundingProfile::tflite_single_rounding:
+      return requantize_fixed_point(profile, wrap_to_int32(accumulator), parameters);
     case RoundingProfile::correctly_rounded: break;
   }
   const std::int32_t rounded =

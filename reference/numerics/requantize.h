@@ -4,20 +4,29 @@
 //   y = clamp(rne(v) + y_zero_point, lo, hi)
 //
 // The zero point is added after rounding. The specification does not say in which arithmetic the
-// product is formed, so three answers are pinned by name; see docs/numerics.md.
+// product is formed, so five answers are pinned by name; see docs/numerics.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "reference/numerics/integer8.h"
 
 namespace qconform::reference {
 
 enum class RoundingProfile : std::uint8_t {
-  correctly_rounded,  ///< the exact product, rounded once
-  ort_f32,            ///< c = RN32(RN32(sx*sw)/sy); rne(clamp(RN32(RN32(A)*c)))
-  onnx_reference,     ///< c as above; A*c + zero point in double, clipped, then rne
+  correctly_rounded,       ///< the exact product, rounded once
+  ort_f32,                 ///< c = RN32(RN32(sx*sw)/sy); rne(clamp(RN32(RN32(A)*c)))
+  onnx_reference,          ///< c as above; A*c + zero point in double, clipped, then rne
+  tflite,                  ///< 31-bit integer multiplier, two roundings: fixed_point.h
+  tflite_single_rounding,  ///< 31-bit integer multiplier, one rounding: fixed_point.h
 };
+
+inline constexpr RoundingProfile kAllRoundingProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
+                                                           RoundingProfile::onnx_reference, RoundingProfile::tflite,
+                                                           RoundingProfile::tflite_single_rounding};
+inline constexpr std::size_t kRoundingProfiles = std::size(kAllRoundingProfiles);
 
 /// The scales and the output's zero point and type for one output channel. Scales are finite and
 /// y_scale is not zero; negative scales and zero x_scale or w_scale follow the formula (rule C21).
@@ -38,7 +47,7 @@ struct Requantization {
 [[nodiscard]] std::int32_t round_scaled_exactly(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);
 
 /// One output element under `profile`. Under `correctly_rounded` the result is exact for
-/// |accumulator| < 2^47; the float profiles first wrap the accumulator to 32 bits, as their
+/// |accumulator| < 2^47; the others first wrap the accumulator to 32 bits, as their
 /// namesakes' accumulators do (rule C17).
 [[nodiscard]] std::int32_t requantize(RoundingProfile profile, std::int64_t accumulator,
                                       const Requantization& parameters);

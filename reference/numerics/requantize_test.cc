@@ -200,7 +200,7 @@ TEST(Requantize, SaturatesAfterTheZeroPointIsAdded) {
 TEST(RequantizeProfiles, EqualTheirDefinitions) {
   const int count = testing::scaled(200'000);
   Random random(7);
-  int differ_from_exact[2] = {0, 0};
+  int differ_from_exact[4] = {};
   for (int i = 0; i < count; ++i) {
     Sample sample = kGenerators[static_cast<std::size_t>(i) % std::size(kGenerators)](random);
     if (std::abs(sample.accumulator) > 0x7FFFFFFF) sample.accumulator %= 0x7FFFFFFF;
@@ -218,12 +218,20 @@ TEST(RequantizeProfiles, EqualTheirDefinitions) {
       ASSERT_EQ(requantize(RoundingProfile::onnx_reference, accumulator, p), *expected) << describe(sample, p);
       if (*expected != exactly) ++differ_from_exact[1];
     }
+    const long twice = oracle::requantize_tflite(accumulator, for_oracle(p));
+    ASSERT_EQ(requantize(RoundingProfile::tflite, accumulator, p), twice) << describe(sample, p);
+    if (twice != exactly) ++differ_from_exact[2];
+    const long once = oracle::requantize_tflite_single_rounding(accumulator, for_oracle(p));
+    ASSERT_EQ(requantize(RoundingProfile::tflite_single_rounding, accumulator, p), once) << describe(sample, p);
+    if (once != exactly) ++differ_from_exact[3];
   }
   RecordProperty("ort_f32_differs", differ_from_exact[0]);
   RecordProperty("onnx_reference_differs", differ_from_exact[1]);
   if (count < 1000) return;
   EXPECT_GE(differ_from_exact[0], count / 50);
   EXPECT_GE(differ_from_exact[1], count / 50);
+  EXPECT_GE(differ_from_exact[2], count / 50);
+  EXPECT_GE(differ_from_exact[3], count / 50);
 }
 
 struct ProfileVector {

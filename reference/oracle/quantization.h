@@ -31,6 +31,13 @@ struct OutputParameters {
 /// rne of clamp(RN64(RN64(A * c) + zero point)), c as above. Empty where a step overflows.
 [[nodiscard]] std::optional<long> requantize_onnx_reference(std::int32_t accumulator, const OutputParameters& p);
 
+/// With M = RN64(RN64(sx*sw) / sy) = q * 2^(e-31), q rounded half away from zero to an integer in [2^30, 2^31) in
+/// magnitude, 0 for e < -31: h = floor(A*q * 2^(max(e,0)-31) + 1/2), then h / 2^max(-e,0) rounded half away from zero.
+[[nodiscard]] long requantize_tflite(std::int32_t accumulator, const OutputParameters& p);
+
+/// floor(A*q * 2^(e-31) + 1/2), q and e as above.
+[[nodiscard]] long requantize_tflite_single_rounding(std::int32_t accumulator, const OutputParameters& p);
+
 /// clamp(rne(RN32(x / scale)) + zero point): rules Q1, Q2, Q4. x and scale finite, scale not zero.
 [[nodiscard]] long quantize(const mpq_class& x, float scale, long zero_point, long lo, long hi);
 

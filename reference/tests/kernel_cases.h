@@ -40,9 +40,6 @@ class KernelSetTest : public ::testing::TestWithParam<KernelSet> {
 /// Bytes of the largest tensor of a random node.
 inline constexpr std::size_t kCapacity = std::size_t{1} << 20;
 
-inline constexpr RoundingProfile kProfiles[] = {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32,
-                                                RoundingProfile::onnx_reference};
-
 /// The output that a node must have.
 struct Expected {
   std::vector<std::byte> bytes;

@@ -137,8 +137,11 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
   const std::string name =
       shown(backend.info.name) + (backend.decides ? "" : ", not named with --backend and not counted");
   if (backend.fails()) {
-    const std::string text = "does not conform";
-    return fmt::format("{}: {}\n", backend.decides ? paint.bad(text) : paint.aside(text), name);
+    const auto painted = [&](const std::string& text) { return backend.decides ? paint.bad(text) : paint.aside(text); };
+    const std::string terms = looser_terms_of(backend);
+    if (conforms_in_looser_terms(backend)) return fmt::format("{}: {}\n", painted(terms), name);
+    const std::string also = terms.empty() ? "" : fmt::format(": {}", terms);
+    return fmt::format("{}: {}{}\n", painted("does not conform"), name, also);
   }
   if (!backend.stopped.empty()) {
     return fmt::format("{}: {}: {}\n", paint.bad("judged in part"), name, shown(backend.stopped));

@@ -23,20 +23,15 @@ double seconds_since(Clock::time_point start) {
 // A mutant's model under each arithmetic that a case's profile may pin.
 struct Models {
   explicit Models(const Defect& defect) {
-    for (Model* model : {&correctly_rounded, &ort_f32, &onnx_reference}) static_cast<void>(model->add(defect));
+    for (const RoundingProfile arithmetic : reference::kAllRoundingProfiles) {
+      static_cast<void>(models.emplace_back(arithmetic).add(defect));
+    }
   }
   [[nodiscard]] const Model& under(RoundingProfile arithmetic) const {
-    switch (arithmetic) {
-      case RoundingProfile::ort_f32: return ort_f32;
-      case RoundingProfile::onnx_reference: return onnx_reference;
-      case RoundingProfile::correctly_rounded: break;
-    }
-    return correctly_rounded;
+    return models[static_cast<std::size_t>(arithmetic)];
   }
 
-  Model correctly_rounded{RoundingProfile::correctly_rounded};
-  Model ort_f32{RoundingProfile::ort_f32};
-  Model onnx_reference{RoundingProfile::onnx_reference};
+  std::vector<Model> models;  // by RoundingProfile
 };
 
 class Auditor {

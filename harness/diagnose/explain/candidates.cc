@@ -10,9 +10,11 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
   switch (profile) {
     case RoundingProfile::correctly_rounded: return "correctly-rounded";
     case RoundingProfile::ort_f32: return "ort-f32";
-    case RoundingProfile::onnx_reference: break;
+    case RoundingProfile::onnx_reference: return "onnx-reference";
+    case RoundingProfile::tflite: return "tflite";
+    case RoundingProfile::tflite_single_rounding: break;
   }
-  return "onnx-reference";
+  return "tflite-single-rounding";
 }
 
 // Where one arithmetic's answer can be far from another's.

@@ -15,8 +15,7 @@ namespace {
 void expect_reference(const Case& test_case) {
   const auto modelled = ModelledCase::prepare(test_case);
   if (modelled == nullptr) return;
-  for (const RoundingProfile profile :
-       {RoundingProfile::correctly_rounded, RoundingProfile::ort_f32, RoundingProfile::onnx_reference}) {
+  for (const RoundingProfile profile : reference::kAllRoundingProfiles) {
     const std::optional<Tensor> output = modelled->run(Model(profile));
     ASSERT_TRUE(output.has_value());
     ASSERT_EQ(*output, modelled->lowered().evaluate(profile)) << test_case.provenance.source << " " << test_case.id;

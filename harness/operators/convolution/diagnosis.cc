@@ -42,6 +42,8 @@ std::optional<Profile> profile_of_requantization(const Pin& pin) {
   if (variant("product") == "f32-multiplier-widened" && variant("rounding").starts_with("zero-point-first")) {
     return Profile::onnx_reference;
   }
+  if (variant("product") == "q31-double-round") return Profile::tflite;
+  if (variant("product") == "q31-single-round") return Profile::tflite_single_rounding;
   return std::nullopt;
 }
 

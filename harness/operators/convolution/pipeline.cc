@@ -8,6 +8,7 @@
 #include "harness/operators/convolution/diagnosis.h"
 #include "reference/numerics/bits.h"
 #include "reference/numerics/exact_scale.h"
+#include "reference/numerics/fixed_point.h"
 #include "reference/numerics/integer8.h"
 #include "reference/numerics/round.h"
 
@@ -195,6 +196,17 @@ Quotient onnx_reference_product(std::int64_t accumulator, const Requantization& 
 
 }  // namespace
 
+// The accumulator of fixed-point kernels has 32 bits.
+Quotient product_rounded_twice(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*) {
+  return quotient_of_float(
+      reference::multiply_rounding_twice(reference::wrap_to_int32(accumulator), reference::fixed_point_multiplier(p)));
+}
+
+Quotient product_rounded_once(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*) {
+  return quotient_of_float(
+      reference::multiply_rounding_once(reference::wrap_to_int32(accumulator), reference::fixed_point_multiplier(p)));
+}
+
 std::int64_t Window::sum() const {
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < w.size(); ++k) sum += product(k);
@@ -241,6 +253,8 @@ void use_requantization(RoundingProfile profile, Stages& stages) {
     case RoundingProfile::correctly_rounded: break;
     case RoundingProfile::ort_f32: use_expression(stages, reference::float_expressions().front()); break;
     case RoundingProfile::onnx_reference: stages.set(stage::product, {onnx_reference_product}); break;
+    case RoundingProfile::tflite: stages.set(stage::product, {product_rounded_twice}); break;
+    case RoundingProfile::tflite_single_rounding: stages.set(stage::product, {product_rounded_once}); break;
   }
 }
 

@@ -1,15 +1,11 @@
 // Defects of QLinearConv between a sum and its scaled value.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "harness/operators/convolution/diagnosis.h"
-#include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
 namespace {
-
-constexpr IntegerRange kMultiplied{INT32_MIN, INT32_MAX};
 
 void use_expression_named(Stages& stages, std::string_view name) {
   const auto expressions = reference::float_expressions();
@@ -20,54 +16,6 @@ void use_expression_named(Stages& stages, std::string_view name) {
 
 float group_local_scale(const QLinearConv& node, std::int64_t channel) {
   return node.w_scale[static_cast<std::size_t>(channel % node.operands.geometry.group_output_channels())];
-}
-
-// sx*sw/sy as gemmlowp holds it: mantissa * 2^(exponent - 31), |mantissa| in [2^30, 2^31) or 0.
-struct FixedPointMultiplier {
-  std::int64_t mantissa;
-  int exponent;
-};
-
-FixedPointMultiplier fixed_point_multiplier(const Requantization& p) {
-  const double multiplier =
-      static_cast<double>(p.x_scale) * static_cast<double>(p.w_scale) / static_cast<double>(p.y_scale);
-  FixedPointMultiplier result{};
-  result.mantissa = static_cast<std::int64_t>(std::round(std::frexp(multiplier, &result.exponent) * 0x1p31));
-  if (result.mantissa == INT64_C(1) << 31 || result.mantissa == -(INT64_C(1) << 31)) {
-    result.mantissa /= 2;
-    ++result.exponent;
-  }
-  if (result.exponent < -31) return {0, 0};
-  return result;
-}
-
-// Both multiplications end at a 32-bit integer.
-Quotient quotient_of_integer(std::int64_t value) {
-  return quotient_of_float(reference::saturate(value, kMultiplied));
-}
-
-// gemmlowp: the high half of twice the product, rounded, and then a shift that rounds again. Ties go
-// away from zero.
-Quotient multiply_rounding_twice(std::int64_t sum, const Requantization& p, const reference::FloatExpression*) {
-  const FixedPointMultiplier multiplier = fixed_point_multiplier(p);
-  const std::int64_t shifted =
-      reference::saturate(sum * (std::int64_t{1} << std::clamp(multiplier.exponent, 0, 31)), kMultiplied);
-  const std::int64_t product = shifted * multiplier.mantissa;
-  const std::int64_t nudge = product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30);
-  const std::int64_t high = (product + nudge) / (std::int64_t{1} << 31);
-  const int shift = std::max(0, -multiplier.exponent);
-  const std::int64_t mask = (std::int64_t{1} << shift) - 1;
-  const std::int64_t threshold = mask / 2 + (high < 0 ? 1 : 0);
-  return quotient_of_integer((high >> shift) + ((high & mask) > threshold ? 1 : 0));
-}
-
-// One rounding of the 64-bit product, half up.
-Quotient multiply_rounding_once(std::int64_t sum, const Requantization& p, const reference::FloatExpression*) {
-  const FixedPointMultiplier multiplier = fixed_point_multiplier(p);
-  const std::int64_t product = sum * multiplier.mantissa;
-  const int shift = 31 - multiplier.exponent;
-  if (shift <= 0) return quotient_of_integer(product == 0 ? 0 : product > 0 ? INT32_MAX : INT32_MIN);
-  return quotient_of_integer((product + (std::int64_t{1} << (shift - 1))) >> shift);
 }
 
 void add_bias_after_scaling(Stages& s) {
@@ -109,7 +57,7 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "C19",
      .evidence = "tensorflow#25087",
      .hazards = {Hazard::tie_positive, Hazard::tie_negative, Hazard::near_tie_above, Hazard::near_tie_below},
-     .replace = [](Stages& s) { s.set(stage::product, {multiply_rounding_twice}); }},
+     .replace = [](Stages& s) { s.set(stage::product, {product_rounded_twice}); }},
     {.id = "q31-single-round",
      .description = "Q31 multiplication with one 64-bit rounding, half up",
      .operators = {"QLinearConv"},
@@ -117,7 +65,7 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "C19",
      .evidence = "TFLite single rounding, XNNPACK rndnu",
      .hazards = {Hazard::tie_negative, Hazard::near_tie_above, Hazard::near_tie_below},
-     .replace = [](Stages& s) { s.set(stage::product, {multiply_rounding_once}); }},
+     .replace = [](Stages& s) { s.set(stage::product, {product_rounded_once}); }},
     {.id = "scale-associate-right",
      .description = "multiplier x_scale * (w_scale / y_scale) in float32",
      .operators = {"QLinearConv"},

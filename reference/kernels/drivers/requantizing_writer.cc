@@ -118,6 +118,10 @@ void PreparedRequantization::tile_by_rows(const SumsTile& t, std::uint8_t* y, st
 }
 
 void PreparedRequantization::row(std::int64_t channel, const std::int32_t* sums, int count, std::uint8_t* y) const {
+  if (row_ == nullptr) {
+    for (int i = 0; i < count; ++i) y[i] = exactly(channel, sums[i]);
+    return;
+  }
   std::uint64_t needs_exact = row_(sums, (count + 7) / 8 * 8, &fast_[static_cast<std::size_t>(channel)], y);
   for (; needs_exact != 0; needs_exact &= needs_exact - 1) {
     const int i = std::countr_zero(needs_exact);

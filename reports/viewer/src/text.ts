@@ -63,6 +63,7 @@ export function failures(verdicts: Counts): number {
 
 /** What became of a backend: nothing is judged of one that computed nothing, which is no failure of its own. */
 export function conclusionOf(backend: Backend): { text: string; tone: "good" | "aside" | "bad" } {
+  if (!backend.conforms && backend.looser_terms) return { text: `✗ ${backend.looser_terms}`, tone: "bad" };
   if (backend.conforms) return { text: ["✓ conforms", backend.scope].filter(Boolean).join(" "), tone: "good" };
   const results = Object.values(backend.operators);
   const isJudged = backend.relations !== null || results.some((result) => (result.verdicts.pass ?? 0) + failures(result.verdicts) > 0);
