@@ -1,11 +1,12 @@
 // A narrow kernel in the style of libraries for servers: QLinearConv of uint8 in one or two dimensions, channels first,
-// weight zero points for the tensor or for each channel, requantization in float32. It computes along one of five
+// weight zero points for the tensor or for each channel, requantization in float32. It computes along one of six
 // paths, by shape:
 //
 //   fully connected     the window is all of x: dot products along memory
 //   pointwise           1x1, stride 1, no padding: the planes of x are the matrix that the weights are multiplied with
 //   depthwise 3x3       one channel in for each group, stride and dilation 1: the nine weights stay in registers
 //   depthwise           one channel in for each group: each tap adds a stretch of a row of x to a row of sums
+//   stem                few channels in, as of an image: each tap adds a stretch to the rows of several output channels
 //   gathered            anything else: windows are copied into columns (im2col), strip by strip
 //
 // The matrix products take the raw bytes:
@@ -28,6 +29,7 @@ using Sum = std::uint32_t;
 constexpr std::int64_t kChannelBlock = 4;  // output channels that the matrix product computes at once
 constexpr std::int64_t kPixelBlock = 16;   // pixels likewise
 constexpr std::int64_t kStrip = 64;        // windows that are gathered before they are multiplied
+constexpr std::int64_t kStemInputs = 4;    // of a group: with more, copying windows pays
 constexpr std::int64_t kDotStep = 8;       // products of a dot product that are summed side by side
 
 Sum product(std::int32_t a, std::int32_t b) {
@@ -112,7 +114,7 @@ struct Reach {
   std::int64_t end = 0;
 };
 
-enum class Path { fully_connected, pointwise, depthwise_3x3, depthwise, gathered };
+enum class Path { fully_connected, pointwise, depthwise_3x3, depthwise, stem, gathered };
 
 Path path_of(const qc2::Convolution& c, const Shape& shape) {
   const qc2::Axis& rows = shape.rows;
@@ -120,7 +122,7 @@ Path path_of(const qc2::Convolution& c, const Shape& shape) {
   const bool is_all_of_x = rows.kernel == rows.input && columns.kernel == columns.input && shape.is_unpadded();
   if (is_all_of_x && !shape.has_dilation()) return Path::fully_connected;
   if (c.is_pointwise() && !shape.has_stride() && shape.is_unpadded()) return Path::pointwise;
-  if (!c.is_depthwise()) return Path::gathered;
+  if (!c.is_depthwise()) return c.group_inputs() <= kStemInputs ? Path::stem : Path::gathered;
   const bool is_3x3 = rows.kernel == 3 && columns.kernel == 3;
   return is_3x3 && !shape.has_stride() && !shape.has_dilation() ? Path::depthwise_3x3 : Path::depthwise;
 }
@@ -390,6 +392,97 @@ class MatrixConvolution {
   PackedMatrix matrix_;
 };
 
+// ---- Convolutions of few channels ----
+
+// Weights without their zero points, of kChannelBlock output channels of a group side by side, by input channel and
+// tap. A tap in the padding is left out.
+class StemConvolution {
+ public:
+  StemConvolution(const qc2::Convolution& c, const Shape& shape, const Requantization& requantization)
+      : c_(c),
+        shape_(shape),
+        requantization_(requantization),
+        depth_(c.group_inputs() * c.taps()),
+        blocks_((c.group_outputs() + kChannelBlock - 1) / kChannelBlock) {
+    const auto* w = static_cast<const std::uint8_t*>(c.w);
+    weights_.assign(static_cast<std::size_t>(c.groups * blocks_ * depth_), {});
+    for (std::int64_t m = 0; m < c.output_channels; ++m) {
+      const std::int64_t within = m % c.group_outputs();
+      const std::int64_t block = m / c.group_outputs() * blocks_ + within / kChannelBlock;
+      for (std::int64_t k = 0; k < depth_; ++k) {
+        weights_[static_cast<std::size_t>(block * depth_ + k)][static_cast<std::size_t>(within % kChannelBlock)] =
+            *w++ - c.w_zero_point[static_cast<std::size_t>(m)];
+      }
+    }
+    for (std::int64_t tap = 0; tap < shape.columns.kernel; ++tap) reaches_.emplace_back(shape.columns, tap);
+  }
+
+  // Bytes of scratch memory for the rows of sums of a block.
+  std::size_t row_bytes() const {
+    return static_cast<std::size_t>(kChannelBlock * shape_.columns.output) * sizeof(Sum);
+  }
+
+  void run(const std::uint8_t* x, Sum* sums, std::uint8_t* y) const {
+    const std::int64_t width = shape_.columns.output;
+    for (std::int64_t group = 0; group < c_.groups; ++group) {
+      const std::uint8_t* planes = x + group * c_.group_inputs() * shape_.x_plane;
+      for (std::int64_t index = 0; index < blocks_; ++index) {
+        const std::int64_t m = group * c_.group_outputs() + index * kChannelBlock;
+        const std::int64_t channels = std::min(kChannelBlock, c_.group_outputs() - index * kChannelBlock);
+        for (std::int64_t i = 0; i < shape_.rows.output; ++i) {
+          begin_rows(m, channels, sums);
+          add_rows(planes, i, weights_.data() + (group * blocks_ + index) * depth_, sums);
+          for (std::int64_t lane = 0; lane < channels; ++lane) {
+            requantization_.store(sums + lane * width, m + lane, width, y + (m + lane) * shape_.y_plane + i * width);
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  using BlockWeights = std::array<std::int32_t, kChannelBlock>;
+
+  // Rows of channels that the group does not have are computed too, and not stored.
+  void begin_rows(std::int64_t m, std::int64_t channels, Sum* sums) const {
+    const std::int64_t width = shape_.columns.output;
+    for (std::int64_t lane = 0; lane < kChannelBlock; ++lane) {
+      const Sum bias = lane < channels ? static_cast<Sum>(c_.bias[static_cast<std::size_t>(m + lane)]) : 0;
+      std::fill(sums + lane * width, sums + (lane + 1) * width, bias);
+    }
+  }
+
+  void add_rows(const std::uint8_t* planes, std::int64_t i, const BlockWeights* weights, Sum* sums) const {
+    for (std::int64_t channel = 0; channel < c_.group_inputs(); ++channel, planes += shape_.x_plane) {
+      for (std::int64_t tap_row = 0; tap_row < shape_.rows.kernel; ++tap_row, weights += shape_.columns.kernel) {
+        const std::int64_t row = shape_.rows.first(i) + tap_row * shape_.rows.dilation;
+        if (row < 0 || row >= shape_.rows.input) continue;
+        const std::uint8_t* values = planes + row * shape_.columns.input;
+        for (std::size_t tap = 0; tap < reaches_.size(); ++tap) add_stretch(values, reaches_[tap], weights[tap], sums);
+      }
+    }
+  }
+
+  // Each value is read once for all channels of the block.
+  void add_stretch(const std::uint8_t* row, const Reach& reach, const BlockWeights& weights, Sum* sums) const {
+    const std::int64_t width = shape_.columns.output;
+    for (std::int64_t j = reach.begin; j < reach.end; ++j) {
+      const std::int32_t value = row[j * shape_.columns.stride + reach.offset] - c_.x_zero_point;
+      for (std::size_t lane = 0; lane < kChannelBlock; ++lane) {
+        sums[static_cast<std::int64_t>(lane) * width + j] += product(value, weights[lane]);
+      }
+    }
+  }
+
+  const qc2::Convolution& c_;
+  const Shape& shape_;
+  const Requantization& requantization_;
+  std::int64_t depth_;   // values of a window of a group
+  std::int64_t blocks_;  // of each group
+  std::vector<BlockWeights> weights_;
+  std::vector<Reach> reaches_;  // of each tap of a row
+};
+
 // ---- Depthwise convolutions ----
 
 // Values and weights with their zero points taken off: a tap in the padding is left out.
@@ -534,6 +627,8 @@ class Uint8Float {
   explicit Uint8Float(const qc2::Convolution& c) : c_(c), shape_(c), path_(path_of(c, shape_)), requantization_(c) {
     if (path_ == Path::depthwise_3x3 || path_ == Path::depthwise) {
       depthwise_ = std::make_unique<DepthwiseConvolution>(c, shape_, requantization_);
+    } else if (path_ == Path::stem) {
+      stem_ = std::make_unique<StemConvolution>(c, shape_, requantization_);
     } else {
       matrix_ = std::make_unique<MatrixConvolution>(c, shape_, requantization_);
     }
@@ -541,6 +636,7 @@ class Uint8Float {
 
   std::size_t scratch_bytes() const {
     if (depthwise_ != nullptr) return depthwise_->row_bytes();
+    if (stem_ != nullptr) return stem_->row_bytes();
     return path_ == Path::gathered ? matrix_->strip_bytes() : 0;
   }
 
@@ -555,6 +651,7 @@ class Uint8Float {
     switch (path_) {
       case Path::fully_connected: return matrix_->fully_connected(x, y);
       case Path::pointwise: return matrix_->pointwise(x, y);
+      case Path::stem: return stem_->run(x, static_cast<Sum*>(scratch), y);
       case Path::gathered: return matrix_->gathered(x, static_cast<std::uint8_t*>(scratch), y);
       case Path::depthwise_3x3: return depthwise_->of_3x3(x, static_cast<Sum*>(scratch), y);
       case Path::depthwise: return depthwise_->of_any_kernel(x, static_cast<Sum*>(scratch), y);
@@ -567,6 +664,7 @@ class Uint8Float {
   Requantization requantization_;
   std::unique_ptr<MatrixConvolution> matrix_;
   std::unique_ptr<DepthwiseConvolution> depthwise_;
+  std::unique_ptr<StemConvolution> stem_;
 };
 
 }  // namespace
