@@ -62,7 +62,8 @@ TEST_P(HostileLibrary, IsReportedAtTheFailingCase) {
   const auto start = std::chrono::steady_clock::now();
   auto backend = open_sandboxed("plugin:" + library(hostile.name), guard);
   ASSERT_TRUE(backend) << backend.error().text();
-  const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
+  const bool is_image = std::string_view(hostile.name).starts_with("pixels");
+  const Report report = report_of(std::make_unique<Rows>(is_image ? Rows::image : Rows::row), std::move(*backend));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   expect_hostile_row(report, hostile);
@@ -179,6 +180,79 @@ TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
   EXPECT_LT(std::count(example->begin(), example->end(), '\n'), 60);
 }
 
+TEST(Plugin, TheDocumentedKernelIsTheFileThatIsBuilt) {
+  const std::filesystem::path root = QCONFORM_SOURCE_DIRECTORY;
+  const auto example = read_file(root / "harness/examples/convolution.cc", 1 << 20);
+  const auto page = read_file(root / "docs/adding-a-backend.md", 1 << 20);
+  ASSERT_TRUE(example && page);
+  EXPECT_THAT(*page, HasSubstr("```cpp\n" + *example + "```\n"));
+  EXPECT_THAT(*page, HasSubstr("a backend of " + std::to_string(std::count(example->begin(), example->end(), '\n')) +
+                               " lines"));
+}
+
+// What qconform/node.hpp reads of the nodes of the corpus and of random ones: it rejects all that are out of contract,
+// and no valid one.
+TEST(NodeHeader, ReadsEveryConvolution) {
+  auto backend = open_sandboxed("plugin:" + library("any_convolution_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
+  suites.push_back(std::make_unique<RandomSuite>(4, 1000));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::move(*backend));
+  Report report;
+  ASSERT_TRUE(run_suites(suites, backends, {}, report));
+  EXPECT_TRUE(report.conforms());
+  for (const char* name : {"QLinearConv", "ConvInteger"}) {
+    const auto& result = report.backends[0].operators.at(name);
+    EXPECT_GT(result.count(VerdictKind::pass), 0U) << name;
+    EXPECT_EQ(result.count(VerdictKind::unsupported), 0U) << name;
+  }
+}
+
+TEST(NodeHeader, ReadsLinearNodesOfEveryVersion) {
+  auto backend = open_sandboxed("plugin:" + library("any_linear_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
+  suites.push_back(std::make_unique<RandomSuite>(4, 1000));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::move(*backend));
+  Report report;
+  ASSERT_TRUE(run_suites(suites, backends, {}, report));
+  EXPECT_TRUE(report.conforms());
+  for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
+    EXPECT_GT(report.backends[0].operators.at(name).count(VerdictKind::pass), 0U) << name;
+  }
+  for (const auto& [name, result] : report.backends[0].operators) {
+    for (const auto& [reason, count] : result.unsupported_reasons) {
+      EXPECT_THAT(reason, HasSubstr(": only ")) << name << ": a valid node is declined by the kernel alone, " << count;
+    }
+  }
+}
+
+TEST(NodeHeader, NamesTheFieldAndWhatWasExpected) {
+  auto backend = open_sandboxed("plugin:" + library("any_convolution_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const auto reason_of = [&](const Case& test_case) {
+    const Outcome outcome = (*backend)->worker()->examine(test_case);
+    const auto* rejected = std::get_if<outcome::Rejected>(&outcome);
+    return rejected == nullptr ? std::string("none") : rejected->reason;
+  };
+  const auto row = [] {
+    return QLinearConvBuilder().x(make::uint8({1, 1, 1, 3}, {3, 5, 7})).w(make::int8({1, 1, 1, 2}, {1, 2}));
+  };
+  EXPECT_EQ(reason_of(row().build()), "none");
+  EXPECT_EQ(reason_of(row().attribute("strides", std::vector<std::int64_t>{1, 0}).build()),
+            "strides: expected values of at least 1, got [1, 0]");
+  EXPECT_EQ(reason_of(row().attribute("group", std::int64_t{2}).build()),
+            "w: expected shape[1] * group = x.shape[1], got [1, 1, 1, 2] and group 2");
+  EXPECT_EQ(reason_of(row().attribute("spare", std::int64_t{2}).build()),
+            "spare: no attribute of this version of the operator");
+  EXPECT_EQ(reason_of(row().y_scale(-1.0F).build()), "y_scale: expected a positive number, got -1.000000");
+  EXPECT_EQ(reason_of(row().input(8, make::int32({2}, {1, 2})).build()),
+            "B: expected one value for each output channel, got shape [2]");
+  EXPECT_EQ(reason_of(row().input(3, std::nullopt).build()), "w: required input is missing");
+}
+
 // Of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
 TEST(Plugin, TheExamplesConform) {
   for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
@@ -200,6 +274,21 @@ INSTANTIATE_TEST_SUITE_P(
                                                  "broke the interface: scratch_alignment is 3, expected a power of two",
                                                  ""}),
                        ::testing::Values(Guard::sampled, Guard::full)),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
+    });
+
+// What a library gets with the channels last lies between guards as it gets it.
+INSTANTIATE_TEST_SUITE_P(
+    WithChannelsLast, HostileLibrary,
+    ::testing::Combine(
+        ::testing::Values(Hostile{"pixels_past_x_2", VerdictKind::read_out_of_bounds, "read 1 byte past x", ""},
+                          Hostile{"pixels_past_y_2", VerdictKind::out_of_bounds, "wrote 1 byte past the output", ""},
+                          Hostile{"pixels_past_scratch_2", VerdictKind::out_of_bounds,
+                                  "wrote 1 byte past the scratch memory", ""},
+                          Hostile{"pixels_change_x_2", VerdictKind::changed_input,
+                                  "changed its input x (in the form that the library takes) at byte 3", ""}),
+        ::testing::Values(Guard::sampled, Guard::full)),
     [](const auto& test) {
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
@@ -226,6 +315,26 @@ TEST(PluginOfVersion2, ConformsOnRows) {
       EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 0U) << name;
     }
   }
+}
+
+TEST(PluginOfVersion2, ConformsWithChannelsLast) {
+  for (const int threads : {0, 2}) {
+    auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full, threads);
+    ASSERT_TRUE(backend) << backend.error().text();
+    EXPECT_THAT((*backend)->info().capabilities, ElementsAre("needs-channels-last"));
+    const Report report = report_of(std::make_unique<Rows>(Rows::image), std::move(*backend));
+    EXPECT_TRUE(report.conforms());
+    EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 0U);
+  }
+}
+
+// Nodes out of contract have tensors that cannot be turned round.
+TEST(PluginOfVersion2, GetsWrongNodesOfAnyShapeWithChannelsLast) {
+  auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::crashed), 0U);
+  EXPECT_GT(report.backends[0].count(VerdictKind::pass), 0U);
 }
 
 TEST(PluginOfVersion2, SaysWhatItCan) {
