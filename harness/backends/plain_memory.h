@@ -22,10 +22,10 @@ class PlainInputs final : public InputMemory {
     const auto& bytes = case_.inputs[position]->bytes;
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
   }
-  [[nodiscard]] std::span<std::byte> converted(std::size_t /*position*/, std::size_t size, std::size_t /*room*/,
+  [[nodiscard]] std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t /*room*/,
                                                const Fill& fill) override {
     const std::span<std::byte> memory = converted_.emplace_back(size).bytes();
-    fill(memory);
+    fill(*case_.inputs[position], memory);
     return memory;
   }
 

@@ -11,6 +11,7 @@
 #include "harness/backends/plain_memory.h"
 #include "harness/backends/plugin_versions.h"
 #include "harness/core/version.h"
+#include "harness/operators/family.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::backend {
@@ -23,7 +24,28 @@ struct PluginCapability {
 constexpr PluginCapability kPluginCapabilities[] = {{QC2_ASSUMES_VALID, "assumes-valid"},
                                                     {QC2_CHANNELS_LAST, "channels-last"},
                                                     {QC2_UNITS, "units"},
-                                                    {QC2_SAME_INPUTS, "same-inputs"}};
+                                                    {QC2_SAME_INPUTS, "same-inputs"},
+                                                    {QC2_NEEDS_CHANNELS_LAST, "needs-channels-last"}};
+
+// Whether a tensor of a convolution goes to a library with its channels last.
+bool can_turn(ElementType type, std::size_t rank) {
+  return rank >= 3 && is_known(type) && bits_of(type) % 8 == 0;
+}
+
+// The last dimension goes behind the first, or back.
+std::vector<std::int64_t> channels_last_shape(std::vector<std::int64_t> shape) {
+  std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+  return shape;
+}
+std::vector<std::int64_t> channels_first_shape(std::vector<std::int64_t> shape) {
+  std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  return shape;
+}
+
+bool is_convolution(const Case& test_case) {
+  const Family* family = family_of(test_case);
+  return family != nullptr && family->name == "convolution";
+}
 
 // Room for what a library says, in the terms of version 2.
 struct Reason2 {
@@ -47,8 +69,9 @@ class PluginList {
 // A case in the terms of version 2: a graph of one node.
 class PluginGraph {
  public:
-  /// `with_constants`: the data of weights too.
-  PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants) {
+  /// `with_constants`: the data of weights and x too. `channels_last`: of convolutions.
+  PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants, bool channels_last)
+      : channels_last_(channels_last && is_convolution(test_case)) {
     for (const Attribute& attribute : test_case.node().attributes)
       attributes_.add(attribute_for_plugin<qc2_attribute>(attribute));
     for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
@@ -59,7 +82,8 @@ class PluginGraph {
       add_value(test_case, i, memory, with_constants);
     }
     outputs_.push_back(static_cast<std::int32_t>(values_.size()));
-    values_.add({sizeof(qc2_value), QC2_COMPUTED, 0, -1, nullptr, nullptr, 0});
+    values_.add({sizeof(qc2_value), QC2_COMPUTED, 0, -1, nullptr, nullptr, 0,
+                 channels_last_ ? QC2_LAYOUT_CHANNELS_LAST : QC2_LAYOUT_ONNX});
     nodes_.add({sizeof(qc2_node), test_case.node().op_type.c_str(), test_case.node().domain.c_str(),
                 test_case.node().opset_version, attributes_.size(), attributes_.get(), node_inputs_.size(),
                 node_inputs_.data(), outputs_.size(), outputs_.data()});
@@ -72,6 +96,8 @@ class PluginGraph {
   [[nodiscard]] const qc2_graph* get() const { return &graph_; }
   /// The values of a run's inputs, which lie where `memory` has them.
   [[nodiscard]] const qc2_value* const* run_inputs() const { return run_inputs_.get(); }
+  /// Whether outputs come with their channels last.
+  [[nodiscard]] bool channels_last() const { return channels_last_; }
 
  private:
   void add_value(const Case& test_case, std::size_t position, InputMemory& memory, bool with_constants) {
@@ -83,7 +109,8 @@ class PluginGraph {
                     static_cast<std::int32_t>(tensor.shape.size()),
                     tensor.shape.data(),
                     nullptr,
-                    tensor.bytes.size()};
+                    tensor.bytes.size(),
+                    QC2_LAYOUT_ONNX};
     const auto index = static_cast<std::int32_t>(values_.size());
     node_inputs_.push_back(index);
     if (role == InputRole::data) {
@@ -92,7 +119,15 @@ class PluginGraph {
     } else if (role == InputRole::weight) {
       value.kind = QC2_CONSTANT;
     }
-    if (value.kind == QC2_PARAMETER || with_constants) value.data = memory.bytes(position).data();
+    const bool turned = channels_last_ && value.kind != QC2_PARAMETER && can_turn(tensor.type, tensor.shape.size());
+    if (turned) {
+      value.layout = QC2_LAYOUT_CHANNELS_LAST;
+      value.dims = turned_shapes_.emplace_back(channels_last_shape(tensor.shape)).data();
+    }
+    if (value.kind == QC2_PARAMETER || with_constants) {
+      value.data = turned ? memory.converted(position, tensor.bytes.size(), 0, to_channels_last).data()
+                          : memory.bytes(position).data();
+    }
     if (role == InputRole::data) {
       run_inputs_.add(value);
       value.data = nullptr;
@@ -100,6 +135,8 @@ class PluginGraph {
     values_.add(value);
   }
 
+  bool channels_last_;
+  std::deque<std::vector<std::int64_t>> turned_shapes_;
   PluginList<qc2_attribute> attributes_;
   PluginList<qc2_value> values_;
   PluginList<qc2_value> run_inputs_;
@@ -110,16 +147,45 @@ class PluginGraph {
   qc2_graph graph_{};
 };
 
+// An output that a library writes with its channels last.
+struct TurnedOutput {
+  ElementType type;
+  std::vector<std::int64_t> shape;  // channels first
+  void* memory;
+};
+
 // Where the outputs of a run go.
 struct RunOutputs {
   OutputSink& sink;
   std::size_t count;
+  bool channels_last;
+  std::vector<TurnedOutput> turned = {};
 };
 
+// The sink is told of the shape with channels first, and its memory gets the bytes with channels last until the run is
+// over: a library that writes beside them is found at the same guards.
 void* allocate_output_2(void* context, std::size_t output, std::int32_t type, std::int32_t rank,
                         const std::int64_t* dims) {
-  const auto& outputs = *static_cast<const RunOutputs*>(context);
-  return output < outputs.count ? allocate_for_plugin(outputs.sink, output, type, rank, dims) : nullptr;
+  auto& outputs = *static_cast<RunOutputs*>(context);
+  if (output >= outputs.count) return nullptr;
+  const auto element_type = static_cast<ElementType>(type);
+  if (!outputs.channels_last || dims == nullptr || rank < 3 ||
+      !can_turn(element_type, static_cast<std::size_t>(rank))) {
+    return allocate_for_plugin(outputs.sink, output, type, rank, dims);
+  }
+  std::vector<std::int64_t> shape = channels_first_shape({dims, dims + rank});
+  void* memory = allocate_for_plugin(outputs.sink, output, type, rank, shape.data());
+  if (memory != nullptr) outputs.turned.push_back({element_type, std::move(shape), memory});
+  return memory;
+}
+
+void turn_outputs(const RunOutputs& outputs) {
+  for (const TurnedOutput& output : outputs.turned) {
+    const auto size = static_cast<std::size_t>(bytes_for(output.type, elements_of(output.shape)));
+    const std::span<std::byte> y(static_cast<std::byte*>(output.memory), size);
+    const std::vector<std::byte> channels_last(y.begin(), y.end());
+    to_channels_first(channels_last, output.type, output.shape, y);
+  }
 }
 
 // What is wrong with the scratch memory that a library states; empty where nothing is.
@@ -160,12 +226,13 @@ class PreparedGraph final : public PreparedCase {
       scratch = sink.scratch(prepared_.scratch_bytes, prepared_.scratch_alignment).data();
     }
     Reason2 why;
-    RunOutputs outputs{sink, graph_->get()->output_count};
+    RunOutputs outputs{sink, graph_->get()->output_count, graph_->channels_last()};
     const qc2_run run{sizeof(qc2_run), graph_->get(), graph_->run_inputs(), scratch, &outputs, allocate_output_2};
     const int status = plugin_.functions.run(plugin_.state, prepared_.node, &run, &why.room);
     if (auto refusal = refusal_of(status, why.reason)) {
       std::visit([&](auto&& reason) { sink.refuse(std::forward<decltype(reason)>(reason)); }, std::move(*refusal));
     }
+    turn_outputs(outputs);
   }
 
  private:
@@ -197,13 +264,14 @@ class PluginOfVersion2 final : public Backend {
       return std::visit([](auto&& why) { return Preparation(std::forward<decltype(why)>(why)); }, std::move(refusal));
     };
     const qc2_backend& functions = plugin_.functions;
+    const bool channels_last = (functions.capabilities & QC2_NEEDS_CHANNELS_LAST) != 0;
     Reason2 why;
     if (functions.supports != nullptr) {
-      const PluginGraph description(test_case, inputs, false);
+      const PluginGraph description(test_case, inputs, false, channels_last);
       const int status = functions.supports(plugin_.state, description.get(), &why.room);
       if (auto refusal = refusal_of(status, why.reason)) return refused(std::move(*refusal));
     }
-    auto graph = std::make_unique<PluginGraph>(test_case, inputs, true);
+    auto graph = std::make_unique<PluginGraph>(test_case, inputs, true, channels_last);
     qc2_prepared prepared{sizeof(qc2_prepared), nullptr, 0, 0};
     if (functions.prepare != nullptr) {
       const int status = functions.prepare(plugin_.state, graph->get(), &prepared, &why.room);

@@ -24,7 +24,8 @@ namespace qconform {
 /// the implementation reads.
 class InputMemory {
  public:
-  using Fill = std::function<void(std::span<std::byte>)>;
+  /// Writes a tensor in another form.
+  using Fill = std::function<void(const Tensor& input, std::span<std::byte> to)>;
 
   InputMemory() = default;
   InputMemory(const InputMemory&) = delete;
@@ -35,7 +36,9 @@ class InputMemory {
   [[nodiscard]] virtual std::span<std::byte> bytes(std::size_t position) = 0;
 
   /// Input `position` in a form that the implementation takes instead (another layout, say): `size` bytes,
-  /// which `fill` writes. `room`: how many bytes behind them the implementation is documented to read, at most 64.
+  /// which `fill` writes; of a backend that takes other inputs, again with each of these, so that what it holds lives
+  /// as long as the preparation. `room`: how many bytes behind them the implementation is documented to read, at most
+  /// 64.
   [[nodiscard]] virtual std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t room,
                                                        const Fill& fill) = 0;
 };
@@ -105,7 +108,9 @@ struct BackendInfo {
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",
       .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, capabilities, {}, "capabilities",
-           .doc = "What a plugin or process says of itself: assumes-valid, channels-last, units, same-inputs, plans.",
+           .doc =
+               "What a plugin or process says of itself: assumes-valid, channels-last, needs-channels-last, units, "
+               "same-inputs, plans.",
            .presence = Presence::omitted);
 
   bool operator==(const BackendInfo&) const = default;

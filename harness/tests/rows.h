@@ -21,6 +21,8 @@ namespace qconform::testing {
 /// ConvInteger on rows of 3 to 40 elements; hostile backends go wrong at the one of kHostile.
 class Rows final : public Suite {
  public:
+  explicit Rows(Case (*make_case)(std::int64_t columns) = row) : make_case_(make_case) {}
+
   static constexpr std::int64_t kFirst = 3;
   static constexpr std::int64_t kHostile = 13;
   static constexpr std::int64_t kLast = 40;
@@ -34,13 +36,26 @@ class Rows final : public Suite {
         .w(make::int8({1, 1, 3}, {-7, 101, 5}))
         .build();
   }
+  /// The same with three rows and channels in, and four channels out.
+  [[nodiscard]] static Case image(std::int64_t columns) {
+    std::vector<std::int64_t> x;
+    std::vector<std::int64_t> w;
+    for (std::int64_t i = 0; i < 9 * columns; ++i) x.push_back((11 + 37 * i) % 256);
+    for (std::int64_t i = 0; i < 48; ++i) w.push_back((5 + 31 * i) % 256 - 128);
+    return ConvIntegerBuilder()
+        .id("row-" + std::to_string(columns))
+        .x(make::uint8({1, 3, 3, columns}, x))
+        .w(make::int8({4, 3, 2, 2}, w))
+        .build();
+  }
   [[nodiscard]] std::string name() const override { return "rows"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (columns_ > kLast) return std::nullopt;
-    return row(columns_++);
+    return make_case_(columns_++);
   }
 
  private:
+  Case (*make_case_)(std::int64_t columns);
   std::int64_t columns_ = kFirst;
 };
 

@@ -104,8 +104,7 @@ ElementType type_named_by(reference::Element element) {
 
 std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inputs) {
   if (layout == Layout::channels_first) return inputs.bytes(0);
-  const Tensor& x = *test_case.input(0);
-  return inputs.converted(0, x.bytes.size(), 0, [&](std::span<std::byte> memory) { to_channels_last(x, memory); });
+  return inputs.converted(0, test_case.input(0)->bytes.size(), 0, to_channels_last);
 }
 
 // Whether the node asks for another precision than the library's (rule Q8).

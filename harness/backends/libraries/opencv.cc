@@ -114,9 +114,9 @@ Result<std::string> framed_model(const Case& test_case, const Frame& frame) {
 cv::Mat input_blob(const Tensor& x, InputMemory& inputs) {
   const std::vector<int> shape(x.shape.begin(), x.shape.end());
   if (x.type == ElementType::float32) return {shape, CV_32F, inputs.bytes(0).data()};
-  const auto write_codes = [&](std::span<std::byte> memory) {
-    for (std::int64_t i = 0; i < x.elements(); ++i) {
-      const auto code = static_cast<float>(integer_at(x, i));
+  const auto write_codes = [](const Tensor& input, std::span<std::byte> memory) {
+    for (std::int64_t i = 0; i < input.elements(); ++i) {
+      const auto code = static_cast<float>(integer_at(input, i));
       std::memcpy(memory.data() + static_cast<std::size_t>(i) * sizeof code, &code, sizeof code);
     }
   };

@@ -172,8 +172,7 @@ std::optional<std::string> beyond(const Node& node, const std::vector<double>& s
 std::span<const std::byte> with_channels_last(const Case& test_case, std::size_t position, std::size_t room,
                                               InputMemory& inputs) {
   const Tensor& tensor = *test_case.input(position);
-  return inputs.converted(position, tensor.bytes.size(), room,
-                          [&](std::span<std::byte> memory) { to_channels_last(tensor, memory); });
+  return inputs.converted(position, tensor.bytes.size(), room, to_channels_last);
 }
 
 xnn::Convolution convolution_of(const Case& test_case, const reference::QLinearConv& node, InputMemory& inputs) {
@@ -250,8 +249,8 @@ class Xnnpack final : public Backend {
     const auto zero_point = static_cast<std::int32_t>(zero_points.empty() ? ZeroPoint{0} : zero_points.front());
     // An emulator reads what a masked load leaves out too.
     const std::size_t room = backend::is_emulated() ? 64 : XNN_EXTRA_BYTES;
-    const auto copied = inputs.converted(0, x.bytes.size(), room, [&](std::span<std::byte> memory) {
-      std::copy(x.bytes.begin(), x.bytes.end(), memory.begin());
+    const auto copied = inputs.converted(0, x.bytes.size(), room, [](const Tensor& input, std::span<std::byte> memory) {
+      std::copy(input.bytes.begin(), input.bytes.end(), memory.begin());
     });
     auto packed = std::make_unique<PackedOperator>(
         xnn::conversion({x.type, y_type, static_cast<float>(scales.front()), zero_point,

@@ -27,10 +27,10 @@ class FreshInputs final : public InputMemory {
     std::copy(given.begin(), given.end(), memory.begin());
     return memory;
   }
-  [[nodiscard]] std::span<std::byte> converted(std::size_t /*position*/, std::size_t size, std::size_t room,
+  [[nodiscard]] std::span<std::byte> converted(std::size_t position, std::size_t size, std::size_t room,
                                                const Fill& fill) override {
     const std::span<std::byte> memory = place(size, room);
-    fill(memory);
+    fill(*case_.inputs[position], memory);
     return memory;
   }
   [[nodiscard]] std::size_t size() const { return size_; }

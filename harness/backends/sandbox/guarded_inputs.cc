@@ -27,7 +27,12 @@ void GuardedInputs::begin(const Case& test_case, GuardedMemory::Against against)
 void GuardedInputs::replace(const Case& other) {
   case_ = &other;
   for (std::size_t i = 0; i < used_; ++i) {
-    const Slot& slot = *slots_[i];
+    Slot& slot = *slots_[i];
+    if (slot.is_converted) {
+      slot.fill(*other.inputs[slot.position], slot.placed);
+      slot.content.assign(slot.placed.begin(), slot.placed.end());
+      continue;
+    }
     const std::span<const std::byte> content = content_of(slot);
     std::copy(content.begin(), content.end(), slot.placed.begin());
   }
@@ -56,7 +61,8 @@ std::span<std::byte> GuardedInputs::converted(std::size_t position, std::size_t 
                                               const Fill& fill) {
   Slot& slot = next_slot(position, true);
   slot.placed = slot.memory.place(size, against_, std::min(room, kCanary));
-  fill(slot.placed);
+  fill(*case_->inputs[position], slot.placed);
+  slot.fill = fill;
   slot.content.assign(slot.placed.begin(), slot.placed.end());
   return slot.placed;
 }

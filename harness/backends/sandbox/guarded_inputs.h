@@ -19,8 +19,8 @@ class GuardedInputs final : public InputMemory {
   /// Forgets what was placed; `test_case` must stay until the next begin.
   void begin(const Case& test_case, GuardedMemory::Against against);
 
-  /// Puts the inputs of another case, of the same shapes and types, where those of the last begin lie; what was
-  /// converted stays. `other` must stay until the next begin.
+  /// Puts the inputs of another case, of the same shapes and types, where those of the last begin lie, converted as
+  /// those were. `other` must stay until the next begin.
   void replace(const Case& other);
 
   [[nodiscard]] std::span<std::byte> bytes(std::size_t position) override;
@@ -41,7 +41,8 @@ class GuardedInputs final : public InputMemory {
     std::size_t position = 0;
     bool is_converted = false;
     std::span<std::byte> placed;
-    std::vector<std::byte> content;  ///< what a converted one had at first
+    Fill fill;                       ///< of a converted one
+    std::vector<std::byte> content;  ///< what a converted one has to keep
   };
 
   Slot& next_slot(std::size_t position, bool is_converted);

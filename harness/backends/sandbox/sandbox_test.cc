@@ -62,7 +62,8 @@ TEST_P(HostileLibrary, IsReportedAtTheFailingCase) {
   const auto start = std::chrono::steady_clock::now();
   auto backend = open_sandboxed("plugin:" + library(hostile.name), guard);
   ASSERT_TRUE(backend) << backend.error().text();
-  const Report report = report_of(std::make_unique<Rows>(), std::move(*backend));
+  const bool is_image = std::string_view(hostile.name).starts_with("pixels");
+  const Report report = report_of(std::make_unique<Rows>(is_image ? Rows::image : Rows::row), std::move(*backend));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   expect_hostile_row(report, hostile);
@@ -204,6 +205,21 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
 
+// What a library gets with the channels last lies between guards as it gets it.
+INSTANTIATE_TEST_SUITE_P(
+    WithChannelsLast, HostileLibrary,
+    ::testing::Combine(
+        ::testing::Values(Hostile{"pixels_past_x_2", VerdictKind::read_out_of_bounds, "read 1 byte past x", ""},
+                          Hostile{"pixels_past_y_2", VerdictKind::out_of_bounds, "wrote 1 byte past the output", ""},
+                          Hostile{"pixels_past_scratch_2", VerdictKind::out_of_bounds,
+                                  "wrote 1 byte past the scratch memory", ""},
+                          Hostile{"pixels_change_x_2", VerdictKind::changed_input,
+                                  "changed its input x (in the form that the library takes) at byte 3", ""}),
+        ::testing::Values(Guard::sampled, Guard::full)),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
+    });
+
 // What they answer to the x of the case is right.
 INSTANTIATE_TEST_SUITE_P(
     ThatKeepX, HostileLibrary,
@@ -226,6 +242,26 @@ TEST(PluginOfVersion2, ConformsOnRows) {
       EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 0U) << name;
     }
   }
+}
+
+TEST(PluginOfVersion2, ConformsWithChannelsLast) {
+  for (const int threads : {0, 2}) {
+    auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full, threads);
+    ASSERT_TRUE(backend) << backend.error().text();
+    EXPECT_THAT((*backend)->info().capabilities, ElementsAre("needs-channels-last"));
+    const Report report = report_of(std::make_unique<Rows>(Rows::image), std::move(*backend));
+    EXPECT_TRUE(report.conforms());
+    EXPECT_EQ(report.backends[0].count(VerdictKind::unsupported), 0U);
+  }
+}
+
+// Nodes out of contract have tensors that cannot be turned round.
+TEST(PluginOfVersion2, GetsWrongNodesOfAnyShapeWithChannelsLast) {
+  auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::move(open_suite("corpus", {})->front()), std::move(*backend));
+  EXPECT_EQ(report.backends[0].count(VerdictKind::crashed), 0U);
+  EXPECT_GT(report.backends[0].count(VerdictKind::pass), 0U);
 }
 
 TEST(PluginOfVersion2, SaysWhatItCan) {

@@ -162,6 +162,16 @@ enum qc2_kind {
   QC2_COMPUTED = 4   /* y: never, the run states and writes it */
 };
 
+/* In which order the dimensions of a value are stated and its elements lie. Both go together: `dims` are row-major in
+ * either. */
+enum qc2_layout {
+  /* As ONNX has them: x and y [N, C, spatial...], w [M, C/group, spatial...]. */
+  QC2_LAYOUT_ONNX = 0,
+  /* x and y [N, spatial..., C], w [M, spatial..., C/group], of depthwise convolutions too: one filter behind the other,
+   * as in "NHWC" and "OHWI". */
+  QC2_LAYOUT_CHANNELS_LAST = 1
+};
+
 /* A tensor of a graph: row-major, little endian. Valid as long as its graph. */
 struct qc2_value {
   size_t size;  /* sizeof(struct qc2_value) */
@@ -172,6 +182,7 @@ struct qc2_value {
   const void* data;    /* `bytes` bytes, aligned to the element size and to no more. Nothing around them may be touched.
                           NULL where the kind has no data yet */
   size_t bytes;        /* ceil(elements * bits of the type / 8), data or not; may be 0 */
+  int32_t layout;      /* enum qc2_layout of `dims` and `data`. Of y, of what a run has to state and write */
 };
 
 /* An attribute of a node. Its kind need not be the one that the operator defines: check it. */
@@ -265,13 +276,19 @@ enum qc2_capability {
   /* It assumes valid nodes: none out of contract is sent to it (as with --valid-only), and its refusals are not judged.
    */
   QC2_ASSUMES_VALID = 1,
-  /* It can take x and give y with the channels last. Reported; nothing is asked of it yet. */
+  /* It can take x and give y with the channels last, and takes them as ONNX has them. Reported; nothing is asked. */
   QC2_CHANNELS_LAST = 2,
   /* It takes graphs of several nodes. Reported; nothing is asked of it yet. */
   QC2_UNITS = 4,
   /* All runs of one prepared node have to get the same inputs, at the same addresses: it keeps what it makes of the
    * first. Without this, another x is given to prepared nodes, and the answer to that is judged too. */
-  QC2_SAME_INPUTS = 8
+  QC2_SAME_INPUTS = 8,
+  /* It takes x and w, and gives y, of convolutions (QLinearConv, ConvInteger) with the channels last. qconform turns x
+   * and w round and puts them between guards; `dims` are stated as the data lie, and so does the run state y's dims.
+   * Attributes and parameters stay as in ONNX: none of them has both channels and places. Values of fewer than 3
+   * dimensions or with elements of less than a byte, which no valid convolution has, stay as they are: `layout` says
+   * so for each value. A qconform that does not know this bit gives values without `layout` (their `size` is less). */
+  QC2_NEEDS_CHANNELS_LAST = 16
 };
 
 /* The backend. Functions return enum qc_status, and fill the reason where that is not QC_OK. A node is prepared, run
