@@ -23,9 +23,9 @@ std::size_t bytes_of(const Case& test_case) {
   return bytes;
 }
 
-class Search {
+class CoverSearch {
  public:
-  Search(Backend& backend, const CoverOptions& options)
+  CoverSearch(Backend& backend, const CoverOptions& options)
       : backend_(backend), code_(*backend.code_coverage()), options_(options), hangs_(1) {}
 
   Result<void> run(Suite& suite) {
@@ -145,7 +145,7 @@ class Search {
 
 Result<CoverResult> cover(Backend& backend, std::vector<std::unique_ptr<Suite>>& suites, const CoverOptions& options) {
   CodeCoverage& code = *backend.code_coverage();
-  Search search(backend, options);
+  CoverSearch search(backend, options);
   for (const auto& suite : suites) QCONFORM_TRY(search.run(*suite));
   search.draw();
 

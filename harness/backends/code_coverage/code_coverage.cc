@@ -37,18 +37,18 @@ std::uint64_t key_of(std::uint32_t module, std::uint64_t offset) {
   return (std::uint64_t{module} + 1) << kOffsetBits | (offset & kOffsetMask);
 }
 
-CodePlace place_of(std::uint64_t key) {
+CodePlace decoded(std::uint64_t key) {
   if (key == 0) return {0, CodePlace::kNowhere};
   return {static_cast<std::uint32_t>(key >> kOffsetBits) - 1, key & kOffsetMask};
 }
 
 template <typename T>
-T load(const T& value) {
+T relaxed_load(const T& value) {
   return __atomic_load_n(&value, __ATOMIC_RELAXED);
 }
 
 template <typename T>
-void store(T& value, T changed) {
+void relaxed_store(T& value, T changed) {
   __atomic_store_n(&value, changed, __ATOMIC_RELAXED);
 }
 
@@ -85,10 +85,10 @@ class CodeRecorder {
  public:
   using Shared = CodeCoverage::Shared;
 
-  void begin(Shared& shared) { store(shared_, &shared); }
+  void begin(Shared& shared) { relaxed_store(shared_, &shared); }
 
   void take_guards(std::uint32_t* begin, std::uint32_t* end) {
-    Shared* shared = load(shared_);
+    Shared* shared = relaxed_load(shared_);
     guards_of_table_ = {};
     // Each file of a module announces the guards of all its files.
     if (shared == nullptr || begin == end || *begin != 0) return;
@@ -97,26 +97,26 @@ class CodeRecorder {
       if (guards_ == CodeCoverage::kMostGuards) return;
       *guard = ++guards_;
     }
-    store(shared->guards, guards_);
+    relaxed_store(shared->guards, guards_);
   }
 
   // Entries of two words: an address, and whether a function begins there.
   void take_table(const std::uintptr_t* begin, const std::uintptr_t* end) {
-    Shared* shared = load(shared_);
+    Shared* shared = relaxed_load(shared_);
     const std::span<std::uint32_t> guards = std::exchange(guards_of_table_, {});
     if (shared == nullptr || guards.size() != static_cast<std::size_t>(end - begin) / 2) return;
     for (std::size_t i = 0; i < guards.size() && guards[i] != 0; ++i) {
-      store(shared->guard_places[guards[i] - 1], key_at(*shared, begin[2 * i]));
+      relaxed_store(shared->guard_places[guards[i] - 1], key_at(*shared, begin[2 * i]));
     }
   }
 
   void mark_guard(std::uint32_t guard) const {
-    Shared* shared = load(shared_);
-    if (shared != nullptr && guard != 0) store(shared->guard_marks[guard - 1], std::uint8_t{1});
+    Shared* shared = relaxed_load(shared_);
+    if (shared != nullptr && guard != 0) relaxed_store(shared->guard_marks[guard - 1], std::uint8_t{1});
   }
 
   void mark_call(std::uintptr_t from) {
-    Shared* shared = load(shared_);
+    Shared* shared = relaxed_load(shared_);
     if (shared == nullptr) return;
     const std::uint64_t key = key_at(*shared, from);
     if (key == 0) return;
@@ -125,13 +125,13 @@ class CodeRecorder {
       slot %= CodeCoverage::kMostCalls;
       std::uint64_t there = 0;
       std::uint64_t& place = shared->call_places[slot];
-      if (load(place) != key &&
+      if (relaxed_load(place) != key &&
           !__atomic_compare_exchange_n(&place, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
           there != key) {
         continue;
       }
-      if (there == 0 && load(shared->calls) == 0) store(shared->calls, std::uint32_t{1});
-      return store(shared->call_marks[slot], std::uint8_t{1});
+      if (there == 0 && relaxed_load(shared->calls) == 0) relaxed_store(shared->calls, std::uint32_t{1});
+      return relaxed_store(shared->call_marks[slot], std::uint8_t{1});
     }
   }
 
@@ -165,7 +165,7 @@ class CodeRecorder {
     if (number == CodeCoverage::kMostModules || file.size() >= Shared::kLongestPath) return CodeCoverage::kMostModules;
     if (number == shared.modules) {
       std::memcpy(shared.module_files[number].data(), file.c_str(), file.size() + 1);
-      store(shared.modules, number + 1);
+      relaxed_store(shared.modules, number + 1);
     }
     return number;
   }
@@ -203,8 +203,8 @@ void CodeCoverage::record_here() {
 }
 
 CodeCoverage::Form CodeCoverage::form() const {
-  if (load(shared_->guards) > 0) return Form::guards;
-  return load(shared_->calls) > 0 ? Form::calls : Form::none;
+  if (relaxed_load(shared_->guards) > 0) return Form::guards;
+  return relaxed_load(shared_->calls) > 0 ? Form::calls : Form::none;
 }
 
 void CodeCoverage::settle() {
@@ -213,13 +213,13 @@ void CodeCoverage::settle() {
 }
 
 void CodeCoverage::forget() {
-  std::memset(shared_->guard_marks.data(), 0, load(shared_->guards));
+  std::memset(shared_->guard_marks.data(), 0, relaxed_load(shared_->guards));
   if (form() == Form::calls) shared_->call_marks.fill(0);
 }
 
 std::vector<std::uint32_t> CodeCoverage::marked() const {
   const std::span<const std::uint8_t> marks = form() == Form::guards
-                                                  ? std::span(shared_->guard_marks).first(load(shared_->guards))
+                                                  ? std::span(shared_->guard_marks).first(relaxed_load(shared_->guards))
                                                   : std::span(shared_->call_marks);
   std::vector<std::uint32_t> edges;
   const void* next = nullptr;
@@ -240,16 +240,17 @@ std::vector<std::uint32_t> CodeCoverage::executed() const {
 
 std::optional<std::uint32_t> CodeCoverage::edges() const {
   if (form() != Form::guards) return std::nullopt;
-  return load(shared_->guards);
+  return relaxed_load(shared_->guards);
 }
 
 CodePlace CodeCoverage::place(std::uint32_t edge) const {
-  return place_of(load(form() == Form::guards ? shared_->guard_places.at(edge) : shared_->call_places.at(edge)));
+  return decoded(relaxed_load(form() == Form::guards ? shared_->guard_places.at(edge) : shared_->call_places.at(edge)));
 }
 
 std::vector<std::string> CodeCoverage::modules() const {
   std::vector<std::string> files;
-  for (std::uint32_t i = 0; i < load(shared_->modules); ++i) files.emplace_back(shared_->module_files.at(i).data());
+  for (std::uint32_t i = 0; i < relaxed_load(shared_->modules); ++i)
+    files.emplace_back(shared_->module_files.at(i).data());
   return files;
 }
 

@@ -9,11 +9,9 @@
 namespace qconform {
 namespace {
 
-using Form = CodeCoverage::Form;
-
 // A block reaches from the instruction that begins it to the next one that does so. What stands before the first of a
 // function saves registers, and belongs to it.
-std::vector<std::size_t> blocks(const CodeListing& listing, const std::vector<bool>& begins) {
+std::vector<std::size_t> code_blocks(const CodeListing& listing, const std::vector<bool>& begins) {
   const auto& instructions = listing.instructions;
   std::vector<std::size_t> block(instructions.size(), instructions.size());
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -51,10 +49,10 @@ std::vector<LineRange> not_executed(const Lines& lines) {
 
 }  // namespace
 
-std::size_t CodeMap::begin_of(const CodeListing& listing, Form form, CodePlace place) {
+std::size_t CodeMap::begin_of(const CodeListing& listing, CodeCoverage::Form form, CodePlace place) {
   if (place.offset == CodePlace::kNowhere) return listing.instructions.size();
   // A call says where it returns to.
-  return listing.at(form == Form::calls ? place.offset - 1 : place.offset);
+  return listing.at(form == CodeCoverage::Form::calls ? place.offset - 1 : place.offset);
 }
 
 Result<CodeMap> CodeMap::of(const CodeCoverage& code) {
@@ -79,7 +77,8 @@ Result<CodeMap> CodeMap::of(const CodeCoverage& code) {
       map.edges_ += static_cast<std::uint32_t>(std::count(reports.begin(), reports.end(), true));
     }
   }
-  for (std::size_t i = 0; i < begins.size(); ++i) map.modules_[i].block = blocks(map.modules_[i].listing, begins[i]);
+  for (std::size_t i = 0; i < begins.size(); ++i)
+    map.modules_[i].block = code_blocks(map.modules_[i].listing, begins[i]);
   return map;
 }
 

@@ -1,5 +1,5 @@
-/* A right ConvInteger of a row that takes its way by the sizes: what of its code runs is for `qconform cover` to say. The
- * numbers of the lines with a mark are what cover_cli_test looks for. */
+/* A right ConvInteger of a row that takes its way by the sizes: what of its code runs is for `qconform cover` to say.
+ * The numbers of the lines with a mark are what cover_cli_test looks for. */
 #define OWN_ENTRY
 #include "row_2.h"
 
@@ -17,7 +17,7 @@ static int covered_run(void* state, void* node, const struct qc2_run* run, struc
   volatile int64_t middle = middle_of(row->taps);
   if (row->taps < 0) middle = no_case_calls_this(row->taps);
   if (row->columns == row->taps) {
-    middle += 1; /* mark: whole row */
+    middle += 1;                                 /* mark: whole row */
     if (row->taps > 2) middle += row->x == NULL; /* mark: long whole row */
   }
   return middle < 0 ? QC_REJECTED : row_run(state, node, run, reason);
