@@ -6,7 +6,8 @@ include(CMakePackageConfigHelpers)
 set(data "${CMAKE_INSTALL_DATADIR}/qconform")
 
 install(TARGETS qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(FILES harness/include/qconform/backend.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/qconform")
+install(FILES harness/include/qconform/backend.h harness/include/qconform/node.hpp
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/qconform")
 install(DIRECTORY corpus/ DESTINATION "${data}/corpus"
         FILES_MATCHING PATTERN "*.json" PATTERN "*.md" PATTERN schema EXCLUDE)
 install(DIRECTORY corpus/schema/ "${PROJECT_BINARY_DIR}/schema/" DESTINATION "${data}/schema")

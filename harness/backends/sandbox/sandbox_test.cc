@@ -180,6 +180,79 @@ TEST(Plugin, TheDocumentedExampleIsTheFileThatIsBuilt) {
   EXPECT_LT(std::count(example->begin(), example->end(), '\n'), 60);
 }
 
+TEST(Plugin, TheDocumentedKernelIsTheFileThatIsBuilt) {
+  const std::filesystem::path root = QCONFORM_SOURCE_DIRECTORY;
+  const auto example = read_file(root / "harness/examples/convolution.cc", 1 << 20);
+  const auto page = read_file(root / "docs/adding-a-backend.md", 1 << 20);
+  ASSERT_TRUE(example && page);
+  EXPECT_THAT(*page, HasSubstr("```cpp\n" + *example + "```\n"));
+  EXPECT_THAT(*page, HasSubstr("a backend of " + std::to_string(std::count(example->begin(), example->end(), '\n')) +
+                               " lines"));
+}
+
+// What qconform/node.hpp reads of the nodes of the corpus and of random ones: it rejects all that are out of contract,
+// and no valid one.
+TEST(NodeHeader, ReadsEveryConvolution) {
+  auto backend = open_sandboxed("plugin:" + library("any_convolution_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
+  suites.push_back(std::make_unique<RandomSuite>(4, 1000));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::move(*backend));
+  Report report;
+  ASSERT_TRUE(run_suites(suites, backends, {}, report));
+  EXPECT_TRUE(report.conforms());
+  for (const char* name : {"QLinearConv", "ConvInteger"}) {
+    const auto& result = report.backends[0].operators.at(name);
+    EXPECT_GT(result.count(VerdictKind::pass), 0U) << name;
+    EXPECT_EQ(result.count(VerdictKind::unsupported), 0U) << name;
+  }
+}
+
+TEST(NodeHeader, ReadsLinearNodesOfEveryVersion) {
+  auto backend = open_sandboxed("plugin:" + library("any_linear_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
+  suites.push_back(std::make_unique<RandomSuite>(4, 1000));
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(std::move(*backend));
+  Report report;
+  ASSERT_TRUE(run_suites(suites, backends, {}, report));
+  EXPECT_TRUE(report.conforms());
+  for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
+    EXPECT_GT(report.backends[0].operators.at(name).count(VerdictKind::pass), 0U) << name;
+  }
+  for (const auto& [name, result] : report.backends[0].operators) {
+    for (const auto& [reason, count] : result.unsupported_reasons) {
+      EXPECT_THAT(reason, HasSubstr(": only ")) << name << ": a valid node is declined by the kernel alone, " << count;
+    }
+  }
+}
+
+TEST(NodeHeader, NamesTheFieldAndWhatWasExpected) {
+  auto backend = open_sandboxed("plugin:" + library("any_convolution_2"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const auto reason_of = [&](const Case& test_case) {
+    const Outcome outcome = (*backend)->worker()->examine(test_case);
+    const auto* rejected = std::get_if<outcome::Rejected>(&outcome);
+    return rejected == nullptr ? std::string("none") : rejected->reason;
+  };
+  const auto row = [] {
+    return QLinearConvBuilder().x(make::uint8({1, 1, 1, 3}, {3, 5, 7})).w(make::int8({1, 1, 1, 2}, {1, 2}));
+  };
+  EXPECT_EQ(reason_of(row().build()), "none");
+  EXPECT_EQ(reason_of(row().attribute("strides", std::vector<std::int64_t>{1, 0}).build()),
+            "strides: expected values of at least 1, got [1, 0]");
+  EXPECT_EQ(reason_of(row().attribute("group", std::int64_t{2}).build()),
+            "w: expected shape[1] * group = x.shape[1], got [1, 1, 1, 2] and group 2");
+  EXPECT_EQ(reason_of(row().attribute("spare", std::int64_t{2}).build()),
+            "spare: no attribute of this version of the operator");
+  EXPECT_EQ(reason_of(row().y_scale(-1.0F).build()), "y_scale: expected a positive number, got -1.000000");
+  EXPECT_EQ(reason_of(row().input(8, make::int32({2}, {1, 2})).build()),
+            "B: expected one value for each output channel, got shape [2]");
+  EXPECT_EQ(reason_of(row().input(3, std::nullopt).build()), "w: required input is missing");
+}
+
 // Of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
 TEST(Plugin, TheExamplesConform) {
   for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
