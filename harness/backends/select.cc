@@ -299,7 +299,7 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
   const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
   if (!in_worker) return open_checked(what, arithmetic, sandbox.threads);
   const auto open = [what, arithmetic, threads = sandbox.threads]() { return open_checked(what, arithmetic, threads); };
-  return open_in_sandbox(open, sandbox.limits);
+  return open_in_sandbox(open, sandbox.limits, what.kind == SelectedKind::plugin);
 }
 
 Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,

@@ -21,6 +21,7 @@ class ValidOnly final : public Backend {
     return inner_->prepare_repeated(test_case, wanted);
   }
   [[nodiscard]] Worker* worker() override { return inner_->worker(); }
+  [[nodiscard]] CodeCoverage* code_coverage() override { return inner_->code_coverage(); }
 
  private:
   std::unique_ptr<Backend> inner_;

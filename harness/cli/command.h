@@ -52,6 +52,7 @@ void add_capture(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_contract(CLI::App& app, Action& action);
+void add_cover(CLI::App& app, Action& action);
 void add_matrix(CLI::App& app, Action& action);
 void add_bisect(CLI::App& app, Action& action);
 void add_gate(CLI::App& app, Action& action);

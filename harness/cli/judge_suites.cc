@@ -8,12 +8,14 @@
 #include <memory>
 #include <utility>
 
+#include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/contracts.h"
+#include "harness/engine/cover.h"
 #include "harness/engine/element_map.h"
 #include "harness/engine/relation_check.h"
 #include "harness/engine/run_suites.h"
@@ -112,7 +114,24 @@ std::uint64_t failures_in(const Report& report) {
   return failures;
 }
 
+// Asking what they take executes code too, and judges nothing.
+void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
+  for (const auto& backend : backends) {
+    if (CodeCoverage* code = backend->code_coverage()) code->forget();
+  }
+}
+
 }  // namespace
+
+Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
+                                                       std::vector<std::unique_ptr<Backend>>& backends,
+                                                       NewerOpsets& newer) {
+  QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
+  if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
+  Learnt learnt;
+  QCONFORM_TRY(add_suites_within(options, backends, suites.judged, learnt));
+  return std::move(suites.judged);
+}
 
 Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command, bool stdout_is_data) {
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
@@ -130,6 +149,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   print_headline(report, stdout_is_data);
   Learnt learnt;
   QCONFORM_TRY(add_suites_within(options, backends, suites.judged, learnt));
+  forget_code(backends);
   WaiverDraft draft;
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
@@ -148,6 +168,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
     if (report.stopped.empty()) QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
   }
   for (const auto& [backend, contracts] : learnt) report.backends[backend].contracts = contracts;
+  for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].code = executed_code(*backends[i]);
   print_note(newer.text());
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
@@ -159,17 +180,13 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   return report;
 }
 
-void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived) {
+void add_suite_choice(CLI::App& command, SuitesOptions& options) {
   command.add_option("--suite", options.suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
   command.add_option(
       "--cases", options.suite.cases,
       "Number of cases of the suites random, fuzz and relations (default: 10000) and directed (4000) where they "
       "are named; conformance has its own");
-  command
-      .add_option("--fail-fast", options.fail_fast,
-                  "End at this many failing cases of all backends together; waived ones do not count")
-      ->check(at_least(1));
   command.add_option("--seed", options.suite.seed, "Seed of everything random")->capture_default_str();
   command.add_option(
       "--only", options.only,
@@ -177,6 +194,14 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
       "qconform list sweep (default: it is learnt)");
   command.add_flag("--no-within{false}", options.within,
                    "With conformance, no suite of its own for what each library, plugin or process takes");
+}
+
+void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived) {
+  add_suite_choice(command, options);
+  command
+      .add_option("--fail-fast", options.fail_fast,
+                  "End at this many failing cases of all backends together; waived ones do not count")
+      ->check(at_least(1));
   add_policy_options(command, options.policy);
   add_cpu_option(command, options.sandbox);
   add_valid_only_option(command, options.sandbox);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/core/report.h"
+#include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
 
 namespace qconform::cli {
@@ -29,6 +31,15 @@ struct SuitesOptions {
   bool explain = true;
   bool shrink = true;
 };
+
+/// Which cases are asked: `--suite` and what belongs to it.
+void add_suite_choice(CLI::App& command, SuitesOptions& options);
+
+/// Those suites, and those that are made for what each backend takes. Errors also where a suite is one of relations.
+/// `newer` outlives the suites.
+[[nodiscard]] Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
+                                                                     std::vector<std::unique_ptr<Backend>>& backends,
+                                                                     NewerOpsets& newer);
 
 /// All but `--backend`, whose text and default are the command's. `waived`: which waivers apply where none are named.
 void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived);

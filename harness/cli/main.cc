@@ -64,6 +64,7 @@ int run_command(int argc, char** argv) {
   add_report(app, action);
   add_bench(app, action);
   add_contract(app, action);
+  add_cover(app, action);
   add_matrix(app, action);
   add_bisect(app, action);
   add_gate(app, action);

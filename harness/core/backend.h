@@ -165,6 +165,8 @@ class RepeatedRun {
 
 using RepeatedPreparation = std::variant<std::unique_ptr<RepeatedRun>, outcome::Unsupported, outcome::Rejected>;
 
+class CodeCoverage;
+
 class Backend {
  public:
   Backend() = default;
@@ -188,6 +190,8 @@ class Backend {
   }
   /// The worker that cases run in; null for a backend of this process.
   [[nodiscard]] virtual Worker* worker() { return nullptr; }
+  /// Which of its code has run (harness/backends/code_coverage); null where that code is not instrumented.
+  [[nodiscard]] virtual CodeCoverage* code_coverage() { return nullptr; }
 };
 
 }  // namespace qconform

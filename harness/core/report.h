@@ -126,6 +126,15 @@ struct BackendContract {
   bool operator==(const BackendContract&) const = default;
 };
 
+/// How much of its own code a backend executed.
+struct ExecutedCode {
+  QC_DESCRIBED(.name = "code", .doc = "Of a plugin that is instrumented for it: docs/cover.md.");
+  QC_FIELD(std::uint64_t, executed, {}, "executed", .doc = "Edges of its control flow that some case executed.");
+  QC_FIELD(std::uint64_t, edges, {}, "edges");
+
+  bool operator==(const ExecutedCode&) const = default;
+};
+
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
 
@@ -151,6 +160,8 @@ struct BackendResult {
            .presence = Presence::omitted);
   QC_FIELD(std::vector<BackendContract>, contracts, {}, "contracts",
            .doc = "What it takes, where the suites were made for it.", .presence = Presence::omitted);
+  QC_FIELD(std::optional<ExecutedCode>, code, {}, "code",
+           .doc = "Absent where the backend's code is not instrumented.");
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
   std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for

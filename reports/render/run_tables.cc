@@ -127,6 +127,11 @@ std::string ties_line(const BackendResult& backend) {
   return text;
 }
 
+std::string code_line(const ExecutedCode& code) {
+  return fmt::format("  executes {} of {} edges of its code (qconform cover says which it does not)\n",
+                     with_thousands(code.executed), with_thousands(code.edges));
+}
+
 }  // namespace
 
 std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
@@ -145,6 +150,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     for (const auto& [op_type, result] : backend.operators) {
       text += operator_rows(op_type, result, why_not_asked, paint, verbose);
     }
+    if (backend.code) text += code_line(*backend.code);
     if (verbose) text += hazards_line(backend) + ties_line(backend);
   }
   return text;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/guest_host.h"
 #include "harness/backends/sandbox/message.h"
@@ -53,9 +54,10 @@ class SandboxedBackend final : public Backend, public Worker {
  public:
   using Launch = std::function<std::unique_ptr<WorkerLink>()>;
 
-  // `name`: instead of the one that the worker gives; may be empty.
-  SandboxedBackend(Launch launch, std::string name, const SandboxLimits& limits)
-      : launch_(std::move(launch)), name_(std::move(name)), limits_(limits) {}
+  // `name`: instead of the one that the worker gives; may be empty. `code`: what the workers record; may be null.
+  SandboxedBackend(Launch launch, std::string name, const SandboxLimits& limits,
+                   std::shared_ptr<CodeCoverage> code = nullptr)
+      : launch_(std::move(launch)), name_(std::move(name)), limits_(limits), code_(std::move(code)) {}
 
   // Starts the worker and hears which backend it holds.
   Result<void> open() {
@@ -83,6 +85,9 @@ class SandboxedBackend final : public Backend, public Worker {
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Worker* worker() override { return this; }
+  [[nodiscard]] CodeCoverage* code_coverage() override {
+    return code_ != nullptr && code_->form() != CodeCoverage::Form::none ? code_.get() : nullptr;
+  }
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
     return std::make_unique<Remote>(*this, test_case);
   }
@@ -191,6 +196,7 @@ class SandboxedBackend final : public Backend, public Worker {
   Launch launch_;
   std::string name_;
   SandboxLimits limits_;
+  std::shared_ptr<CodeCoverage> code_;
   BackendInfo info_;
   std::unique_ptr<WorkerLink> host_;
   std::deque<Request> under_way_;
@@ -205,9 +211,19 @@ Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backen
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits) {
-  const auto launch = [open = std::move(open), limits] { return std::make_unique<WorkerHost>(open, limits); };
-  return opened(std::make_unique<SandboxedBackend>(launch, "", limits));
+Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits, bool records_code) {
+  auto code = records_code ? std::make_shared<CodeCoverage>() : nullptr;
+  const auto launch = [open = std::move(open), limits, code] {
+    if (code == nullptr) return std::make_unique<WorkerHost>(open, limits);
+    const auto recorded = [&] {
+      code->record_here();
+      return open();
+    };
+    return std::make_unique<WorkerHost>(recorded, limits);
+  };
+  QCONFORM_ASSIGN(auto backend, opened(std::make_unique<SandboxedBackend>(launch, "", limits, code)));
+  if (code != nullptr) code->settle();
+  return backend;
 }
 
 Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command, std::string name,

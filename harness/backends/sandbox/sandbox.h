@@ -28,8 +28,10 @@ struct SandboxLimits {
 /// runs the later cases again. Cases run in guarded memory (guarded_run.h); what the backend prints is the outcome's
 /// log.
 ///
-/// Each worker calls `open`. Errors: what `open` returns, and that the worker ended or hung in it.
-[[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits);
+/// Each worker calls `open`. With `records_code` the backend tells which of its code ran, if that is instrumented
+/// (Backend::code_coverage()). Errors: what `open` returns, and that the worker ended or hung in it.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits,
+                                                               bool records_code = false);
 
 /// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
 /// command `worker` (under an emulator, say, or in another program), and gets the shared memory and the log as further

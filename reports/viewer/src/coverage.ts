@@ -72,6 +72,22 @@ function parameterSpace(report: Report): Child {
   return [h("h3", {}, "Parameter space"), table("Parameter space covered by the suite", heads, rows), computedSpace(report)];
 }
 
+// Of plugins that say which of their code runs.
+function executedCode(report: Report): Child {
+  const rows = report.backends.flatMap(({ name, code }) =>
+    code
+      ? [h("tr", {}, h("th", { scope: "row" }, name), number(`${count(code.executed)} of ${count(code.edges)}`),
+          number(percent(code.executed, code.edges)))]
+      : [],
+  );
+  if (rows.length === 0) return null;
+  return [
+    h("h3", {}, "Code executed"),
+    h("p.note", {}, "Edges of an instrumented plugin's control flow that some case executed. `qconform cover` lists the lines that none does."),
+    table("Code executed, by backend", ["Backend", numberHead("Edges"), numberHead("Share")], rows),
+  ];
+}
+
 // One column for each operator: how many cases got there, darker the more there are.
 function hazardRow(hazard: Hazard, operators: string[], most: number): HTMLElement {
   const cells = operators.map((operator) => {
@@ -134,5 +150,5 @@ function leftAside(report: Report): Child {
 }
 
 export function coverage(report: Report): HTMLElement {
-  return section("coverage", "Coverage", suites(report), parameterSpace(report), hazards(report), leftAside(report));
+  return section("coverage", "Coverage", suites(report), parameterSpace(report), executedCode(report), hazards(report), leftAside(report));
 }

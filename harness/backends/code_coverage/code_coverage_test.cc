@@ -1,0 +1,114 @@
+#include "harness/backends/code_coverage/code_coverage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+
+#ifdef QCONFORM_RECORDS_CODE
+
+// What compilers call (code_coverage.cc).
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+void __sanitizer_cov_trace_pc_guard_init(std::uint32_t* begin, std::uint32_t* end);
+void __sanitizer_cov_pcs_init(const std::uintptr_t* begin, const std::uintptr_t* end);
+void __sanitizer_cov_trace_pc_guard(const std::uint32_t* guard);
+void __sanitizer_cov_trace_pc();
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace qconform {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// As a worker that loads a library and runs cases.
+void in_worker(CodeCoverage& code, const std::function<void()>& work) {
+  const pid_t process = fork();
+  if (process == 0) {
+    code.record_here();
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  (void)waitpid(process, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+struct Library {
+  std::array<std::uint32_t, 3> guards{};
+  std::array<std::uintptr_t, 6> table{};
+
+  Library() {
+    const auto here = reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc_guard);
+    for (std::size_t i = 0; i < guards.size(); ++i) table[2 * i] = here + i;
+  }
+  void load() {
+    // Each of its files does so.
+    for (int file = 0; file < 2; ++file) {
+      __sanitizer_cov_trace_pc_guard_init(guards.data(), guards.data() + guards.size());
+      __sanitizer_cov_pcs_init(table.data(), table.data() + table.size());
+    }
+  }
+};
+
+TEST(CodeCoverage, HearsNothingOfOtherCode) {
+  CodeCoverage code;
+  in_worker(code, [] {});
+  EXPECT_EQ(code.form(), CodeCoverage::Form::none);
+  EXPECT_EQ(code.edges(), std::nullopt);
+  EXPECT_THAT(code.executed(), IsEmpty());
+}
+
+TEST(CodeCoverage, MarksGuardsOfAnyWorker) {
+  CodeCoverage code;
+  Library first;
+  Library second;
+  const auto load_both = [&] {
+    first.load();
+    second.load();
+    __sanitizer_cov_trace_pc_guard(first.guards.data());
+  };
+  in_worker(code, load_both);
+  code.settle();
+  EXPECT_EQ(code.form(), CodeCoverage::Form::guards);
+  EXPECT_EQ(code.edges(), 6U);
+  EXPECT_THAT(code.executed_by_loading(), ElementsAre(0U));
+  EXPECT_THAT(code.executed(), IsEmpty());
+  in_worker(code, [&] {
+    load_both();
+    __sanitizer_cov_trace_pc_guard(&second.guards[1]);
+  });
+  EXPECT_EQ(code.edges(), 6U);
+  EXPECT_THAT(code.executed(), ElementsAre(4U));
+  EXPECT_THAT(code.modules(), SizeIs(1));
+  EXPECT_EQ(code.place(1).offset, code.place(0).offset + 1);
+  code.forget();
+  EXPECT_THAT(code.executed(), IsEmpty());
+}
+
+TEST(CodeCoverage, NumbersPlacesOfCalls) {
+  CodeCoverage code;
+  const auto call_twice = [] {
+    for (int i = 0; i < 2; ++i) __sanitizer_cov_trace_pc();
+  };
+  in_worker(code, call_twice);
+  EXPECT_EQ(code.form(), CodeCoverage::Form::calls);
+  EXPECT_EQ(code.edges(), std::nullopt);
+  const auto first = code.executed();
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_NE(code.place(first.front()).offset, CodePlace::kNowhere);
+  code.forget();
+  in_worker(code, call_twice);
+  EXPECT_EQ(code.executed(), first);
+}
+
+}  // namespace
+}  // namespace qconform
+
+#endif

@@ -1,0 +1,186 @@
+#include "harness/engine/cover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "harness/engine/execute.h"
+#include "harness/engine/run_suites.h"
+#include "harness/mutate/case_mutator.h"
+#include "harness/suites/rng.h"
+
+namespace qconform {
+namespace {
+
+using Edges = std::vector<std::uint32_t>;  // numbers of CodeCoverage, ascending
+
+std::size_t bytes_of(const Case& test_case) {
+  std::size_t bytes = 0;
+  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+  return bytes;
+}
+
+class CoverSearch {
+ public:
+  CoverSearch(Backend& backend, const CoverOptions& options)
+      : backend_(backend), code_(*backend.code_coverage()), options_(options), hangs_(1) {}
+
+  Result<void> run(Suite& suite) {
+    CoverStage& stage = begin_stage(suite.name());
+    while (!stopped_) {
+      QCONFORM_ASSIGN(auto next, suite.next());
+      if (!next) break;
+      add(std::move(*next), stage, suite.size());
+    }
+    return {};
+  }
+
+  // Mutants of cases that executed something new: what these lack is near.
+  void draw() {
+    if (options_.tries == 0 || kept_.empty()) return;
+    CoverStage& stage = begin_stage("drawn");
+    for (std::uint64_t i = 0; i < options_.tries && !stopped_ && !has_all(); ++i) {
+      Rng rng(options_.seed, i);
+      const Case& first = any_case(rng);
+      Case drawn = rng.chance(1, 4) ? cross(first, any_case(rng), rng) : first;
+      drawn = mutate(drawn, rng);
+      drawn.id = fmt::format("cover-{}-{}", options_.seed, i);
+      add(std::move(drawn), stage, options_.tries);
+    }
+  }
+
+  // Of the cases kept so far, those that are needed: the one that adds most first, of equals the smallest.
+  [[nodiscard]] std::vector<Case> needed() const {
+    std::set<std::uint32_t> left = reached_;
+    std::vector<Case> chosen;
+    while (!left.empty()) {
+      const Kept* best = nullptr;
+      std::ptrdiff_t most = 0;
+      for (const Kept& kept : kept_) {
+        const auto adds = std::count_if(kept.edges.begin(), kept.edges.end(), [&](auto e) { return left.contains(e); });
+        if (adds > most || (adds == most && best != nullptr && kept.bytes < best->bytes)) {
+          best = &kept;
+          most = adds;
+        }
+      }
+      for (const std::uint32_t edge : best->edges) left.erase(edge);
+      chosen.push_back(best->test_case);
+    }
+    return chosen;
+  }
+
+  // How many edges the cases do not execute in a process of their own order.
+  [[nodiscard]] std::uint64_t lost_by(const std::vector<Case>& cases) {
+    std::set<std::uint32_t> left = reached_;
+    for (const Case& test_case : cases) {
+      for (const std::uint32_t edge : executed_by(test_case)) left.erase(edge);
+    }
+    return left.size();
+  }
+
+  [[nodiscard]] Edges reached() const {
+    Edges edges(reached_.begin(), reached_.end());
+    const Edges& loading = code_.executed_by_loading();
+    edges.insert(edges.end(), loading.begin(), loading.end());
+    return edges;
+  }
+  [[nodiscard]] std::vector<CoverStage> stages() const { return stages_; }
+
+ private:
+  struct Kept {
+    Case test_case;
+    Edges edges;
+    std::size_t bytes;
+  };
+
+  CoverStage& begin_stage(std::string name) {
+    for (CoverStage& stage : stages_) {
+      if (stage.name == name) return stage;
+    }
+    return stages_.emplace_back(CoverStage{std::move(name), 0, 0});
+  }
+
+  [[nodiscard]] bool has_all() const {
+    const auto edges = code_.edges();
+    return edges && reached_.size() + code_.executed_by_loading().size() == *edges;
+  }
+
+  const Case& any_case(Rng& rng) const { return kept_[rng.below(static_cast<std::uint32_t>(kept_.size()))].test_case; }
+
+  Edges executed_by(const Case& test_case) {
+    code_.forget();
+    Worker& worker = *backend_.worker();
+    worker.start(test_case);
+    stopped_ = hangs_.is_too_much(0, std::holds_alternative<outcome::TimedOut>(worker.finish()));
+    return code_.executed();
+  }
+
+  void add(Case test_case, CoverStage& stage, std::optional<std::uint64_t> of) {
+    Edges edges = executed_by(test_case);
+    ++stage.cases;
+    const std::size_t before = reached_.size();
+    reached_.insert(edges.begin(), edges.end());
+    stage.edges += reached_.size() - before;
+    if (reached_.size() > before) {
+      const std::size_t bytes = bytes_of(test_case);
+      kept_.push_back({std::move(test_case), std::move(edges), bytes});
+    }
+    if (options_.progress) options_.progress({.suite = stage.name, .cases = stage.cases, .of = of});
+  }
+
+  Backend& backend_;
+  CodeCoverage& code_;
+  const CoverOptions& options_;
+  HangWatch hangs_;
+  bool stopped_ = false;
+  std::vector<CoverStage> stages_;
+  std::vector<Kept> kept_;
+  std::set<std::uint32_t> reached_;
+};
+
+}  // namespace
+
+Result<CoverResult> cover(Backend& backend, std::vector<std::unique_ptr<Suite>>& suites, const CoverOptions& options) {
+  CodeCoverage& code = *backend.code_coverage();
+  CoverSearch search(backend, options);
+  for (const auto& suite : suites) QCONFORM_TRY(search.run(*suite));
+  search.draw();
+
+  CoverResult result;
+  result.backend = backend.info().name;
+  result.seed = options.seed;
+  result.stages = search.stages();
+  result.cases = search.needed();
+  result.kept = result.cases.size();
+  result.lost = search.lost_by(result.cases);
+  result.executed = search.reached().size();
+  result.by_loading = code.executed_by_loading().size();
+  const auto map = CodeMap::of(code);
+  if (!map && !code.edges()) return tl::unexpected(map.error());
+  result.edges = map ? map->edges() : *code.edges();
+  if (!map) {
+    result.no_lines = map.error().text();
+  } else if (!map->has_lines()) {
+    result.no_lines = "the plugin has no debug information (-g), or was built without pc-table";
+  } else {
+    SourceCoverage source = map->source(code, search.reached());
+    result.files = std::move(source.files);
+    result.functions = std::move(source.functions);
+  }
+  return result;
+}
+
+std::optional<ExecutedCode> executed_code(Backend& backend) {
+  const CodeCoverage* code = backend.code_coverage();
+  if (code == nullptr) return std::nullopt;
+  const std::uint64_t executed = code->executed().size() + code->executed_by_loading().size();
+  if (const auto edges = code->edges()) return ExecutedCode{executed, *edges};
+  const auto map = CodeMap::of(*code);
+  if (!map) return std::nullopt;
+  return ExecutedCode{executed, map->edges()};
+}
+
+}  // namespace qconform

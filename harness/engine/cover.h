@@ -1,0 +1,66 @@
+// Which of a backend's code cases execute, further cases drawn towards what none executes, and few cases that execute
+// all of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backends/code_coverage/code_map.h"
+#include "harness/base/error.h"
+#include "harness/core/backend.h"
+#include "harness/core/progress.h"
+#include "harness/core/report.h"
+#include "harness/core/suite.h"
+#include "harness/describe/fields.h"
+
+namespace qconform {
+
+struct CoverOptions {
+  std::uint64_t seed = 1;        ///< of what is drawn
+  std::uint64_t tries = 20'000;  ///< cases drawn at most
+  std::function<void(const Progress&)> progress = {};
+};
+
+/// How many edges one stage of the search executed that none before it did.
+struct CoverStage {
+  QC_DESCRIBED(.name = "stage");
+  QC_FIELD(std::string, name, {}, "name", .doc = "A suite, or drawn.");
+  QC_FIELD(std::uint64_t, cases, {}, "cases");
+  QC_FIELD(std::uint64_t, edges, {}, "edges", .doc = "That no case before executed.");
+
+  bool operator==(const CoverStage&) const = default;
+};
+
+struct CoverResult {
+  QC_DESCRIBED(.name = "cover", .doc = "What cases execute of an instrumented plugin (docs/cover.md).");
+  QC_FIELD(std::string, backend, {}, "backend");
+  QC_FIELD(std::uint64_t, seed, {1}, "seed");
+  QC_FIELD(std::uint64_t, edges, {}, "edges", .doc = "Of its control flow.");
+  QC_FIELD(std::uint64_t, executed, {}, "executed", .doc = "By some case, or while it was loaded.");
+  QC_FIELD(std::uint64_t, by_loading, {}, "by_loading");
+  QC_FIELD(std::vector<CoverStage>, stages, {}, "stages", .doc = "In their order: suites, then what was drawn.");
+  QC_FIELD(std::vector<FileCode>, files, {}, "files", .doc = "Empty where the plugin has no debug information.");
+  QC_FIELD(std::vector<FunctionCode>, functions, {}, "functions", .doc = "Likewise; an inlined one is a function too.");
+  QC_FIELD(std::uint64_t, kept, {}, "kept", .doc = "Cases that together execute all of that.");
+  QC_FIELD(std::uint64_t, lost, {}, "lost",
+           .doc = "Edges that these alone do not execute: what the plugin runs depends on earlier cases.",
+           .presence = Presence::omitted);
+  std::vector<Case> cases{};  ///< the kept ones
+  std::string no_lines{};     ///< why files and functions are empty
+};
+
+/// `backend` has code_coverage(). Runs the suites, and draws mutants of the cases that executed something new. The same
+/// suites, seed and code give the same cases. Errors: of a suite, and of list_code() where edges are known to nobody
+/// else.
+[[nodiscard]] Result<CoverResult> cover(Backend& backend, std::vector<std::unique_ptr<Suite>>& suites,
+                                        const CoverOptions& options);
+
+/// How much of its code the backend executed since its marks were forgotten; nothing where that is not instrumented, or
+/// where objdump, which knows the edges of GCC's form, is missing.
+[[nodiscard]] std::optional<ExecutedCode> executed_code(Backend& backend);
+
+}  // namespace qconform

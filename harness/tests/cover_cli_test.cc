@@ -1,0 +1,137 @@
+// Which of a plugin's code runs: `cover`, and what `run` says of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/backends/code_coverage/code_coverage.h"
+#include "harness/base/file.h"
+#include "harness/tests/programs.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+// The line of covered_2.c with that mark.
+std::uint64_t marked_line(const std::string& mark) {
+  std::ifstream source(QCONFORM_SOURCE_DIRECTORY "/harness/tests/plugins/covered_2.c");
+  std::string text;
+  for (std::uint64_t line = 1; std::getline(source, text); ++line) {
+    if (text.find("/* mark: " + mark + " */") != std::string::npos) return line;
+  }
+  ADD_FAILURE() << "no mark " << mark;
+  return 0;
+}
+
+std::set<std::uint64_t> lines_not_executed(const nlohmann::json& result) {
+  std::set<std::uint64_t> lines;
+  for (const auto& file : result.at("files")) {
+    if (file.at("file").get<std::string>().find("covered_2.c") == std::string::npos) continue;
+    for (const auto& range : file.at("not_executed")) {
+      for (auto line = range.at("first").get<std::uint64_t>(); line <= range.at("last"); ++line) lines.insert(line);
+    }
+  }
+  return lines;
+}
+
+/// By the compiler that built the plugin.
+class Cover : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_record_code()) GTEST_SKIP() << "a build with sanitizers records no code";
+    if (!std::filesystem::exists(plugin_file())) GTEST_SKIP() << GetParam() << " is not installed";
+  }
+
+  [[nodiscard]] static std::string plugin_file() { return QCONFORM_PLUGINS "/covered_2_" + GetParam() + ".so"; }
+  [[nodiscard]] static std::string backend() { return " --backend plugin:" + plugin_file(); }
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  TemporaryFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Compiler, Cover, ::testing::Values("clang", "gcc"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(Cover, NamesLinesThatNoCaseExecutes) {
+  const auto ran = qconform("cover --suite corpus --no-within --tries 0 --json" + backend());
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  const auto result = nlohmann::json::parse(ran.output);
+  EXPECT_LT(result.at("executed"), result.at("edges"));
+  const auto lines = lines_not_executed(result);
+  EXPECT_TRUE(lines.contains(marked_line("never"))) << ran.output;
+  EXPECT_FALSE(lines.contains(marked_line("even"))) << ran.output;
+  bool is_named = false;
+  for (const auto& function : result.at("functions")) {
+    is_named = is_named || (function.at("name") == "no_case_calls_this" && function.at("executed") == 0);
+  }
+  EXPECT_TRUE(is_named) << ran.output;
+}
+
+TEST_P(Cover, DrawsCasesTowardsWhatNoneExecutesAndKeepsFew) {
+  const std::string chosen = "cover --suite random --cases 400 --no-within --tries 3000 --json" + backend();
+  const auto ran = qconform(chosen + " -o " + at("kept.json"));
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  const auto result = nlohmann::json::parse(ran.output);
+  EXPECT_FALSE(lines_not_executed(result).contains(marked_line("long whole row"))) << ran.output;
+  EXPECT_LE(result.at("kept"), 8) << ran.output;
+  EXPECT_FALSE(result.contains("lost")) << ran.output;
+  EXPECT_EQ(qconform(chosen).output, ran.output) << "the same seed, another result";
+
+  const auto again = qconform("cover --no-within --tries 0 --json --suite " + at("kept.json") + backend());
+  ASSERT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_EQ(nlohmann::json::parse(again.output).at("executed"), result.at("executed"));
+}
+
+TEST_P(Cover, RunSaysTheShare) {
+  const auto ran = qconform("run --suite corpus --out " + at("run") + backend());
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_THAT(ran.output, ContainsRegex("executes [0-9]+ of [0-9]+ edges of its code"));
+  const auto written = read_file(at("run/report.json"), 1 << 26);
+  ASSERT_TRUE(written) << written.error().text();
+  const auto code = nlohmann::json::parse(*written).at("backends").at(0).at("code");
+  EXPECT_GT(code.at("executed"), 10);
+  EXPECT_LT(code.at("executed"), code.at("edges"));
+}
+
+TEST_P(Cover, TableFitsATerminal) {
+  const auto ran = qconform("cover --suite corpus --no-within --tries 0" + backend());
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("functions that no case executes"), HasSubstr("no_case_calls_this"),
+                                HasSubstr("lines that no case executes"), ContainsRegex("[0-9]+ cases execute all")));
+  std::istringstream lines(ran.output);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST_P(Cover, WithoutObjdumpCountsWhatItCan) {
+  const auto ran = qconform("cover --suite corpus --no-within --tries 0" + backend(), "PATH=/nowhere");
+  EXPECT_THAT(ran.output, HasSubstr("objdump is missing"));
+  EXPECT_EQ(ran.exit_code, GetParam() == "clang" ? 0 : 2) << ran.output;
+}
+
+TEST(CoverErrors, NameTheFlags) {
+  if (!can_record_code()) GTEST_SKIP() << "a build with sanitizers records no code";
+  const auto ran = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row_2.so");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.output, HasSubstr("-fsanitize-coverage=trace-pc-guard,pc-table"));
+  EXPECT_THAT(ran.output, HasSubstr("is not instrumented"));
+}
+
+TEST(CoverErrors, SayWhatIsNoPlugin) {
+  if (!can_record_code()) GTEST_SKIP() << "a build with sanitizers records no code";
+  const auto kernel = qconform("cover --backend scalar");
+  EXPECT_EQ(kernel.exit_code, 2);
+  EXPECT_THAT(kernel.output, HasSubstr("--backend: scalar: expected plugin:PATH.so"));
+  const auto file = qconform("cover --backend plugin:" QCONFORM_PLUGINS "/row_2.so -o kept.txt");
+  EXPECT_EQ(file.exit_code, 2);
+  EXPECT_THAT(file.output, HasSubstr("-o: kept.txt: expected a case file, which ends in .json"));
+}
+
+}  // namespace
+}  // namespace qconform::testing

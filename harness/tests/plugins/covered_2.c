@@ -1,0 +1,30 @@
+/* A right ConvInteger of a row that takes its way by the sizes: what of its code runs is for `qconform cover` to say.
+ * The numbers of the lines with a mark are what cover_cli_test looks for. */
+#define OWN_ENTRY
+#include "row_2.h"
+
+static int64_t no_case_calls_this(int64_t taps) {
+  return taps / 2; /* mark: never */
+}
+
+static int64_t middle_of(int64_t taps) {
+  if (taps % 2 == 0) return taps / 2 - 1; /* mark: even */
+  return taps / 2;
+}
+
+static int covered_run(void* state, void* node, const struct qc2_run* run, struct qc2_reason* reason) {
+  const struct row* row = node;
+  volatile int64_t middle = middle_of(row->taps);
+  if (row->taps < 0) middle = no_case_calls_this(row->taps);
+  if (row->columns == row->taps) {
+    middle += 1;                                 /* mark: whole row */
+    if (row->taps > 2) middle += row->x == NULL; /* mark: long whole row */
+  }
+  return middle < 0 ? QC_REJECTED : row_run(state, node, run, reason);
+}
+
+const struct qc2_backend* qconform_backend_2(void) {
+  static struct qc2_backend backend = ROW_BACKEND;
+  backend.run = covered_run;
+  return &backend;
+}
