@@ -9,6 +9,7 @@
 
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onnxruntime_api.h"
+#include "harness/backends/libraries/onnxruntime_providers.h"
 #include "harness/backends/libraries/roots.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/base/digest.h"
@@ -255,21 +256,59 @@ std::vector<std::string_view> words() {
   return all;
 }
 
-Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
-  const auto is_it = [&](const Level& level) { return level.word == what.word; };
-  auto runtime = std::make_unique<Runtime>(*library.api);
-  const Form* form = form_named(what.word);
-  const auto* level = std::find_if(kLevels.begin(), kLevels.end(), is_it);
-  auto message = runtime->start(level == kLevels.end() ? ORT_DISABLE_ALL : level->level);
-  for (const backend::Setting& setting : what.settings) {
-    if (setting.key == "form") {
-      form = form_named(setting.value);
-      if (form == nullptr) return fail("--backend", unknown_form(what, setting.value));
-    } else if (!message) {
-      message = runtime->set(setting.key, setting.value);
+constexpr std::string_view kOptionOfProvider = "ep.";
+
+// The settings behind the @, but for the word.
+struct Settings {
+  const Form* form = nullptr;
+  std::optional<ort::Provider> provider{};
+  std::vector<backend::Setting> session{};  // entries of the session's configuration
+};
+
+Result<Settings> settings_of(const backend::Specification& what) {
+  Settings settings{form_named(what.word)};
+  ort::Provider provider;
+  bool names_more = false;  // than a session's configuration has
+  for (const auto& [key, value] : what.settings) {
+    if (key == "form") {
+      settings.form = form_named(value);
+      if (settings.form == nullptr) return fail("--backend", unknown_form(what, value));
+    } else if (key.starts_with("session.")) {
+      settings.session.push_back({key, value});
+    } else {
+      names_more = true;
+      if (key == "ep") provider.name = value;
+      if (key == "library") provider.library = value;
+      if (key == "device") provider.device = value;
+      if (key.starts_with(kOptionOfProvider))
+        provider.options.emplace_back(key.substr(kOptionOfProvider.size()), value);
     }
   }
-  if (message) return fail("--backend", "ONNX Runtime does not start: " + *message);
+  if (names_more && provider.name.empty()) {
+    return fail("--backend", fmt::format("\"{}\" names no provider: ep=NAME does", backend::text_of(what)));
+  }
+  if (names_more) settings.provider = std::move(provider);
+  return settings;
+}
+
+std::optional<std::string> configure(const ort::Loaded& library, Runtime& runtime, GraphOptimizationLevel level,
+                                     const Settings& settings) {
+  if (auto failed = runtime.start(level)) return failed;
+  for (const backend::Setting& setting : settings.session) {
+    if (auto failed = runtime.set(setting.key, setting.value)) return failed;
+  }
+  return settings.provider ? ort::use_provider(*library.base, runtime, *settings.provider) : std::nullopt;
+}
+
+Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const backend::Specification& what) {
+  QCONFORM_ASSIGN(const Settings settings, settings_of(what));
+  const auto is_it = [&](const Level& level) { return level.word == what.word; };
+  auto runtime = std::make_unique<Runtime>(*library.api);
+  const auto* level = std::find_if(kLevels.begin(), kLevels.end(), is_it);
+  if (auto failed = configure(library, *runtime, level == kLevels.end() ? ORT_DISABLE_ALL : level->level, settings)) {
+    return fail("--backend", fmt::format("\"{}\": ONNX Runtime does not start: {}", backend::text_of(what), *failed));
+  }
+  const Form* form = settings.form;
   return std::make_unique<OnnxRuntime>(std::move(runtime), form,
                                        BackendInfo{backend::text_of(what), library.version, "library", true});
 }
@@ -294,7 +333,13 @@ std::vector<std::string> releases() {
 backend::Library onnxruntime() {
   return {"onnxruntime",
           "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
-          {words(), {{"form", kFormNames}, {"session.*", "TEXT"}}},
+          {words(),
+           {{"form", kFormNames},
+            {"session.*", "TEXT"},
+            {"ep", "NAME"},
+            {"library", "PATH"},
+            {"device", "cpu, gpu or npu"},
+            {"ep.*", "TEXT"}}},
           state,
           open,
           open_release,

@@ -48,7 +48,7 @@ Loaded interface_of(void* library) {
   if (api == nullptr) {
     return {nullptr, {}, fmt::format("release {} is older than 1.{}", base->GetVersionString(), kApiVersion)};
   }
-  return {api, base->GetVersionString(), {}};
+  return {api, base->GetVersionString(), {}, base};
 }
 
 // Read when the environment is created; otherwise releases write files under the home folder.

@@ -17,8 +17,9 @@ namespace qconform::libraries::ort {
 
 struct Loaded {
   const OrtApi* api = nullptr;  ///< null where there is none
-  std::string version;
-  std::string absent;  ///< why, and what to do
+  std::string version{};
+  std::string absent{};              ///< why, and what to do
+  const OrtApiBase* base = nullptr;  ///< gives tables of later releases
 };
 
 /// The library that the program was built with, or that of ONNXRUNTIME_ROOT, loaded at the first call.
