@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <ostream>
 #include <rapidcheck/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -100,6 +102,11 @@ struct Edit {
   const char* value;
   const char* error;
 };
+
+// The tests' names: not by addresses, which differ from build to build.
+void PrintTo(const Edit& edit, std::ostream* out) {
+  *out << edit.pointer << " = " << edit.value;
+}
 
 class ReadReportErrors : public ::testing::TestWithParam<Edit> {};
 
