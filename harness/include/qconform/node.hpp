@@ -1,6 +1,6 @@
 // Reads the node of a qc2_graph for a kernel in C++17: the types, shapes, attributes and parameters of QLinearConv,
-// ConvInteger, QuantizeLinear and DequantizeLinear, checked and resolved. A kernel is a class, and a plugin is that class
-// and one line:
+// ConvInteger, QuantizeLinear and DequantizeLinear, checked and resolved. A kernel is a class, and a plugin is that
+// class and one line:
 //
 //     #include <qconform/node.hpp>
 //
@@ -12,8 +12,9 @@
 //         qc2::only(c.x_type == QC_INT8, "x", "only int8");
 //       }
 //       explicit MyKernel(const qc2::Convolution& c) : c_(c) {}                 // packs c.w
-//       void run(const qc2::Run& run) const;                                    // from run.x to run.y, with run.scratch
-//       const qc2::Convolution& c_;                                             // lives as long as the kernel
+//       void run(const qc2::Run& run) const;                                    // from run.x to run.y, with
+//       run.scratch const qc2::Convolution& c_;                                             // lives as long as the
+//       kernel
 //     };
 //     QC2_EXPORT_KERNEL(MyKernel)
 //
@@ -21,9 +22,9 @@
 // `using Node = qc2::Linear;` and takes that instead of the Convolution.
 //
 // What is out of contract is rejected with the field and what was expected of it; so are nodes that backends may refuse
-// by ONNX's text and that no kernel wants: empty channels and windows, scales that are no positive numbers, parameters of
-// shape [1] where a scalar is meant. What throws here or in the kernel becomes a status: qc2::Refusal its own, any other
-// exception QC_UNSUPPORTED. Needs the standard library only.
+// by ONNX's text and that no kernel wants: empty channels and windows, scales that are no positive numbers, parameters
+// of shape [1] where a scalar is meant. What throws here or in the kernel becomes a status: qc2::Refusal its own, any
+// other exception QC_UNSUPPORTED. Needs the standard library only.
 #ifndef QCONFORM_NODE_HPP
 #define QCONFORM_NODE_HPP
 
@@ -65,13 +66,28 @@ inline void expect(bool holds, const std::string& field, const std::string& text
 /// Bits of an element; 0 of a type that backend.h does not list.
 inline int bits_of(std::int32_t type) {
   switch (type) {
-    case QC_FLOAT64: case QC_INT64: case QC_UINT64: return 64;
-    case QC_FLOAT32: case QC_INT32: case QC_UINT32: return 32;
-    case QC_FLOAT16: case QC_BFLOAT16: case QC_INT16: case QC_UINT16: return 16;
-    case QC_INT8: case QC_UINT8: case QC_FLOAT8E4M3FN: case QC_FLOAT8E4M3FNUZ: case QC_FLOAT8E5M2:
-    case QC_FLOAT8E5M2FNUZ: case QC_FLOAT8E8M0: return 8;
-    case QC_INT4: case QC_UINT4: case QC_FLOAT4E2M1: return 4;
-    case QC_INT2: case QC_UINT2: return 2;
+    case QC_FLOAT64:
+    case QC_INT64:
+    case QC_UINT64: return 64;
+    case QC_FLOAT32:
+    case QC_INT32:
+    case QC_UINT32: return 32;
+    case QC_FLOAT16:
+    case QC_BFLOAT16:
+    case QC_INT16:
+    case QC_UINT16: return 16;
+    case QC_INT8:
+    case QC_UINT8:
+    case QC_FLOAT8E4M3FN:
+    case QC_FLOAT8E4M3FNUZ:
+    case QC_FLOAT8E5M2:
+    case QC_FLOAT8E5M2FNUZ:
+    case QC_FLOAT8E8M0: return 8;
+    case QC_INT4:
+    case QC_UINT4:
+    case QC_FLOAT4E2M1: return 4;
+    case QC_INT2:
+    case QC_UINT2: return 2;
     default: return 0;
   }
 }
@@ -129,8 +145,14 @@ struct Tensor {
     switch (type) {
       case QC_FLOAT32: return at<float>(index);
       case QC_INT32: return at<std::int32_t>(index);
-      case QC_UINT16: case QC_UINT8: case QC_UINT4: case QC_UINT2: return bits_at(index);
-      case QC_INT16: case QC_INT8: case QC_INT4: case QC_INT2: {
+      case QC_UINT16:
+      case QC_UINT8:
+      case QC_UINT4:
+      case QC_UINT2: return bits_at(index);
+      case QC_INT16:
+      case QC_INT8:
+      case QC_INT4:
+      case QC_INT2: {
         const auto sign = static_cast<std::int32_t>(1U << (bits_of(type) - 1));
         return (static_cast<std::int32_t>(bits_at(index)) ^ sign) - sign;
       }
@@ -141,7 +163,8 @@ struct Tensor {
         return value;
       }
       case QC_FLOAT16: return half(bits_at(index));
-      case QC_FLOAT8E8M0: return bits_at(index) == 0xFF ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits_at(index)) - 127);
+      case QC_FLOAT8E8M0:
+        return bits_at(index) == 0xFF ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits_at(index)) - 127);
       default: break;
     }
     const bool is_unsigned_zero = type == QC_FLOAT8E4M3FNUZ || type == QC_FLOAT8E5M2FNUZ;
@@ -186,7 +209,11 @@ class Reader {
     const std::int32_t position = position_of(name);
     expect(position >= 0, name, "required input is missing");
     const qc2_value& value = *graph_.values[position];
-    return {value.type, {value.dims, value.dims + std::max(value.rank, 0)}, value.data, value.bytes, is_channels_last(value)};
+    return {value.type,
+            {value.dims, value.dims + std::max(value.rank, 0)},
+            value.data,
+            value.bytes,
+            is_channels_last(value)};
   }
 
   std::int64_t number(const char* name, std::int64_t absent) const {
@@ -229,7 +256,8 @@ class Reader {
     return nullptr;
   }
   std::int32_t position_of(const char* name) const {
-    const auto found = std::find_if(names_.begin(), names_.end(), [&](const char* each) { return std::strcmp(each, name) == 0; });
+    const auto found =
+        std::find_if(names_.begin(), names_.end(), [&](const char* each) { return std::strcmp(each, name) == 0; });
     const auto position = static_cast<std::size_t>(found - names_.begin());
     return position < node_.input_count ? node_.inputs[position] : -1;
   }
@@ -334,7 +362,8 @@ struct Convolution {
   bool is_depthwise() const { return group_inputs() == 1 && groups > 1; }
   /// What a sum of channel `m` is multiplied by, exactly but for the roundings of a double.
   double multiplier(std::int64_t m) const {
-    return static_cast<double>(x_scale) * static_cast<double>(w_scale[static_cast<std::size_t>(m)]) / static_cast<double>(y_scale);
+    return static_cast<double>(x_scale) * static_cast<double>(w_scale[static_cast<std::size_t>(m)]) /
+           static_cast<double>(y_scale);
   }
 
  private:
@@ -347,8 +376,8 @@ struct Convolution {
 
   Reader reader_of(const qc2_graph& graph) const {
     const std::initializer_list<std::pair<const char*, std::int32_t>> attributes = {
-        {"auto_pad", QC_STRING}, {"dilations", QC_INTS}, {"group", QC_INT},
-        {"kernel_shape", QC_INTS}, {"pads", QC_INTS}, {"strides", QC_INTS}};
+        {"auto_pad", QC_STRING},   {"dilations", QC_INTS}, {"group", QC_INT},
+        {"kernel_shape", QC_INTS}, {"pads", QC_INTS},      {"strides", QC_INTS}};
     if (!is_quantized) return {graph, {"x", "w", "x_zero_point", "w_zero_point"}, attributes};
     return {graph,
             {"x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "B"},
@@ -397,7 +426,8 @@ struct Convolution {
       if (is_same) pad_to_same(axis, auto_pad == "SAME_UPPER");
       const std::int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
       expect(padded >= axis.kernel_extent(), "w",
-             "a kernel extent of " + std::to_string(axis.kernel_extent()) + " exceeds the padded input of " + std::to_string(padded));
+             "a kernel extent of " + std::to_string(axis.kernel_extent()) + " exceeds the padded input of " +
+                 std::to_string(padded));
       axis.output = (padded - axis.kernel_extent()) / axis.stride + 1;
       axes.push_back(axis);
     }
@@ -406,7 +436,8 @@ struct Convolution {
   // The output size comes first, the padding follows from it; a stride beyond the kernel does not crop the input.
   static void pad_to_same(Axis& axis, bool extra_at_end) {
     const std::int64_t output = (axis.input + axis.stride - 1) / axis.stride;
-    const std::int64_t total = std::max<std::int64_t>(0, (output - 1) * axis.stride + axis.kernel_extent() - axis.input);
+    const std::int64_t total =
+        std::max<std::int64_t>(0, (output - 1) * axis.stride + axis.kernel_extent() - axis.input);
     axis.pad_begin = extra_at_end ? total / 2 : total - total / 2;
     axis.pad_end = total - axis.pad_begin;
   }
@@ -442,7 +473,8 @@ struct Convolution {
     if (!has_bias) return;
     const Tensor b = node.input("B");
     expect_type(b, "B", {QC_INT32});
-    expect(b.dims == std::vector<std::int64_t>{output_channels}, "B", "expected one value for each output channel, got shape " + text_of(b.dims));
+    expect(b.dims == std::vector<std::int64_t>{output_channels}, "B",
+           "expected one value for each output channel, got shape " + text_of(b.dims));
     for (std::size_t m = 0; m < channels(); ++m) bias[m] = b.at<std::int32_t>(static_cast<std::int64_t>(m));
   }
 
@@ -568,10 +600,16 @@ struct Linear {
     }
     if (version < 21) return {graph, inputs, {{"axis", QC_INT}, {"saturate", QC_INT}}};
     if (version < 23) {
-      return {graph, inputs, {{"axis", QC_INT}, {"saturate", QC_INT}, {"block_size", QC_INT}, {"output_dtype", QC_INT}}};
+      return {
+          graph, inputs, {{"axis", QC_INT}, {"saturate", QC_INT}, {"block_size", QC_INT}, {"output_dtype", QC_INT}}};
     }
-    return {graph, inputs,
-            {{"axis", QC_INT}, {"saturate", QC_INT}, {"block_size", QC_INT}, {"output_dtype", QC_INT}, {"precision", QC_INT}}};
+    return {graph,
+            inputs,
+            {{"axis", QC_INT},
+             {"saturate", QC_INT},
+             {"block_size", QC_INT},
+             {"output_dtype", QC_INT},
+             {"precision", QC_INT}}};
   }
 
   void read_types(const Reader& node) {
@@ -621,7 +659,8 @@ struct Linear {
       expected = x_dims;
       expected[axis] = channels / block + (channels % block != 0 ? 1 : 0);
     }
-    expect(scales.dims == expected, scale_field(), "expected shape " + text_of(expected) + ", got " + text_of(scales.dims));
+    expect(scales.dims == expected, scale_field(),
+           "expected shape " + text_of(expected) + ", got " + text_of(scales.dims));
   }
 
   void read_parameters(const Reader& node, const Tensor& scales) {
@@ -633,7 +672,8 @@ struct Linear {
     zero_point.assign(scale.size(), 0);
     if (!node.has(zero_point_field())) return;
     const Tensor zero_points = node.input(zero_point_field());
-    expect(zero_points.dims == scales.dims, zero_point_field(), "expected the shape of the scale, got " + text_of(zero_points.dims));
+    expect(zero_points.dims == scales.dims, zero_point_field(),
+           "expected the shape of the scale, got " + text_of(zero_points.dims));
     for (std::size_t i = 0; i < zero_point.size(); ++i) {
       zero_point[i] = zero_points.number_at(static_cast<std::int64_t>(i));
       const bool may_be_nonzero = zero_points.type != QC_INT32 && !std::isnan(zero_point[i]);
@@ -741,7 +781,8 @@ class Plugin {
     return guarded(reason, [&] {
       const auto& prepared = *static_cast<const Prepared*>(node);
       const std::vector<std::int64_t>& dims = prepared.node.y_dims;
-      void* y = run->allocate(run->context, 0, prepared.node.y_type, static_cast<std::int32_t>(dims.size()), dims.data());
+      void* y =
+          run->allocate(run->context, 0, prepared.node.y_type, static_cast<std::int32_t>(dims.size()), dims.data());
       expect(y != nullptr, "y", "no tensor that qconform can hold: " + text_of(dims));
       prepared.kernel.run(Run{run->inputs[0]->data, y, run->scratch});
     });
@@ -752,9 +793,9 @@ class Plugin {
 }  // namespace qc2
 
 /// Exports class `Kernel` as a plugin of version 2.
-#define QC2_EXPORT_KERNEL(Kernel)                                               \
+#define QC2_EXPORT_KERNEL(Kernel)                                                                 \
   extern "C" __attribute__((visibility("default"))) const qc2_backend* qconform_backend_2(void) { \
-    return qc2::detail::Plugin<Kernel>::backend();                              \
+    return qc2::detail::Plugin<Kernel>::backend();                                                \
   }
 
 #endif
