@@ -57,7 +57,7 @@ class Cover : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Compiler, Cover, ::testing::Values("clang", "gcc"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& compiler) { return compiler.param; });
 
 TEST_P(Cover, NamesLinesThatNoCaseExecutes) {
   const auto ran = qconform("cover --suite corpus --no-within --tries 0 --json" + backend());
