@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/backends/select.h"
+#include "harness/base/text.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/describe/json_archives.h"
 #include "harness/engine/contracts.h"
+#include "harness/suites/sweep/array_cache.h"
 #include "harness/json/json_text.h"
 #include "reports/render/run_tables.h"
 
@@ -26,11 +28,11 @@ struct ContractOptions {
 
 // "learnt from 1,658 cases; 120 more drawn inside, 1 of them declined".
 std::string evidence(const BackendContract& contract) {
-  std::string text = fmt::format("learnt from {} cases", report::with_thousands(contract.probes));
+  std::string text = fmt::format("learnt from {} cases", with_thousands(contract.probes));
   if (!contract.takes_anything) return text;
-  return text + fmt::format("; of {} drawn inside at last {}", report::with_thousands(contract.confirmed),
+  return text + fmt::format("; of {} drawn inside at last {}", with_thousands(contract.confirmed),
                             contract.contradicted == 0 ? "none is declined"
-                                                       : report::with_thousands(contract.contradicted) +
+                                                       : with_thousands(contract.contradicted) +
                                                              " declined, for values or for a rule that was not found");
 }
 
@@ -53,6 +55,7 @@ Json json_of(const std::string& backend, const std::vector<BackendContract>& con
 }
 
 Result<int> run_contract(const ContractOptions& options) {
+  sweep::keep_arrays_in(sweep::usual_array_folder());
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto names, backend::whole_names(options.backends, options.sandbox.cpus));

@@ -22,6 +22,7 @@
 #include "harness/engine/shrink/shrink.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
+#include "harness/suites/sweep/array_cache.h"
 
 namespace qconform::cli {
 namespace {
@@ -56,6 +57,7 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
   if (!options.only.empty()) command.insert(command.end(), {"--only", options.only});
   if (!options.within) command.emplace_back("--no-within");
+  if (options.thorough) command.emplace_back("--thorough");
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
@@ -79,31 +81,66 @@ std::vector<BackendContract> rules_of(std::vector<BackendContract> contracts) {
   return contracts;
 }
 
-// Which backends get a suite of their own: those that somebody named, and that may take less than the reference does.
-bool has_own_suite(const SuitesOptions& options, const Backend& backend) {
-  const auto is_named = [&](std::string_view suite) {
-    return std::find(options.suites.begin(), options.suites.end(), suite) != options.suites.end();
-  };
-  if (is_named(kWithin) || !options.only.empty()) return true;
-  return options.within && is_named("conformance") && is_foreign(backend.info().kind);
+bool is_named(const SuitesOptions& options, std::string_view suite) {
+  return std::find(options.suites.begin(), options.suites.end(), suite) != options.suites.end();
 }
 
-// Learns what the backends take. Two that take the same share a suite.
-Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
-                               std::vector<std::unique_ptr<Suite>>& suites, Learnt& learnt) {
+// Which backends get suites of their own: those that may take less than the reference does.
+bool has_own_suites(const SuitesOptions& options, const Backend& backend) {
+  if (is_named(options, kWithin) || !options.only.empty()) return true;
+  const bool wants_them = is_named(options, "conformance") || is_named(options, "relations");
+  return options.within && wants_them && is_foreign(backend.info().kind);
+}
+
+void add_own_suites(const SuitesOptions& options, const Contracts& contracts, const std::string& name, Suites& suites) {
+  if (is_named(options, "relations")) {
+    for (auto& drawn : drawn_within(contracts, name, options.suite.seed)) {
+      if (drawn->name().starts_with("random")) suites.related.push_back(std::move(drawn));
+    }
+  }
+  if (!is_named(options, "conformance") && !is_named(options, kWithin) && options.only.empty()) return;
+  // The sizes of all that is taken, where the suite `sizes` does not run anyway.
+  const bool has_sizes = is_named(options, "conformance") || is_named(options, "sizes");
+  const std::uint64_t seed = options.suite.seed;
+  if (auto suite = suite_within(contracts, name, seed)) suites.judged.push_back(std::move(suite));
+  if (auto sizes = sizes_within(contracts, name, seed, has_sizes)) suites.judged.push_back(std::move(sizes));
+  for (auto& drawn : drawn_within(contracts, name, seed)) suites.judged.push_back(std::move(drawn));
+}
+
+// Two that take the same share a suite.
+void add_thorough_suites(const SuitesOptions& options, const std::vector<std::unique_ptr<Backend>>& backends,
+                         const std::map<std::size_t, Contracts>& narrow, std::vector<std::unique_ptr<Suite>>& suites) {
   std::vector<std::vector<BackendContract>> known;
   for (std::size_t i = 0; i < backends.size(); ++i) {
-    if (!has_own_suite(options, *backends[i])) continue;
+    const auto own = narrow.find(i);
+    const Contracts contracts = own == narrow.end() ? whole_contracts() : own->second;
+    const auto rules = rules_of(described(contracts));
+    if (std::find(known.begin(), known.end(), rules) != known.end()) continue;
+    known.push_back(rules);
+    const std::string name = own == narrow.end() ? "thorough" : "thorough within " + backends[i]->info().name;
+    if (auto suite = thorough_within(contracts, name, options.suite.seed)) suites.push_back(std::move(suite));
+  }
+}
+
+// Learns what the backends take. Two that take the same share their suites.
+Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
+                               Suites& suites, Learnt& learnt, ContractCheck& check) {
+  std::vector<std::vector<BackendContract>> known;
+  std::map<std::size_t, Contracts> all;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    if (!has_own_suites(options, *backends[i])) continue;
     QCONFORM_ASSIGN(const auto contracts, options.only.empty() ? learn_contracts(*backends[i], options.suite.seed)
                                                                : stated_contracts(options.only));
     learnt[i] = described(contracts);
+    check.add(i, contracts);
+    all[i] = contracts;
     const auto rules = rules_of(learnt[i]);
     if (std::find(known.begin(), known.end(), rules) != known.end()) continue;
     known.push_back(rules);
     const std::string name = options.only.empty() ? backends[i]->info().name : options.only;
-    if (auto suite = suite_within(contracts, name, options.suite.seed)) suites.push_back(std::move(suite));
-    if (auto sizes = sizes_within(contracts, name, options.suite.seed)) suites.push_back(std::move(sizes));
+    add_own_suites(options, contracts, name, suites);
   }
+  if (options.thorough) add_thorough_suites(options, backends, all, suites.judged);
   return {};
 }
 
@@ -112,6 +149,12 @@ std::uint64_t failures_in(const Report& report) {
   std::uint64_t failures = 0;
   for (const Finding& finding : report.findings) failures += finding.waiver ? 0 : finding.cases;
   return failures;
+}
+
+void keep_arrays(const SuitesOptions& options) {
+  sweep::keep_arrays_in(!options.cached          ? std::filesystem::path()
+                        : !options.cache.empty() ? std::filesystem::path(options.cache)
+                                                 : sweep::usual_array_folder());
 }
 
 // Asking what they take executes code too, and judges nothing.
@@ -126,10 +169,12 @@ void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
 Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
                                                        std::vector<std::unique_ptr<Backend>>& backends,
                                                        NewerOpsets& newer) {
+  keep_arrays(options);
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
   Learnt learnt;
-  QCONFORM_TRY(add_suites_within(options, backends, suites.judged, learnt));
+  ContractCheck check;
+  QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, check));
   return std::move(suites.judged);
 }
 
@@ -142,13 +187,15 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   QCONFORM_ASSIGN(options.backends,
                   backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
+  keep_arrays(options);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
 
   Report report = begin_report(options, std::move(command));
   print_headline(report, stdout_is_data);
   Learnt learnt;
-  QCONFORM_TRY(add_suites_within(options, backends, suites.judged, learnt));
+  ContractCheck check;
+  QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, check));
   forget_code(backends);
   WaiverDraft draft;
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
@@ -163,13 +210,22 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
                              .fail_fast = options.fail_fast,
                              .drops_hanging_backends = true,
                              .results = RowsKept::all};
+    if (!check.is_empty()) {
+      campaign.judged = [&](const Case& test_case, const HazardCounts&,
+                            const std::vector<CaseResult::OfBackend>& results) { check.judged(test_case, results); };
+    }
     QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
     if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
     if (report.stopped.empty()) QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
   }
-  for (const auto& [backend, contracts] : learnt) report.backends[backend].contracts = contracts;
+  for (auto& [backend, contracts] : learnt) {
+    check.write(backend, contracts);
+    report.backends[backend].contracts = contracts;
+    print_note(contradiction_text(report.backends[backend].info.name, contracts));
+  }
   for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].code = executed_code(*backends[i]);
   print_note(newer.text());
+  for (const std::string& text : sweep::array_notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
   if (options.shrink) {
@@ -194,6 +250,13 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
       "qconform list sweep (default: it is learnt)");
   command.add_flag("--no-within{false}", options.within,
                    "With conformance, no suite of its own for what each library, plugin or process takes");
+  command.add_flag("--thorough", options.thorough,
+                   "Also every four classes of sizes and positions together: kernel, stride, dilation, pads, groups, "
+                   "channels, width, batch");
+  command.add_option("--cache", options.cache,
+                     "Folder that keeps the solved arrays of the sweep (default: $QCONFORM_CACHE, else qconform in "
+                     "$XDG_CACHE_HOME or ~/.cache)");
+  command.add_flag("--no-cache{false}", options.cached, "Solve the arrays of the sweep anew, and keep none");
 }
 
 void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived) {

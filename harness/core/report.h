@@ -119,6 +119,13 @@ struct BackendContract {
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, contradicted, {}, "contradicted", .doc = "Of these, those that it declined all the same.",
            .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, declined_inside, {}, "declined_inside",
+           .doc = "Valid cases of the run's suites that lie inside, and that it declined all the same.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::uint64_t, taken_outside, {}, "taken_outside",
+           .doc = "Valid cases of the run's suites that lie outside, and that it took.", .presence = Presence::omitted);
+  QC_FIELD(std::string, contradiction, {}, "contradiction", .doc = "The first of these cases.",
+           .presence = Presence::omitted);
 
   bool operator==(const BackendContract&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/engine/execute.h"
+#include "harness/suites/drawn_within.h"
 #include "harness/suites/sweep/contract.h"
 #include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
@@ -63,7 +64,7 @@ std::vector<BackendContract> described(const Contracts& contracts) {
     const sweep::Plan& plan = sweep::plans()[i];
     const sweep::LearntContract& learnt = contracts[i];
     BackendContract one{name_of(plan),      learnt.contract.takes_anything(), {}, learnt.probes, learnt.confirmed,
-                        learnt.contradicted};
+                        learnt.contradicted, 0, 0, {}};
     if (one.takes_anything) one.rules = sweep::lines_of(learnt.contract, plan.swept.model());
     list.push_back(std::move(one));
   }
@@ -91,12 +92,104 @@ std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name
   return std::make_unique<sweep::SweepSuite>("within " + name, std::move(plans), seed);
 }
 
-std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name, std::uint64_t seed) {
-  std::vector<sweep::Contract> plain;
-  for (const sweep::LearntContract& learnt : contracts) plain.push_back(learnt.contract);
-  const bool takes_any = std::any_of(plain.begin(), plain.end(),
-                                     [](const sweep::Contract& contract) { return contract.takes_anything(); });
-  return takes_any ? sweep::sizes_suite("sizes within " + name, plain, seed) : nullptr;
+std::unique_ptr<Suite> thorough_within(const Contracts& contracts, std::string name, std::uint64_t seed) {
+  std::vector<sweep::Plan> plans;
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    auto plan = sweep::plan_thoroughly(sweep::plans()[i], contracts[i].contract);
+    if (!plan) continue;
+    plan->proof.coverage.model += " in " + name;
+    plans.push_back(std::move(*plan));
+  }
+  return plans.empty() ? nullptr : std::make_unique<sweep::SweepSuite>(std::move(name), std::move(plans), seed);
+}
+
+Contracts whole_contracts() {
+  Contracts contracts;
+  for (const sweep::Plan& plan : sweep::plans()) {
+    contracts.push_back({sweep::whole_contract(plan.swept.model()), 0, 0, 0});
+  }
+  return contracts;
+}
+
+namespace {
+
+std::vector<sweep::Contract> plain(const Contracts& contracts) {
+  std::vector<sweep::Contract> list;
+  for (const sweep::LearntContract& learnt : contracts) list.push_back(learnt.contract);
+  return list;
+}
+
+// Those that take a part of their model; the others take nothing.
+std::vector<sweep::Contract> narrow_ones(const Contracts& contracts) {
+  std::vector<sweep::Contract> list = plain(contracts);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (sweep::is_whole(list[i], sweep::plans()[i].swept.model())) list[i].taken.assign(list[i].taken.size(), 0);
+  }
+  return list;
+}
+
+bool take_anything(const std::vector<sweep::Contract>& contracts) {
+  return std::any_of(contracts.begin(), contracts.end(), [](const auto& contract) { return contract.takes_anything(); });
+}
+
+}  // namespace
+
+std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name, std::uint64_t seed,
+                                    bool only_narrow) {
+  std::vector<sweep::Contract> chosen = only_narrow ? narrow_ones(contracts) : plain(contracts);
+  return take_anything(chosen) ? sweep::sizes_suite("sizes within " + name, chosen, seed) : nullptr;
+}
+
+std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
+                                                 std::uint64_t seed) {
+  const std::vector<sweep::Contract> narrow = narrow_ones(contracts);
+  std::vector<std::unique_ptr<Suite>> suites;
+  if (!take_anything(narrow)) return suites;
+  suites.push_back(directed_within("directed within " + name, narrow, seed));
+  suites.push_back(random_within("random within " + name, narrow, seed));
+  return suites;
+}
+
+void ContractCheck::add(std::size_t backend, const Contracts& contracts) {
+  backends_[backend] = {plain(contracts), std::vector<Counts>(contracts.size())};
+}
+
+void ContractCheck::judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results) {
+  if (backends_.empty() || test_case.expectation != Expectation::valid) return;
+  const auto place = sweep::place_of(test_case);
+  if (!place) return;
+  for (auto& [number, backend] : backends_) {
+    const VerdictKind verdict = results[number].verdict;
+    if (verdict == VerdictKind::not_asked) continue;
+    const bool declined = verdict == VerdictKind::unsupported || verdict == VerdictKind::refused;
+    const bool inside = backend.contracts[place->plan].takes_anything() && backend.contracts[place->plan].takes(place->row);
+    if (inside != declined) continue;
+    Counts& counts = backend.counts[place->plan];
+    ++(inside ? counts.declined_inside : counts.taken_outside);
+    if (counts.first.empty()) counts.first = test_case.id;
+  }
+}
+
+void ContractCheck::write(std::size_t backend, std::vector<BackendContract>& contracts) const {
+  const auto found = backends_.find(backend);
+  if (found == backends_.end()) return;
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    const Counts& counts = found->second.counts[i];
+    contracts[i].declined_inside = counts.declined_inside;
+    contracts[i].taken_outside = counts.taken_outside;
+    contracts[i].contradiction = counts.first;
+  }
+}
+
+std::string contradiction_text(const std::string& backend, const std::vector<BackendContract>& contracts) {
+  std::string text;
+  for (const BackendContract& contract : contracts) {
+    if (contract.contradiction.empty()) continue;
+    text += fmt::format("{} {}: {} valid cases inside the contract were declined, {} outside were taken; the first is {}",
+                        text.empty() ? backend + ":" : ";", contract.model, contract.declined_inside,
+                        contract.taken_outside, contract.contradiction);
+  }
+  return text;
 }
 
 }  // namespace qconform

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,12 +29,52 @@ using Contracts = std::vector<sweep::LearntContract>;
 /// Valid cases that a suite of its own has for a backend, at least.
 inline constexpr std::size_t kCasesWithin = 3000;
 
-/// The sizes at which kernels change their way, inside what is taken. Null where nothing is.
+/// The sizes at which kernels change their way, inside what is taken. Null where nothing is; `only_narrow`: and where
+/// everything is, because the suite `sizes` runs too.
 [[nodiscard]] std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name,
-                                                  std::uint64_t seed);
+                                                  std::uint64_t seed, bool only_narrow = false);
 
 /// Covers every three classes that are taken together, with drawn cases up to kCasesWithin. Null where nothing is
 /// taken, and where everything is: then the sweep itself does.
 [[nodiscard]] std::unique_ptr<Suite> suite_within(const Contracts& contracts, std::string name, std::uint64_t seed);
+
+/// Sizes and positions at strength 4 inside what is taken (sweep::plan_thoroughly). Null where there is nothing.
+[[nodiscard]] std::unique_ptr<Suite> thorough_within(const Contracts& contracts, std::string name, std::uint64_t seed);
+/// Everything is taken, and nothing was asked.
+[[nodiscard]] Contracts whole_contracts();
+
+/// Directed and random cases of the models of which something is taken, and not everything. None where there are none.
+[[nodiscard]] std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
+                                                               std::uint64_t seed);
+
+/// Holds the cases of a run against what is known of its backends: a contract may be wrong, or no longer right.
+class ContractCheck {
+ public:
+  /// `backend`: its position in the run.
+  void add(std::size_t backend, const Contracts& contracts);
+  [[nodiscard]] bool is_empty() const { return backends_.empty(); }
+
+  /// A case, and what it came to in the order of the backends. Only those that are expected to be valid count.
+  void judged(const Case& test_case, const std::vector<CaseResult::OfBackend>& results);
+
+  /// What contradicts each contract, into those of a backend.
+  void write(std::size_t backend, std::vector<BackendContract>& contracts) const;
+
+ private:
+  struct Counts {
+    std::uint64_t declined_inside = 0;
+    std::uint64_t taken_outside = 0;
+    std::string first;  ///< case
+  };
+  struct OfBackend {
+    std::vector<sweep::Contract> contracts;
+    std::vector<Counts> counts;  ///< by model
+  };
+  std::map<std::size_t, OfBackend> backends_;
+};
+
+/// "xnnpack: of the cases of this run 2 lie inside its contract and were declined, 1 outside and was taken (first
+/// random-1-4); ..."; empty where nothing contradicts.
+[[nodiscard]] std::string contradiction_text(const std::string& backend, const std::vector<BackendContract>& contracts);
 
 }  // namespace qconform

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "harness/backends/select.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/case_builder.h"
 #include "harness/tests/refusing_backend.h"
 
 namespace qconform {
@@ -73,6 +76,53 @@ TEST(Contracts, GiveANarrowKernelItsOwnCases) {
   const CombinationCoverage covered = suite->coverage_of(computed).front();
   EXPECT_GT(covered.feasible, 0U);
   EXPECT_EQ(covered.covered, covered.feasible);
+}
+
+// Directed and random cases stay inside too, and most hazards that such a kernel can reach are reached.
+TEST(Contracts, KeepDirectedAndRandomCasesInside) {
+  NarrowBackend narrow;
+  const auto suites = drawn_within(learn_contracts(narrow, 1), "narrow", 1);
+  ASSERT_EQ(suites.size(), 2U);
+  std::set<std::string> reached;
+  for (const auto& suite : suites) {
+    std::size_t cases = 0;
+    while (const auto test_case = *suite->next()) {
+      ++cases;
+      EXPECT_TRUE(NarrowBackend::takes(*test_case)) << test_case->id;
+      if (!test_case->tags.empty()) reached.insert(test_case->tags.front());
+    }
+    EXPECT_GE(cases, 1000U) << suite->name();
+  }
+  EXPECT_GE(reached.size(), 25U);
+  for (const char* id : {"tie-negative", "multiplier-above-one", "small-sum-without-bias", "far-index", "long-kernel"}) {
+    EXPECT_TRUE(reached.contains(id)) << id;
+  }
+  EXPECT_TRUE(drawn_within(whole_contracts(), "all", 1).empty());
+}
+
+TEST(Contracts, AreHeldAgainstEveryCase) {
+  const auto stated = *stated_contracts("convolutions: operator=QLinearConv, x type=int8");
+  ContractCheck check;
+  check.add(0, stated);
+  const auto judged = [&](ElementType type, VerdictKind verdict) {
+    Case test_case = QLinearConvBuilder().x(make::filled(type, {1, 1, 1, 1}, 1)).build();
+    test_case.id = std::string(name_of(type)) + " " + std::string(name_of(verdict));
+    test_case.expectation = Expectation::valid;
+    check.judged(test_case, {CaseResult::OfBackend{.verdict = verdict, .tier = {}, .wrong_elements = 0}});
+  };
+  judged(ElementType::int8, VerdictKind::pass);
+  judged(ElementType::uint8, VerdictKind::unsupported);
+  auto contracts = described(stated);
+  check.write(0, contracts);
+  EXPECT_EQ(contradiction_text("b", contracts), "");
+  judged(ElementType::uint8, VerdictKind::wrong);
+  judged(ElementType::int8, VerdictKind::unsupported);
+  judged(ElementType::int8, VerdictKind::not_asked);
+  check.write(0, contracts);
+  EXPECT_EQ(contracts[0].declined_inside, 1U);
+  EXPECT_EQ(contracts[0].taken_outside, 1U);
+  EXPECT_EQ(contracts[0].contradiction, "uint8 wrong");
+  EXPECT_THAT(contradiction_text("b", contracts), HasSubstr("b: convolutions: 1 valid cases inside the contract"));
 }
 
 TEST(Contracts, OfWhatTakesNothingOrEverythingMakeNoSuite) {

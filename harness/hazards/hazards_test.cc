@@ -127,6 +127,71 @@ TEST(Hazards, Biases) {
   EXPECT_EQ(limit[Hazard::int32_wrap], 1U);
 }
 
+TEST(Hazards, MultipliersAboveOne) {
+  const auto with = [](float y_scale) { return counts_of(halves({-60, 0, 1, 3, 60}).y_scale(y_scale).build()); };
+  EXPECT_EQ(with(0.4F)[Hazard::multiplier_above_one], 2U) << "3 * 2.5 is not 6, 1 * 2.5 is 2; 60 * 2.5 saturates";
+  EXPECT_EQ(with(0.5F)[Hazard::multiplier_above_one], 0U) << "2 has no fraction";
+  EXPECT_EQ(with(1.5F)[Hazard::multiplier_above_one], 0U);
+}
+
+TEST(Hazards, SmallSums) {
+  EXPECT_EQ(counts_of(halves({-100, 1, 126, 127}).y_scale(1.0F).build())[Hazard::small_sum_without_bias], 2U)
+      << "127 is an end, 126 beside it";
+  const HazardCounts biased = counts_of(halves({1, 2}).y_scale(1.0F).bias({3}).build());
+  EXPECT_EQ(biased[Hazard::small_sum], 2U);
+  EXPECT_EQ(biased[Hazard::small_sum_without_bias], 0U);
+  EXPECT_EQ(counts_of(halves({1, 2}).y_scale(4.0F).build())[Hazard::small_sum], 0U);
+}
+
+TEST(Hazards, ExtremeZeroPoints) {
+  const auto with = [](std::int64_t y_zero_point) {
+    return counts_of(QLinearConvBuilder()
+                         .x(make::uint8({1, 1, 3}, {0, 3, 255}))
+                         .x_zero_point(0)
+                         .w(make::int8({1, 1, 1}, {-127}))
+                         .w_zero_point(-128)
+                         .y_zero_point(y_zero_point)
+                         .build())[Hazard::extreme_zero_points];
+  };
+  EXPECT_EQ(with(0), 1U) << "0 and 255 are ends themselves";
+  EXPECT_EQ(with(1), 0U);
+}
+
+TEST(Hazards, LargeExtents) {
+  const auto reach = [](std::int64_t width, std::int64_t kernel, std::int64_t dilation) {
+    return counts_of(ConvIntegerBuilder()
+                         .x(make::filled(ElementType::uint8, {1, 1, width}, 1))
+                         .w(make::filled(ElementType::int8, {1, 1, kernel}, 1))
+                         .dilations({dilation})
+                         .build());
+  };
+  EXPECT_EQ(reach(130, 1, 4)[Hazard::far_index], 2U);
+  EXPECT_EQ(reach(130, 1, 4)[Hazard::wide_dilation], 0U) << "the dilation of one tap does nothing";
+  EXPECT_EQ(reach(6, 2, 4)[Hazard::wide_dilation], 2U);
+  EXPECT_EQ(reach(10, 9, 1)[Hazard::long_kernel], 2U);
+  EXPECT_EQ(reach(10, 8, 1)[Hazard::long_kernel], 0U);
+  const HazardCounts images = counts_of(ConvIntegerBuilder()
+                                            .x(make::uint8({5, 1, 1}, {1, 2, 3, 4, 5}))
+                                            .w(make::filled(ElementType::int8, {1, 1, 1}, 1))
+                                            .build());
+  EXPECT_EQ(images[Hazard::fourth_image], 2U);
+}
+
+TEST(Hazards, ParametersOfFarChannels) {
+  std::vector<std::int64_t> zero_points(130, 0);
+  zero_points[1] = zero_points[129] = 5;
+  const auto unlike = [&] {
+    return counts_of(ConvIntegerBuilder()
+                         .x(make::uint8({1, 1, 1}, {1}))
+                         .w(make::filled(ElementType::int8, {130, 1, 1}, 1))
+                         .w_zero_point(zero_points)
+                         .build())[Hazard::far_parameters];
+  };
+  EXPECT_EQ(unlike(), 0U) << "as 128 channels before";
+  zero_points[128] = 7;
+  EXPECT_EQ(unlike(), 1U);
+}
+
 TEST(Hazards, FloatAccumulation) {
   const auto with_last = [](std::int64_t last) {
     std::vector<std::int64_t> x(259, 255);
@@ -298,6 +363,21 @@ TEST(Hazards, LargeIntegers) {
   const HazardCounts counts =
       counts_of(LinearBuilder::dequantize().x(make::int32({3}, {(1 << 24) + 1, 1 << 24, -(1 << 24) - 3})).build());
   EXPECT_EQ(counts[Hazard::int32_beyond_float], 2U);
+  EXPECT_EQ(counts[Hazard::int32_lowest], 0U);
+  const HazardCounts lowest =
+      counts_of(LinearBuilder::dequantize().x(make::int32({2}, {INT32_MIN, INT32_MIN + 1})).build());
+  EXPECT_EQ(lowest[Hazard::int32_lowest], 1U);
+}
+
+TEST(Hazards, LargeHalfScales) {
+  const auto with = [](std::uint8_t high, std::uint8_t low) {
+    Case test_case =
+        LinearBuilder::dequantize().version(19).x(make::int8({2}, {1, 0})).scale(1.0F).build();
+    test_case.inputs[1] = Tensor{ElementType::float16, {}, {std::byte{low}, std::byte{high}}};
+    return counts_of(test_case)[Hazard::large_half_scale];
+  };
+  EXPECT_EQ(with(0x74, 0x00), 0U) << "2^14";
+  EXPECT_EQ(with(0x74, 0x01), 2U) << "and the next number";
 }
 
 TEST(Coverage, AddsUpByOperatorAndTypes) {

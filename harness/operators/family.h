@@ -61,8 +61,11 @@ struct Family {
 
   /// What its random cases may have more or less of, besides the operators.
   std::span<const Feature> features = {};
+  /// Features from kSteered on, which are otherwise as usual: with `always` or `none`, cases come to lie where narrow
+  /// backends take them.
+  std::span<const Feature> steered = {};
   /// A valid case that often reaches a hazard that concerns the operator. Null: Operator::draw, and chance.
-  Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard) = nullptr;
+  Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
 

@@ -186,6 +186,10 @@ TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
   for (const Feature feature : feature::kShared) take(feature);
   for (const Family* family : families()) {
     for (const Feature feature : family->features) take(feature);
+    for (const Feature feature : family->steered) {
+      take(feature);
+      EXPECT_GE(feature.position, kSteered);
+    }
     for (const Operator& known : family->operators) {
       if (known.draw != nullptr) take(known.feature);
     }

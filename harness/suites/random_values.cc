@@ -52,6 +52,10 @@ void fill_quietly(Rng& rng, std::span<std::byte> bytes, std::byte still) {
 
 }  // namespace
 
+Rng aside(Rng rng, std::uint64_t purpose) {
+  return {rng.next() ^ 0xA51DEU, purpose};
+}
+
 float random_float(Rng& rng, int exponent) {
   const auto fraction = static_cast<std::uint32_t>(rng.next() >> 41);  // 23 bits
   const auto biased = static_cast<std::uint32_t>(exponent + 23 + 127);

@@ -10,6 +10,10 @@
 
 namespace qconform {
 
+/// A stream of its own that depends on where `rng` is, and leaves it there: for what generators learnt later, so that
+/// cases that it does not concern stay as they are. `purpose` tells streams from one place apart.
+[[nodiscard]] Rng aside(Rng rng, std::uint64_t purpose);
+
 /// mantissa * 2^exponent with a 24-bit mantissa drawn uniformly in [2^23, 2^24); all finite, normal.
 [[nodiscard]] float random_float(Rng& rng, int exponent);
 

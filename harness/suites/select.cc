@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Suites = std::vector<std::unique_ptr<Suite>>;
 
 constexpr std::array kSuites{
-    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep and directed"},
+    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep, sizes and directed"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
     SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
     SuiteInfo{"within",
@@ -132,7 +132,7 @@ bool takes_number_of_cases(std::string_view suite) {
 
 Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance") return open_suites({"corpus", "sweep", "directed"}, {.seed = options.seed, .cases = {}});
+  if (name == "conformance") return open_suites({"corpus", "sweep", "sizes", "directed"}, {.seed = options.seed, .cases = {}});
   if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder()));
   if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
   if (name == "sizes") {

@@ -11,9 +11,9 @@ constexpr std::uint64_t kBlockStream = 0x5357'4152'4D00'0000U;
 Swarm Swarm::of_case(std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed ^ kBlockStream, index / kSwarmBlock);
   Swarm swarm;
-  for (Weight& weight : swarm.weights_) {
+  for (std::size_t position = 0; position < kSteered; ++position) {
     const std::uint64_t choice = rng.below(4);
-    weight = choice == 0 ? Weight::none : choice == 1 ? Weight::common : Weight::usual;
+    swarm.weights_[position] = choice == 0 ? Weight::none : choice == 1 ? Weight::common : Weight::usual;
   }
   return swarm;
 }
@@ -22,13 +22,14 @@ bool Swarm::draw(Rng& rng, Feature feature, std::uint32_t numerator, std::uint32
   switch (weight(feature)) {
     case Weight::none: return false;
     case Weight::usual: return rng.chance(numerator, denominator);
+    case Weight::always: return true;
     case Weight::common: break;
   }
   return rng.chance(numerator + denominator, 2 * denominator);
 }
 
 std::uint32_t Swarm::scaled(Feature feature, std::uint32_t usual) const {
-  static constexpr std::uint32_t kFactors[] = {0, 1, 3};
+  static constexpr std::uint32_t kFactors[] = {0, 1, 3, 64};
   return usual * kFactors[static_cast<std::size_t>(weight(feature))];
 }
 

@@ -18,6 +18,9 @@ struct Feature {
 };
 
 inline constexpr std::size_t kFeatures = 32;
+/// Features from this place on are as usual in each block: they are for generators that steer towards what a backend
+/// takes.
+inline constexpr std::size_t kSteered = 24;
 
 /// Of values and parameters, whatever the operator. Those of families are in their folders.
 namespace feature {
@@ -41,15 +44,20 @@ class Swarm {
   /// a quarter left out, a quarter made common.
   [[nodiscard]] static Swarm of_case(std::uint64_t seed, std::uint64_t index);
 
+  /// How much of a feature a case has. Blocks have none, as usual or common.
+  enum class Weight : std::uint8_t { none, usual, common, always };
+  void set(Feature feature, Weight weight) { weights_[feature.position] = weight; }
+
   /// Draws whether a case has `feature`, which usually happens `numerator` times in `denominator`,
   /// numerator > 0. Left out: never. Common: half of the other cases have it too.
   [[nodiscard]] bool draw(Rng& rng, Feature feature, std::uint32_t numerator, std::uint32_t denominator) const;
 
-  /// A relative frequency scaled by the feature's weight: 0, as usual, or three times as high.
+  [[nodiscard]] bool always_has(Feature feature) const { return weight(feature) == Weight::always; }
+
+  /// A relative frequency scaled by the feature's weight: 0, as usual, or three times as high; always is 64 times.
   [[nodiscard]] std::uint32_t scaled(Feature feature, std::uint32_t usual) const;
 
  private:
-  enum class Weight : std::uint8_t { none, usual, common };
   [[nodiscard]] Weight weight(Feature feature) const { return weights_[feature.position]; }
 
   std::array<Weight, kFeatures> weights_;

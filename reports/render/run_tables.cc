@@ -110,6 +110,7 @@ std::string ties_line(const BackendResult& backend) {
   std::uint64_t covered = 0;
   std::uint64_t feasible = 0;
   for (const CombinationCoverage& part : backend.coverage) {
+    if (part.strength != 3) continue;
     covered += part.covered;
     feasible += part.feasible;
   }

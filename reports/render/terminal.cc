@@ -18,19 +18,23 @@ namespace {
 std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
   CombinationCoverage all;
   std::string parts;
+  const auto combinations = [](const CombinationCoverage& part) {
+    return part.strength == 3 ? "triples" : "combinations";
+  };
   for (const CombinationCoverage& part : suite.coverage) {
     all.strength = part.strength;
     all.cases += part.cases;
     all.covered += part.covered;
     all.feasible += part.feasible;
     parts +=
-        fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} triples; {} proved infeasible\n",
+        fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} {}; {} proved infeasible\n",
                     part.model, part.parameters, part.classes, with_thousands(part.cases), with_thousands(part.covered),
-                    with_thousands(part.feasible), with_thousands(part.infeasible));
+                    with_thousands(part.feasible), combinations(part), with_thousands(part.infeasible));
   }
   const std::string covered = fmt::format("{} of {}", with_thousands(all.covered), with_thousands(all.feasible));
-  return fmt::format("  {}: {} cases cover {} feasible triples (strength {})\n", suite.name, with_thousands(all.cases),
-                     all.covered == all.feasible ? paint.good(covered) : paint.bad(covered), all.strength) +
+  return fmt::format("  {}: {} cases cover {} feasible {} (strength {})\n", suite.name, with_thousands(all.cases),
+                     all.covered == all.feasible ? paint.good(covered) : paint.bad(covered), combinations(all),
+                     all.strength) +
          parts;
 }
 

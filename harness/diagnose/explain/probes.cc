@@ -53,7 +53,7 @@ Case Probes::draw(Rng& rng) const {
   }
   const bool has_targets = family_.draw_for != nullptr && !concerned_.empty();
   if (has_targets && (turn == 1 || (!targets_.empty() && rng.chance(1, 2))))
-    return family_.draw_for(rng, op_, draw_hazard(rng));
+    return family_.draw_for(rng, op_, draw_hazard(rng), Swarm());
   return op_.draw(rng, Swarm::of_case(seed_, drawn_ * kSwarmBlock));
 }
 

@@ -12,8 +12,8 @@
 namespace qconform {
 namespace {
 
-Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard) {
-  return directed::draw_convolution(rng, known.name, hazard);
+Case draw_convolution_for(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) {
+  return directed::draw_convolution(rng, known.name, hazard, swarm);
 }
 
 std::span<const sweep::SweptModel> swept_convolution_models() {
@@ -50,6 +50,7 @@ const Family& convolution_family() {
   static const Family family{.name = "convolution",
                              .operators = operators,
                              .features = feature::kConvolution,
+                             .steered = feature::kSteeredConvolution,
                              .draw_for = draw_convolution_for,
                              .swept_models = swept_convolution_models,
                              .data_shape = convolution_data_shape,

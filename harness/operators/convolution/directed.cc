@@ -72,14 +72,25 @@ bool is_deep(Hazard hazard, std::string_view op_type, Rng& rng) {
   return hazard == Hazard::int32_wrap && (op_type == "ConvInteger" || rng.chance(1, 8));
 }
 
-Case draw_base(Rng& rng, std::string_view op_type, Hazard hazard) {
+LargeExtent extent_of(Hazard hazard, Rng& rng) {
+  switch (hazard) {
+    case Hazard::wide_dilation: return LargeExtent::dilation;
+    case Hazard::long_kernel: return LargeExtent::kernel;
+    case Hazard::fourth_image: return LargeExtent::batch;
+    case Hazard::far_index: return rng.chance(3, 4) ? LargeExtent::position : LargeExtent::channels;
+    case Hazard::far_parameters: return LargeExtent::channels;
+    default: return LargeExtent::none;
+  }
+}
+
+Case draw_base(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& swarm) {
   if (is_deep(hazard, op_type, rng)) {
     const bool wraps = hazard == Hazard::int32_wrap;
     // One product in ten is not the largest: more of them are needed.
     const std::int64_t products = wraps ? kInt32Products * 5 / 4 : rng.between(300, 2560);
     return deep_convolution(rng, op_type, products);
   }
-  return op_type == "QLinearConv" ? random_qlinear_conv(rng) : random_conv_integer(rng);
+  return random_convolution(rng, op_type, extent_of(hazard, rng), swarm);
 }
 
 // What the data must be like, before the output is settled.
@@ -124,6 +135,10 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
     case Hazard::large_multiplier: return raise_one_channel(rng, draft, 20);
     case Hazard::subnormal_scale: return make_subnormal(rng, draft);
     case Hazard::scale_outside_domain: return leave_domain(rng, draft);
+    case Hazard::small_sum: return shrink_sums(rng, draft, true);
+    case Hazard::small_sum_without_bias: return shrink_sums(rng, draft, false);
+    case Hazard::multiplier_above_one: return shrink_sums(rng, draft, rng.chance(1, 2));
+    case Hazard::extreme_zero_points: return move_zero_points_to_ends(rng, draft);
     default: break;
   }
   if (needs_odd_bits(hazard)) return solve_near_tie(rng, draft);
@@ -132,8 +147,8 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
 
 }  // namespace
 
-Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard) {
-  Draft draft(draw_base(rng, op_type, hazard));
+Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& swarm) {
+  Draft draft(draw_base(rng, op_type, hazard, swarm));
   retouch_data(rng, draft, hazard);
   if (draft.is_qlinear()) aim_output(rng, draft, hazard);
   return draft.get();

@@ -45,6 +45,29 @@ void Draft::set_bias(const std::vector<std::int32_t>& values) {
   case_.inputs[8] = Tensor::of(ElementType::int32, {static_cast<std::int64_t>(values.size())}, values);
 }
 
+void Draft::drop_bias() {
+  case_.inputs.resize(8);
+}
+
+void Draft::set_x_zero_point(std::int64_t value) {
+  Tensor& zero_point = *case_.inputs[2];
+  zero_point = tensor8(zero_point.type, zero_point.shape, {value});
+}
+
+void Draft::set_w_zero_points(const std::vector<std::int64_t>& values) {
+  Tensor& zero_point = *case_.inputs[5];
+  const auto count = static_cast<std::ptrdiff_t>(zero_point.bytes.size());
+  zero_point = tensor8(zero_point.type, zero_point.shape, {values.begin(), values.begin() + count});
+}
+
+std::int64_t Draft::x_zero_point() const {
+  return integer_at(*case_.inputs[2], 0);
+}
+
+std::int64_t Draft::w_zero_point(std::int64_t channel) const {
+  return integer_at(*case_.inputs[5], case_.inputs[5]->bytes.size() == 1 ? 0 : channel);
+}
+
 const reference::ConvolutionOperands& Draft::operands() const {
   if (operands_.empty()) {
     reference::Contract contract;
@@ -252,6 +275,58 @@ void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond) {
   const reference::IntegerRange range = range_of(draft);
   const std::int64_t zero_point = (high ? range.hi + beyond : range.lo - beyond) - value;
   if (zero_point >= range.lo && zero_point <= range.hi) draft.set_y_zero_point(zero_point);
+}
+
+namespace {
+
+std::int64_t clamped(std::int64_t value, ElementType type) {
+  return type == ElementType::int8 ? std::clamp<std::int64_t>(value, -128, 127)
+                                   : std::clamp<std::int64_t>(value, 0, 255);
+}
+
+// Every element within `reach` of the zero point; one in `rarity` is another.
+void quieten(Rng& rng, Tensor& tensor, std::int64_t reach, std::uint32_t rarity, auto zero_point_of) {
+  for (std::size_t i = 0; i < tensor.bytes.size(); ++i) {
+    const std::int64_t off = rng.chance(1, rarity) ? rng.between(-reach, reach) : 0;
+    tensor.bytes[i] = static_cast<std::byte>(clamped(zero_point_of(i) + off, tensor.type) & 0xFF);
+  }
+}
+
+}  // namespace
+
+void shrink_sums(Rng& rng, Draft& draft, bool has_bias) {
+  const std::size_t filter = draft.w().bytes.size() / static_cast<std::size_t>(draft.output_channels());
+  const auto rarity = static_cast<std::uint32_t>(1 + filter / 64);
+  quieten(rng, draft.x(), 4, rarity, [&](std::size_t) { return draft.x_zero_point(); });
+  quieten(rng, draft.w(), 2, 1, [&](std::size_t i) { return draft.w_zero_point(static_cast<std::int64_t>(i / filter)); });
+  draft.drop_bias();
+  if (has_bias) {
+    std::vector<std::int32_t> bias(static_cast<std::size_t>(draft.output_channels()));
+    for (std::int32_t& value : bias) value = static_cast<std::int32_t>(rng.between(-12, 12));
+    draft.set_bias(bias);
+  }
+  const Spread spread = spread_of(draft, draft.sums());
+  if (spread.width() <= 0) return;
+  const double scale = static_cast<double>(draft.w_scale(0));
+  const double most = std::clamp(200 * scale / spread.width(), 1.0, 8.0);
+  const double multiplier = 1 + (most - 1) * static_cast<double>(rng.between(1, 1 << 16)) / (1 << 16);
+  draft.set_y_scale(static_cast<float>(static_cast<double>(draft.x_scale()) * scale / multiplier));
+  centre(rng, draft, spread);
+}
+
+void move_zero_points_to_ends(Rng& rng, Draft& draft) {
+  const auto end_of = [](ElementType type, bool high) -> std::int64_t {
+    return type == ElementType::int8 ? (high ? 127 : -128) : (high ? 255 : 0);
+  };
+  draft.set_x_zero_point(end_of(draft.x().type, rng.chance(1, 2)));
+  const std::int64_t w_end = end_of(draft.w().type, rng.chance(1, 2));
+  draft.set_w_zero_points(std::vector<std::int64_t>(static_cast<std::size_t>(draft.output_channels()), w_end));
+  draft.drop_bias();
+  const Spread spread = spread_of(draft, draft.sums());
+  const double most = std::max(spread.high, -spread.low);
+  if (most <= 0) return;
+  draft.set_y_scale(static_cast<float>(most * static_cast<double>(draft.x_scale()) / drawn_steps(rng)));
+  draft.set_y_zero_point(end_of(draft.y_type(), spread.high < -spread.low));
 }
 
 void settle_output(Rng& rng, Draft& draft) {

@@ -39,6 +39,13 @@ class Draft {
   /// One value for each output channel.
   [[nodiscard]] std::vector<std::int32_t> bias();
   void set_bias(const std::vector<std::int32_t>& values);
+  void drop_bias();
+  void set_x_zero_point(std::int64_t value);
+  /// One value for each output channel; the case has as many already, or one for all, which takes the first.
+  void set_w_zero_points(const std::vector<std::int64_t>& values);
+
+  [[nodiscard]] std::int64_t x_zero_point() const;
+  [[nodiscard]] std::int64_t w_zero_point(std::int64_t channel) const;
 
   /// The exact sums, bias included, in the order of y.
   [[nodiscard]] std::vector<std::int64_t> sums() const;
@@ -75,6 +82,13 @@ void solve_beside_tie(Rng& rng, Draft& draft);
 /// The zero point that puts the lowest (or highest) rounded value `beyond` steps outside of the
 /// output range: 0 is its end. Fits the output first.
 void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond);
+
+/// Data near the zero points, sums of at most some hundreds, and a multiplier of 1 and more under which they mostly do
+/// not saturate. A bias is small too, and stays away without `has_bias`.
+void shrink_sums(Rng& rng, Draft& draft, bool has_bias);
+
+/// Zero points of x, w and y at ends of their types, and a y_scale under which the outputs lie inside their range.
+void move_zero_points_to_ends(Rng& rng, Draft& draft);
 
 /// One of the first three, drawn.
 void settle_output(Rng& rng, Draft& draft);

@@ -105,6 +105,27 @@ bool dilations_differ(const ConvolutionGeometry& geometry) {
   return false;
 }
 
+// Far along an axis of the kernel, or with steps that reach far.
+void count_reach(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+  constexpr std::int64_t kWideDilation = 4;
+  constexpr std::int64_t kLongKernel = 9;
+  const auto any = [&](auto condition) { return std::any_of(geometry.axes.begin(), geometry.axes.end(), condition); };
+  if (any([](const SpatialAxis& axis) { return axis.kernel > 1 && axis.dilation >= kWideDilation; })) {
+    counts.add(Hazard::wide_dilation, elements);
+  }
+  if (any([](const SpatialAxis& axis) { return axis.kernel >= kLongKernel; })) {
+    counts.add(Hazard::long_kernel, elements);
+  }
+}
+
+constexpr std::int64_t kNearIndices = 128;  // what an index of 8 bits with a sign holds
+
+void count_far_indices(const ConvolutionGeometry& geometry, std::int64_t elements, HazardCounts& counts) {
+  std::int64_t near = std::min(geometry.batch, kNearIndices) * std::min(geometry.output_channels, kNearIndices);
+  for (const SpatialAxis& axis : geometry.axes) near *= std::min(axis.output, kNearIndices);
+  counts.add(Hazard::far_index, elements - near);
+}
+
 // What a vector loop leaves over: the remainder by the widest vector that is exceeded and leaves one.
 std::int64_t tail(std::int64_t size) {
   for (const std::int64_t width : {32, 16, 8, 4}) {
@@ -130,6 +151,7 @@ void count_batch(const ConvolutionView& c, std::int64_t elements, HazardCounts& 
   // Shifted by one image, a batch of equal images overlaps itself.
   if (images < 2 || std::equal(c.x.begin() + static_cast<std::ptrdiff_t>(image_size), c.x.end(), c.x.begin())) return;
   counts.add(Hazard::batch, elements / images * (images - 1));
+  counts.add(Hazard::fourth_image, elements / images * std::max<std::int64_t>(0, images - 3));
 }
 
 void count_channels(const ConvolutionView& c, std::int64_t elements, HazardCounts& counts) {
@@ -138,14 +160,18 @@ void count_channels(const ConvolutionView& c, std::int64_t elements, HazardCount
   const auto group_channels = static_cast<std::size_t>(geometry.group_output_channels());
   std::int64_t own_zero_point = 0;
   std::int64_t unlike_group_0 = 0;
+  std::int64_t unlike_last_block = 0;
+  const auto differ = [&](std::size_t m, std::size_t other) {
+    return zero_points[m] != zero_points[other] || (!c.w_scale.empty() && c.w_scale[m] != c.w_scale[other]);
+  };
   for (std::size_t m = 0; m < zero_points.size(); ++m) {
-    const std::size_t local = m % group_channels;
-    const bool other_scale = !c.w_scale.empty() && c.w_scale[m] != c.w_scale[local];
     if (zero_points[m] != zero_points[0]) ++own_zero_point;
-    if (zero_points[m] != zero_points[local] || other_scale) ++unlike_group_0;
+    if (differ(m, m % group_channels)) ++unlike_group_0;
+    if (m >= kNearIndices && differ(m, m - kNearIndices)) ++unlike_last_block;
   }
   counts.add(Hazard::channel_zero_points, elements / geometry.output_channels * own_zero_point);
   counts.add(Hazard::group_parameters, elements / geometry.output_channels * unlike_group_0);
+  counts.add(Hazard::far_parameters, elements / geometry.output_channels * unlike_last_block);
 }
 
 constexpr std::int64_t kFloatIntegers = std::int64_t{1} << 24;
@@ -221,6 +247,8 @@ void count_convolution_hazards(const ConvolutionView& c, HazardCounts& counts) {
   count_padding(c.operands, counts);
   if (c.same_padding) count_same_padding(geometry, elements, counts);
   count_shape(geometry, elements, counts);
+  count_reach(geometry, elements, counts);
+  count_far_indices(geometry, elements, counts);
   count_batch(c, elements, counts);
   count_channels(c, elements, counts);
   count_sums(c, counts);

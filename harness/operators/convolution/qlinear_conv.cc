@@ -149,8 +149,7 @@ class LoweredQLinearConv final : public LoweredConvolution {
   void add_channel(const reference::Requantization& parameters, std::size_t begin, std::size_t end,
                    const Policy& policy, CaseStatistics& statistics) const {
     const ChannelTest test = channel_test(parameters);
-    const auto& bias = node_.operands.bias;
-    const RequantizationHazards hazards(parameters, bias.empty() ? 0 : bias[channel_of(begin)]);
+    const RequantizationHazards hazards(parameters, traits_of(channel_of(begin)));
     const bool examine_all = policy.profile == Profile::dml_doc;
     const bool has_plain = !examine_all && hazards.is_plain() && test.within_domain;
     const std::span<const std::int64_t> all = sums();
@@ -164,6 +163,20 @@ class LoweredQLinearConv final : public LoweredConvolution {
       hazards.count_tie(value, distance, statistics.hazards);
       add_ties(i, distance, parameters, policy, statistics.ties);
     }
+  }
+
+  [[nodiscard]] ChannelTraits traits_of(std::size_t channel) const {
+    const auto is_end = [](std::int32_t zero_point, reference::Integer8 type) {
+      const reference::IntegerRange range = reference::range_of(type);
+      return zero_point == range.lo || zero_point == range.hi;
+    };
+    const reference::ConvolutionOperands& operands = node_.operands;
+    ChannelTraits traits;
+    if (!operands.bias.empty()) traits.bias = operands.bias[channel];
+    traits.has_extreme_zero_points = is_end(operands.x_zero_point, operands.x_type) &&
+                                     is_end(operands.w_zero_point[channel], operands.w_type) &&
+                                     is_end(node_.y_zero_point, node_.y_type);
+    return traits;
   }
 
   void add_ties(std::size_t i, reference::TieDistance distance, const reference::Requantization& parameters,

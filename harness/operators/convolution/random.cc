@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/operators/convolution/directed_draft.h"
 #include "harness/suites/random_values.h"
 
 namespace qconform {
@@ -52,6 +53,16 @@ std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
   return rng.between(1, std::min<std::int64_t>(most, 6));
 }
 
+// More than blocks of 128 hold.
+void draw_many_channels(Rng& rng, Shape& shape) {
+  if (rng.chance(1, 3)) {
+    shape.group = rng.between(129, 260);
+    return;
+  }
+  shape.group_inputs = rng.between(1, 3);
+  shape.group_outputs = rng.between(129, 260);
+}
+
 void draw_channels(Rng& rng, const Swarm& swarm, Shape& shape) {
   if (!swarm.draw(rng, feature::groups, 3, 8)) {
     shape.group_inputs = draw_channels(rng, swarm, 33);
@@ -87,18 +98,23 @@ Pads draw_pads(Rng& rng, const Swarm& swarm, std::int64_t extent) {
   }
 }
 
-// One spatial dimension. `outputs` bounds the output size, so that the whole stays small.
-void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, Shape& shape) {
+// One spatial dimension. `outputs` bounds the output size, so that the whole stays small; `large` is of this axis.
+void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, LargeExtent large, Shape& shape) {
   static constexpr std::int64_t kKernels[] = {1, 1, 2, 3, 3, 3, 4, 5};
   static constexpr std::int64_t kSteps[] = {2, 2, 3};
-  const std::int64_t kernel = rng.pick(kKernels);
+  std::int64_t kernel = rng.pick(kKernels);
+  if (large == LargeExtent::kernel) kernel = rng.between(9, 16);
   const std::int64_t stride = swarm.draw(rng, feature::strides, 3, 7) ? rng.pick(kSteps) : 1;
-  const std::int64_t dilation = swarm.draw(rng, feature::dilations, 3, 7) ? rng.pick(kSteps) : 1;
+  std::int64_t dilation = swarm.draw(rng, feature::dilations, 3, 7) ? rng.pick(kSteps) : 1;
+  if (large == LargeExtent::dilation) {
+    dilation = rng.between(4, 9);
+    kernel = std::max<std::int64_t>(kernel, 2);
+  }
   const std::int64_t extent = (kernel - 1) * dilation + 1;
   const bool explicit_pads = shape.auto_pad == std::string_view("NOTSET");
   const bool same = shape.auto_pad[0] == 'S';
   const Pads pads = explicit_pads ? draw_pads(rng, swarm, extent) : Pads{0, 0};
-  const std::int64_t output = rng.between(1, outputs);
+  const std::int64_t output = large == LargeExtent::position ? rng.between(129, 280) : rng.between(1, outputs);
   // The input that gives this output, with up to stride - 1 elements that no window reaches.
   const std::int64_t slack = rng.between(0, stride - 1);
   const std::int64_t reach = same ? (output - 1) * stride + 1 : (output - 1) * stride + extent - pads.begin - pads.end;
@@ -110,20 +126,38 @@ void draw_axis(Rng& rng, const Swarm& swarm, std::int64_t outputs, Shape& shape)
   shape.pad_end.push_back(pads.end);
 }
 
-Shape draw_shape(Rng& rng, const Swarm& swarm) {
+Shape draw_shape(Rng& rng, const Swarm& swarm, LargeExtent large) {
   static constexpr const char* kAutoPads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
   static constexpr std::size_t kRanks[] = {1, 2, 2, 2, 2, 2, 2, 3};
   Shape shape;
   if (swarm.draw(rng, feature::auto_pad, 3, 8)) shape.auto_pad = rng.pick(kAutoPads);
   shape.batch = swarm.draw(rng, feature::batch, 1, 4) ? rng.between(2, 3) : 1;
-  draw_channels(rng, swarm, shape);
-  const std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
-  const bool large = swarm.draw(rng, feature::large_images, 1, 8);
-  const std::int64_t outputs = rank == 1 ? 40 : rank == 2 ? (large ? 18 : 6) : 3;
+  if (large == LargeExtent::batch) shape.batch = rng.between(4, 9);
+  if (large == LargeExtent::channels) {
+    draw_many_channels(rng, shape);
+  } else {
+    draw_channels(rng, swarm, shape);
+  }
+  if (large == LargeExtent::position || large == LargeExtent::kernel) {
+    constexpr std::int64_t kFew = 6;  // so that the work stays small
+    for (std::int64_t* count : {&shape.group, &shape.group_inputs, &shape.group_outputs}) {
+      *count = std::min(*count, kFew);
+    }
+  }
+  std::size_t rank = rng.chance(1, 64) ? 4 : rng.pick(kRanks);
+  if (swarm.always_has(feature::one_axis)) rank = 1;
+  if (swarm.always_has(feature::two_axes)) rank = 2;
+  const bool is_large = swarm.draw(rng, feature::large_images, 1, 8);
+  const bool stays_small = large == LargeExtent::position || large == LargeExtent::channels;
+  const std::int64_t outputs = stays_small ? 2 : rank == 1 ? 40 : rank == 2 ? (is_large ? 18 : 6) : 3;
+  // The last axis is the one that kernels walk along.
+  const std::size_t long_axis = large == LargeExtent::position && rng.chance(1, 3) ? 0 : rank - 1;
   for (Values* each : {&shape.input, &shape.kernel, &shape.stride, &shape.dilation, &shape.pad_begin, &shape.pad_end}) {
     each->reserve(rank);
   }
-  for (std::size_t axis = 0; axis < rank; ++axis) draw_axis(rng, swarm, outputs, shape);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    draw_axis(rng, swarm, outputs, axis == long_axis ? large : LargeExtent::none, shape);
+  }
   return shape;
 }
 
@@ -149,11 +183,16 @@ void set_attributes(Rng& rng, const Shape& shape, Case& result) {
   state("strides", shape.stride, all(shape.stride, 1));
 }
 
-ElementType draw_type8(Rng& rng) {
-  return rng.chance(1, 2) ? ElementType::uint8 : ElementType::int8;
+ElementType draw_type8(Rng& rng, const Swarm& swarm, Feature is_uint8) {
+  return swarm.draw(rng, is_uint8, 1, 2) ? ElementType::uint8 : ElementType::int8;
 }
 
 Tensor draw_w_zero_point(Rng& rng, const Swarm& swarm, ElementType type, std::int64_t channels, bool per_channel) {
+  if (swarm.always_has(feature::middle_w_zero_point)) {
+    const std::int64_t middle = type == ElementType::int8 ? 0 : 128;
+    if (!per_channel) return tensor8(type, {}, {middle});
+    return tensor8(type, {channels}, Values(static_cast<std::size_t>(channels), middle));
+  }
   if (!per_channel) return tensor8(type, {}, {random_zero_point(rng, type, swarm)});
   Values values(static_cast<std::size_t>(channels));
   for (std::int64_t& value : values) value = random_zero_point(rng, type, swarm);
@@ -249,17 +288,15 @@ void set_inputs(Case& result, Tensors... tensors) {
   (result.inputs.emplace_back(std::move(tensors)), ...);
 }
 
-}  // namespace
-
-Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
-  const Shape shape = draw_shape(rng, swarm);
+Case draw_qlinear_conv(Rng& rng, LargeExtent large, const Swarm& swarm) {
+  const Shape shape = draw_shape(rng, swarm, large);
   Case result;
   result.node().op_type = "QLinearConv";
   result.node().opset_version = 10;
   set_attributes(rng, shape, result);
-  const ElementType x_type = draw_type8(rng);
-  const ElementType w_type = draw_type8(rng);
-  const ElementType y_type = draw_type8(rng);
+  const ElementType x_type = draw_type8(rng, swarm, feature::uint8_x);
+  const ElementType w_type = draw_type8(rng, swarm, feature::uint8_w);
+  const ElementType y_type = draw_type8(rng, swarm, feature::uint8_y);
   const bool per_channel = swarm.draw(rng, feature::per_channel, 1, 2);
   const std::int64_t channels = shape.output_channels();
   const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
@@ -277,14 +314,14 @@ Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
   return result;
 }
 
-Case random_conv_integer(Rng& rng, const Swarm& swarm) {
-  const Shape shape = draw_shape(rng, swarm);
+Case draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm) {
+  const Shape shape = draw_shape(rng, swarm, large);
   Case result;
   result.node().op_type = "ConvInteger";
   result.node().opset_version = 10;
   set_attributes(rng, shape, result);
-  const ElementType x_type = draw_type8(rng);
-  const ElementType w_type = draw_type8(rng);
+  const ElementType x_type = draw_type8(rng, swarm, feature::uint8_x);
+  const ElementType w_type = draw_type8(rng, swarm, feature::uint8_w);
   const std::int64_t x_zero_point = random_zero_point(rng, x_type, swarm);
   Tensor w_zero_point =
       draw_w_zero_point(rng, swarm, w_type, shape.output_channels(), swarm.draw(rng, feature::per_channel, 1, 2));
@@ -303,6 +340,42 @@ Case random_conv_integer(Rng& rng, const Swarm& swarm) {
       result.inputs.emplace_back(std::move(w_zero_point));
   }
   return result;
+}
+
+// One case in 64.
+LargeExtent draw_large_extent(const Rng& rng) {
+  static constexpr LargeExtent kAll[] = {LargeExtent::dilation, LargeExtent::kernel, LargeExtent::batch,
+                                         LargeExtent::position, LargeExtent::channels};
+  Rng own = aside(rng, 1);
+  return own.chance(1, 64) ? own.pick(kAll) : LargeExtent::none;
+}
+
+// One case in 32 has sums and multipliers, or zero points, that usual ones do not have.
+Case with_rare_values(const Rng& rng, Case drawn) {
+  Rng own = aside(rng, 2);
+  if (!own.chance(1, 32)) return drawn;
+  directed::Draft draft(std::move(drawn));
+  if (own.chance(1, 2)) {
+    directed::shrink_sums(own, draft, own.chance(1, 2));
+  } else {
+    directed::move_zero_points_to_ends(own, draft);
+  }
+  return draft.get();
+}
+
+}  // namespace
+
+Case random_convolution(Rng& rng, std::string_view op_type, LargeExtent large, const Swarm& swarm) {
+  return op_type == "QLinearConv" ? draw_qlinear_conv(rng, large, swarm) : draw_conv_integer(rng, large, swarm);
+}
+
+Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
+  Case drawn = draw_qlinear_conv(rng, draw_large_extent(rng), swarm);
+  return with_rare_values(rng, std::move(drawn));
+}
+
+Case random_conv_integer(Rng& rng, const Swarm& swarm) {
+  return draw_conv_integer(rng, draw_large_extent(rng), swarm);
 }
 
 }  // namespace qconform

@@ -17,16 +17,21 @@ bool is_subnormal(float scale) {
 
 }  // namespace
 
-RequantizationHazards::RequantizationHazards(const reference::Requantization& p, std::int32_t bias)
+RequantizationHazards::RequantizationHazards(const reference::Requantization& p, const ChannelTraits& traits)
     : rounding_(p.y_range, p.y_zero_point),
       large_multiplier_(std::fabs(static_cast<double>(p.x_scale) * p.w_scale) >=
                         0x1p20 * std::fabs(static_cast<double>(p.y_scale))),
       subnormal_scale_(is_subnormal(p.x_scale) || is_subnormal(p.w_scale) || is_subnormal(p.y_scale)),
       outside_domain_(!within_domain(p)),
-      bias_beyond_float_(!is_float(bias)),
-      bias_near_limit_(bias >= kLargeBias || bias <= -kLargeBias),
+      bias_beyond_float_(!is_float(traits.bias.value_or(0))),
+      bias_near_limit_(traits.bias.value_or(0) >= kLargeBias || traits.bias.value_or(0) <= -kLargeBias),
       odd_parameters_(large_multiplier_ || subnormal_scale_ || outside_domain_ || bias_beyond_float_ ||
-                      bias_near_limit_) {}
+                      bias_near_limit_),
+      multiplier_(static_cast<double>(p.x_scale) * p.w_scale / p.y_scale),
+      has_bias_(traits.bias.has_value()),
+      has_extreme_zero_points_(traits.has_extreme_zero_points),
+      // With less, no unit of a sum shows on both of its sides.
+      tells_more_inside_(has_extreme_zero_points_ || std::fabs(multiplier_) >= 0.5) {}
 
 void RequantizationHazards::count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const {
   switch (distance) {
@@ -43,6 +48,20 @@ void RequantizationHazards::count_parameters(std::int64_t sum, HazardCounts& cou
   if (large_multiplier_) counts.add(Hazard::large_multiplier);
   if (subnormal_scale_) counts.add(Hazard::subnormal_scale);
   if (outside_domain_) counts.add(Hazard::scale_outside_domain);
+}
+
+void RequantizationHazards::count_inside(std::int64_t sum, double value, HazardCounts& counts) const {
+  if (has_extreme_zero_points_) counts.add(Hazard::extreme_zero_points);
+  const double truncated = static_cast<double>(sum) * std::trunc(multiplier_);
+  if (std::fabs(multiplier_) > 1 && std::fabs(value - truncated) > 0.5) counts.add(Hazard::multiplier_above_one);
+  const double less = value - multiplier_;
+  const double more = value + multiplier_;
+  const double rounded = std::nearbyint(value);
+  const bool shows_units = rounding_.shows_rounding(less) && rounding_.shows_rounding(more) &&
+                           std::nearbyint(less) != rounded && std::nearbyint(more) != rounded;
+  if (!shows_units) return;
+  counts.add(Hazard::small_sum);
+  if (!has_bias_) counts.add(Hazard::small_sum_without_bias);
 }
 
 }  // namespace qconform

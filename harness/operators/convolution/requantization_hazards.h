@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "harness/hazards/rounding_hazards.h"
 #include "reference/numerics/requantize.h"
@@ -9,20 +10,27 @@
 
 namespace qconform {
 
+/// What its parameters do not tell of a channel.
+struct ChannelTraits {
+  std::optional<std::int32_t> bias;      ///< nothing where the node has none
+  bool has_extreme_zero_points = false;  ///< those of x, w and y are all ends of their types
+};
+
 class RequantizationHazards {
  public:
-  RequantizationHazards(const reference::Requantization& parameters, std::int32_t bias);
+  RequantizationHazards(const reference::Requantization& parameters, const ChannelTraits& traits);
 
   /// What concerns every element: a few comparisons. `value` is sum * x_scale * w_scale / y_scale
   /// with a relative error of at most 2^-50.
   void count(std::int64_t sum, double value, HazardCounts& counts) const {
     rounding_.count_position(value, counts);
     if (odd_parameters_) count_parameters(sum, counts);
+    if (tells_more_inside_ && rounding_.shows_rounding(value)) count_inside(sum, value, counts);
     if (!is_small(sum) && !is_float(sum)) counts.add(Hazard::sum_beyond_float);
   }
 
   /// Whether count() counts nothing where a small sum's value rounds to neither end of the range.
-  [[nodiscard]] bool is_plain() const { return !odd_parameters_; }
+  [[nodiscard]] bool is_plain() const { return !odd_parameters_ && !tells_more_inside_; }
   /// An integer that float32 surely holds.
   [[nodiscard]] static bool is_small(std::int64_t sum) { return sum <= kFloatIntegers && sum >= -kFloatIntegers; }
 
@@ -35,6 +43,7 @@ class RequantizationHazards {
     return static_cast<double>(static_cast<float>(sum)) == static_cast<double>(sum);
   }
   void count_parameters(std::int64_t sum, HazardCounts& counts) const;
+  void count_inside(std::int64_t sum, double value, HazardCounts& counts) const;
 
   RoundingHazards rounding_;
   bool large_multiplier_;
@@ -43,6 +52,10 @@ class RequantizationHazards {
   bool bias_beyond_float_;
   bool bias_near_limit_;
   bool odd_parameters_;  ///< any of the above
+  double multiplier_;    ///< approximate
+  bool has_bias_;
+  bool has_extreme_zero_points_;
+  bool tells_more_inside_;  ///< count_inside() may count
 };
 
 }  // namespace qconform

@@ -31,6 +31,10 @@ enum class Extent : std::uint8_t {
   stride,
   pads,            ///< of a 3x3 kernel: left + 3 * right + 9 * top + 27 * bottom, each 0 to 2
   depthwise_pads,  ///< likewise, one group for each channel
+  pointwise_pads,  ///< of a 1x1 kernel: left + 2 * right + 4 * top + 8 * bottom, each 0 or 1
+  wide_pad,        ///< before the last axis
+  depthwise_kernel_width,
+  depthwise_kernel_height,  ///< both beside a kernel of 3 along the other axes
 };
 
 struct Size {
@@ -41,7 +45,8 @@ struct Size {
 constexpr std::array kNames{
     "input channels", "output channels", "depthwise channels", "depth multiplier", "width",    "height",
     "batch",          "1x1 pixels",      "kernel width",       "kernel height",    "dilation", "stride",
-    "pads",           "depthwise pads"};
+    "pads",           "depthwise pads",  "1x1 pads",           "wide pad",         "depthwise kernel width",
+    "depthwise kernel height"};
 
 // One below, at and beyond each power of two to 512; 127 to 129 and 255 to 257, where 8-bit indices end, are among
 // them.
@@ -50,6 +55,9 @@ std::vector<std::int64_t> around_powers() {
   for (std::int64_t power = 8; power <= 512; power *= 2) values.insert(values.end(), {power - 1, power, power + 1});
   return values;
 }
+
+// Where signed and unsigned bytes end.
+const std::vector<std::int64_t> kAroundBytes{127, 128, 129, 255, 256, 257};
 
 std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> values;
@@ -69,23 +77,33 @@ const std::vector<Size>& sizes() {
     }
     add(Extent::depth_multiplier, up_to(1, 8));
     add(Extent::batch, up_to(1, 9));
+    for (const Extent extent : {Extent::batch, Extent::stride, Extent::wide_pad}) add(extent, kAroundBytes);
     add(Extent::kernel_width, up_to(1, 16));
+    add(Extent::kernel_width, {25});
+    add(Extent::depthwise_kernel_width, {1, 2, 3, 4, 5, 9, 16, 25});
+    add(Extent::depthwise_kernel_height, {1, 2, 3, 4, 5, 9, 16, 25});
     add(Extent::kernel_height, up_to(1, 16));
     add(Extent::dilation, up_to(1, 24));
     add(Extent::stride, up_to(1, 9));
     add(Extent::pads, up_to(0, 80));
     add(Extent::depthwise_pads, up_to(0, 80));
+    add(Extent::pointwise_pads, up_to(0, 15));
     return list;
   }();
   return all;
 }
 
-void set_pads(Shape& shape, std::int64_t digits) {
-  for (SpatialAxis& axis : shape.axes) axis.kernel = 3;
-  shape.axes.back().pad_begin = digits % 3;
-  shape.axes.back().pad_end = digits / 3 % 3;
-  shape.axes[shape.axes.size() - 2].pad_begin = digits / 9 % 3;
-  shape.axes[shape.axes.size() - 2].pad_end = digits / 27 % 3;
+// Of the last two axes: four digits, each below `base`.
+void set_pads(Shape& shape, std::int64_t kernel, std::int64_t digits, std::int64_t base) {
+  for (SpatialAxis& axis : shape.axes) axis.kernel = kernel;
+  shape.axes.back().pad_begin = digits % base;
+  shape.axes.back().pad_end = digits / base % base;
+  shape.axes[shape.axes.size() - 2].pad_begin = digits / (base * base) % base;
+  shape.axes[shape.axes.size() - 2].pad_end = digits / (base * base * base) % base;
+}
+
+void make_depthwise(Shape& shape) {
+  shape.channels = {shape.channels.input, shape.channels.input, shape.channels.input};
 }
 
 // False where the shape has no such extent.
@@ -122,14 +140,29 @@ bool resize(const Size& size, Shape& shape) {
       for (SpatialAxis& axis : shape.axes) axis.dilation = size.value;
       break;
     case Extent::stride:
-      for (SpatialAxis& axis : shape.axes) axis.stride = size.value;
+      // Far along one axis only, so that x stays small.
+      for (SpatialAxis& axis : shape.axes) axis.stride = std::min<std::int64_t>(size.value, 9);
+      shape.axes.back().stride = size.value;
       break;
-    case Extent::depthwise_pads:
-      shape.channels = {shape.channels.input, shape.channels.input, shape.channels.input};
-      [[fallthrough]];
+    case Extent::depthwise_pads: make_depthwise(shape); [[fallthrough]];
     case Extent::pads:
       if (!has_height) return false;
-      set_pads(shape, size.value);
+      set_pads(shape, 3, size.value, 3);
+      break;
+    case Extent::pointwise_pads:
+      if (!has_height) return false;
+      set_pads(shape, 1, size.value, 2);
+      break;
+    case Extent::wide_pad:
+      shape.axes.back().pad_begin = size.value;
+      shape.axes.back().output = size.value + 2;
+      break;
+    case Extent::depthwise_kernel_width:
+    case Extent::depthwise_kernel_height:
+      if (!has_height) return false;
+      make_depthwise(shape);
+      for (SpatialAxis& axis : shape.axes) axis.kernel = 3;
+      (size.extent == Extent::depthwise_kernel_width ? shape.axes.back() : shape.axes.front()).kernel = size.value;
       break;
   }
   return true;

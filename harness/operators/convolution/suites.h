@@ -30,9 +30,32 @@ inline constexpr Feature bias{13};
 inline constexpr std::array kConvolution{batch, register_widths, groups,       strides,     dilations,
                                          pads,  auto_pad,        large_images, per_channel, bias};
 
+// Steered.
+inline constexpr Feature uint8_x{24};
+inline constexpr Feature uint8_w{25};
+inline constexpr Feature uint8_y{26};
+inline constexpr Feature one_axis{27};
+inline constexpr Feature two_axes{28};
+inline constexpr Feature middle_w_zero_point{29};
+
+inline constexpr std::array kSteeredConvolution{uint8_x, uint8_w, uint8_y, one_axis, two_axes, middle_w_zero_point};
+
 }  // namespace qconform::feature
 
 namespace qconform {
+
+/// Sizes that usual cases do not have.
+enum class LargeExtent : std::uint8_t {
+  none,
+  dilation,  ///< 4 and more, of the last axis
+  kernel,    ///< 9 taps and more along the last axis
+  batch,     ///< 4 images and more
+  position,  ///< 129 outputs and more along an axis
+  channels,  ///< 129 output channels and more
+};
+
+/// A case of "QLinearConv" or "ConvInteger" with that extent.
+[[nodiscard]] Case random_convolution(Rng& rng, std::string_view op_type, LargeExtent large, const Swarm& swarm);
 
 [[nodiscard]] Case random_qlinear_conv(Rng& rng, const Swarm& swarm = Swarm());
 [[nodiscard]] Case random_conv_integer(Rng& rng, const Swarm& swarm = Swarm());
@@ -42,7 +65,7 @@ namespace qconform {
 namespace qconform::directed {
 
 /// A valid case of "QLinearConv" or "ConvInteger" that often reaches `hazard`, which concerns it.
-[[nodiscard]] Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard);
+[[nodiscard]] Case draw_convolution(Rng& rng, std::string_view op_type, Hazard hazard, const Swarm& swarm);
 
 }  // namespace qconform::directed
 

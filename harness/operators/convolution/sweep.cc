@@ -1,6 +1,7 @@
 #include "harness/operators/convolution/suites.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <optional>
 
@@ -117,7 +118,8 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
 }  // namespace
 
 SweptModel swept_convolutions() {
-  return {model, realise, classify_convolution, sized_convolutions()};
+  static constexpr std::array<std::string_view, 2> kOperators{"QLinearConv", "ConvInteger"};
+  return {model, realise, classify_convolution, sized_convolutions(), kOperators};
 }
 
 }  // namespace qconform::sweep

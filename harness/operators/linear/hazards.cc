@@ -84,12 +84,18 @@ bool is_subnormal_scale(double scale, Element type) {
   return std::fabs(scale) < std::ldexp(1.0, float_format(held).smallest_exponent());
 }
 
-// By parameter: is it unlike the first one; is its scale subnormal.
+// Its reciprocal is no normal number of its type.
+bool is_large_half_scale(double scale, Element type) {
+  return type == Element::float16 && std::fabs(scale) > 0x1p14;
+}
+
+// By parameter: is it unlike the first one; is its scale subnormal, or large.
 struct ParameterTraits {
   bool differs;
   bool subnormal;
+  bool large_half;
 
-  [[nodiscard]] bool any() const { return differs || subnormal; }
+  [[nodiscard]] bool any() const { return differs || subnormal || large_half; }
 };
 
 template <typename ZeroPoint>
@@ -97,7 +103,8 @@ std::vector<ParameterTraits> traits_of(const std::vector<double>& scales, const 
                                        Element scale_type) {
   std::vector<ParameterTraits> traits(scales.size());
   for (std::size_t i = 0; i < scales.size(); ++i) {
-    traits[i] = {scales[i] != scales[0] || zero_points[i] != zero_points[0], is_subnormal_scale(scales[i], scale_type)};
+    traits[i] = {scales[i] != scales[0] || zero_points[i] != zero_points[0], is_subnormal_scale(scales[i], scale_type),
+                 is_large_half_scale(scales[i], scale_type)};
   }
   return traits;
 }
@@ -107,6 +114,7 @@ void count_traits(const QuantizationLayout& layout, const std::vector<ParameterT
   for_each_element(layout, [&](std::int64_t, std::size_t parameter) {
     if (traits[parameter].differs) counts.add(Hazard::parameters_differ);
     if (traits[parameter].subnormal) counts.add(Hazard::subnormal_scale);
+    if (traits[parameter].large_half) counts.add(Hazard::large_half_scale);
   });
 }
 
@@ -118,9 +126,9 @@ bool count_specials(double x, HazardCounts& counts) {
 }
 
 void count_int32(Element type, double x, HazardCounts& counts) {
-  if (type == Element::int32 && static_cast<double>(static_cast<float>(x)) != x) {
-    counts.add(Hazard::int32_beyond_float);
-  }
+  if (type != Element::int32) return;
+  if (static_cast<double>(static_cast<float>(x)) != x) counts.add(Hazard::int32_beyond_float);
+  if (x == -0x1p31) counts.add(Hazard::int32_lowest);
 }
 
 bool is_negative_zero(double value) {

@@ -106,11 +106,14 @@ double subnormal(Rng& rng, ElementType type) {
 Tensor draw_scales(Rng& rng, const Frame& frame, ElementType type) {
   const bool are_subnormal = rng.chance(1, 24);
   const bool is_coarse = rng.chance(1, 8);  // so that ties occur in every channel
+  Rng own = aside(rng, 3);
+  const bool are_large = type == float16 && own.chance(1, 8);
   std::vector<double> scales;
   for (std::int64_t i = 0; i < frame.parameters(); ++i) {
     double scale = are_subnormal ? subnormal(rng, type) : static_cast<double>(random_scale(rng));
     const double power = 1.0 / static_cast<double>(1U << rng.below(12));
     if (!are_subnormal && (is_coarse || type == float8e8m0)) scale = power;
+    if (are_large) scale = static_cast<double>(own.between(1 << 14, 65504));
     scales.push_back(scale);
   }
   return rounded(type, frame.parameter_shape, scales);
@@ -189,9 +192,12 @@ double draw_real(Rng& rng, double scale, double reach) {
 Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, double reach) {
   std::vector<double> values;
   const bool has_nan = rng.chance(1, 24);
+  Rng own = aside(rng, 4);
   for (std::int64_t i = 0; i < frame.layout.elements(); ++i) {
     const double scale = number_at(scales, static_cast<std::int64_t>(frame.layout.parameter_of(i)));
-    const double value = draw_real(rng, scale, reach);
+    double value = draw_real(rng, scale, reach);
+    // Steps of a large scale soon leave float16.
+    if (type == float16 && scale > 0x1p14) value = static_cast<double>(own.between(-65504, 65504));
     values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
   }
   return rounded(type, frame.shape, values);
@@ -201,7 +207,12 @@ Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& 
 Tensor draw_int32s(Rng& rng, const Frame& frame, int bits) {
   Values values;
   const auto width = std::int64_t{1} << bits;
+  Rng own = aside(rng, 5);
   for (std::int64_t i = 0; i < frame.layout.elements(); ++i) values.push_back(rng.between(-width, width));
+  // Has no absolute value in its type.
+  if (!values.empty() && own.chance(1, 8)) {
+    values[own.below(static_cast<std::uint32_t>(values.size()))] = std::numeric_limits<std::int32_t>::min();
+  }
   return make::integers(int32, frame.shape, values);
 }
 

@@ -246,7 +246,8 @@ Row classify(const Case& test_case) {
 }  // namespace
 
 SweptModel swept_dequantize_linear() {
-  return {model, realise, classify};
+  static constexpr std::array<std::string_view, 1> kOperators{"DequantizeLinear"};
+  return {model, realise, classify, {}, kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -267,7 +267,8 @@ Row classify(const Case& test_case) {
 }  // namespace
 
 SweptModel swept_quantize_linear() {
-  return {model, realise, classify};
+  static constexpr std::array<std::string_view, 1> kOperators{"QuantizeLinear"};
+  return {model, realise, classify, {}, kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -44,9 +44,13 @@ const std::vector<Target>& targets() {
   return all;
 }
 
-Case draw(Rng& rng, const Target& target) {
-  return target.family.draw_for != nullptr ? target.family.draw_for(rng, target.known, target.hazard)
-                                           : target.known.draw(rng, Swarm());
+Case draw(Rng& rng, const Target& target, const Swarm& swarm) {
+  return target.family.draw_for != nullptr ? target.family.draw_for(rng, target.known, target.hazard, swarm)
+                                           : target.known.draw(rng, swarm);
+}
+
+Case draw_once(Rng& rng, const Target& target) {
+  return draw(rng, target, Swarm());
 }
 
 struct Merit {
@@ -63,10 +67,10 @@ Merit merit_of(const Case& test_case, Hazard hazard) {
 
 // The first case that reaches the target and proves something; else the last one that reaches it.
 Case draw_until_reached(Rng& rng, const Target& target) {
-  Case best = draw(rng, target);
+  Case best = draw_once(rng, target);
   Merit merit = merit_of(best, target.hazard);
   for (int attempt = 1; attempt < kAttempts && !(merit.reached && merit.proves); ++attempt) {
-    Case next = draw(rng, target);
+    Case next = draw_once(rng, target);
     const Merit other = merit_of(next, target.hazard);
     if (!other.reached) continue;
     best = std::move(next);
@@ -83,18 +87,28 @@ std::uint64_t directed_aims() {
 
 namespace {
 
-Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const Target&)) {
-  const Target& target = targets()[index % targets().size()];
-  const HazardInfo& info = info_of(target.hazard);
-  // Another stream than that of the random suite, whose cases of this seed would repeat here.
-  Rng rng(seed ^ 0xD15EC7EDU, index);
-  Case result = draw_for(rng, target);
+const Target& target_of(std::uint64_t index) {
+  return targets()[index % targets().size()];
+}
+
+// Another stream than that of the random suite, whose cases of this seed would repeat here.
+Rng stream_of(std::uint64_t seed, std::uint64_t index) {
+  return {seed ^ 0xD15EC7EDU, index};
+}
+
+Case labelled(Case result, std::uint64_t seed, std::uint64_t index) {
+  const HazardInfo& info = info_of(target_of(index).hazard);
   result.id = "directed-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.tags = {std::string(info.id)};
   result.note = "aims for " + std::string(info.label);
   result.provenance = {"directed", seed, index};
   return result;
+}
+
+Case directed_case(std::uint64_t seed, std::uint64_t index, Case (*draw_for)(Rng&, const Target&)) {
+  Rng rng = stream_of(seed, index);
+  return labelled(draw_for(rng, target_of(index)), seed, index);
 }
 
 }  // namespace
@@ -104,7 +118,24 @@ Case directed_case(std::uint64_t seed, std::uint64_t index) {
 }
 
 Case directed_attempt(std::uint64_t seed, std::uint64_t index) {
-  return directed_case(seed, index, draw);
+  return directed_case(seed, index, draw_once);
+}
+
+const Operator& directed_operator(std::uint64_t index) {
+  return target_of(index).known;
+}
+
+std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+                                        const std::function<bool(const Case&)>& accepts, int attempts) {
+  const Target& target = target_of(index);
+  Rng rng = stream_of(seed, index);
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    Case drawn = draw(rng, target, swarm);
+    if (!accepts(drawn)) continue;
+    const Merit merit = merit_of(drawn, target.hazard);
+    if (merit.reached && merit.proves) return labelled(std::move(drawn), seed, index);
+  }
+  return std::nullopt;
 }
 
 }  // namespace qconform

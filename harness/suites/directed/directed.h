@@ -6,7 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 
+#include "harness/operators/operator.h"
 #include "harness/suites/random.h"
 
 namespace qconform {
@@ -20,6 +23,14 @@ namespace qconform {
 
 /// How many pairs of operator and hazard there are: the length of one turn.
 [[nodiscard]] std::uint64_t directed_aims();
+
+/// The operator that case `index` is of.
+[[nodiscard]] const Operator& directed_operator(std::uint64_t index);
+
+/// Case `index`, drawn with the features of `swarm` until `accepts` takes it and it gets where it aims: nothing where no
+/// one of `attempts` draws does.
+[[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+                                                      const std::function<bool(const Case&)>& accepts, int attempts);
 
 /// The cases of a seed.
 class DirectedSuite final : public DrawnSuite {

@@ -14,4 +14,17 @@ bool Model::allows(const Row& row) const {
   return std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& c) { return c.holds(row); });
 }
 
+std::optional<Row> row_of(const SweptModel& swept, const Case& test_case) {
+  const Model& model = swept.model();
+  Row row = swept.classify(test_case);
+  if (row.size() != model.parameters.size()) return std::nullopt;
+  for (std::size_t p = 0; p < row.size(); ++p) {
+    const Parameter& parameter = model.parameters[p];
+    if (row[p] < parameter.classes.size()) continue;
+    if (parameter.role != ParameterRole::value && parameter.role != ParameterRole::extent) return std::nullopt;
+    row[p] = parameter.plain;
+  }
+  return row;
+}
+
 }  // namespace qconform::sweep

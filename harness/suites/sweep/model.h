@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/case.h"
@@ -71,6 +73,12 @@ struct SweptModel {
   /// The classes that a case has, found from the case alone. The case is valid and one of the model's.
   Row (*classify)(const Case& test_case);
   SizedModel sized = {};
+  /// Whose cases its rows make, in ONNX's default domain: each operator has one model at most.
+  std::span<const std::string_view> operators = {};
 };
+
+/// The classes of a valid case of one of its operators. Where the model has no class for a value or an extent, the
+/// plain one; nothing where it has none for something else. The row need not be one that the model allows.
+[[nodiscard]] std::optional<Row> row_of(const SweptModel& swept, const Case& test_case);
 
 }  // namespace qconform::sweep

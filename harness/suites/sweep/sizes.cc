@@ -18,7 +18,9 @@ constexpr std::uint64_t kRows = 24;
 class SizesSuite final : public Suite {
  public:
   SizesSuite(std::string name, const std::vector<Contract>& contracts, std::uint64_t seed)
-      : name_(std::move(name)), seed_(seed) {
+      : name_(std::move(name)),
+        prefix_(contracts.empty() ? "sizes" : "sizes-within-" + digest_of(contracts)),
+        seed_(seed) {
     for (std::size_t i = 0; i < plans().size(); ++i) {
       const SweptModel& swept = plans()[i].swept;
       const Contract contract = contracts.empty() ? whole_contract(swept.model()) : contracts[i];
@@ -58,7 +60,7 @@ class SizesSuite final : public Suite {
       if (!row) continue;
       auto test_case = sized.realise(*row, size_, seed_, (size_ * kCasesOfSize + context) * kRows + i, takes);
       if (!test_case) continue;
-      test_case->id = fmt::format("sizes-{}-{}-{}-{}", test_case->node().op_type, sized.name(size_), seed_, context);
+      test_case->id = fmt::format("{}-{}-{}-{}-{}", prefix_, test_case->node().op_type, sized.name(size_), seed_, context);
       test_case->expectation = Expectation::valid;
       test_case->provenance = {name_, seed_, size_ * kCasesOfSize + context};
       test_case->tags = {"size=" + sized.name(size_)};
@@ -82,6 +84,7 @@ class SizesSuite final : public Suite {
   }
 
   std::string name_;
+  std::string prefix_;  ///< of its cases' names
   std::uint64_t seed_;
   std::vector<Part> parts_;
   std::size_t part_ = 0;

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/digest.h"
 #include "harness/operators/family.h"
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/constraint_solver.h"
-#include "harness/suites/sweep/covering_array.h"
+#include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/sweep/strong_array.h"
 
 namespace qconform::sweep {
 
@@ -16,9 +19,8 @@ const std::vector<Plan>& plans() {
     for (const Family* family : families()) {
       if (family->swept_models == nullptr) continue;
       for (const SweptModel& swept : family->swept_models()) {
-        auto rows = covering_array(swept.model());
-        auto proof = prove_coverage(swept.model(), rows);
-        list.push_back({swept, std::move(rows), std::move(proof)});
+        SolvedArray solved = solved_array(swept.model());
+        list.push_back({swept, std::move(solved.rows), std::move(solved.proof)});
       }
     }
     return list;
@@ -29,21 +31,53 @@ const std::vector<Plan>& plans() {
 namespace {
 
 // Tells the cases of one contract from those of another.
-std::string name_of(const Contract& contract, const Model& model) {
+std::string name_of(std::string_view kind, const Contract& contract, const Model& model) {
   Digest digest;
   for (const std::string& line : lines_of(contract, model)) digest.add(line);
-  return fmt::format("within-{:08x}", static_cast<std::uint32_t>(digest.value()));
+  return fmt::format("{}-{:08x}", kind, static_cast<std::uint32_t>(digest.value()));
 }
 
 }  // namespace
 
+std::optional<Place> place_of(const Case& test_case) {
+  const Operator* known = operator_of(test_case);
+  if (known == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < plans().size(); ++i) {
+    const SweptModel& swept = plans()[i].swept;
+    if (std::find(swept.operators.begin(), swept.operators.end(), known->name) == swept.operators.end()) continue;
+    if (auto row = row_of(swept, test_case)) return Place{i, std::move(*row)};
+  }
+  return std::nullopt;
+}
+
+std::string digest_of(const std::vector<Contract>& contracts) {
+  Digest digest;
+  for (const Contract& contract : contracts) {
+    digest.add(std::uint64_t{contract.taken.size()});
+    for (const std::uint32_t classes : contract.taken) digest.add(std::uint64_t{classes});
+    for (const Combination& combination : contract.declined) {
+      digest.add(std::uint64_t{combination.size()});
+      for (const Term& term : combination) {
+        digest.add(std::uint64_t{term.parameter});
+        digest.add(std::uint64_t{term.classes});
+      }
+    }
+  }
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(digest.value()));
+}
+
 Plan plan_within(const Plan& plan, const Contract& contract) {
   const Model& whole = plan.swept.model();
-  Plan result{plan.swept, {}, {}, name_of(contract, whole)};
-  const Model inside = restricted(whole, contract);
-  result.rows = covering_array(inside);
-  result.proof = prove_coverage(inside, result.rows);
-  return result;
+  SolvedArray solved = solved_array(restricted(whole, contract));
+  return {plan.swept, std::move(solved.rows), std::move(solved.proof), name_of("within", contract, whole)};
+}
+
+std::optional<Plan> plan_thoroughly(const Plan& plan, const Contract& contract) {
+  constexpr std::size_t kStrength = 4;
+  const Model& whole = plan.swept.model();
+  if (!contract.takes_anything() || shape_parameters(whole).size() < kStrength) return std::nullopt;
+  SolvedArray solved = solved_array(restricted(whole, contract), kStrength);
+  return Plan{plan.swept, std::move(solved.rows), std::move(solved.proof), name_of("thorough", contract, whole)};
 }
 
 void draw_rows(Plan& plan, const Contract& contract, std::size_t more, std::uint64_t seed) {
@@ -100,7 +134,9 @@ std::vector<CombinationCoverage> SweepSuite::coverage_of(const std::vector<bool>
     }
     list.push_back(plan.proof.coverage);
     list.back().cases = rows.size();
-    list.back().covered = covered_triples(plan.swept.model(), rows);
+    const Model& model = plan.swept.model();
+    list.back().covered = plan.proof.coverage.strength == 3 ? covered_triples(model, rows)
+                                                            : covered_strongly(model, shape_parameters(model), rows);
   }
   return list;
 }

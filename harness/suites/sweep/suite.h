@@ -25,12 +25,28 @@ struct Plan {
 /// Of the models of all families, in their order; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& plans();
 
+/// Where a case lies: in the model of plans()[plan], with those classes.
+struct Place {
+  std::size_t plan;
+  Row row;
+};
+/// Of a valid case of one node; nothing where no model has it.
+[[nodiscard]] std::optional<Place> place_of(const Case& test_case);
+
+/// Eight digits that tell the cases of some contracts from those of others.
+[[nodiscard]] std::string digest_of(const std::vector<Contract>& contracts);
+
 /// The case of row `index` of a plan: expected to be valid, tagged with its classes, "kernel=uneven".
 [[nodiscard]] Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed);
 
 /// Rows that a backend takes, which cover every three classes that it takes together. Depends on the plan's model and
 /// the contract alone.
 [[nodiscard]] Plan plan_within(const Plan& plan, const Contract& contract);
+
+/// Rows that cover every four classes of the parameters that say where windows lie and how large things are (strength
+/// 4), inside a contract; the other parameters are drawn. Nothing where the model has fewer than four of those, or
+/// nothing is taken.
+[[nodiscard]] std::optional<Plan> plan_thoroughly(const Plan& plan, const Contract& contract);
 
 /// Adds `more` rows at random to such a plan.
 void draw_rows(Plan& plan, const Contract& contract, std::size_t more, std::uint64_t seed);

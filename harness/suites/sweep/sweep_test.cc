@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/constraint_solver.h"
 #include "harness/suites/sweep/covering_array.h"
+#include "harness/suites/sweep/strong_array.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::sweep {
@@ -87,6 +89,52 @@ TEST(CoveringArray, CoversWhatBruteForceFindsFeasible) {
     const CombinationCoverage proof = prove_coverage(model, rows).coverage;
     EXPECT_EQ(proof.covered, feasible.size()) << "model " << i;
     EXPECT_EQ(proof.feasible, feasible.size()) << "model " << i;
+  }
+}
+
+std::vector<std::size_t> all_positions(const Model& model) {
+  std::vector<std::size_t> positions(model.parameters.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  return positions;
+}
+
+void add_fours(const Row& row, Triples& fours) {
+  for (std::size_t l = 3; l < row.size(); ++l) {
+    Triples triples;
+    add_triples(Row(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(l)), triples);
+    for (std::vector<std::size_t> four : triples) {
+      four.insert(four.end(), {l, row[l]});
+      fours.insert(std::move(four));
+    }
+  }
+}
+
+TEST(StrongArray, CoversWhatBruteForceFindsFeasible) {
+  const int models = testing::scaled(150);
+  for (int i = 0; i < models; ++i) {
+    Rng rng(17, static_cast<std::uint64_t>(i));
+    const Model model = random_model(rng);
+    if (model.parameters.size() < 4) continue;
+    Triples feasible;
+    Row row(model.parameters.size(), 0);
+    do {
+      if (model.allows(row)) add_fours(row, feasible);
+    } while (advance(model, row));
+    const auto among = all_positions(model);
+    auto rows = strong_array(model, among);
+    Triples covered;
+    for (const Row& each : rows) {
+      ASSERT_TRUE(model.allows(each)) << "model " << i;
+      add_fours(each, covered);
+    }
+    ASSERT_EQ(covered, feasible) << "model " << i;
+    const CombinationCoverage proof = prove_strong_coverage(model, among, rows).coverage;
+    EXPECT_EQ(proof.covered, feasible.size()) << "model " << i;
+    EXPECT_EQ(proof.feasible, feasible.size()) << "model " << i;
+    if (rows.empty()) continue;
+    rows.pop_back();
+    EXPECT_EQ(prove_strong_coverage(model, among, rows).coverage.feasible, feasible.size());
+    EXPECT_LE(covered_strongly(model, among, rows), feasible.size());
   }
 }
 

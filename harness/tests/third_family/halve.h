@@ -55,7 +55,7 @@ class LoweredHalve final : public LoweredByBits {
 // Suites, mutation, relations, layers: halve_suites.cc.
 
 [[nodiscard]] Case draw_halve(Rng& rng, const Swarm& swarm);
-[[nodiscard]] Case draw_halve_for(Rng& rng, const Operator& known, Hazard hazard);
+[[nodiscard]] Case draw_halve_for(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm);
 [[nodiscard]] std::span<const sweep::SweptModel> swept_halve();
 bool change_halve(Case& test_case, Rng& rng);
 bool solve_halve_tie(Case& test_case, Rng& rng);
