@@ -81,8 +81,9 @@ struct Pads {
   std::int64_t end = 0;
 };
 
-// Pads below the kernel's extent, which is 2 or more; `first`: on the axis that must have them.
-Pads draw_pads(Rng& rng, std::uint8_t pads, std::int64_t extent, bool first) {
+// Pads below the kernel's extent, which is 2 or more; `first`: on the axis that must have them. `behind`: those beyond
+// it.
+Pads draw_pads(Rng& rng, std::uint8_t pads, std::int64_t extent, bool first, bool behind) {
   const std::int64_t most = extent - 1;
   switch (pads) {
     case kSymmetric: {
@@ -95,7 +96,11 @@ Pads draw_pads(Rng& rng, std::uint8_t pads, std::int64_t extent, bool first) {
       const std::int64_t end = rng.between(0, most);
       return {begin, end == begin && first ? begin - 1 : end};
     }
-    case kPadsBeyond: return first ? Pads{extent + rng.between(0, 1), rng.between(0, 1)} : Pads{};
+    case kPadsBeyond: {
+      if (!first) return {};
+      const Pads before{extent + rng.between(0, 1), rng.between(0, 1)};
+      return behind ? Pads{before.end, before.begin} : before;
+    }
     default: return {};
   }
 }
@@ -107,15 +112,15 @@ std::int64_t input_for(const SpatialAxis& axis, bool same, std::int64_t slack) {
 }
 
 // Sets pads and input; false when these pads leave no input.
-bool place(Rng& rng, std::uint8_t pads_class, bool same, bool first, SpatialAxis& axis) {
-  const Pads pads = draw_pads(rng, pads_class, axis.kernel_extent(), first);
+bool place(Rng& rng, std::uint8_t pads_class, bool same, bool first, bool pads_behind, SpatialAxis& axis) {
+  const Pads pads = draw_pads(rng, pads_class, axis.kernel_extent(), first, pads_behind);
   axis.pad_begin = pads.begin;
   axis.pad_end = pads.end;
   axis.input = input_for(axis, same, rng.between(0, axis.stride - 1));
   return axis.input >= 1;
 }
 
-Axes draw_once(Rng& rng, const Row& row, std::int64_t positions) {
+Axes draw_once(Rng& rng, const Row& row, std::int64_t positions, bool pads_behind) {
   const std::size_t rank = row[kRank] + std::size_t{1};
   const auto count = static_cast<std::uint32_t>(rank);
   const std::size_t odd_stride = rng.below(count);
@@ -136,7 +141,7 @@ Axes draw_once(Rng& rng, const Row& row, std::int64_t positions) {
                                     : rng.between(1, 2);
     axis.output = last ? kWidths[row[kWidth]] : rng.between(1, std::clamp<std::int64_t>(positions, 1, 4));
     if (!last) positions /= axis.output;
-    const bool placed = place(rng, row[kPads], same, i == padded, axis);
+    const bool placed = place(rng, row[kPads], same, i == padded, pads_behind, axis);
     if (!placed) return {};
     axes.push_back(axis);
   }
@@ -155,11 +160,11 @@ void classify_axes(const Axes& axes, Row& row) {
   row[kWidth] = static_cast<std::uint8_t>(width - std::begin(kWidths));
 }
 
-Axes draw_axes(Rng& rng, const Row& row, std::int64_t positions) {
+Axes draw_axes(Rng& rng, const Row& row, std::int64_t positions, bool pads_behind) {
   // Most draws succeed; a few have more padding than windows, or another class by chance.
   for (int attempt = 0; attempt < 10000; ++attempt) {
     // A little more room when it turns out that none is too little.
-    const Axes axes = draw_once(rng, row, attempt < 16 ? positions : std::max<std::int64_t>(positions, 4));
+    const Axes axes = draw_once(rng, row, attempt < 16 ? positions : std::max<std::int64_t>(positions, 4), pads_behind);
     if (axes.empty()) continue;
     Row found(row);
     classify_axes(axes, found);

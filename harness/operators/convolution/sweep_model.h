@@ -117,8 +117,10 @@ struct Drawn {
 
 /// Axes with the classes of `row`: rank, kernel, stride, dilation, pads, auto_pad and output width.
 /// Under SAME_*, pads are left 0, as the attribute is. `positions` bounds the product of the outputs on
-/// all axes but the last, as far as the classes let it.
-[[nodiscard]] std::vector<reference::SpatialAxis> draw_axes(Rng& rng, const Row& row, std::int64_t positions);
+/// all axes but the last, as far as the classes let it. `pads_behind`: pads beyond the kernel lie behind x, so that the
+/// first window reads some of it.
+[[nodiscard]] std::vector<reference::SpatialAxis> draw_axes(Rng& rng, const Row& row, std::int64_t positions,
+                                                            bool pads_behind);
 
 /// Writes the classes of axes whose pads are those of the attribute (0 unless NOTSET) into `row`:
 /// rank, kernel, stride, dilation, pads and output width.
