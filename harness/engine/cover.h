@@ -45,12 +45,13 @@ struct CoverResult {
   QC_FIELD(std::vector<CoverStage>, stages, {}, "stages", .doc = "In their order: suites, then what was drawn.");
   QC_FIELD(std::vector<FileCode>, files, {}, "files", .doc = "Empty where the plugin has no debug information.");
   QC_FIELD(std::vector<FunctionCode>, functions, {}, "functions", .doc = "Likewise; an inlined one is a function too.");
+  QC_FIELD(std::string, no_lines, {}, "no_lines", .doc = "Why files and functions are empty.",
+           .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, kept, {}, "kept", .doc = "Cases that together execute all of that.");
   QC_FIELD(std::uint64_t, lost, {}, "lost",
            .doc = "Edges that these alone do not execute: what the plugin runs depends on earlier cases.",
            .presence = Presence::omitted);
   std::vector<Case> cases{};  ///< the kept ones
-  std::string no_lines{};     ///< why files and functions are empty
 };
 
 /// `backend` has code_coverage(). Runs the suites, and draws mutants of the cases that executed something new. The same

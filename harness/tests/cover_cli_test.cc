@@ -57,7 +57,7 @@ class Cover : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Compiler, Cover, ::testing::Values("clang", "gcc"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& compiler) { return compiler.param; });
 
 TEST_P(Cover, NamesLinesThatNoCaseExecutes) {
   const auto ran = qconform("cover --suite corpus --no-within --tries 0 --json" + backend());
@@ -74,13 +74,18 @@ TEST_P(Cover, NamesLinesThatNoCaseExecutes) {
   EXPECT_TRUE(is_named) << ran.output;
 }
 
+// From one case of a row, whose weights are shorter than it.
 TEST_P(Cover, DrawsCasesTowardsWhatNoneExecutesAndKeepsFew) {
-  const std::string chosen = "cover --suite random --cases 400 --no-within --tries 3000 --json" + backend();
+  std::ofstream(at("row.json")) << R"({"format": "qconform-cases", "version": 1, "cases": [
+      {"id": "row", "op_type": "ConvInteger", "opset_version": 10, "inputs": [
+        {"name": "x", "type": "uint8", "shape": [1, 1, 5], "data": [1, 2, 3, 4, 5]},
+        {"name": "w", "type": "int8", "shape": [1, 1, 2], "data": [1, -1]}]}]})";
+  const std::string chosen = "cover --no-within --tries 6000 --json --suite " + at("row.json") + backend();
   const auto ran = qconform(chosen + " -o " + at("kept.json"));
   ASSERT_EQ(ran.exit_code, 0) << ran.output;
   const auto result = nlohmann::json::parse(ran.output);
   EXPECT_FALSE(lines_not_executed(result).contains(marked_line("long whole row"))) << ran.output;
-  EXPECT_LE(result.at("kept"), 8) << ran.output;
+  EXPECT_LE(result.at("kept"), 20) << ran.output;
   EXPECT_FALSE(result.contains("lost")) << ran.output;
   EXPECT_EQ(qconform(chosen).output, ran.output) << "the same seed, another result";
 

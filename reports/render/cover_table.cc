@@ -27,6 +27,18 @@ std::string beginning_of(std::string text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
+// The folder that has all files of the plugin, with a slash at its end; empty where there is none but the root.
+std::string folder_of(const CoverResult& result) {
+  if (result.files.empty()) return "";
+  std::string folder = result.files.front().file;
+  for (const FileCode& file : result.files) {
+    const auto ends = std::mismatch(folder.begin(), folder.end(), file.file.begin(), file.file.end());
+    folder.erase(ends.first, folder.end());
+  }
+  folder.erase(folder.rfind('/') + 1);
+  return folder.size() > 1 ? folder : "";
+}
+
 std::string totals(const CoverResult& result) {
   std::uint64_t lines = 0;
   std::uint64_t executed = 0;
@@ -53,22 +65,22 @@ std::string stage_rows(const CoverResult& result) {
   return text;
 }
 
-std::string function_rows(const CoverResult& result) {
+std::string function_rows(const CoverResult& result, std::size_t folder) {
   std::string text;
   for (const FunctionCode& function : result.functions) {
     if (function.executed > 0) continue;
-    const std::string place = fmt::format("  {}:{}  ", end_of(shown(function.file), 36), function.line);
+    const std::string place = fmt::format("  {}:{}  ", end_of(shown(function.file.substr(folder)), 36), function.line);
     text += place + beginning_of(shown(function.name), kColumns - place.size()) + "\n";
   }
   return text.empty() ? "" : "\nfunctions that no case executes\n" + text;
 }
 
 // "  kernel.cc  18-21, 40, 77-80", in as many lines as it takes.
-std::string line_rows(const CoverResult& result) {
+std::string line_rows(const CoverResult& result, std::size_t folder) {
   std::string text;
   for (const FileCode& file : result.files) {
     if (file.not_executed.empty()) continue;
-    text += "  " + end_of(shown(file.file), kColumns - 2) + "\n";
+    text += "  " + end_of(shown(file.file.substr(folder)), kColumns - 2) + "\n";
     std::string row = "   ";
     for (const LineRange& range : file.not_executed) {
       std::string item =
@@ -86,7 +98,8 @@ std::string line_rows(const CoverResult& result) {
 
 std::string cover_table(const CoverResult& result) {
   std::string text = fmt::format("{}   seed {}\n", end_of(shown(result.backend), kColumns - 28), result.seed);
-  text += totals(result) + stage_rows(result) + function_rows(result) + line_rows(result);
+  const std::string folder = folder_of(result);
+  text += totals(result) + stage_rows(result) + function_rows(result, folder.size()) + line_rows(result, folder.size());
   text += fmt::format("\n{} cases execute all that was executed\n", with_thousands(result.kept));
   if (result.lost > 0) {
     text += fmt::format("but for {} edges: what the plugin executes depends on earlier cases\n",

@@ -32,11 +32,6 @@ namespace {
 constexpr unsigned kOffsetBits = 48;
 constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kOffsetBits) - 1;
 
-// Never 0.
-std::uint64_t key_of(std::uint32_t module, std::uint64_t offset) {
-  return (std::uint64_t{module} + 1) << kOffsetBits | (offset & kOffsetMask);
-}
-
 CodePlace decoded(std::uint64_t key) {
   if (key == 0) return {0, CodePlace::kNowhere};
   return {static_cast<std::uint32_t>(key >> kOffsetBits) - 1, key & kOffsetMask};
@@ -62,6 +57,11 @@ struct LoadedModule {
 
   [[nodiscard]] bool has(std::uintptr_t address) const { return begin <= address && address < end; }
 };
+
+// Never 0.
+std::uint64_t key_of(const LoadedModule& module, std::uintptr_t address) {
+  return (std::uint64_t{module.number} + 1) << kOffsetBits | ((address - module.bias) & kOffsetMask);
+}
 
 // In `data`, a LoadedModule whose `begin` is an address: the module that has this address.
 int take_module(dl_phdr_info* info, std::size_t /*size*/, void* data) {
@@ -105,8 +105,12 @@ class CodeRecorder {
     Shared* shared = relaxed_load(shared_);
     const std::span<std::uint32_t> guards = std::exchange(guards_of_table_, {});
     if (shared == nullptr || guards.size() != static_cast<std::size_t>(end - begin) / 2) return;
+    const LoadedModule* own = module_at(*shared, reinterpret_cast<std::uintptr_t>(guards.data()));
+    if (own == nullptr) return;
     for (std::size_t i = 0; i < guards.size() && guards[i] != 0; ++i) {
-      relaxed_store(shared->guard_places[guards[i] - 1], key_at(*shared, begin[2 * i]));
+      // An inline function may be another module's: then that one is called, and this edge runs never.
+      const std::uintptr_t address = begin[2 * i];
+      if (own->has(address)) relaxed_store(shared->guard_places[guards[i] - 1], key_of(*own, address));
     }
   }
 
@@ -118,8 +122,9 @@ class CodeRecorder {
   void mark_call(std::uintptr_t from) {
     Shared* shared = relaxed_load(shared_);
     if (shared == nullptr) return;
-    const std::uint64_t key = key_at(*shared, from);
-    if (key == 0) return;
+    const LoadedModule* module = module_at(*shared, from);
+    if (module == nullptr) return;
+    const std::uint64_t key = key_of(*module, from);
     std::size_t slot = key * 0x9E3779B97F4A7C15U >> 40U;
     for (std::size_t tried = 0; tried < CodeCoverage::kMostCalls / 2; ++tried, ++slot) {
       slot %= CodeCoverage::kMostCalls;
@@ -136,14 +141,13 @@ class CodeRecorder {
   }
 
  private:
-  // 0 where there are too many modules.
-  std::uint64_t key_at(Shared& shared, std::uintptr_t address) {
+  // Null where there are too many modules.
+  const LoadedModule* module_at(Shared& shared, std::uintptr_t address) {
     const std::size_t known = __atomic_load_n(&modules_known_, __ATOMIC_ACQUIRE);
     for (std::size_t i = 0; i < known; ++i) {
-      if (modules_[i].has(address)) return key_of(modules_[i].number, address - modules_[i].bias);
+      if (modules_[i].has(address)) return &modules_[i];
     }
-    const LoadedModule* module = add_module(shared, address);
-    return module == nullptr ? 0 : key_of(module->number, address - module->bias);
+    return add_module(shared, address);
   }
 
   const LoadedModule* add_module(Shared& shared, std::uintptr_t address) {

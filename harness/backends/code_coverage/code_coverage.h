@@ -13,7 +13,8 @@ namespace qconform {
 
 /// What the compilers add, for messages: "clang's -fsanitize-coverage=...".
 inline constexpr std::string_view kCoverageFlags =
-    "-g -O1 and -fsanitize-coverage=trace-pc-guard,pc-table,no-prune of clang, or -fsanitize-coverage=trace-pc of GCC";
+    "-gdwarf-4 -O1 and -fsanitize-coverage=trace-pc-guard,pc-table,no-prune of clang, or -fsanitize-coverage=trace-pc "
+    "of GCC";
 
 // A build with sanitizers has these functions in their run-time library, which does not pass on what it hears.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

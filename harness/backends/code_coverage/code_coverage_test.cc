@@ -44,7 +44,8 @@ struct Library {
   std::array<std::uint32_t, 3> guards{};
   std::array<std::uintptr_t, 6> table{};
 
-  Library() {
+  // Code of the module that has the guards: this program.
+  void fill_table() {
     const auto here = reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc_guard);
     for (std::size_t i = 0; i < guards.size(); ++i) table[2 * i] = here + i;
   }
@@ -67,9 +68,12 @@ TEST(CodeCoverage, HearsNothingOfOtherCode) {
 
 TEST(CodeCoverage, MarksGuardsOfAnyWorker) {
   CodeCoverage code;
-  Library first;
-  Library second;
-  const auto load_both = [&] {
+  // Guards lie in a module.
+  static Library first;
+  static Library second;
+  first.fill_table();
+  second.fill_table();
+  const auto load_both = [] {
     first.load();
     second.load();
     __sanitizer_cov_trace_pc_guard(first.guards.data());

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace qconform {
@@ -47,6 +45,33 @@ std::vector<LineRange> not_executed(const Lines& lines) {
   return ranges;
 }
 
+class LinesByPlace {
+ public:
+  void add(const CodeListing& listing, const CodeListing::Instruction& instruction, bool is_executed) {
+    const std::string& file = listing.files[instruction.file];
+    if (instruction.line == 0 || is_of_system(file)) return;
+    bool& of_file = files_[file][instruction.line];
+    bool& of_function = functions_[{file, listing.functions[instruction.function]}][instruction.line];
+    of_file = of_file || is_executed;
+    of_function = of_function || is_executed;
+  }
+
+  [[nodiscard]] SourceCoverage source() const {
+    SourceCoverage source;
+    for (const auto& [file, lines] : files_) {
+      source.files.push_back({file, lines.size(), executed_of(lines), not_executed(lines)});
+    }
+    for (const auto& [name, lines] : functions_) {
+      source.functions.push_back({name.second, name.first, lines.begin()->first, lines.size(), executed_of(lines)});
+    }
+    return source;
+  }
+
+ private:
+  std::map<std::string, Lines> files_;
+  std::map<std::pair<std::string, std::string>, Lines> functions_;
+};
+
 }  // namespace
 
 std::size_t CodeMap::begin_of(const CodeListing& listing, CodeCoverage::Form form, CodePlace place) {
@@ -87,38 +112,20 @@ bool CodeMap::has_lines() const {
 }
 
 SourceCoverage CodeMap::source(const CodeCoverage& code, const std::vector<std::uint32_t>& executed) const {
-  std::vector<std::vector<bool>> runs;
-  for (const Module& module : modules_) runs.emplace_back(module.block.size() + 1);
-  for (const std::uint32_t edge : executed) {
-    const CodePlace place = code.place(edge);
-    if (place.module < modules_.size()) {
-      runs[place.module][begin_of(modules_[place.module].listing, code.form(), place)] = true;
-    }
-  }
-  std::map<std::string, Lines> files;
-  std::map<std::pair<std::string, std::string>, Lines> functions;
-  for (std::size_t m = 0; m < modules_.size(); ++m) {
+  LinesByPlace lines;
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     const CodeListing& listing = modules_[m].listing;
+    std::vector<bool> runs(listing.instructions.size() + 1);  // by the instruction that begins a block
+    for (const std::uint32_t edge : executed) {
+      const CodePlace place = code.place(edge);
+      if (place.module == m) runs[begin_of(listing, code.form(), place)] = true;
+    }
     for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
-      const auto& instruction = listing.instructions[i];
       const std::size_t block = modules_[m].block[i];
-      const std::string& file = listing.files[instruction.file];
-      if (instruction.line == 0 || block == listing.instructions.size() || is_of_system(file)) continue;
-      const bool ran = runs[m][block];
-      bool& of_file = files[file][instruction.line];
-      bool& of_function = functions[{file, listing.functions[instruction.function]}][instruction.line];
-      of_file = of_file || ran;
-      of_function = of_function || ran;
+      if (block < listing.instructions.size()) lines.add(listing, listing.instructions[i], runs[block]);
     }
   }
-  SourceCoverage source;
-  for (const auto& [file, lines] : files) {
-    source.files.push_back({file, lines.size(), executed_of(lines), not_executed(lines)});
-  }
-  for (const auto& [name, lines] : functions) {
-    source.functions.push_back({name.second, name.first, lines.begin()->first, lines.size(), executed_of(lines)});
-  }
-  return source;
+  return lines.source();
 }
 
 }  // namespace qconform
