@@ -59,7 +59,7 @@ class PeerRoots : public ::testing::Test {
     ASSERT_FALSE(backend);
     EXPECT_THAT(backend.error().text(),
                 AllOf(HasSubstr("--backend: \"" + name + "\": the root " + root.string() + " is damaged: "),
-                      HasSubstr(why), HasSubstr("; scripts/library-root openvino:2025.4.1 makes it again")));
+                      HasSubstr(why), HasSubstr("; scripts/library-root openvino:2025.4.1 fetches it again")));
   }
 
   qconform::testing::TemporaryFolder folder_;
@@ -83,6 +83,13 @@ TEST_F(PeerRoots, OneWithoutInterpreterIsDamaged) {
   expect_damaged("openvino:2025", root, "its interpreter \"/nowhere/python3\" is gone");
 }
 
+// A relative one is in the root.
+TEST_F(PeerRoots, OneWithoutItsOwnInterpreterIsDamaged) {
+  const fs::path root = add("openvino-2025.4.1");
+  ASSERT_TRUE(write_file(root / "python", "bin/python\n"));
+  expect_damaged("openvino", root, "its interpreter \"" + (root / "bin/python").string() + "\" is gone");
+}
+
 TEST_F(PeerRoots, OneWithoutPackagesIsDamaged) {
   if (!fs::exists(kPython)) GTEST_SKIP() << "needs " << kPython;
   const fs::path root = add("openvino-2025.4.1");
@@ -93,7 +100,7 @@ TEST_F(PeerRoots, OneWithoutPackagesIsDamaged) {
 TEST_F(PeerRoots, OneWithoutProgramIsDamaged) {
   const fs::path root = add("rten-0.27.0");
   EXPECT_THAT(opened("rten").error().text(),
-              AllOf(HasSubstr("it lacks bin/peer"), HasSubstr("scripts/library-root rten:0.27.0 makes it again")));
+              AllOf(HasSubstr("it lacks bin/peer"), HasSubstr("scripts/library-root rten:0.27.0 fetches it again")));
 }
 
 // A program that says hello and answers nothing.
