@@ -22,9 +22,10 @@ debian_lacks() {
 }
 
 # debian_take PACKAGE FOLDER: moves the package's shared libraries there, whatever folders they were in, and looks into
-# what the package depends on.
+# what the package depends on. Left out are plugins for character sets and for the transports of ucx, which want drivers of
+# graphics processors.
 debian_take() {
-  local next file name shared=(\( -path '*/lib/*-linux-gnu*/lib*.so*' -o -path '*/usr/lib/lib*.so*' \) ! -path '*/gconv/*' ! -name '*.py')
+  local next file name shared=(\( -path '*/lib/*-linux-gnu*/lib*.so*' -o -path '*/usr/lib/lib*.so*' \) ! -path '*/gconv/*' ! -path '*/ucx/*' ! -name '*.py')
   { find "debs/$1" -type f "${shared[@]}" && find "debs/$1" -type l "${shared[@]}"; } | while read -r file; do
     name=$(basename "$file")
     if [[ -e $2/$name || -L $2/$name ]]; then
