@@ -14,26 +14,51 @@ debian_get() {
   rm "debs/$package/"*.deb
 }
 
-# debian_lacks FOLDER: the libraries that those in FOLDER need and that are not there.
+# debian_lacks FOLDER MORE...: the libraries that those in FOLDER and in MORE need and that are not in FOLDER.
 debian_lacks() {
-  find "$1" -type f -exec readelf -d {} + 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' | sort -u |
+  # readelf fails over what is no program or library, such as a script.
+  { find "$@" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec readelf -d {} + 2>/dev/null || true; } | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' | sort -u |
     while read -r soname; do [[ -e $1/$soname ]] || echo "$soname"; done
 }
 
-# debian_take PACKAGE FOLDER: moves the package's shared libraries there, and looks into what the package depends on.
+# debian_take PACKAGE FOLDER: moves the package's shared libraries there, whatever folders they were in, and looks into
+# what the package depends on. Left out are plugins for character sets and for the transports of ucx, which want drivers of
+# graphics processors.
 debian_take() {
-  local next
-  find "debs/$1" -path '*/lib/*-linux-gnu*/lib*.so*' ! -path '*/gconv/*' ! -name '*.py' -exec mv -t "$2" {} +
+  local next file name shared=(\( -path '*/lib/*-linux-gnu*/lib*.so*' -o -path '*/usr/lib/lib*.so*' \) ! -path '*/gconv/*' ! -path '*/ucx/*' ! -name '*.py')
+  { find "debs/$1" -type f "${shared[@]}" && find "debs/$1" -type l "${shared[@]}"; } | while read -r file; do
+    name=$(basename "$file")
+    if [[ -e $2/$name || -L $2/$name ]]; then
+      : # one of several folders has it
+    elif [[ -L $file ]]; then
+      ln -s "$(basename "$(readlink "$file")")" "$2/$name"
+    else
+      mv "$file" "$2"
+    fi
+  done
   find "debs/$1" -name 'ld-linux-*.so.*' -type f -exec mv -t "$2" {} +
   for next in $(apt-cache -c apt.conf depends --important "$1" | sed -n 's/^ *|\{0,1\}\(Pre\)\{0,1\}Depends: \([^<]*\)$/\2/p'); do
     debian_get "$next" || fail "apt-get cannot fetch $next, on which $1 depends: $(<log)"
   done
 }
 
+# debian_complete PACKAGE FOLDER MORE...: takes what the libraries in FOLDER and in MORE need, out of the packages on which
+# these depend.
+debian_complete() {
+  local main=$1 libraries=$2 lacks soname package
+  while lacks=$(debian_lacks "${@:2}") && [[ -n $lacks ]]; do
+    soname=${lacks%%$'\n'*}
+    package=$(find debs -name "$soname" -printf '%P\n' -quit)
+    [[ -n $package ]] || fail "$main needs $soname, which no package that it depends on has"
+    debian_take "${package%%/*}" "$libraries"
+    [[ -e $libraries/$soname ]] || fail "$main needs $soname, which ${package%%/*} has where no library is expected"
+  done
+}
+
 # debian_unpack NAME SUITE PACKAGE=VERSION HEADERS... TARGET: fills the folder TARGET; works in the current folder, which is
 # empty.
 debian_unpack() {
-  local suite=$2 main=$3 target=${!#} headers=("${@:4:$#-4}") libraries package soname lacks
+  local suite=$2 main=$3 target=${!#} headers=("${@:4:$#-4}") libraries package
   need readelf
   mkdir debs
   private_apt "$PWD" "$(dpkg --print-architecture)" "$suite"
@@ -41,12 +66,7 @@ debian_unpack() {
   mkdir -p "$libraries"
   debian_get "$main" || { cat log >&2; fail "$suite has no $main, see above; scripts/library-releases may name an older build"; }
   debian_take "${main%%=*}" "$libraries"
-  while lacks=$(debian_lacks "$libraries") && [[ -n $lacks ]]; do
-    soname=${lacks%%$'\n'*}
-    package=$(find debs -name "$soname" -printf '%P\n' -quit)
-    [[ -n $package ]] || fail "$main needs $soname, which no package that it depends on has"
-    debian_take "${package%%/*}" "$libraries"
-  done
+  debian_complete "$main" "$libraries"
   for package in "${headers[@]}"; do
     debian_get "$package" || { cat log >&2; fail "$suite has no $package, see above"; }
     cp -r "debs/$package/usr/include" "$target/usr/"

@@ -26,8 +26,8 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// The command that asks the runtime of the root. A Python is the one that the root was made with: its packages hold
-// machine code for that one.
+// The command that asks the runtime of the root. A Python is the one that the root was made with, because its packages
+// hold machine code for that one: one of the system, or one in the root.
 Result<std::string> command_of(const Peer& peer, const backend::Specification& what, const LibraryRoot& root) {
   const std::string folder = shell_word(root.folder.string());
   const std::string word = what.word.empty() ? "" : " " + shell_word(what.word);
@@ -38,7 +38,7 @@ Result<std::string> command_of(const Peer& peer, const backend::Specification& w
   }
   const auto stated = read_file(root.folder / "python", 4096);
   if (!stated) return tl::unexpected(damaged_root(what, root, "it lacks the file python, which names its interpreter"));
-  const std::string python = stated->substr(0, stated->find('\n'));
+  const std::string python = root.folder / stated->substr(0, stated->find('\n'));
   if (!is_file(python)) return tl::unexpected(damaged_root(what, root, "its interpreter \"" + python + "\" is gone"));
   const fs::path runner = programs() / "shared" / "peer.py";
   if (!is_file(runner)) return fail("--backend", fmt::format("\"{}\": {} is gone", what.name, runner.string()));

@@ -83,6 +83,13 @@ TEST_F(PeerRoots, OneWithoutInterpreterIsDamaged) {
   expect_damaged("openvino:2025", root, "its interpreter \"/nowhere/python3\" is gone");
 }
 
+// A relative one is in the root.
+TEST_F(PeerRoots, OneWithoutItsOwnInterpreterIsDamaged) {
+  const fs::path root = add("openvino-2025.4.1");
+  ASSERT_TRUE(write_file(root / "python", "bin/python\n"));
+  expect_damaged("openvino", root, "its interpreter \"" + (root / "bin/python").string() + "\" is gone");
+}
+
 TEST_F(PeerRoots, OneWithoutPackagesIsDamaged) {
   if (!fs::exists(kPython)) GTEST_SKIP() << "needs " << kPython;
   const fs::path root = add("openvino-2025.4.1");
