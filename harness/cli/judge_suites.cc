@@ -156,12 +156,6 @@ std::uint64_t failures_in(const Report& report) {
   return failures;
 }
 
-void keep_arrays(const SuitesOptions& options) {
-  sweep::keep_arrays_in(!options.cached          ? std::filesystem::path()
-                        : !options.cache.empty() ? std::filesystem::path(options.cache)
-                                                 : sweep::usual_array_folder());
-}
-
 // Asking what they take executes code too, and judges nothing.
 void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
   for (const auto& backend : backends) {

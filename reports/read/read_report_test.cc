@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ostream>
 #include <rapidcheck/gtest.h>
+#include <ostream>
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,36 @@
+// What a backend takes of the convolutions, written down by hand from its source or documentation, and whether it is
+// what is learnt by asking the backend.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/suites/sweep/contract.h"
+
+namespace qconform::testing {
+
+/// Classes of one parameter, "low end|other": one of them, or one of all others.
+struct Classes {
+  const char* parameter;
+  const char* classes;
+  bool others = false;
+};
+
+struct TrueContract {
+  const char* name;                                ///< of the backend
+  const char* taken;                               ///< as behind --only; empty for everything
+  std::vector<std::vector<Classes>> not_together;  ///< taken, but not all with each other
+};
+
+void PrintTo(const TrueContract& truth, std::ostream* out);
+
+[[nodiscard]] sweep::Contract contract_of(const TrueContract& truth);
+
+/// Learns what the backend takes and holds it against the truth, on two grids: every combination of the parameters by
+/// which backends choose (operator, types, spatial rank, w zero point, group, w parameters), each as a whole row; and
+/// every two classes of all parameters, which have a case inside both or inside neither. It may take 2,000 probes.
+void expect_learnt(Backend& backend, const TrueContract& truth);
+
+}  // namespace qconform::testing
