@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "harness/backends/specification.h"
 #include "harness/base/digest.h"
 #include "harness/diagnose/explain/case_features.h"
 #include "harness/diagnose/models/modelled_case.h"
@@ -139,7 +140,9 @@ bool accounts_for(const Waiver& waiver, const Finding& finding) {
 }
 
 bool is_of(const Waiver& waiver, const BackendInfo& backend) {
-  return std::find(waiver.backends.begin(), waiver.backends.end(), backend.name) != waiver.backends.end() &&
+  const auto& names = waiver.backends;
+  const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  return (has(backend.name) || has(name_of_every_release(backend.name))) &&
          compare_versions(waiver.first_version, backend.version) <= 0 &&
          compare_versions(backend.version, waiver.last_version) <= 0;
 }
@@ -166,6 +169,13 @@ std::uint64_t digest_of(const Tensor& tensor) {
   digest.add(std::string_view(shape_text(tensor.shape)));
   digest.add(std::span<const std::byte>(tensor.bytes));
   return digest.value();
+}
+
+std::string name_of_every_release(const std::string& backend) {
+  auto what = backend::parse_specification(backend);
+  if (!what || what->version.empty()) return backend;
+  what->version.clear();
+  return backend::text_of(*what);
 }
 
 int compare_versions(std::string_view a, std::string_view b) {

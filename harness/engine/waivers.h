@@ -28,6 +28,9 @@ namespace qconform {
 /// A fingerprint of an output: type, shape and elements.
 [[nodiscard]] std::uint64_t digest_of(const Tensor& tensor);
 
+/// The backend's name, "onednn@avx2" of "onednn:3.12@avx2": a waiver's range of versions says for which releases it is.
+[[nodiscard]] std::string name_of_every_release(const std::string& backend);
+
 /// "1.9.2" < "1.10"; parts between other characters than letters and digits are compared as numbers
 /// where both are, else as text. Negative, zero or positive.
 [[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
@@ -50,7 +53,7 @@ struct Replacement {
 
 struct Waiver {
   std::string id;
-  std::vector<std::string> backends;  ///< names as on the command line, with what is behind an @
+  std::vector<std::string> backends;  ///< names as on the command line, what is behind an @ too; without a version: all
   std::string first_version;          ///< both ends are included: an open end would cover releases
   std::string last_version;           ///< that nobody has looked at
   std::string op_type;

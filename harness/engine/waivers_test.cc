@@ -123,6 +123,10 @@ TEST(Waivers, AreForTheNamedBackendsAndVersions) {
     EXPECT_FALSE(covers(text, test_case, answer, {"lib", version, "library"})) << version;
   }
   EXPECT_FALSE(covers(text, test_case, answer, {"lib@slow", "1.10", "library"}));
+  // A release beside others is named with its version.
+  EXPECT_TRUE(covers(text, test_case, answer, {"lib:1.9@fast", "1.9.9", "library"}));
+  EXPECT_FALSE(covers(text, test_case, answer, {"lib:2@fast", "2.0", "library"}));
+  EXPECT_FALSE(covers(text, test_case, answer, {"lib:1.9@slow", "1.9.9", "library"}));
 }
 
 TEST(Waivers, Expire) {

@@ -45,13 +45,18 @@ debian_take() {
 # debian_complete PACKAGE FOLDER MORE...: takes what the libraries in FOLDER and in MORE need, out of the packages on which
 # these depend.
 debian_complete() {
-  local main=$1 libraries=$2 lacks soname package
+  local main=$1 libraries=$2 lacks soname package found
   while lacks=$(debian_lacks "${@:2}") && [[ -n $lacks ]]; do
-    soname=${lacks%%$'\n'*}
-    package=$(find debs -name "$soname" -printf '%P\n' -quit)
-    [[ -n $package ]] || fail "$main needs $soname, which no package that it depends on has"
-    debian_take "${package%%/*}" "$libraries"
-    [[ -e $libraries/$soname ]] || fail "$main needs $soname, which ${package%%/*} has where no library is expected"
+    found=
+    for soname in $lacks; do
+      package=$(find debs -name "$soname" -printf '%P\n' -quit)
+      # One that is not there yet may be in a package that another one depends on.
+      [[ -n $package && ! -e $libraries/$soname ]] || continue
+      debian_take "${package%%/*}" "$libraries"
+      [[ -e $libraries/$soname ]] || fail "$main needs $soname, which ${package%%/*} has where no library is expected"
+      found=$soname
+    done
+    [[ -n $found ]] || fail "$main needs ${lacks%%$'\n'*}, which no package that it depends on has"
   done
 }
 

@@ -92,7 +92,8 @@ void judge_all(Backend& backend, const std::string& suite, std::uint64_t count, 
 bool is_recorded(const Waivers& waivers, const BackendInfo& info) {
   const auto& recorded = waivers.recorded();
   return std::any_of(recorded.begin(), recorded.end(), [&](const RecordedLibrary& library) {
-    return library.backend == info.name && library.version == info.version && library.cpu == cpu_level();
+    return library.backend == name_of_every_release(info.name) && library.version == info.version &&
+           library.cpu == cpu_level();
   });
 }
 
