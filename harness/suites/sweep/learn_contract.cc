@@ -17,12 +17,12 @@
 namespace qconform::sweep {
 namespace {
 
-constexpr std::size_t kRowsToFirst = 300;  ///< rows of many combinations asked before a model counts as declined
-constexpr int kTriesOfClass = 8;           ///< rows with a class that was declined beside the classes known so far
-constexpr int kContexts = 5;               ///< taken rows that a declined one is compared with
-constexpr int kTriesOfCombination = 32;    ///< rows with a combination before it counts as declined
-constexpr int kTriesOfWidening = 4;        ///< rows with another class in place of one of a declined combination
-constexpr int kFurtherDraws = 2;           ///< of a declined row inside the contract: its values alone may be declined
+constexpr std::size_t kRowsToFirst = 60;  ///< rows of many combinations asked before a model counts as declined
+constexpr int kTriesOfClass = 8;          ///< rows with a class that was declined beside the classes known so far
+constexpr int kContexts = 5;              ///< taken rows that a declined one is compared with
+constexpr int kTriesOfCombination = 32;   ///< rows with a combination before it counts as declined
+constexpr int kTriesOfWidening = 4;       ///< rows with another class in place of one of a declined combination
+constexpr int kFurtherDraws = 2;          ///< of a declined row inside the contract: its values alone may be declined
 
 // One class of one parameter.
 struct Choice {
