@@ -181,7 +181,7 @@ const std::deque<Judged>& cases() {
   static const std::deque<Judged> all = [] {
     std::deque<Judged> list;
     // Extents are what makes the suite sizes large; of the other the small cases do.
-    const std::pair<const char*, std::int64_t> suites[] = {{"sizes", 150'000}, {"directed", 4'000}};
+    const std::pair<const char*, std::int64_t> suites[] = {{"sizes", 60'000}, {"directed", 4'000}};
     for (const auto& [suite, most_work] : suites) {
       auto opened = open_suite(suite, {});
       EXPECT_TRUE(opened) << opened.error().text();
@@ -327,7 +327,7 @@ TEST(HeldOut, EveryDefectIsKilledByTheDefaultRun) {
   for (const Defect& defect : defects()) {
     // Small cases kill most.
     const bool is_killed = !first_kill(defect, 0, 3'999).empty() || !first_kill(defect, 4'000, 39'999).empty() ||
-                           !first_kill(defect, 40'000, 150'000).empty();
+                           !first_kill(defect, 40'000, 60'000).empty();
     EXPECT_TRUE(is_killed) << defect.name;
   }
 }
