@@ -145,7 +145,11 @@ bool take_anything(const std::vector<sweep::Contract>& contracts) {
 std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name, std::uint64_t seed,
                                     bool only_narrow) {
   std::vector<sweep::Contract> chosen = only_narrow ? narrow_ones(contracts) : plain(contracts);
-  return take_anything(chosen) ? sweep::sizes_suite("sizes within " + name, chosen, seed) : nullptr;
+  bool has_sizes = false;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    has_sizes = has_sizes || (chosen[i].takes_anything() && sweep::plans()[i].swept.sized.sizes > 0);
+  }
+  return has_sizes ? sweep::sizes_suite("sizes within " + name, chosen, seed) : nullptr;
 }
 
 std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,

@@ -19,6 +19,9 @@ constexpr std::int64_t kWork = 100'000;
 
 // Values drawn anew until the case has its classes and its output is worth judging.
 constexpr int kAttempts = 48;
+// As long as none has its classes. Of many thousand rows one has values that no case has: no output is near a tie where
+// every tap of an even, dilated kernel lies in the padding. Its case then has others.
+constexpr int kMostAttempts = 512;
 
 std::vector<std::int64_t> per_axis(const Shape& shape, std::int64_t reference::SpatialAxis::*member) {
   std::vector<std::int64_t> values;
@@ -103,18 +106,22 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
   Rng rng(seed, index);
   // The first draw with the right classes serves where no draw detects much.
   std::optional<Case> best;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  std::optional<Case> last;
+  for (int attempt = 0; attempt < (best ? kAttempts : kMostAttempts); ++attempt) {
     Rng own(rng.next());
     // One window, wholly in padding before x, without a bias: its sum is 0, which is near no tie.
     const bool pads_behind = attempt >= kAttempts / 2;
     const Shape shape = draw_shape(own, row, attempt < 8 ? 1 : 4, pads_behind);
     Drawn drawn = draw_values(own, row, shape);
+    if (!drawn.in_class && !best && attempt + 1 == kMostAttempts) {
+      last = case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
+    }
     if (!drawn.in_class || (best && !drawn.detects_much)) continue;
     best = case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
     if (drawn.detects_much) break;
   }
-  assert(best && "the model allows classes that no values have");
-  return std::move(*best);
+  assert(best || last);
+  return std::move(*(best ? best : last));
 }
 
 }  // namespace
