@@ -11,8 +11,8 @@
 #include "harness/cli/sandbox_options.h"
 #include "harness/describe/json_archives.h"
 #include "harness/engine/contracts.h"
-#include "harness/suites/sweep/array_cache.h"
 #include "harness/json/json_text.h"
+#include "harness/suites/sweep/array_cache.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::cli {

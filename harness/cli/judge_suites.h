@@ -26,11 +26,11 @@ struct SuitesOptions {
   WaiverOptions waivers;
   std::string out;
   std::optional<std::uint64_t> fail_fast;
-  bool within = true;  ///< a suite for what each backend takes, beside conformance
+  bool within = true;     ///< a suite for what each backend takes, beside conformance
   bool thorough = false;  ///< sizes and positions at strength 4 too
   bool cached = true;     ///< solved arrays are kept
   std::string cache;      ///< where; empty: sweep::usual_array_folder()
-  std::string only;    ///< what that is, in place of what is learnt; may be empty
+  std::string only;       ///< what that is, in place of what is learnt; may be empty
   bool explain = true;
   bool shrink = true;
 };

@@ -63,8 +63,15 @@ std::vector<BackendContract> described(const Contracts& contracts) {
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     const sweep::Plan& plan = sweep::plans()[i];
     const sweep::LearntContract& learnt = contracts[i];
-    BackendContract one{name_of(plan),      learnt.contract.takes_anything(), {}, learnt.probes, learnt.confirmed,
-                        learnt.contradicted, 0, 0, {}};
+    BackendContract one{name_of(plan),
+                        learnt.contract.takes_anything(),
+                        {},
+                        learnt.probes,
+                        learnt.confirmed,
+                        learnt.contradicted,
+                        0,
+                        0,
+                        {}};
     if (one.takes_anything) one.rules = sweep::lines_of(learnt.contract, plan.swept.model());
     list.push_back(std::move(one));
   }
@@ -129,7 +136,8 @@ std::vector<sweep::Contract> narrow_ones(const Contracts& contracts) {
 }
 
 bool take_anything(const std::vector<sweep::Contract>& contracts) {
-  return std::any_of(contracts.begin(), contracts.end(), [](const auto& contract) { return contract.takes_anything(); });
+  return std::any_of(contracts.begin(), contracts.end(),
+                     [](const auto& contract) { return contract.takes_anything(); });
 }
 
 }  // namespace
@@ -162,7 +170,8 @@ void ContractCheck::judged(const Case& test_case, const std::vector<CaseResult::
     const VerdictKind verdict = results[number].verdict;
     if (verdict == VerdictKind::not_asked) continue;
     const bool declined = verdict == VerdictKind::unsupported || verdict == VerdictKind::refused;
-    const bool inside = backend.contracts[place->plan].takes_anything() && backend.contracts[place->plan].takes(place->row);
+    const bool inside =
+        backend.contracts[place->plan].takes_anything() && backend.contracts[place->plan].takes(place->row);
     if (inside != declined) continue;
     Counts& counts = backend.counts[place->plan];
     ++(inside ? counts.declined_inside : counts.taken_outside);
@@ -185,9 +194,10 @@ std::string contradiction_text(const std::string& backend, const std::vector<Bac
   std::string text;
   for (const BackendContract& contract : contracts) {
     if (contract.contradiction.empty()) continue;
-    text += fmt::format("{} {}: {} valid cases inside the contract were declined, {} outside were taken; the first is {}",
-                        text.empty() ? backend + ":" : ";", contract.model, contract.declined_inside,
-                        contract.taken_outside, contract.contradiction);
+    text +=
+        fmt::format("{} {}: {} valid cases inside the contract were declined, {} outside were taken; the first is {}",
+                    text.empty() ? backend + ":" : ";", contract.model, contract.declined_inside,
+                    contract.taken_outside, contract.contradiction);
   }
   return text;
 }

@@ -94,10 +94,29 @@ TEST(Contracts, KeepDirectedAndRandomCasesInside) {
     EXPECT_GE(cases, 1000U) << suite->name();
   }
   EXPECT_GE(reached.size(), 25U);
-  for (const char* id : {"tie-negative", "multiplier-above-one", "small-sum-without-bias", "far-index", "long-kernel"}) {
+  for (const char* id :
+       {"tie-negative", "multiplier-above-one", "small-sum-without-bias", "far-index", "long-kernel"}) {
     EXPECT_TRUE(reached.contains(id)) << id;
   }
   EXPECT_TRUE(drawn_within(whole_contracts(), "all", 1).empty());
+}
+
+TEST(Contracts, ThoroughCasesHaveEveryFourClassesOfSizes) {
+  const auto stated = *stated_contracts(
+      "convolutions: operator=QLinearConv, spatial rank=2, auto_pad=NOTSET, C=1|2 or 3|4 mod 8, M=1|2 or 3, "
+      "output width=3|4|5, batch=1|2");
+  const auto suite = thorough_within(stated, "thorough within some", 1);
+  ASSERT_NE(suite, nullptr);
+  const CombinationCoverage coverage = suite->coverage().front();
+  EXPECT_EQ(coverage.strength, 4U);
+  EXPECT_EQ(coverage.parameters, 10U);
+  EXPECT_GT(coverage.feasible, 10'000U);
+  EXPECT_EQ(coverage.covered, coverage.feasible);
+  for (int i = 0; i < 50; ++i) {
+    const auto test_case = *suite->next();
+    ASSERT_TRUE(test_case);
+    EXPECT_EQ(expect(*test_case, Policy{}).classification.expectation(), Expectation::valid) << test_case->id;
+  }
 }
 
 TEST(Contracts, AreHeldAgainstEveryCase) {

@@ -129,7 +129,7 @@ TEST(Hazards, Biases) {
 
 TEST(Hazards, MultipliersAboveOne) {
   const auto with = [](float y_scale) { return counts_of(halves({-60, 0, 1, 3, 60}).y_scale(y_scale).build()); };
-  EXPECT_EQ(with(0.4F)[Hazard::multiplier_above_one], 2U) << "3 * 2.5 is not 6, 1 * 2.5 is 2; 60 * 2.5 saturates";
+  EXPECT_EQ(with(0.4F)[Hazard::multiplier_above_one], 1U) << "7.5 is not 6, 2.5 rounds to 2, 60 * 2.5 saturates";
   EXPECT_EQ(with(0.5F)[Hazard::multiplier_above_one], 0U) << "2 has no fraction";
   EXPECT_EQ(with(1.5F)[Hazard::multiplier_above_one], 0U);
 }
@@ -371,8 +371,7 @@ TEST(Hazards, LargeIntegers) {
 
 TEST(Hazards, LargeHalfScales) {
   const auto with = [](std::uint8_t high, std::uint8_t low) {
-    Case test_case =
-        LinearBuilder::dequantize().version(19).x(make::int8({2}, {1, 0})).scale(1.0F).build();
+    Case test_case = LinearBuilder::dequantize().version(19).x(make::int8({2}, {1, 0})).scale(1.0F).build();
     test_case.inputs[1] = Tensor{ElementType::float16, {}, {std::byte{low}, std::byte{high}}};
     return counts_of(test_case)[Hazard::large_half_scale];
   };

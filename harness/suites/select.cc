@@ -132,7 +132,8 @@ bool takes_number_of_cases(std::string_view suite) {
 
 Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance") return open_suites({"corpus", "sweep", "sizes", "directed"}, {.seed = options.seed, .cases = {}});
+  if (name == "conformance")
+    return open_suites({"corpus", "sweep", "sizes", "directed"}, {.seed = options.seed, .cases = {}});
   if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder()));
   if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
   if (name == "sizes") {

@@ -9,8 +9,8 @@ namespace qconform::testing {
 
 ProgramResult run_program(const std::string& program, const std::string& arguments, const std::string& environment) {
   // Solved arrays are shared by tests, and leave the user's own folder alone.
-  const std::string command = "QCONFORM_CACHE=" QCONFORM_TEST_CACHE " " + environment + " " QCONFORM_EMULATOR " " + program +
-                              " " + arguments + " 2>&1 </dev/null";
+  const std::string command = "QCONFORM_CACHE=" QCONFORM_TEST_CACHE " " + environment + " " QCONFORM_EMULATOR " " +
+                              program + " " + arguments + " 2>&1 </dev/null";
   ProgramResult result;
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return result;

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Releases : public ::testing::Test {
  protected:
@@ -60,6 +61,25 @@ TEST_F(Releases, ACaseKeepsToWhatAUserStates) {
   const auto wrong = qconform("run --suite within --backend scalar --only \"convolutions: x typ=int8\"");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.output, HasSubstr("--only: no parameter \"x typ\"; is it x type?"));
+}
+
+// A run without its cache is the same run.
+TEST_F(Releases, ADamagedCacheIsToldAndCostsNothing) {
+  const auto ran = [&](const std::string& options) {
+    return qconform(
+               "run --suite sweep --backend defect:half-away --fail-fast 1 --no-explain --no-shrink --json --out " +
+               at("out") + " " + options)
+        .output;
+  };
+  EXPECT_THAT(ran("--cache " + at("cache")), Not(HasSubstr("note:")));
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(at("cache"))) {
+    ASSERT_TRUE(write_file(entry.path(), "damaged"));
+    ++files;
+  }
+  EXPECT_EQ(files, 3U) << "one for each model";
+  EXPECT_THAT(ran("--cache " + at("cache")), HasSubstr("is damaged; its array is solved anew"));
+  EXPECT_THAT(ran("--cache " + at("cache") + " --no-cache"), Not(HasSubstr("note:")));
 }
 
 TEST_F(Releases, MatrixNeedsBackends) {

@@ -298,7 +298,8 @@ void shrink_sums(Rng& rng, Draft& draft, bool has_bias) {
   const std::size_t filter = draft.w().bytes.size() / static_cast<std::size_t>(draft.output_channels());
   const auto rarity = static_cast<std::uint32_t>(1 + filter / 64);
   quieten(rng, draft.x(), 4, rarity, [&](std::size_t) { return draft.x_zero_point(); });
-  quieten(rng, draft.w(), 2, 1, [&](std::size_t i) { return draft.w_zero_point(static_cast<std::int64_t>(i / filter)); });
+  quieten(rng, draft.w(), 2, 1,
+          [&](std::size_t i) { return draft.w_zero_point(static_cast<std::int64_t>(i / filter)); });
   draft.drop_bias();
   if (has_bias) {
     std::vector<std::int32_t> bias(static_cast<std::size_t>(draft.output_channels()));

@@ -54,8 +54,8 @@ std::int64_t draw_channels(Rng& rng, const Swarm& swarm, std::int64_t most) {
 }
 
 // More than blocks of 128 hold.
-void draw_many_channels(Rng& rng, Shape& shape) {
-  if (rng.chance(1, 3)) {
+void draw_many_channels(Rng& rng, const Swarm& swarm, Shape& shape) {
+  if (swarm.draw(rng, feature::groups, 1, 3)) {
     shape.group = rng.between(129, 260);
     return;
   }
@@ -134,7 +134,7 @@ Shape draw_shape(Rng& rng, const Swarm& swarm, LargeExtent large) {
   shape.batch = swarm.draw(rng, feature::batch, 1, 4) ? rng.between(2, 3) : 1;
   if (large == LargeExtent::batch) shape.batch = rng.between(4, 9);
   if (large == LargeExtent::channels) {
-    draw_many_channels(rng, shape);
+    draw_many_channels(rng, swarm, shape);
   } else {
     draw_channels(rng, swarm, shape);
   }
@@ -342,22 +342,35 @@ Case draw_conv_integer(Rng& rng, LargeExtent large, const Swarm& swarm) {
   return result;
 }
 
-// One case in 64.
-LargeExtent draw_large_extent(const Rng& rng) {
-  static constexpr LargeExtent kAll[] = {LargeExtent::dilation, LargeExtent::kernel, LargeExtent::batch,
-                                         LargeExtent::position, LargeExtent::channels};
+bool leaves_out(const Swarm& swarm, Feature feature) {
+  return swarm.scaled(feature, 1) == 0;
+}
+
+// One case in 64, where the block does not leave out what it is about.
+LargeExtent draw_large_extent(const Rng& rng, const Swarm& swarm) {
+  struct Kind {
+    LargeExtent large;
+    Feature about;
+  };
+  static constexpr Kind kKinds[] = {{LargeExtent::dilation, feature::dilations},
+                                    {LargeExtent::kernel, feature::large_images},
+                                    {LargeExtent::batch, feature::batch},
+                                    {LargeExtent::position, feature::large_images},
+                                    {LargeExtent::channels, feature::register_widths}};
   Rng own = aside(rng, 1);
-  return own.chance(1, 64) ? own.pick(kAll) : LargeExtent::none;
+  if (!own.chance(1, 64)) return LargeExtent::none;
+  const Kind kind = own.pick(kKinds);
+  return leaves_out(swarm, kind.about) ? LargeExtent::none : kind.large;
 }
 
 // One case in 32 has sums and multipliers, or zero points, that usual ones do not have.
-Case with_rare_values(const Rng& rng, Case drawn) {
+Case with_rare_values(const Rng& rng, const Swarm& swarm, Case drawn) {
   Rng own = aside(rng, 2);
   if (!own.chance(1, 32)) return drawn;
   directed::Draft draft(std::move(drawn));
   if (own.chance(1, 2)) {
-    directed::shrink_sums(own, draft, own.chance(1, 2));
-  } else {
+    directed::shrink_sums(own, draft, swarm.draw(own, feature::bias, 1, 2));
+  } else if (!leaves_out(swarm, feature::extreme_zero_points)) {
     directed::move_zero_points_to_ends(own, draft);
   }
   return draft.get();
@@ -370,12 +383,12 @@ Case random_convolution(Rng& rng, std::string_view op_type, LargeExtent large, c
 }
 
 Case random_qlinear_conv(Rng& rng, const Swarm& swarm) {
-  Case drawn = draw_qlinear_conv(rng, draw_large_extent(rng), swarm);
-  return with_rare_values(rng, std::move(drawn));
+  Case drawn = draw_qlinear_conv(rng, draw_large_extent(rng, swarm), swarm);
+  return with_rare_values(rng, swarm, std::move(drawn));
 }
 
 Case random_conv_integer(Rng& rng, const Swarm& swarm) {
-  return draw_conv_integer(rng, draw_large_extent(rng), swarm);
+  return draw_conv_integer(rng, draw_large_extent(rng, swarm), swarm);
 }
 
 }  // namespace qconform

@@ -42,11 +42,24 @@ struct Size {
   std::int64_t value;
 };
 
-constexpr std::array kNames{
-    "input channels", "output channels", "depthwise channels", "depth multiplier", "width",    "height",
-    "batch",          "1x1 pixels",      "kernel width",       "kernel height",    "dilation", "stride",
-    "pads",           "depthwise pads",  "1x1 pads",           "wide pad",         "depthwise kernel width",
-    "depthwise kernel height"};
+constexpr std::array kNames{"input channels",
+                            "output channels",
+                            "depthwise channels",
+                            "depth multiplier",
+                            "width",
+                            "height",
+                            "batch",
+                            "1x1 pixels",
+                            "kernel width",
+                            "kernel height",
+                            "dilation",
+                            "stride",
+                            "pads",
+                            "depthwise pads",
+                            "1x1 pads",
+                            "wide pad",
+                            "depthwise kernel width",
+                            "depthwise kernel height"};
 
 // One below, at and beyond each power of two to 512; 127 to 129 and 255 to 257, where 8-bit indices end, are among
 // them.
@@ -189,6 +202,15 @@ Row classes_of(Row row, const Shape& shape) {
   return row;
 }
 
+// Elements of x: one extent alone is large, and not what follows from it on three axes.
+constexpr std::int64_t kMostInput = 1 << 16;
+
+std::int64_t input_elements(const Shape& shape) {
+  std::int64_t elements = shape.batch * shape.channels.input;
+  for (const SpatialAxis& axis : shape.axes) elements *= axis.input;
+  return elements;
+}
+
 std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::uint64_t seed, std::uint64_t index,
                                  const std::function<bool(const Row&)>& takes) {
   constexpr int kAttempts = 8;
@@ -196,11 +218,13 @@ std::optional<Case> realise_size(const Row& drawn_row, std::size_t size, std::ui
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Rng own(rng.next());
     Shape shape = draw_shape(own, drawn_row, 1);
-    if (!resize(sizes()[size], shape) || !place(drawn_row, shape)) continue;
-    const Row row = classes_of(drawn_row, shape);
+    if (!resize(sizes()[size], shape) || !place(drawn_row, shape) || input_elements(shape) > kMostInput) continue;
+    Row row = classes_of(drawn_row, shape);
     if (!takes(row)) continue;
     Drawn drawn = draw_values(own, row, shape);
-    if (!drawn.in_class || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
+    // Of many outputs one is often near a tie.
+    row[kScales] = drawn.scales;
+    if (!drawn.data_in_class || !takes(row) || (!drawn.detects_much && attempt + 1 < kAttempts)) continue;
     return case_of(row, attributes_of(shape, row), shape, std::move(drawn.values));
   }
   return std::nullopt;

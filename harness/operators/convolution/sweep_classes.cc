@@ -14,13 +14,12 @@ namespace qconform::sweep::convolution {
 namespace {
 
 bool mostly_ends(const Tensor& tensor) {
-  const auto [lo, hi] = range_of(tensor.type);
-  std::int64_t ends = 0;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    const std::int64_t value = integer_at(tensor, i);
-    if (value == lo || value == hi) ++ends;
-  }
-  return ends * 2 > tensor.elements();
+  const reference::IntegerRange range = reference::range_of(integer8_of(tensor.type));
+  const std::byte lo = reference::store8(range.lo);
+  const std::byte hi = reference::store8(range.hi);
+  const auto ends = std::count_if(tensor.bytes.begin(), tensor.bytes.end(),
+                                  [&](std::byte value) { return value == lo || value == hi; });
+  return ends * 2 > static_cast<std::ptrdiff_t>(tensor.bytes.size());
 }
 
 bool is_power_of_two(float value) {

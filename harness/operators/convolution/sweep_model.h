@@ -100,8 +100,10 @@ struct Values {
 
 struct Drawn {
   Values values;
-  bool in_class = true;      ///< scales and data have their classes; the others have them always
-  bool detects_much = true;  ///< the output is neither nearly all saturated nor all alike
+  bool in_class = true;  ///< scales and data have their classes; the others have them always
+  bool data_in_class = true;
+  std::uint8_t scales = kNoScales;  ///< their class: an ordinary scale may have an output near a tie by chance
+  bool detects_much = true;         ///< the output is neither nearly all saturated nor all alike
 };
 
 [[nodiscard]] Drawn draw_values(Rng& rng, const Row& row, const Shape& shape);

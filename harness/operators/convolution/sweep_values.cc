@@ -238,7 +238,8 @@ Drawn draw_values(Rng& rng, const Row& row, const Shape& shape) {
   values.w_zero_point = draw_w_zero_point(rng, row, channels);
   values.x = draw_x(rng, row, shape);
   values.w = draw_w(rng, row, shape, values.w_zero_point);
-  drawn.in_class = data_class(values.x, values.w) == row[kData];
+  drawn.data_in_class = data_class(values.x, values.w) == row[kData];
+  drawn.in_class = drawn.data_in_class;
   const std::int64_t depth = values.w.elements() / shape.channels.output;
   if (row[kOperator] == kConvInteger) {
     drawn.detects_much = sums_detect_much(sums_of(row, shape, values));
@@ -257,7 +258,8 @@ Drawn draw_values(Rng& rng, const Row& row, const Shape& shape) {
     if (has_near_tie(sums, values) == (row[kScales] == kNearTie)) break;
   }
   const bool near_tie = has_near_tie(sums, values);
-  if (scales_class(values.x_scale, values.w_scale, values.y_scale, near_tie) != row[kScales]) drawn.in_class = false;
+  drawn.scales = scales_class(values.x_scale, values.w_scale, values.y_scale, near_tie);
+  if (drawn.scales != row[kScales]) drawn.in_class = false;
   drawn.detects_much = outputs_detect_much(sums, values);
   return drawn;
 }

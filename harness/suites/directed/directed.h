@@ -27,8 +27,8 @@ namespace qconform {
 /// The operator that case `index` is of.
 [[nodiscard]] const Operator& directed_operator(std::uint64_t index);
 
-/// Case `index`, drawn with the features of `swarm` until `accepts` takes it and it gets where it aims: nothing where no
-/// one of `attempts` draws does.
+/// Case `index`, drawn with the features of `swarm` until `accepts` takes it and it gets where it aims: nothing where
+/// no one of `attempts` draws does.
 [[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
                                                       const std::function<bool(const Case&)>& accepts, int attempts);
 

@@ -16,6 +16,8 @@ bool Model::allows(const Row& row) const {
 
 std::optional<Row> row_of(const SweptModel& swept, const Case& test_case) {
   const Model& model = swept.model();
+  const auto is_empty = [](const std::optional<Tensor>& input) { return input && input->elements() == 0; };
+  if (std::any_of(test_case.inputs.begin(), test_case.inputs.end(), is_empty)) return std::nullopt;
   Row row = swept.classify(test_case);
   if (row.size() != model.parameters.size()) return std::nullopt;
   for (std::size_t p = 0; p < row.size(); ++p) {

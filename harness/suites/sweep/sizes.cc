@@ -60,7 +60,8 @@ class SizesSuite final : public Suite {
       if (!row) continue;
       auto test_case = sized.realise(*row, size_, seed_, (size_ * kCasesOfSize + context) * kRows + i, takes);
       if (!test_case) continue;
-      test_case->id = fmt::format("{}-{}-{}-{}-{}", prefix_, test_case->node().op_type, sized.name(size_), seed_, context);
+      test_case->id =
+          fmt::format("{}-{}-{}-{}-{}", prefix_, test_case->node().op_type, sized.name(size_), seed_, context);
       test_case->expectation = Expectation::valid;
       test_case->provenance = {name_, seed_, size_ * kCasesOfSize + context};
       test_case->tags = {"size=" + sized.name(size_)};

@@ -15,8 +15,8 @@ namespace qconform::sweep {
 inline constexpr std::size_t kCasesOfSize = 3;
 
 /// `contracts`: what is taken of each of plans(), in their order; empty: everything. Names of the cases have the size,
-/// "sizes-QLinearConv-width 255-1-0", and a digest of the contracts where there are any. Depends on seed and contracts alone. Sizes that nothing inside the contract has
-/// are left out.
+/// "sizes-QLinearConv-width 255-1-0", and a digest of the contracts where there are any. Depends on seed and contracts
+/// alone. Sizes that nothing inside the contract has are left out.
 [[nodiscard]] std::unique_ptr<Suite> sizes_suite(std::string name, const std::vector<Contract>& contracts,
                                                  std::uint64_t seed);
 

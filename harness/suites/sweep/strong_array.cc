@@ -131,9 +131,8 @@ class StrongGenerator {
   std::vector<Row> rows() {
     std::vector<Four> fours;
     for_each_four(chosen_.count(), [&](const Four& four) { fours.push_back(four); });
-    std::stable_sort(fours.begin(), fours.end(), [&](const Four& a, const Four& b) {
-      return chosen_.combinations(a) > chosen_.combinations(b);
-    });
+    std::stable_sort(fours.begin(), fours.end(),
+                     [&](const Four& a, const Four& b) { return chosen_.combinations(a) > chosen_.combinations(b); });
     std::vector<Row> rows;
     for (const Four& four : fours) {
       for (std::size_t i = 0; i < chosen_.combinations(four); ++i) cover(chosen_.numbered(four, i), rows);
@@ -272,7 +271,8 @@ Proof prove_strong_coverage(const Model& model, std::span<const std::size_t> amo
   const std::vector<Row> kept = allowed_of(model, rows);
   Proof proof;
   proof.coverage = {.model = model.name, .strength = kStrength, .parameters = among.size(), .cases = rows.size()};
-  for (std::size_t position = 0; position < chosen.count(); ++position) proof.coverage.classes += chosen.classes(position);
+  for (std::size_t position = 0; position < chosen.count(); ++position)
+    proof.coverage.classes += chosen.classes(position);
   for_each_four(chosen.count(), [&](const Four& four) {
     const std::vector<bool> seen = seen_in(chosen, four, kept);
     for (std::size_t number = 0; number < seen.size(); ++number) {

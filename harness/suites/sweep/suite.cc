@@ -7,8 +7,8 @@
 #include "harness/base/digest.h"
 #include "harness/operators/family.h"
 #include "harness/suites/rng.h"
-#include "harness/suites/sweep/constraint_solver.h"
 #include "harness/suites/sweep/array_cache.h"
+#include "harness/suites/sweep/constraint_solver.h"
 #include "harness/suites/sweep/strong_array.h"
 
 namespace qconform::sweep {

@@ -12,6 +12,7 @@
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
+#include "harness/suites/random.h"
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/constraint_solver.h"
 #include "harness/suites/sweep/covering_array.h"
@@ -251,6 +252,22 @@ TEST(Sweep, CasesAreValidAndHaveTheClassesTheyClaim) {
 }
 
 // Rows far from the array's own: whatever the model allows can be made.
+// Of a random case the model may have no row, but never one out of range; empty tensors have none.
+TEST(Sweep, AnyRandomCaseHasAPlaceOrNone) {
+  int placed = 0;
+  for (std::uint64_t index = 0; index < 2000; ++index) {
+    const Case test_case = random_case(4, index);
+    const auto place = place_of(test_case);
+    if (!place) continue;
+    ++placed;
+    const Model& model = plans()[place->plan].swept.model();
+    for (std::size_t p = 0; p < place->row.size(); ++p) {
+      ASSERT_LT(place->row[p], model.parameters[p].classes.size()) << model.parameters[p].name << " " << test_case.id;
+    }
+  }
+  EXPECT_GT(placed, 1500);
+}
+
 TEST(Sweep, AnyAllowedRowIsRealised) {
   for (const Plan& plan : plans()) {
     const Model& model = plan.swept.model();
