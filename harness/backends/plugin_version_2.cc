@@ -5,11 +5,14 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "harness/backends/plain_memory.h"
 #include "harness/backends/plugin_versions.h"
+#include "harness/base/aligned_bytes.h"
 #include "harness/core/version.h"
 #include "harness/operators/family.h"
 #include "harness/operators/operator.h"
@@ -149,6 +152,7 @@ class PluginGraph {
 
 // An output that a library writes with its channels last.
 struct TurnedOutput {
+  std::size_t output;
   ElementType type;
   std::vector<std::int64_t> shape;  // channels first
   void* memory;
@@ -168,6 +172,8 @@ void* allocate_output_2(void* context, std::size_t output, std::int32_t type, st
                         const std::int64_t* dims) {
   auto& outputs = *static_cast<RunOutputs*>(context);
   if (output >= outputs.count) return nullptr;
+  // A library that asks twice has lost the first memory.
+  std::erase_if(outputs.turned, [&](const TurnedOutput& earlier) { return earlier.output == output; });
   const auto element_type = static_cast<ElementType>(type);
   if (!outputs.channels_last || dims == nullptr || rank < 3 ||
       !can_turn(element_type, static_cast<std::size_t>(rank))) {
@@ -175,7 +181,7 @@ void* allocate_output_2(void* context, std::size_t output, std::int32_t type, st
   }
   std::vector<std::int64_t> shape = channels_first_shape({dims, dims + rank});
   void* memory = allocate_for_plugin(outputs.sink, output, type, rank, shape.data());
-  if (memory != nullptr) outputs.turned.push_back({element_type, std::move(shape), memory});
+  if (memory != nullptr) outputs.turned.push_back({output, element_type, std::move(shape), memory});
   return memory;
 }
 
@@ -217,28 +223,99 @@ class PreparedGraph final : public PreparedCase {
     if (plugin_.functions.release != nullptr) plugin_.functions.release(plugin_.state, prepared_.node);
   }
 
-  void run(OutputSink& sink) override {
+  void run(OutputSink& sink) override { turn_outputs(compute(sink)); }
+
+  [[nodiscard]] Layout layout() const {
+    return graph_->channels_last() ? Layout::channels_last : Layout::channels_first;
+  }
+
+  /// Leaves the outputs as the library lays them.
+  RunOutputs compute(OutputSink& sink) {
+    RunOutputs outputs{sink, graph_->get()->output_count, graph_->channels_last()};
     if (auto fault = scratch_fault(prepared_); !fault.empty()) {
-      return sink.refuse(outcome::Crashed{0, "broke the interface: " + fault});
+      sink.refuse(outcome::Crashed{0, "broke the interface: " + fault});
+      return outputs;
     }
     void* scratch = nullptr;
     if (prepared_.scratch_bytes > 0) {
       scratch = sink.scratch(prepared_.scratch_bytes, prepared_.scratch_alignment).data();
     }
     Reason2 why;
-    RunOutputs outputs{sink, graph_->get()->output_count, graph_->channels_last()};
     const qc2_run run{sizeof(qc2_run), graph_->get(), graph_->run_inputs(), scratch, &outputs, allocate_output_2};
     const int status = plugin_.functions.run(plugin_.state, prepared_.node, &run, &why.room);
     if (auto refusal = refusal_of(status, why.reason)) {
       std::visit([&](auto&& reason) { sink.refuse(std::forward<decltype(reason)>(reason)); }, std::move(*refusal));
     }
-    turn_outputs(outputs);
+    return outputs;
   }
 
  private:
   const OpenPlugin& plugin_;
   std::unique_ptr<PluginGraph> graph_;
   qc2_prepared prepared_;
+};
+
+// One output and the scratch memory, which are there from the second run on.
+class SteadyMemory final : public OutputSink {
+ public:
+  void begin() {
+    output_.reset();
+    refusal_.reset();
+  }
+  std::span<std::byte> allocate(std::size_t /*output*/, ElementType type,
+                                std::span<const std::int64_t> shape) override {
+    const auto size = static_cast<std::size_t>(bytes_for(type, elements_of(shape)));
+    if (memory_.bytes().size() != size) memory_ = AlignedBytes(size);
+    output_ = {type, {shape.begin(), shape.end()}, {}};
+    return memory_.bytes();
+  }
+  void refuse(Outcome refusal) override { refusal_ = std::move(refusal); }
+  std::span<std::byte> scratch(std::size_t bytes, std::size_t alignment) override {
+    std::size_t room = bytes + alignment;
+    if (scratch_.bytes().size() != room) scratch_ = AlignedBytes(room);
+    void* start = scratch_.bytes().data();
+    return {static_cast<std::byte*>(std::align(alignment, bytes, start, room)), bytes};
+  }
+
+  [[nodiscard]] Outcome outcome() const {
+    if (refusal_) return *refusal_;
+    if (!output_) return outcome::LeftUnwritten{"run ended without asking for an output"};
+    Tensor y = *output_;
+    y.bytes.assign(memory_.bytes().begin(), memory_.bytes().end());
+    return outcome::Produced{std::move(y)};
+  }
+
+ private:
+  AlignedBytes memory_;
+  AlignedBytes scratch_;
+  std::optional<Tensor> output_;
+  std::optional<Outcome> refusal_;
+};
+
+// Turning y round is no part of the run.
+class RepeatedGraph final : public RepeatedRun {
+ public:
+  RepeatedGraph(std::unique_ptr<PlainInputs> inputs, std::unique_ptr<PreparedGraph> prepared)
+      : inputs_(std::move(inputs)), prepared_(std::move(prepared)) {}
+
+  void run() override {
+    memory_.begin();
+    turned_ = prepared_->compute(memory_).turned;
+    is_turned_back_ = false;
+  }
+  [[nodiscard]] Outcome outcome() override {
+    if (!is_turned_back_) turn_outputs({memory_, 1, true, turned_});
+    is_turned_back_ = true;
+    return memory_.outcome();
+  }
+  [[nodiscard]] RunSetting setting() const override { return {prepared_->layout(), 1}; }
+
+ private:
+  std::unique_ptr<PlainInputs> inputs_;
+  std::unique_ptr<PreparedGraph> prepared_;
+  SteadyMemory memory_;
+  std::vector<TurnedOutput> turned_;
+  bool is_turned_back_ = false;
 };
 
 class PluginOfVersion2 final : public Backend {
@@ -260,8 +337,23 @@ class PluginOfVersion2 final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
+    return prepare_as<Preparation>(test_case, inputs, [](std::unique_ptr<PreparedGraph> graph) { return graph; });
+  }
+  [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
+                                                                    const RunSetting& /*wanted*/) override {
+    if (test_case.output_count() != 1) return std::nullopt;
+    auto inputs = std::make_unique<PlainInputs>(test_case);
+    return prepare_as<RepeatedPreparation>(test_case, *inputs, [&](std::unique_ptr<PreparedGraph> graph) {
+      return std::make_unique<RepeatedGraph>(std::move(inputs), std::move(graph));
+    });
+  }
+
+ private:
+  // make(graph) is what is given for a graph that the library takes.
+  template <typename Either, typename Make>
+  Either prepare_as(const Case& test_case, InputMemory& inputs, Make make) {
     const auto refused = [](PluginRefusal refusal) {
-      return std::visit([](auto&& why) { return Preparation(std::forward<decltype(why)>(why)); }, std::move(refusal));
+      return std::visit([](auto&& why) { return Either(std::forward<decltype(why)>(why)); }, std::move(refusal));
     };
     const qc2_backend& functions = plugin_.functions;
     const bool channels_last = (functions.capabilities & QC2_NEEDS_CHANNELS_LAST) != 0;
@@ -277,10 +369,9 @@ class PluginOfVersion2 final : public Backend {
       const int status = functions.prepare(plugin_.state, graph->get(), &prepared, &why.room);
       if (auto refusal = refusal_of(status, why.reason)) return refused(std::move(*refusal));
     }
-    return std::make_unique<PreparedGraph>(plugin_, std::move(graph), prepared);
+    return make(std::make_unique<PreparedGraph>(plugin_, std::move(graph), prepared));
   }
 
- private:
   OpenPlugin plugin_;
   BackendInfo info_;
 };

@@ -44,13 +44,15 @@ hidden "$share/qconform/gate-step" --qconform "$qconform" --backend scalar --sui
   --baseline "$folder/none.json" >/dev/null || fail "gate-step"
 
 # A plugin, by pkg-config and by CMake.
-cp "$source/harness/tests/plugins/dequantize_2.c" "$folder"
+cp "$source/harness/tests/plugins/dequantize_2.c" "$source/harness/examples/convolution.cc" "$folder"
 if command -v pkg-config >/dev/null; then
   flags=$(PKG_CONFIG_PATH=$share/pkgconfig pkg-config --cflags qconform)
   # shellcheck disable=SC2086
   cc -shared -fPIC $flags "$folder/dequantize_2.c" -o "$folder/libmine.so"
   hidden "$qconform" run --backend "plugin:$folder/libmine.so" --suite "$share/qconform/corpus/dequantize_linear/values.json" \
     --out "$folder/run" >/dev/null || fail "a plugin built with pkg-config's flags"
+  # shellcheck disable=SC2086
+  c++ -std=c++17 -fsyntax-only $flags "$folder/convolution.cc" || fail "a plugin in C++ with pkg-config's flags"
 fi
 cat >"$folder/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.25)

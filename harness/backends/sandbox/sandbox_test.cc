@@ -328,6 +328,25 @@ TEST(PluginOfVersion2, ConformsWithChannelsLast) {
   }
 }
 
+// As benchmarks run it: y stays as the library lays it, until somebody looks.
+TEST(PluginOfVersion2, RunsRepeatedlyWithChannelsLast) {
+  auto backend =
+      backend::select("plugin:" + library("pixels_2"), RoundingProfile::correctly_rounded,
+                      {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = 0, .arm64_program = {}});
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Case image = Rows::image(7);
+  auto prepared = (*backend)->prepare_repeated(image, {});
+  ASSERT_TRUE(prepared && std::holds_alternative<std::unique_ptr<RepeatedRun>>(*prepared));
+  RepeatedRun& run = *std::get<std::unique_ptr<RepeatedRun>>(*prepared);
+  EXPECT_EQ(run.setting().layout, Layout::channels_last);
+  for (int i = 0; i < 2; ++i) {
+    run.run();
+    run.run();
+    EXPECT_EQ(judge(expect(image, Policy{}), run.outcome()).kind, VerdictKind::pass);
+    EXPECT_EQ(judge(expect(image, Policy{}), run.outcome()).kind, VerdictKind::pass) << "it is turned round once";
+  }
+}
+
 // Nodes out of contract have tensors that cannot be turned round.
 TEST(PluginOfVersion2, GetsWrongNodesOfAnyShapeWithChannelsLast) {
   auto backend = open_sandboxed("plugin:" + library("pixels_2"), Guard::full);

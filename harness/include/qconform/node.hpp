@@ -237,7 +237,7 @@ class Reader {
     return values;
   }
   bool states(const char* name) const { return find(name) != nullptr; }
-  const std::vector<std::int64_t> stated_list(const char* name) const {
+  std::vector<std::int64_t> stated_list(const char* name) const {
     const qc2_attribute* attribute = find(name);
     return {attribute->ints, attribute->ints + attribute->count};
   }

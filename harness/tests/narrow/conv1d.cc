@@ -422,9 +422,11 @@ class DepthwiseConvolution {
     for (std::int64_t m = 0; m < c_.output_channels; ++m) {
       const Element* row = x + m / c_.group_outputs() * axis_.input;
       compute_edge(row, m, 0, interior_begin_, y);
-      compute_interior(row, m, y);
+      if (c_.group_outputs() == 1) compute_interior(row, m, y);
       compute_edge(row, m, interior_end_, axis_.output, y);
     }
+    if (c_.group_outputs() == 1) return;
+    for (std::int64_t group = 0; group < c_.groups; ++group, x += axis_.input) compute_shared_interior(x, group, y);
   }
 
  private:
@@ -458,6 +460,39 @@ class DepthwiseConvolution {
         add_any(values, w, count, sums.data());
       }
       output_.store(sums.data(), m, j, 1, count, y);
+    }
+  }
+
+  // Several output channels of one input channel: each value is read once for a block of them.
+  void compute_shared_interior(const Element* row, std::int64_t group, void* y) const {
+    const std::int64_t end = (group + 1) * c_.group_outputs();
+    for (std::int64_t m = group * c_.group_outputs(); m < end; m += kChannelBlock) {
+      const std::int64_t channels = std::min(kChannelBlock, end - m);
+      for (std::int64_t j = interior_begin_; j < interior_end_; j += kOutputBlock) {
+        const std::int64_t count = std::min(kOutputBlock, interior_end_ - j);
+        BlockSums sums;
+        for (std::int64_t lane = 0; lane < channels; ++lane) {
+          sums[static_cast<std::size_t>(lane)].fill(interior_initial_[static_cast<std::size_t>(m + lane)]);
+        }
+        const Element* values = row + axis_.first(j);
+        for (std::int64_t tap = 0; tap < axis_.kernel; ++tap, values += axis_.dilation) {
+          add_shared(values, w_ + m * axis_.kernel + tap, channels, count, sums);
+        }
+        for (std::int64_t lane = 0; lane < channels; ++lane) {
+          output_.store(sums[static_cast<std::size_t>(lane)].data(), m + lane, j, 1, count, y);
+        }
+      }
+    }
+  }
+
+  // What one tap adds; `w` is its weight in the first of the channels.
+  void add_shared(const Element* values, const std::int8_t* w, std::int64_t channels, std::int64_t count,
+                  BlockSums& sums) const {
+    for (std::int64_t p = 0; p < count; ++p) {
+      const std::int32_t value = values[p * axis_.stride];
+      for (std::int64_t lane = 0; lane < channels; ++lane) {
+        sums[static_cast<std::size_t>(lane)][static_cast<std::size_t>(p)] += product(value, w[lane * axis_.kernel]);
+      }
     }
   }
 
