@@ -9,7 +9,9 @@
 
 #include "harness/engine/execute.h"
 #include "harness/engine/run_suites.h"
+#include "harness/json/case_json.h"
 #include "harness/mutate/case_mutator.h"
+#include "harness/operators/operator.h"
 #include "harness/suites/rng.h"
 
 namespace qconform {
@@ -21,6 +23,13 @@ std::size_t bytes_of(const Case& test_case) {
   std::size_t bytes = 0;
   for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
   return bytes;
+}
+
+// Whether a suite reads the case back from a case file: a mutant may have any operator, and tensors of any size.
+bool can_be_kept(const Case& test_case) {
+  if (operator_of(test_case) == nullptr) return false;
+  const auto read = read_cases_json(case_json(test_case));
+  return read && read->size() == 1 && read->front() == test_case;
 }
 
 class CoverSearch {
@@ -121,10 +130,11 @@ class CoverSearch {
   void add(Case test_case, CoverStage& stage, std::optional<std::uint64_t> of) {
     Edges edges = executed_by(test_case);
     ++stage.cases;
-    const std::size_t before = reached_.size();
-    reached_.insert(edges.begin(), edges.end());
-    stage.edges += reached_.size() - before;
-    if (reached_.size() > before) {
+    const auto is_new = [&](std::uint32_t edge) { return !reached_.contains(edge); };
+    const auto count = static_cast<std::uint64_t>(std::count_if(edges.begin(), edges.end(), is_new));
+    if (count > 0 && can_be_kept(test_case)) {
+      stage.edges += count;
+      reached_.insert(edges.begin(), edges.end());
       const std::size_t bytes = bytes_of(test_case);
       kept_.push_back({std::move(test_case), std::move(edges), bytes});
     }

@@ -13,7 +13,7 @@ namespace qconform {
 
 /// What the compilers add, for messages: "clang's -fsanitize-coverage=...".
 inline constexpr std::string_view kCoverageFlags =
-    "-gdwarf-4 -O1 and -fsanitize-coverage=trace-pc-guard,pc-table,no-prune of clang, or -fsanitize-coverage=trace-pc "
+    "-gdwarf-4 -O0 and -fsanitize-coverage=trace-pc-guard,pc-table,no-prune of clang, or -fsanitize-coverage=trace-pc "
     "of GCC";
 
 // A build with sanitizers has these functions in their run-time library, which does not pass on what it hears.
