@@ -34,11 +34,10 @@ std::string for_script(std::string_view json) {
   return text;
 }
 
-// Without the white space between values, which a page has no use for.
-Result<std::string> compact(std::string_view json, std::string_view field, std::string_view format,
-                            std::uint64_t version) {
+Result<nlohmann::ordered_json> parsed(std::string_view json, std::string_view field, std::string_view format,
+                                      std::uint64_t version) {
   const auto fault = [&](const std::string& message) { return fail(std::string(field), message); };
-  const auto value = nlohmann::ordered_json::parse(json, nullptr, false);
+  auto value = nlohmann::ordered_json::parse(json, nullptr, false);
   if (value.is_discarded()) return fault("is not JSON");
   if (!value.is_object() || value.value("format", nlohmann::ordered_json()) != format) {
     return fault(fmt::format("expected \"format\": \"{}\"", format));
@@ -47,6 +46,11 @@ Result<std::string> compact(std::string_view json, std::string_view field, std::
   if (!stated.is_number_unsigned() || stated < 1 || stated > version) {
     return fault(fmt::format("version {}: this qconform reads 1 to {}", stated.dump(), version));
   }
+  return value;
+}
+
+// Without the white space between values, which a page has no use for.
+std::string compact(const nlohmann::ordered_json& value) {
   return for_script(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
@@ -58,7 +62,8 @@ Result<std::string> matrix_of_releases(std::string_view report_json) {
   std::set<std::string_view> libraries;
   for (const MatrixBackend& backend : matrix.backends) libraries.insert(backend.library);
   if (matrix.rows.empty() || libraries.size() == matrix.backends.size()) return std::string();
-  return compact(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion);
+  QCONFORM_ASSIGN(const auto value, parsed(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion));
+  return compact(value);
 }
 
 void append(std::span<const std::string_view> parts, std::string& text) {
@@ -71,15 +76,19 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   const Viewer* page = viewer();
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
-  QCONFORM_ASSIGN(const auto report, compact(report_json, "report", Report::kFormat, Report::kVersion));
+  QCONFORM_ASSIGN(const auto report, parsed(report_json, "report", Report::kFormat, Report::kVersion));
   std::string bench;
   if (!bench_json.empty()) {
-    QCONFORM_ASSIGN(bench, compact(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
+    QCONFORM_ASSIGN(const auto value, parsed(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
+    bench = compact(value);
   }
-  QCONFORM_ASSIGN(const std::string matrix, matrix_of_releases(report_json));
+  std::string matrix;
+  if (report.value("backends", nlohmann::ordered_json::array()).size() > 1) {
+    QCONFORM_ASSIGN(matrix, matrix_of_releases(report_json));
+  }
   std::string text;
   append(page->begin, text);
-  text += report;
+  text += compact(report);
   append(page->behind_report, text);
   text += bench;
   append(page->behind_bench, text);

@@ -17,9 +17,12 @@ bool mostly_ends(const Tensor& tensor) {
   const reference::IntegerRange range = reference::range_of(integer8_of(tensor.type));
   const std::byte lo = reference::store8(range.lo);
   const std::byte hi = reference::store8(range.hi);
-  const auto ends = std::count_if(tensor.bytes.begin(), tensor.bytes.end(),
-                                  [&](std::byte value) { return value == lo || value == hi; });
-  return ends * 2 > static_cast<std::ptrdiff_t>(tensor.bytes.size());
+  std::size_t left = tensor.bytes.size() / 2 + 1;  // ends that are still missing
+  std::size_t others = tensor.bytes.size();        // bytes that are still to be looked at
+  for (auto at = tensor.bytes.begin(); left > 0 && left <= others; ++at, --others) {
+    left -= *at == lo || *at == hi ? 1U : 0U;
+  }
+  return left == 0;
 }
 
 bool is_power_of_two(float value) {

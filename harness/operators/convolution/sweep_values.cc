@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "harness/operators/convolution/contract.h"
 #include "harness/suites/sweep/zero_point.h"
@@ -131,6 +132,10 @@ struct Sums {
   std::size_t channels;
 
   [[nodiscard]] std::size_t channel_of(std::size_t i) const { return i / positions % channels; }
+  // One channel of one image.
+  [[nodiscard]] std::span<const std::int64_t> plane(std::size_t plane) const {
+    return std::span(values).subspan(plane * positions, positions);
+  }
 };
 
 Sums sums_of(const Row& row, const Shape& shape, const Values& values) {
@@ -165,10 +170,12 @@ Sums sums_of(const Row& row, const Shape& shape, const Values& values) {
 float spreading_scale(Rng& rng, const Row& row, const Sums& sums, const Values& values) {
   double largest = 0;
   double smallest = 0;
-  for (std::size_t i = 0; i < sums.values.size(); ++i) {
-    const double scaled = static_cast<double>(sums.values[i]) * double{values.w_scale[sums.channel_of(i)]};
-    largest = std::max(largest, scaled);
-    smallest = std::min(smallest, scaled);
+  for (std::size_t plane = 0; plane * sums.positions < sums.values.size(); ++plane) {
+    const std::span<const std::int64_t> of_plane = sums.plane(plane);
+    const auto [lo, hi] = std::minmax_element(of_plane.begin(), of_plane.end());
+    const double w_scale = values.w_scale[plane % sums.channels];
+    largest = std::max({largest, static_cast<double>(*hi) * w_scale, static_cast<double>(*lo) * w_scale});
+    smallest = std::min({smallest, static_cast<double>(*hi) * w_scale, static_cast<double>(*lo) * w_scale});
   }
   const bool one_sided = row[kYZeroPoint] == kLow || row[kYZeroPoint] == kHigh;
   double reach = row[kYZeroPoint] == kLow ? largest : row[kYZeroPoint] == kHigh ? -smallest : 0;
@@ -199,8 +206,11 @@ void move_to_tie(Rng& rng, const Sums& sums, Values& values) {
 }
 
 bool has_near_tie(const Sums& sums, const Values& values) {
-  for (std::size_t i = 0; i < sums.values.size(); ++i) {
-    if (is_near_tie(sums.values[i], values.x_scale, values.w_scale[sums.channel_of(i)], values.y_scale)) return true;
+  for (std::size_t plane = 0; plane * sums.positions < sums.values.size(); ++plane) {
+    const float w_scale = values.w_scale[plane % sums.channels];
+    for (const std::int64_t sum : sums.plane(plane)) {
+      if (is_near_tie(sum, values.x_scale, w_scale, values.y_scale)) return true;
+    }
   }
   return false;
 }
