@@ -68,7 +68,7 @@ mpz_class half_away(const mpq_class& value) {
 
 mpq_class power_of_two(int exponent) {
   mpz_class power = 1;
-  power <<= std::abs(exponent);
+  power <<= static_cast<mp_bitcnt_t>(std::abs(exponent));
   return exponent < 0 ? mpq_class(1, power) : mpq_class(power);
 }
 
