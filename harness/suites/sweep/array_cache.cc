@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -16,7 +15,6 @@
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"
-#include "harness/suites/sweep/strong_array.h"
 
 namespace qconform::sweep {
 namespace {
@@ -24,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes where the rows of a model do, or the form of the files.
-constexpr std::uint64_t kRevision = 1;
+constexpr std::uint64_t kRevision = 2;
 constexpr std::int64_t kLargestFile = std::int64_t{64} << 20;
 constexpr std::string_view kClassDigits = "0123456789abcdefghijklmnopqrstuv";
 
@@ -135,23 +133,6 @@ std::optional<Row> row_in(std::string_view line, const Model& model) {
   return model.allows(row) ? std::optional(std::move(row)) : std::nullopt;
 }
 
-// A proof without its counts of what is infeasible.
-Proof begun_proof(const Model& model, std::size_t strength, std::span<const Row> rows) {
-  Proof proof;
-  proof.coverage = {.model = model.name, .strength = strength, .cases = rows.size()};
-  if (strength == 3) {
-    proof.coverage.parameters = model.parameters.size();
-    proof.coverage.classes = model.classes();
-    proof.coverage.covered = covered_triples(model, rows);
-    return proof;
-  }
-  const std::vector<std::size_t> among = shape_parameters(model);
-  proof.coverage.parameters = among.size();
-  for (const std::size_t p : among) proof.coverage.classes += model.parameters[p].classes.size();
-  proof.coverage.covered = covered_strongly(model, among, rows);
-  return proof;
-}
-
 // Nothing where the text is not what text_of() makes of an array of the model.
 std::optional<SolvedArray> array_in(std::string_view text, const Model& model, std::size_t strength,
                                     const std::string& key) {
@@ -168,7 +149,7 @@ std::optional<SolvedArray> array_in(std::string_view text, const Model& model, s
     if (!row) return std::nullopt;
     array.rows.push_back(std::move(*row));
   }
-  array.proof = begun_proof(model, strength, array.rows);
+  array.proof.coverage = coverage_of(model, combinations_of(model, strength), array.rows);
   array.proof.coverage.feasible = (*counts)[1];
   array.proof.coverage.infeasible = (*counts)[2];
   array.proof.excluded_by_several = (*counts)[3];
@@ -178,15 +159,9 @@ std::optional<SolvedArray> array_in(std::string_view text, const Model& model, s
 }
 
 SolvedArray solve(const Model& model, std::size_t strength) {
-  SolvedArray array;
-  if (strength == 3) {
-    array.rows = covering_array(model);
-    array.proof = prove_coverage(model, array.rows);
-    return array;
-  }
-  const std::vector<std::size_t> among = shape_parameters(model);
-  array.rows = strong_array(model, among);
-  array.proof = prove_strong_coverage(model, among, array.rows);
+  const Combinations combinations = combinations_of(model, strength);
+  SolvedArray array{covering_array(model, combinations), {}};
+  array.proof = prove_coverage(model, combinations, array.rows);
   return array;
 }
 

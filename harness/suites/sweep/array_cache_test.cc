@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "harness/base/file.h"
-#include "harness/suites/sweep/strong_array.h"
 #include "harness/tests/temporary_folder.h"
 
 namespace qconform::sweep {

@@ -1,12 +1,14 @@
-// Greedy, one row at a time: a row is begun with a triple that is not covered yet and goes on with the
-// class, parameter after parameter, that covers the most further triples. The best of a few such rows
-// is taken. When the first triple cannot be completed by any row, it is infeasible.
+// Greedy, one row at a time: a row is begun with a combination that is not covered yet and goes on with the class,
+// parameter after parameter, that covers the most further ones. The best of a few such rows is taken. When the first
+// combination cannot be completed by any row, it is infeasible.
 #include "harness/suites/sweep/covering_array.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/constraint_solver.h"
@@ -14,165 +16,220 @@
 namespace qconform::sweep {
 namespace {
 
-// Rows tried for each row taken: more make the array a little smaller and the search slower.
-constexpr int kTries = 4;
-
-struct Triple {
-  std::array<std::size_t, 3> parameter;
-  std::array<std::uint8_t, 3> chosen;
-};
-
-// Which triples are not covered yet. For two classes and a third parameter, one word has a bit for
-// each class of the third: counting what a class would cover reads one word for each pair.
-class OpenTriples {
- public:
-  explicit OpenTriples(const Model& model) : parameters_(model.parameters.size()), classes_(model.classes()) {
-    std::size_t first = 0;
-    for (const Parameter& parameter : model.parameters) {
-      offset_.push_back(first);
-      first += parameter.classes.size();
-    }
-    open_.resize(classes_ * classes_ * parameters_);
-    for (std::size_t pair = 0; pair < classes_ * classes_; ++pair) {
-      for (std::size_t p = 0; p < parameters_; ++p) {
-        open_[pair * parameters_ + p] =
-            static_cast<std::uint32_t>((std::uint64_t{1} << model.parameters[p].classes.size()) - 1);
+/// Calls visit(positions) for every `n` of `count` positions, each ascending, in lexicographic order.
+template <std::size_t n, typename Visit>
+void for_each_subset(std::size_t count, Visit visit) {
+  std::array<std::size_t, n> positions{};
+  const auto from = [&]<std::size_t depth>(const auto& self, std::integral_constant<std::size_t, depth>,
+                                           std::size_t first) -> void {
+    for (std::size_t position = first; position + n - depth <= count; ++position) {
+      positions[depth] = position;
+      if constexpr (depth + 1 == n) {
+        visit(std::as_const(positions));
+      } else {
+        self(self, std::integral_constant<std::size_t, depth + 1>(), position + 1);
       }
     }
+  };
+  from(from, std::integral_constant<std::size_t, 0>(), 0);
+}
+
+// Positions among the parameters of a Combinations.
+template <std::size_t strength>
+using Positions = std::array<std::size_t, strength>;
+
+template <std::size_t strength>
+struct Combination {
+  Positions<strength> position;
+  std::array<std::uint8_t, strength> chosen;
+};
+
+// The parameters that are combined.
+struct Chosen {
+  const Model& model;
+  std::span<const std::size_t> among;
+
+  [[nodiscard]] std::size_t count() const { return among.size(); }
+  [[nodiscard]] std::size_t classes(std::size_t position) const {
+    return model.parameters[among[position]].classes.size();
+  }
+  template <std::size_t n>
+  [[nodiscard]] std::size_t combinations(const Positions<n>& positions) const {
+    std::size_t product = 1;
+    for (const std::size_t position : positions) product *= classes(position);
+    return product;
+  }
+  // The number of a combination among those of its parameters, and back; the last one fastest.
+  template <std::size_t n>
+  [[nodiscard]] std::size_t number_of(const Positions<n>& positions, const Row& row) const {
+    std::size_t number = 0;
+    for (const std::size_t position : positions) number = number * classes(position) + row[among[position]];
+    return number;
+  }
+  template <std::size_t n>
+  [[nodiscard]] Combination<n> numbered(const Positions<n>& positions, std::size_t number) const {
+    Combination<n> combination{positions, {}};
+    for (std::size_t i = n; i-- > 0; number /= classes(positions[i])) {
+      combination.chosen[i] = static_cast<std::uint8_t>(number % classes(positions[i]));
+    }
+    return combination;
+  }
+};
+
+// Which combinations are not covered yet. For all but one of their classes and the parameter of that one, a word has a
+// bit for each of its classes: counting what a class would cover reads one word for each choice of the others.
+template <std::size_t strength>
+class Open {
+ public:
+  using Ids = std::array<std::size_t, strength - 1>;
+
+  explicit Open(const Chosen& chosen) : chosen_(chosen) {
+    for (std::size_t position = 0; position < chosen.count(); ++position) {
+      offset_.push_back(classes_);
+      classes_ += chosen.classes(position);
+    }
+    std::size_t words = chosen.count();
+    for (std::size_t i = 0; i + 1 < strength; ++i) words *= classes_;
+    open_.resize(words);
+    for (std::size_t i = 0; i < words; ++i) {
+      open_[i] = chosen.model.parameters[chosen.among[i % chosen.count()]].all();
+    }
   }
 
-  [[nodiscard]] std::size_t id(std::size_t parameter, std::uint8_t chosen) const { return offset_[parameter] + chosen; }
+  [[nodiscard]] std::size_t id(std::size_t position, std::uint8_t chosen) const { return offset_[position] + chosen; }
 
-  /// The open classes of `parameter` beside two classes, by id.
-  [[nodiscard]] std::uint32_t beside(std::size_t first, std::size_t second, std::size_t parameter) const {
-    return open_[(std::min(first, second) * classes_ + std::max(first, second)) * parameters_ + parameter];
+  /// The open classes of the parameter at `position` beside the classes `ids`.
+  [[nodiscard]] std::uint32_t beside(Ids ids, std::size_t position) const {
+    std::sort(ids.begin(), ids.end());
+    return open_[index_of(ids, position)];
   }
 
-  [[nodiscard]] bool is_open(const Triple& triple) const {
-    const auto& [p, c] = triple;
-    return (beside(id(p[0], c[0]), id(p[1], c[1]), p[2]) >> c[2] & 1U) != 0;
+  [[nodiscard]] bool is_open(const Combination<strength>& c) const {
+    return (open_[index_of(ids_without(c, strength - 1), c.position.back())] >> c.chosen.back() & 1U) != 0;
   }
 
-  void close(const Triple& triple) {
-    const auto& [p, c] = triple;
-    close(id(p[0], c[0]), id(p[1], c[1]), p[2], c[2]);
-    close(id(p[0], c[0]), id(p[2], c[2]), p[1], c[1]);
-    close(id(p[1], c[1]), id(p[2], c[2]), p[0], c[0]);
+  void close(const Combination<strength>& c) {
+    for (std::size_t out = 0; out < strength; ++out) {
+      open_[index_of(ids_without(c, out), c.position[out])] &= ~(1U << c.chosen[out]);
+    }
   }
 
   void close_all_of(const Row& row) {
-    for (std::size_t i = 0; i + 2 < parameters_; ++i) {
-      for (std::size_t j = i + 1; j + 1 < parameters_; ++j) {
-        for (std::size_t k = j + 1; k < parameters_; ++k) close({{i, j, k}, {row[i], row[j], row[k]}});
-      }
-    }
+    for_each_subset<strength>(chosen_.count(), [&](const Positions<strength>& positions) {
+      Combination<strength> combination{positions, {}};
+      for (std::size_t i = 0; i < strength; ++i) combination.chosen[i] = row[chosen_.among[positions[i]]];
+      close(combination);
+    });
   }
 
  private:
-  void close(std::size_t smaller, std::size_t larger, std::size_t parameter, std::uint8_t chosen) {
-    open_[(smaller * classes_ + larger) * parameters_ + parameter] &= ~(1U << chosen);
+  // Ascending, as positions are.
+  [[nodiscard]] Ids ids_without(const Combination<strength>& c, std::size_t out) const {
+    Ids ids{};
+    for (std::size_t i = 0, next = 0; i < strength; ++i) {
+      if (i != out) ids[next++] = id(c.position[i], c.chosen[i]);
+    }
+    return ids;
+  }
+  [[nodiscard]] std::size_t index_of(const Ids& ids, std::size_t position) const {
+    std::size_t index = 0;
+    for (const std::size_t one : ids) index = index * classes_ + one;
+    return index * chosen_.count() + position;
   }
 
-  std::size_t parameters_;
-  std::size_t classes_;
+  const Chosen& chosen_;
+  std::size_t classes_ = 0;
   std::vector<std::size_t> offset_;
-  std::vector<std::uint32_t> open_;  // by smaller id, larger id, parameter
+  std::vector<std::uint32_t> open_;  // by ids, then by position
 };
 
-// Every three parameters, those with the most combinations first: they decide how many rows there are.
-std::vector<std::array<std::size_t, 3>> groups_of(const Model& model) {
-  const auto size = [&](std::size_t p) { return model.parameters[p].classes.size(); };
-  std::vector<std::array<std::size_t, 3>> groups;
-  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    for (std::size_t j = i + 1; j < model.parameters.size(); ++j) {
-      for (std::size_t k = j + 1; k < model.parameters.size(); ++k) groups.push_back({i, j, k});
-    }
-  }
-  std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
-    return size(a[0]) * size(a[1]) * size(a[2]) > size(b[0]) * size(b[1]) * size(b[2]);
-  });
-  return groups;
-}
-
+template <std::size_t strength>
 class Generator {
  public:
-  explicit Generator(const Model& model) : model_(model), solver_(model), open_(model), rng_(0x5EED) {}
+  explicit Generator(const Chosen& chosen) : chosen_(chosen), solver_(chosen.model), open_(chosen), rng_(kSeed) {}
 
+  // Those with the most combinations first: they decide how many rows there are.
   std::vector<Row> rows() {
+    std::vector<Positions<strength>> groups;
+    for_each_subset<strength>(chosen_.count(), [&](const auto& positions) { groups.push_back(positions); });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const auto& a, const auto& b) { return chosen_.combinations(a) > chosen_.combinations(b); });
     std::vector<Row> rows;
-    for (const auto& group : groups_of(model_)) {
-      const auto classes = [&](std::size_t i) { return model_.parameters[group[i]].classes.size(); };
-      for (std::uint8_t a = 0; a < classes(0); ++a) {
-        for (std::uint8_t b = 0; b < classes(1); ++b) {
-          for (std::uint8_t c = 0; c < classes(2); ++c) cover({group, {a, b, c}}, rows);
-        }
-      }
+    for (const auto& group : groups) {
+      for (std::size_t i = 0; i < chosen_.combinations(group); ++i) cover(chosen_.numbered(group, i), rows);
     }
     return rows;
   }
 
  private:
+  static constexpr std::uint64_t kSeed = strength == 3 ? 0x5EED : 0x5EED4;
+  // Rows tried for each row taken: more make the array a little smaller and the search slower.
+  static constexpr int kTries = strength == 3 ? 4 : 2;
+
   struct Candidate {
     Row row;
     std::size_t covers = 0;
   };
 
-  void cover(const Triple& triple, std::vector<Row>& rows) {
-    if (!open_.is_open(triple)) return;
+  void cover(const Combination<strength>& combination, std::vector<Row>& rows) {
+    if (!open_.is_open(combination)) return;
     PartialRow begun = solver_.start();
     std::optional<Candidate> best;
-    if (begin(triple, begun)) {
+    if (begin(combination, begun)) {
       for (int i = 0; i < kTries; ++i) {
-        auto candidate = grow(triple, begun);
+        auto candidate = grow(combination, begun);
         if (candidate && (!best || candidate->covers > best->covers)) best = std::move(candidate);
       }
       // No greedy row came to its end: a search decides.
       if (!best) {
-        if (auto row = solver_.complete(begun)) best = Candidate{std::move(*row), 1};
+        if (auto row = drawn(begun)) best = Candidate{std::move(*row), 1};
       }
     }
-    if (!best) return open_.close(triple);
+    if (!best) return open_.close(combination);
     open_.close_all_of(best->row);
     rows.push_back(std::move(best->row));
   }
 
-  bool begin(const Triple& triple, PartialRow& partial) const {
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (!solver_.decide(partial, triple.parameter[i], triple.chosen[i])) return false;
+  bool begin(const Combination<strength>& combination, PartialRow& partial) const {
+    for (std::size_t i = 0; i < strength; ++i) {
+      if (!solver_.decide(partial, chosen_.among[combination.position[i]], combination.chosen[i])) return false;
     }
     return true;
   }
 
-  std::optional<Candidate> grow(const Triple& triple, PartialRow partial) {
-    std::vector<std::size_t> decided;  // ids of classes
-    std::vector<std::size_t> order;
-    for (std::size_t p = 0; p < model_.parameters.size(); ++p) {
-      if (!partial.is_decided(p)) order.push_back(p);
-    }
-    for (std::size_t i = 0; i < 3; ++i) decided.push_back(open_.id(triple.parameter[i], triple.chosen[i]));
-    for (std::size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[rng_.below(static_cast<std::uint32_t>(i))]);
-    std::size_t covers = 1;
-    for (const std::size_t parameter : order) {
-      const auto chosen = choose(parameter, decided, partial, covers);
-      if (!chosen) return std::nullopt;
-      decided.push_back(open_.id(parameter, *chosen));
-    }
-    return Candidate{std::move(partial.row), covers};
+  // Where every parameter is combined, nothing is left to chance.
+  std::optional<Row> drawn(const PartialRow& partial) {
+    return chosen_.count() == chosen_.model.parameters.size() ? solver_.complete(partial) : solver_.draw(partial, rng_);
   }
 
-  // Decides `parameter` by the class that covers most beside what is decided, the first of those in a
-  // cyclic order that begins anywhere.
-  std::optional<std::uint8_t> choose(std::size_t parameter, const std::vector<std::size_t>& decided,
-                                     PartialRow& partial, std::size_t& covers) {
-    std::array<std::uint32_t, 32> gain{};
-    for (std::size_t i = 1; i < decided.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        std::uint32_t fresh = open_.beside(decided[i], decided[j], parameter) & partial.possible[parameter];
-        for (; fresh != 0; fresh &= fresh - 1) ++gain[static_cast<std::size_t>(std::countr_zero(fresh))];
-      }
+  std::optional<Candidate> grow(const Combination<strength>& combination, PartialRow partial) {
+    std::vector<std::size_t> decided;  // ids of classes
+    std::vector<std::size_t> order;
+    for (std::size_t position = 0; position < chosen_.count(); ++position) {
+      if (!partial.is_decided(chosen_.among[position])) order.push_back(position);
     }
-    const auto classes = static_cast<std::uint32_t>(model_.parameters[parameter].classes.size());
+    for (std::size_t i = 0; i < strength; ++i) {
+      decided.push_back(open_.id(combination.position[i], combination.chosen[i]));
+    }
+    rng_.shuffle(order);
+    std::size_t covers = 1;
+    for (const std::size_t position : order) {
+      const auto chosen = choose(position, decided, partial, covers);
+      if (!chosen) return std::nullopt;
+      decided.push_back(open_.id(position, *chosen));
+    }
+    auto row = drawn(partial);
+    if (!row) return std::nullopt;
+    return Candidate{std::move(*row), covers};
+  }
+
+  // Decides a parameter by the class that covers most beside what is decided, the first of those in a cyclic order that
+  // begins anywhere.
+  std::optional<std::uint8_t> choose(std::size_t position, const std::vector<std::size_t>& decided, PartialRow& partial,
+                                     std::size_t& covers) {
+    const std::size_t parameter = chosen_.among[position];
+    const std::array<std::uint32_t, 32> gain = gains(position, decided, partial.possible[parameter]);
+    const auto classes = static_cast<std::uint32_t>(chosen_.classes(position));
     const auto first = static_cast<std::uint32_t>(rng_.below(classes));
     while (partial.possible[parameter] != 0) {
       std::optional<std::uint8_t> best;
@@ -180,9 +237,9 @@ class Generator {
         const auto c = static_cast<std::uint8_t>((first + i) % classes);
         if ((partial.possible[parameter] >> c & 1U) != 0 && (!best || gain[c] > gain[*best])) best = c;
       }
-      PartialRow decided_row = partial;
-      if (solver_.decide(decided_row, parameter, *best)) {
-        partial = std::move(decided_row);
+      PartialRow deeper = partial;
+      if (solver_.decide(deeper, parameter, *best)) {
+        partial = std::move(deeper);
         covers += gain[*best];
         return best;
       }
@@ -191,117 +248,149 @@ class Generator {
     return std::nullopt;
   }
 
-  const Model& model_;
+  [[nodiscard]] std::array<std::uint32_t, 32> gains(std::size_t position, const std::vector<std::size_t>& decided,
+                                                    std::uint32_t possible) const {
+    std::array<std::uint32_t, 32> gain{};
+    for_each_subset<strength - 1>(decided.size(), [&](const Positions<strength - 1>& others) {
+      typename Open<strength>::Ids ids{};
+      for (std::size_t i = 0; i < others.size(); ++i) ids[i] = decided[others[i]];
+      std::uint32_t fresh = open_.beside(ids, position) & possible;
+      for (; fresh != 0; fresh &= fresh - 1) ++gain[static_cast<std::size_t>(std::countr_zero(fresh))];
+    });
+    return gain;
+  }
+
+  const Chosen& chosen_;
   ConstraintSolver solver_;
-  OpenTriples open_;
+  Open<strength> open_;
   Rng rng_;
 };
 
-}  // namespace
-
-std::vector<Row> covering_array(const Model& model) {
-  return Generator(model).rows();
-}
-
-namespace {
-
-using Classes = std::array<std::pair<std::size_t, std::uint8_t>, 3>;
-
-std::vector<const Row*> allowed(const Model& model, std::span<const Row> rows) {
-  std::vector<const Row*> list;
+// Calls visit(positions, seen) for all parameters that are combined; seen: by number, which combinations of their
+// classes some row has that the model allows.
+template <std::size_t strength, typename Visit>
+void for_each_group(const Chosen& chosen, std::span<const Row> rows, Visit visit) {
+  std::vector<const Row*> allowed;
   for (const Row& row : rows) {
-    if (model.allows(row)) list.push_back(&row);
+    if (chosen.model.allows(row)) allowed.push_back(&row);
   }
-  return list;
+  for_each_subset<strength>(chosen.count(), [&](const Positions<strength>& positions) {
+    std::vector<bool> seen(chosen.combinations(positions));
+    for (const Row* row : allowed) seen[chosen.number_of(positions, *row)] = true;
+    visit(positions, seen);
+  });
 }
 
-// Triples of classes of three parameters, by which of them some row has.
-std::vector<bool> seen_in(const Model& model, const std::vector<const Row*>& rows, std::size_t i, std::size_t j,
-                          std::size_t k) {
-  const std::size_t classes_j = model.parameters[j].classes.size();
-  const std::size_t classes_k = model.parameters[k].classes.size();
-  std::vector<bool> seen(model.parameters[i].classes.size() * classes_j * classes_k);
-  for (const Row* row : rows) seen[((*row)[i] * classes_j + (*row)[j]) * classes_k + (*row)[k]] = true;
-  return seen;
-}
-
-template <typename Visit>
-void for_each_three(std::size_t count, Visit visit) {
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = i + 1; j < count; ++j) {
-      for (std::size_t k = j + 1; k < count; ++k) visit(i, j, k);
-    }
-  }
-}
-
+template <std::size_t strength>
 class Prover {
  public:
-  Prover(const Model& model, std::span<const Row> rows) : model_(model), solver_(model), rows_(allowed(model, rows)) {
-    proof_.coverage = {
-        .model = model.name, .parameters = model.parameters.size(), .classes = model.classes(), .cases = rows.size()};
-    proof_.excluded_by.resize(model.constraints.size());
+  Prover(const Chosen& chosen, CombinationCoverage coverage) : chosen_(chosen), solver_(chosen.model) {
+    proof_.coverage = std::move(coverage);
+    proof_.excluded_by.resize(chosen.model.constraints.size());
   }
 
-  Proof prove() {
-    for_each_three(model_.parameters.size(),
-                   [&](std::size_t i, std::size_t j, std::size_t k) { prove_group(i, j, k); });
+  Proof prove(std::span<const Row> rows) {
+    for_each_group<strength>(chosen_, rows, [&](const Positions<strength>& positions, const std::vector<bool>& seen) {
+      for (std::size_t number = 0; number < seen.size(); ++number) {
+        if (seen[number]) {
+          ++proof_.coverage.feasible;
+          ++proof_.coverage.covered;
+        } else {
+          decide(chosen_.numbered(positions, number));
+        }
+      }
+    });
     return proof_;
   }
 
  private:
-  void prove_group(std::size_t i, std::size_t j, std::size_t k) {
-    const std::size_t rows_j = model_.parameters[j].classes.size();
-    const std::size_t rows_k = model_.parameters[k].classes.size();
-    const std::vector<bool> seen = seen_in(model_, rows_, i, j, k);
-    for (std::size_t triple = 0; triple < seen.size(); ++triple) {
-      if (seen[triple]) {
-        ++proof_.coverage.feasible;
-        ++proof_.coverage.covered;
-      } else {
-        decide({{{i, static_cast<std::uint8_t>(triple / rows_k / rows_j)},
-                 {j, static_cast<std::uint8_t>(triple / rows_k % rows_j)},
-                 {k, static_cast<std::uint8_t>(triple % rows_k)}}});
-      }
-    }
-  }
-
-  void decide(const Classes& triple) {
+  void decide(const Combination<strength>& combination) {
+    std::array<std::pair<std::size_t, std::uint8_t>, strength> classes;
     PartialRow partial = solver_.start();
     bool possible = true;
-    for (const auto& [parameter, chosen] : triple) possible = possible && solver_.decide(partial, parameter, chosen);
+    for (std::size_t i = 0; i < strength; ++i) {
+      classes[i] = {chosen_.among[combination.position[i]], combination.chosen[i]};
+      possible = possible && solver_.decide(partial, classes[i].first, classes[i].second);
+    }
     if (possible && solver_.complete(partial)) {
       ++proof_.coverage.feasible;
       return;
     }
     ++proof_.coverage.infeasible;
-    for (std::size_t c = 0; c < model_.constraints.size(); ++c) {
-      if (!solver_.excludes(c, triple)) continue;
+    for (std::size_t c = 0; c < chosen_.model.constraints.size(); ++c) {
+      if (!solver_.excludes(c, classes)) continue;
       ++proof_.excluded_by[c];
       return;
     }
     ++proof_.excluded_by_several;
   }
 
-  const Model& model_;
+  const Chosen& chosen_;
   ConstraintSolver solver_;
-  std::vector<const Row*> rows_;
   Proof proof_;
 };
 
-}  // namespace
-
-Proof prove_coverage(const Model& model, std::span<const Row> rows) {
-  return Prover(model, rows).prove();
+CombinationCoverage begun(const Chosen& chosen, std::size_t strength, std::size_t cases) {
+  CombinationCoverage coverage{
+      .model = chosen.model.name, .strength = strength, .parameters = chosen.count(), .cases = cases};
+  for (std::size_t position = 0; position < chosen.count(); ++position) coverage.classes += chosen.classes(position);
+  return coverage;
 }
 
-std::uint64_t covered_triples(const Model& model, std::span<const Row> rows) {
-  const std::vector<const Row*> kept = allowed(model, rows);
-  std::uint64_t covered = 0;
-  for_each_three(model.parameters.size(), [&](std::size_t i, std::size_t j, std::size_t k) {
-    const std::vector<bool> seen = seen_in(model, kept, i, j, k);
-    covered += static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), true));
+// Calls work with the strength as a constant.
+template <typename Work>
+auto with_strength(std::size_t strength, Work work) {
+  return strength == 4 ? work(std::integral_constant<std::size_t, 4>())
+                       : work(std::integral_constant<std::size_t, 3>());
+}
+
+}  // namespace
+
+std::vector<std::size_t> shape_parameters(const Model& model) {
+  std::vector<std::size_t> positions;
+  for (std::size_t p = 0; p < model.parameters.size(); ++p) {
+    const ParameterRole role = model.parameters[p].role;
+    if (role == ParameterRole::geometry || role == ParameterRole::extent) positions.push_back(p);
+  }
+  return positions;
+}
+
+Combinations combinations_of(const Model& model, std::size_t strength) {
+  if (strength == 4) return {strength, shape_parameters(model)};
+  std::vector<std::size_t> all(model.parameters.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return {strength, std::move(all)};
+}
+
+std::vector<Row> covering_array(const Model& model, const Combinations& combinations) {
+  const Chosen chosen{model, combinations.among};
+  return with_strength(combinations.strength, [&](auto strength) { return Generator<strength()>(chosen).rows(); });
+}
+
+std::vector<Row> covering_array(const Model& model) {
+  return covering_array(model, combinations_of(model));
+}
+
+CombinationCoverage coverage_of(const Model& model, const Combinations& combinations, std::span<const Row> rows) {
+  const Chosen chosen{model, combinations.among};
+  CombinationCoverage coverage = begun(chosen, combinations.strength, rows.size());
+  with_strength(combinations.strength, [&](auto strength) {
+    for_each_group<strength()>(chosen, rows, [&](const auto& /*positions*/, const std::vector<bool>& seen) {
+      coverage.covered += static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), true));
+    });
   });
-  return covered;
+  return coverage;
+}
+
+Proof prove_coverage(const Model& model, const Combinations& combinations, std::span<const Row> rows) {
+  const Chosen chosen{model, combinations.among};
+  CombinationCoverage coverage = begun(chosen, combinations.strength, rows.size());
+  return with_strength(combinations.strength,
+                       [&](auto strength) { return Prover<strength()>(chosen, std::move(coverage)).prove(rows); });
+}
+
+Proof prove_coverage(const Model& model, std::span<const Row> rows) {
+  return prove_coverage(model, combinations_of(model), rows);
 }
 
 }  // namespace qconform::sweep

@@ -1,6 +1,7 @@
-// Strength-3 covering array, and a proof of it that is independent of how it was made.
+// Covering arrays of strength 3 and 4, and a proof of them that is independent of how they were made.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -9,24 +10,42 @@
 
 namespace qconform::sweep {
 
-/// Rows that the model allows and that cover every feasible triple: strength 3. The same rows on
-/// every machine and compiler. The model has three parameters or more.
+/// What an array covers: classes of every `strength` of the parameters `among` together.
+struct Combinations {
+  std::size_t strength;            ///< 3 or 4
+  std::vector<std::size_t> among;  ///< ascending, `strength` of them or more
+};
+
+/// The parameters that say where windows lie and how large things are: geometry and extents. In their order.
+[[nodiscard]] std::vector<std::size_t> shape_parameters(const Model& model);
+
+/// Of strength 3 among all parameters, or of strength 4 among shape_parameters().
+[[nodiscard]] Combinations combinations_of(const Model& model, std::size_t strength = 3);
+
+/// Rows that the model allows and that cover every feasible one of the combinations; parameters that are not among
+/// those are drawn. The same rows on every machine and compiler.
+[[nodiscard]] std::vector<Row> covering_array(const Model& model, const Combinations& combinations);
+/// Of strength 3. The model has three parameters or more.
 [[nodiscard]] std::vector<Row> covering_array(const Model& model);
 
 struct Proof {
   CombinationCoverage coverage;
-  /// Infeasible triples by the first constraint that rules them out alone.
+  /// Infeasible combinations by the first constraint that rules them out alone.
   std::vector<std::uint64_t> excluded_by;
-  /// Infeasible triples that only several constraints together rule out.
+  /// Infeasible combinations that only several constraints together rule out.
   std::uint64_t excluded_by_several = 0;
 };
 
-/// Counts the triples of all parameters. A triple that a row has is feasible, for the row is its
-/// witness; rows that break a constraint do not count. Any other triple is searched for in the space
-/// of all rows, exhaustively: found, it is feasible and not covered; not found, it is infeasible.
-[[nodiscard]] Proof prove_coverage(const Model& model, std::span<const Row> rows);
+/// What is said of rows without the search for those that they lack: `coverage` but for `feasible` and `infeasible`.
+/// Rows that break a constraint do not count.
+[[nodiscard]] CombinationCoverage coverage_of(const Model& model, const Combinations& combinations,
+                                              std::span<const Row> rows);
 
-/// How many triples of classes the rows have, those that the model does not allow left aside.
-[[nodiscard]] std::uint64_t covered_triples(const Model& model, std::span<const Row> rows);
+/// Counts the combinations. One that a row has is feasible, for the row is its witness; rows that break a constraint do
+/// not count. Any other one is searched for in the space of all rows, exhaustively: found, it is feasible and not
+/// covered; not found, it is infeasible.
+[[nodiscard]] Proof prove_coverage(const Model& model, const Combinations& combinations, std::span<const Row> rows);
+/// Of strength 3.
+[[nodiscard]] Proof prove_coverage(const Model& model, std::span<const Row> rows);
 
 }  // namespace qconform::sweep

@@ -9,7 +9,6 @@
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/array_cache.h"
 #include "harness/suites/sweep/constraint_solver.h"
-#include "harness/suites/sweep/strong_array.h"
 
 namespace qconform::sweep {
 
@@ -132,11 +131,10 @@ std::vector<CombinationCoverage> SweepSuite::coverage_of(const std::vector<bool>
     for (const Row& row : plan.rows) {
       if (position < chosen.size() && chosen[position++]) rows.push_back(row);
     }
+    const Model& model = plan.swept.model();
     list.push_back(plan.proof.coverage);
     list.back().cases = rows.size();
-    const Model& model = plan.swept.model();
-    list.back().covered = plan.proof.coverage.strength == 3 ? covered_triples(model, rows)
-                                                            : covered_strongly(model, shape_parameters(model), rows);
+    list.back().covered = sweep::coverage_of(model, combinations_of(model, plan.proof.coverage.strength), rows).covered;
   }
   return list;
 }

@@ -16,7 +16,6 @@
 #include "harness/suites/rng.h"
 #include "harness/suites/sweep/constraint_solver.h"
 #include "harness/suites/sweep/covering_array.h"
-#include "harness/suites/sweep/strong_array.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::sweep {
@@ -110,7 +109,7 @@ void add_fours(const Row& row, Triples& fours) {
   }
 }
 
-TEST(StrongArray, CoversWhatBruteForceFindsFeasible) {
+TEST(CoveringArrayOfFour, CoversWhatBruteForceFindsFeasible) {
   const int models = testing::scaled(150);
   for (int i = 0; i < models; ++i) {
     Rng rng(17, static_cast<std::uint64_t>(i));
@@ -121,21 +120,21 @@ TEST(StrongArray, CoversWhatBruteForceFindsFeasible) {
     do {
       if (model.allows(row)) add_fours(row, feasible);
     } while (advance(model, row));
-    const auto among = all_positions(model);
-    auto rows = strong_array(model, among);
+    const Combinations fours{4, all_positions(model)};
+    auto rows = covering_array(model, fours);
     Triples covered;
     for (const Row& each : rows) {
       ASSERT_TRUE(model.allows(each)) << "model " << i;
       add_fours(each, covered);
     }
     ASSERT_EQ(covered, feasible) << "model " << i;
-    const CombinationCoverage proof = prove_strong_coverage(model, among, rows).coverage;
+    const CombinationCoverage proof = prove_coverage(model, fours, rows).coverage;
     EXPECT_EQ(proof.covered, feasible.size()) << "model " << i;
     EXPECT_EQ(proof.feasible, feasible.size()) << "model " << i;
     if (rows.empty()) continue;
     rows.pop_back();
-    EXPECT_EQ(prove_strong_coverage(model, among, rows).coverage.feasible, feasible.size());
-    EXPECT_LE(covered_strongly(model, among, rows), feasible.size());
+    EXPECT_EQ(prove_coverage(model, fours, rows).coverage.feasible, feasible.size());
+    EXPECT_LE(coverage_of(model, fours, rows).covered, feasible.size());
   }
 }
 
