@@ -166,8 +166,8 @@ struct RunOutputs {
   std::vector<TurnedOutput> turned = {};
 };
 
-// The sink is told of the shape with channels first, and its memory gets the bytes with channels last until the run is
-// over: a library that writes beside them is found at the same guards.
+// States the shape with channels first to the sink. The library writes into the sink's own memory, with channels last,
+// so that the same guards find what it writes beside y; the bytes are turned round after the run.
 void* allocate_output_2(void* context, std::size_t output, std::int32_t type, std::int32_t rank,
                         const std::int64_t* dims) {
   auto& outputs = *static_cast<RunOutputs*>(context);

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/profile.h"
 #include "harness/describe/fields.h"
 #include "reference/numerics/admissible.h"
 
@@ -121,8 +120,6 @@ struct Verdict {
   QC_FIELD(TierCounts, tiers, {}, "tiers");                    ///< empty for operators without tiers
   ErrorHistogram errors;                                       ///< of the wrong elements; journals do not keep it
   QC_FIELD(std::optional<ElementReport>, worst, {}, "worst");  ///< the wrong element farthest from the admissible set
-  /// Profiles that pin the wrong output, bit for bit, of operators with tiers; journals do not keep it.
-  std::vector<Profile> pinned_by;
 
   bool operator==(const Verdict&) const = default;
 };

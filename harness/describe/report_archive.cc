@@ -252,9 +252,10 @@ bool conforms_in_looser_terms(const BackendResult& backend) {
   return relations_hold && backend.failed_bases == 0 &&
          std::all_of(backend.operators.begin(), backend.operators.end(), [](const auto& of) {
            const OperatorResult& result = of.second;
+           const auto wrong = static_cast<std::size_t>(VerdictKind::wrong);
+           const std::uint64_t wrong_owed = result.verdicts[wrong] - result.waived[wrong];
            const std::uint64_t owed = result.failing() - result.waived_failing();
-           return owed == 0 || (owed <= result.count(VerdictKind::wrong) && !looser_terms_of(result).empty() &&
-                                result.failing() - result.count(VerdictKind::wrong) <= result.waived_failing());
+           return owed == wrong_owed && (owed == 0 || !looser_terms_of(result).empty());
          });
 }
 

@@ -219,6 +219,10 @@ class SuiteRunner {
       verdict = judge(expected, outcome);
     }
     record(test_case, verdict, result);
+    if (verdict.kind == VerdictKind::wrong) {
+      Counts& pinned_by = result.operators[test_case.op_types()].pinned_by;
+      for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
+    }
     stopwatch_.lap(report_.times.judge);
     std::string finding = record_finding(number, test_case, expected, outcome, verdict);
     stopwatch_.lap(report_.times.diagnose);
@@ -325,7 +329,6 @@ class SuiteRunner {
     counts.elements += verdict.elements;
     counts.wrong_elements += verdict.wrong_elements;
     counts.tiers.add(verdict.tiers);
-    for (const Profile profile : verdict.pinned_by) ++counts.pinned_by[std::string(name_of(profile))];
     counts.errors.add(verdict.errors);
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
     if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];

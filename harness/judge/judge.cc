@@ -37,16 +37,6 @@ Comparison compare_with(const Expected& expected, const Tensor& got) {
   return compare(*expected.classification.lowered, got, *expected.output, pinned_of(expected), expected.policy);
 }
 
-// Of the profiles that pin one answer for each case, those whose answer `got` is.
-std::vector<Profile> profiles_that_pin(const Lowered& right, const Tensor& got) {
-  std::vector<Profile> result;
-  for (const ProfileInfo& info : profiles()) {
-    if (tier_of(info.profile)) continue;
-    if (right.evaluate(arithmetic_of(info.profile)).bytes == got.bytes) result.push_back(info.profile);
-  }
-  return result;
-}
-
 Verdict judge_values(const Expected& expected, const Tensor& got) {
   Verdict verdict;
   verdict.elements = static_cast<std::uint64_t>(got.elements());
@@ -61,8 +51,6 @@ Verdict judge_values(const Expected& expected, const Tensor& got) {
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
   verdict.errors = comparison.errors;
-  const Lowered& right = *expected.classification.lowered;
-  if (right.has_tiers() && comparison.tiers.common.strictest()) verdict.pinned_by = profiles_that_pin(right, got);
   ElementView worst = view(expected, got, comparison.worst);
   verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
                                 .got = std::move(worst.got),
@@ -297,6 +285,21 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
   if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
   verdict.log = outcome.log;
   return verdict;
+}
+
+std::vector<Profile> profiles_that_pin(const Expected& expected, const Outcome& outcome) {
+  std::vector<Profile> pinning;
+  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  if (produced == nullptr) return pinning;
+  const Verdict verdict = judge_outputs(expected, produced->outputs);
+  const bool has_tier = verdict.tiers.elements() > 0 && verdict.tiers.common.strictest();
+  if (verdict.kind != VerdictKind::wrong || !has_tier) return pinning;
+  for (const ProfileInfo& info : profiles()) {
+    if (tier_of(info.profile)) continue;
+    const Tensor pinned = expected.classification.lowered->evaluate(arithmetic_of(info.profile));
+    if (pinned.bytes == produced->outputs.front().bytes) pinning.push_back(info.profile);
+  }
+  return pinning;
 }
 
 }  // namespace qconform

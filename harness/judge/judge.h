@@ -55,4 +55,8 @@ struct ElementView {
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
 
+/// Of the profiles that pin one answer for each case, those whose answer a wrong output is, bit for bit. None where the
+/// operator has no tiers, or an element lies in none of them.
+[[nodiscard]] std::vector<Profile> profiles_that_pin(const Expected& expected, const Outcome& outcome);
+
 }  // namespace qconform

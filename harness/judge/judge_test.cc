@@ -224,10 +224,11 @@ TEST(Judge, CountsTiesAndTiers) {
   EXPECT_EQ(right.kind, VerdictKind::pass);
   EXPECT_EQ(right.tiers.by_tier[0], 3U);
   // Half away from zero is right in fixed point only.
-  const Verdict away = judge(expected, outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 3})});
+  const Outcome rounded_away = outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 3})};
+  const Verdict away = judge(expected, rounded_away);
   EXPECT_EQ(away.kind, VerdictKind::wrong);
   EXPECT_EQ(away.tiers.common.strictest(), reference::Tier::fixed_point);
-  EXPECT_THAT(away.pinned_by, ElementsAre(Profile::tflite, Profile::tflite_single_rounding));
+  EXPECT_THAT(profiles_that_pin(expected, rounded_away), ElementsAre(Profile::tflite, Profile::tflite_single_rounding));
   EXPECT_EQ(judge(expected_of(ties, Profile::tflite), outcome::Produced{make::uint8({1, 1, 3}, {2, 2, 3})}).kind,
             VerdictKind::pass);
 }

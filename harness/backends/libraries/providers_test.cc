@@ -22,6 +22,9 @@ using ::testing::HasSubstr;
 
 constexpr const char* kLibrary = QCONFORM_SAMPLE_PROVIDER;
 
+// By operator and verdict.
+using Counts = std::map<std::string, std::map<VerdictKind, int>>;
+
 class Providers : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -36,33 +39,30 @@ class Providers : public ::testing::Test {
   static Result<std::unique_ptr<Backend>> opened(const std::string& settings) {
     return backend::select("onnxruntime@" + settings, RoundingProfile::correctly_rounded);
   }
+  // What the sample provider makes of the corpus.
+  static Counts judged(const std::string& settings) {
+    Counts counts;
+    const auto backend = opened(settings + ",library=" + kLibrary);
+    EXPECT_TRUE(backend) << backend.error().text();
+    const auto sources = open_suite("corpus", SuiteOptions{});
+    if (!backend || !sources) return counts;
+    GuardedOutput output;
+    for (const auto& source : *sources) {
+      for (auto next = source->next(); next && *next; next = source->next()) {
+        const Outcome outcome = execute(**backend, **next, output);
+        ++counts[(*next)->node().op_type][judge(expect(**next, Policy{}), outcome).kind];
+      }
+    }
+    return counts;
+  }
   static std::string error_of(const std::string& settings) {
     const auto backend = opened(settings);
     return backend ? "" : backend.error().text();
   }
 };
 
-// The corpus, by operator and verdict.
-using Counts = std::map<std::string, std::map<VerdictKind, int>>;
-
-Counts judged(Backend& backend) {
-  Counts counts;
-  GuardedOutput output;
-  const auto sources = open_suite("corpus", SuiteOptions{});
-  if (!sources) return counts;
-  for (const auto& source : *sources) {
-    for (auto next = source->next(); next && *next; next = source->next()) {
-      const Outcome outcome = execute(backend, **next, output);
-      ++counts[(*next)->node().op_type][judge(expect(**next, Policy{}), outcome).kind];
-    }
-  }
-  return counts;
-}
-
 TEST_F(Providers, RightOneConformsOnWhatItTakes) {
-  const auto backend = opened(std::string("ep=Sample,library=") + kLibrary);
-  ASSERT_TRUE(backend) << backend.error().text();
-  Counts counts = judged(**backend);
+  Counts counts = judged("ep=Sample");
   EXPECT_GE(counts["QuantizeLinear"][VerdictKind::pass], 30);
   EXPECT_GE(counts["QLinearConv"][VerdictKind::unsupported], 200);
   for (const auto& [operator_name, kinds] : counts) {
@@ -74,17 +74,13 @@ TEST_F(Providers, RightOneConformsOnWhatItTakes) {
 }
 
 TEST_F(Providers, DefectOfOneShows) {
-  const auto backend = opened(std::string("all,ep=Sample,ep.defect=half-away,library=") + kLibrary);
-  ASSERT_TRUE(backend) << backend.error().text();
-  Counts counts = judged(**backend);
+  Counts counts = judged("all,ep=Sample,ep.defect=half-away");
   EXPECT_GE(counts["QuantizeLinear"][VerdictKind::wrong], 4);
   EXPECT_GE(counts["QuantizeLinear"][VerdictKind::pass], 25);
 }
 
 TEST_F(Providers, CrashOfOneIsTheOutcomeOfItsCase) {
-  const auto backend = opened(std::string("ep=Sample,ep.defect=crash,library=") + kLibrary);
-  ASSERT_TRUE(backend) << backend.error().text();
-  Counts counts = judged(**backend);
+  Counts counts = judged("ep=Sample,ep.defect=crash");
   EXPECT_GE(counts["QuantizeLinear"][VerdictKind::crashed], 30);
   EXPECT_EQ(counts["QuantizeLinear"][VerdictKind::pass], 0);
 }

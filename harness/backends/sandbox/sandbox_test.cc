@@ -190,17 +190,21 @@ TEST(Plugin, TheDocumentedKernelIsTheFileThatIsBuilt) {
                                " lines"));
 }
 
-// What qconform/node.hpp reads of the nodes of the corpus and of random ones: it rejects all that are out of contract,
-// and no valid one.
-TEST(NodeHeader, ReadsEveryConvolution) {
-  auto backend = open_sandboxed("plugin:" + library("any_convolution_2"));
+void judge_by_plugin(const std::string& name, Report& report) {
+  auto backend = open_sandboxed("plugin:" + library(name));
   ASSERT_TRUE(backend) << backend.error().text();
   std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
   suites.push_back(std::make_unique<RandomSuite>(4, 1000));
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(std::move(*backend));
-  Report report;
   ASSERT_TRUE(run_suites(suites, backends, {}, report));
+}
+
+// What qconform/node.hpp reads of the nodes of the corpus and of random ones: it rejects all that are out of contract,
+// and no valid one.
+TEST(NodeHeader, ReadsEveryConvolution) {
+  Report report;
+  judge_by_plugin("any_convolution_2", report);
   EXPECT_TRUE(report.conforms());
   for (const char* name : {"QLinearConv", "ConvInteger"}) {
     const auto& result = report.backends[0].operators.at(name);
@@ -210,14 +214,8 @@ TEST(NodeHeader, ReadsEveryConvolution) {
 }
 
 TEST(NodeHeader, ReadsLinearNodesOfEveryVersion) {
-  auto backend = open_sandboxed("plugin:" + library("any_linear_2"));
-  ASSERT_TRUE(backend) << backend.error().text();
-  std::vector<std::unique_ptr<Suite>> suites = std::move(*open_suite("corpus", {}));
-  suites.push_back(std::make_unique<RandomSuite>(4, 1000));
-  std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(std::move(*backend));
   Report report;
-  ASSERT_TRUE(run_suites(suites, backends, {}, report));
+  judge_by_plugin("any_linear_2", report);
   EXPECT_TRUE(report.conforms());
   for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
     EXPECT_GT(report.backends[0].operators.at(name).count(VerdictKind::pass), 0U) << name;
