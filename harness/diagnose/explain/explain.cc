@@ -45,10 +45,9 @@ class Search {
         probes_(op_, options.seed),
         test_(op_, first->expected().policy),
         budget_(test_, options.work, options.seconds) {
-    for (const Defect& defect : defects()) {
+    for (const Defect* defect : defects_in(op_.name)) {
       const auto& known = options.known;
-      const bool is_known = known.empty() || std::find(known.begin(), known.end(), &defect) != known.end();
-      if (is_known && defect.operators.contains(op_.name)) known_.push_back(&defect);
+      if (known.empty() || std::find(known.begin(), known.end(), defect) != known.end()) known_.push_back(defect);
     }
     probes_.add_neighbourhood(first->test_case());
     observed_.insert(digest_of(first->test_case()));

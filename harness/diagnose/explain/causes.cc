@@ -1,0 +1,227 @@
+#include "harness/diagnose/explain/causes.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr const char* kRestOfShapes = "rest, shape";
+
+template <typename T>
+void append(std::vector<T>& list, std::vector<T>& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(list));
+}
+
+template <typename T>
+bool is_among(const std::vector<T>& list, const T& wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+// Where the failures are wrong; it names those without a cause.
+void describe_place(FailureGroup& group) {
+  std::vector<const Observation*> kept;
+  for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
+  const Pattern pattern = pattern_of(kept);
+  group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
+  if (!group.cause) group.signature = "unexplained:" + std::string(pattern.id);
+}
+
+}  // namespace
+
+void Failures::note(const Observation& observation) {
+  ++cases;
+  const std::uint64_t number = examined++;
+  const FeatureSet features = features_of(observation.test_case(), observation.expected());
+  if (failing.size() < kLearnt) {
+    failing.push_back(features);
+  } else {
+    failing[number % kLearnt] = features;
+  }
+  const bool is_due = kept.size() < kKept || std::has_single_bit(number);
+  if (!is_due || observation.modelled().expense() > kKeptExpense) return;
+  auto copy = observation.copy();
+  if (copy == nullptr) return;
+  if (kept.size() < kKept) {
+    kept.push_back(std::move(copy));
+  } else {
+    constexpr std::size_t kReplaced = kKept / 2;
+    kept[kReplaced + static_cast<std::size_t>(std::countr_zero(number)) % kReplaced] = std::move(copy);
+  }
+}
+
+void Failures::take_over(Failures other) {
+  cases += other.cases;
+  examined += other.examined;
+  append(failing, other.failing);
+  if (failing.size() > kLearnt) failing.resize(kLearnt);
+  append(kept, other.kept);
+}
+
+Causes::Causes(const Operator& op, const Policy& policy) : test_(op, policy), known_(defects_in(op.name)) {}
+
+void Causes::passed(const Observation& observation) {
+  if (!wants_passed() || observation.modelled().expense() > Failures::kKeptExpense) return;
+  if (auto copy = observation.copy()) passed_.push_back(std::move(copy));
+}
+
+Causes::Part& Causes::part_of(const std::string& signature) {
+  const auto found =
+      std::find_if(parts_.begin(), parts_.end(), [&](const auto& part) { return part.first == signature; });
+  if (found != parts_.end()) return found->second;
+  return parts_.emplace_back(signature, Part{}).second;
+}
+
+std::vector<std::size_t> Causes::claims_on(const Observation& observation) const {
+  std::vector<std::size_t> claims;
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    if (reproduces(i, observation)) claims.push_back(i);
+  }
+  return claims;
+}
+
+bool Causes::reproduces(std::size_t cause, const Observation& observation) const {
+  return causes_[cause].models.match(test_, observation).holds;
+}
+
+std::string Causes::claim(const Observation& observation) {
+  std::vector<std::size_t> claims = claims_on(observation);
+  if (claims.empty()) return {};
+  std::string signature = "causes";
+  for (const std::size_t cause : claims) signature += " " + std::to_string(cause);
+  Part& part = part_of(signature);
+  part.causes = std::move(claims);
+  part.failures.note(observation);
+  return signature;
+}
+
+std::string Causes::keep_open(const Observation& observation) {
+  const bool has_room = open_ < kOpen && observation.modelled().expense() <= Failures::kKeptExpense;
+  std::string signature = has_room                        ? "open " + std::to_string(open_++)
+                          : observation.has_wrong_shape() ? kRestOfShapes
+                                                          : "rest";
+  part_of(signature).failures.note(observation);
+  return signature;
+}
+
+std::string Causes::count_only() {
+  auto& [signature, part] = *std::max_element(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
+    return a.second.failures.cases < b.second.failures.cases;
+  });
+  ++part.failures.cases;
+  return signature;
+}
+
+std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    Cause& cause = causes_[i];
+    if (cause.set.defects != set.defects) continue;
+    const bool is_better = explanation && (!cause.explanation || explanation->status < cause.explanation->status);
+    if (is_better) cause.explanation = std::move(explanation);
+    return i;
+  }
+  CandidateModels models(test_, set);
+  causes_.push_back({std::move(set), std::move(models), std::move(explanation)});
+  give_to(causes_.size() - 1);
+  return causes_.size() - 1;
+}
+
+void Causes::give_to(std::size_t cause) {
+  for (auto& [signature, part] : parts_) {
+    const Evidence& kept = part.failures.kept;
+    const bool has_all = !kept.empty() && std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
+      return reproduces(cause, *observation);
+    });
+    if (has_all && !is_among(part.causes, cause)) part.causes.push_back(cause);
+  }
+}
+
+std::vector<const Observation*> Causes::smallest_open() const {
+  std::vector<const Observation*> open;
+  for (const auto& [signature, part] : parts_) {
+    if (!part.causes.empty()) continue;
+    for (const auto& observation : part.failures.kept) open.push_back(observation.get());
+  }
+  std::stable_sort(open.begin(), open.end(), [](const Observation* a, const Observation* b) {
+    return a->modelled().expense() < b->modelled().expense();
+  });
+  if (open.size() > kPeeled) open.resize(kPeeled);
+  return open;
+}
+
+void Causes::find() {
+  std::vector<const Observation*> passing;
+  for (const auto& observation : passed_) passing.push_back(observation.get());
+  while (searches_ < kPeelings) {
+    const std::vector<const Observation*> open = smallest_open();
+    if (open.empty()) return;
+    ++searches_;
+    auto set = most_reproducing(test_, open, passing, known_, kPeelingWork);
+    if (!set) return;
+    add(std::move(*set), std::nullopt);
+  }
+}
+
+// That with the best explanation where several have as many, and of these the smallest set.
+std::optional<std::size_t> Causes::commonest_of(const std::vector<Part*>& parts) const {
+  std::vector<std::uint64_t> cases(causes_.size());
+  for (const Part* part : parts) {
+    for (const std::size_t cause : part->causes) cases[cause] += part->failures.cases;
+  }
+  const auto rank = [&](std::size_t i) {
+    const Cause& cause = causes_[i];
+    const Status status = cause.explanation ? cause.explanation->status : Status::partial;
+    return std::tuple(~cases[i], status, cause.set.defects.size(), i);
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    if (cases[i] > 0 && (!best || rank(i) < rank(*best))) best = i;
+  }
+  return best;
+}
+
+FailureGroup Causes::begin_group(std::size_t cause) const {
+  const Cause& from = causes_[cause];
+  FailureGroup group;
+  group.cause = cause;
+  group.explanation = from.explanation;
+  group.signature = from.explanation ? from.explanation->signature() : "partial:" + from.set.name();
+  group.status = from.explanation ? from.explanation->status : Status::partial;
+  return group;
+}
+
+std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& unexplained) {
+  std::vector<FailureGroup> groups;
+  std::vector<Part*> left;
+  for (auto& [signature, part] : parts_) left.push_back(&part);
+  const auto move_to = [&](FailureGroup& group, const auto& belongs) {
+    for (auto& [signature, part] : parts_) {
+      const auto at = std::find(left.begin(), left.end(), &part);
+      if (at == left.end() || !belongs(signature, part)) continue;
+      left.erase(at);
+      group.parts.push_back(signature);
+      group.failures.take_over(std::move(part.failures));
+    }
+    if (group.parts.empty()) return;
+    describe_place(group);
+    groups.push_back(std::move(group));
+  };
+  while (const auto cause = commonest_of(left)) {
+    FailureGroup group = begin_group(*cause);
+    move_to(group, [&](const std::string&, const Part& part) { return is_among(part.causes, *cause); });
+  }
+  FailureGroup shapes;
+  move_to(shapes, [](const std::string& signature, const Part& part) {
+    return signature == kRestOfShapes || (!part.failures.kept.empty() && part.failures.kept[0]->has_wrong_shape());
+  });
+  FailureGroup values;
+  values.explanation = unexplained;
+  if (unexplained) values.status = unexplained->status;
+  move_to(values, [](const std::string&, const Part&) { return true; });
+  return groups;
+}
+
+}  // namespace qconform::diagnose
