@@ -10,8 +10,10 @@
 namespace qconform::diagnose {
 namespace {
 
-// Failures that a cause has at least, for it to be told as more than likely.
+// Failures that a cause has at least for each of its defects, and wrong elements in them, for it to be told: some
+// hundred defects, and all their pairs, reproduce a few elements by chance.
 constexpr std::uint64_t kFewestFailing = 3;
+constexpr std::uint64_t kFewestWrong = 8;
 
 DiagnosedDefect diagnosed(const Defect& defect) {
   std::string stages;
@@ -31,6 +33,10 @@ bool is_in_doubt(const Explanation& explanation) {
 bool has_model(const Explanation& explanation) {
   return !explanation.candidates.empty() &&
          (explanation.status != Status::partial || explanation.support.reproduces_case);
+}
+
+bool is_of_shape(const FailureGroup& group) {
+  return group.signature == "unexplained:shape";
 }
 
 }  // namespace
@@ -78,7 +84,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (!subject.causes) subject.causes.emplace(observation->modelled().op(), policy_);
   Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;
-  if (causes.work() > limits_.examining && number % kExaminedAfterwards != 0) return causes.count_only();
+  if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return causes.count_only();
   std::string signature = causes.claim(*observation);
   if (!signature.empty()) return signature;
   signature = causes.keep_open(*observation);
@@ -126,9 +132,23 @@ void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
   }
   unite_groups(subject);
   for (FailureGroup& group : subject.groups) {
-    if (!group.cause || group.status != Status::partial || group.failures.examined < kFewestFailing) continue;
+    if (group.cause && group.status == Status::partial) decide(subject, group);
+  }
+  unite_groups(subject);
+}
+
+// Whether a cause that other cases contradict is one all the same, in some of the backend's paths.
+void CampaignDiagnosis::decide(const Subject& subject, FailureGroup& group) {
+  const auto& defects = subject.causes->defects_of(*group.cause);
+  const Failures& failures = group.failures;
+  if (failures.examined >= kFewestFailing * defects.size() && failures.evidence >= kFewestWrong * defects.size()) {
     group.status = Status::reproduced;
-    group.signature = DefectSet{subject.causes->defects_of(*group.cause)}.name();
+    group.signature = DefectSet{defects}.name();
+  } else if (!group.explanation || !is_in_doubt(*group.explanation)) {
+    group.cause.reset();
+    group.explanation.reset();
+    group.status = Status::unexplained;
+    describe_place(group);
   }
 }
 
@@ -157,11 +177,11 @@ void CampaignDiagnosis::unite_groups(Subject& subject) {
   std::vector<FailureGroup>& groups = subject.groups;
   const auto takes_over = [&](const FailureGroup& group, const FailureGroup& other) {
     if (group.signature == other.signature) return true;
+    if (!group.cause && !other.cause) return is_of_shape(group) == is_of_shape(other);
     const Evidence& kept = other.failures.kept;
     if (!group.cause || group.status > Status::ambiguous || group.status > other.status || kept.empty()) return false;
-    return std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
-      return subject.causes->reproduces(*group.cause, *observation);
-    });
+    return std::all_of(kept.begin(), kept.end(),
+                       [&](const auto& observation) { return subject.causes->reproduces(*group.cause, *observation); });
   };
   std::stable_sort(groups.begin(), groups.end(),
                    [](const FailureGroup& a, const FailureGroup& b) { return a.status < b.status; });
@@ -170,6 +190,7 @@ void CampaignDiagnosis::unite_groups(Subject& subject) {
       if (!takes_over(groups[i], groups[j])) continue;
       std::move(groups[j].parts.begin(), groups[j].parts.end(), std::back_inserter(groups[i].parts));
       groups[i].failures.take_over(std::move(groups[j].failures));
+      if (!groups[i].cause) describe_place(groups[i]);
       groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(j));
     }
   }
@@ -241,10 +262,11 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   if (group->cause) {
     const auto& defects = subject->second.causes->defects_of(*group->cause);
     for (const Defect* defect : defects) diagnosis.defects.push_back(diagnosed(*defect));
+    diagnosis.arithmetic = subject->second.causes->arithmetic_of(*group->cause, group->failures.kept);
   }
   if (!group->explanation) return diagnosis;
   const Explanation& explanation = *group->explanation;
-  diagnosis.arithmetic = explanation.arithmetic;
+  if (diagnosis.arithmetic.empty()) diagnosis.arithmetic = explanation.arithmetic;
   diagnosis.trial_cases = explanation.support.cases;
   diagnosis.trial_failing = explanation.support.failing;
   diagnosis.trial_reproduced = explanation.support.reproduced_cases;

@@ -27,7 +27,7 @@ class CampaignDiagnosis final : public Diagnoser {
 
   struct Limits {
     ExplainOptions each{.seconds = kExplanationSeconds};  ///< what an explanation may take
-    std::uint64_t examining = std::uint64_t{1} << 31;  ///< of models run on failures, in products
+    std::uint64_t examining = std::uint64_t{1} << 32;     ///< of models run on failures, in products
   };
 
   /// What is known of failures with one signature from elsewhere.
@@ -78,6 +78,7 @@ class CampaignDiagnosis final : public Diagnoser {
   void settle(Subject& subject, Backend& backend) const;
   /// Looks for an explanation of a group that has none that is certain, with the failures that were kept.
   void confirm(Subject& subject, FailureGroup& group, Backend& backend) const;
+  static void decide(const Subject& subject, FailureGroup& group);
   static void unite_groups(Subject& subject);
   [[nodiscard]] static FailureGroup* group_named(Subject& subject, const std::string& signature);
   [[nodiscard]] static Region region_of(const Subject& subject, const FailureGroup& group);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -21,20 +22,12 @@ bool is_among(const std::vector<T>& list, const T& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-// Where the failures are wrong; it names those without a cause.
-void describe_place(FailureGroup& group) {
-  std::vector<const Observation*> kept;
-  for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
-  const Pattern pattern = pattern_of(kept);
-  group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
-  if (!group.cause) group.signature = "unexplained:" + std::string(pattern.id);
-}
-
 }  // namespace
 
 void Failures::note(const Observation& observation) {
   ++cases;
   const std::uint64_t number = examined++;
+  evidence += observation.has_wrong_shape() ? kEvidence : std::min(kEvidence, observation.wrong_elements());
   const FeatureSet features = features_of(observation.test_case(), observation.expected());
   if (failing.size() < kLearnt) {
     failing.push_back(features);
@@ -56,9 +49,18 @@ void Failures::note(const Observation& observation) {
 void Failures::take_over(Failures other) {
   cases += other.cases;
   examined += other.examined;
+  evidence += other.evidence;
   append(failing, other.failing);
   if (failing.size() > kLearnt) failing.resize(kLearnt);
   append(kept, other.kept);
+}
+
+void describe_place(FailureGroup& group) {
+  std::vector<const Observation*> kept;
+  for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
+  const Pattern pattern = pattern_of(kept);
+  group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
+  if (!group.cause) group.signature = "unexplained:" + std::string(pattern.id);
 }
 
 Causes::Causes(const Operator& op, const Policy& policy) : test_(op, policy), known_(defects_in(op.name)) {}
@@ -75,12 +77,44 @@ Causes::Part& Causes::part_of(const std::string& signature) {
   return parts_.emplace_back(signature, Part{}).second;
 }
 
-std::vector<std::size_t> Causes::claims_on(const Observation& observation) const {
+// A set that adds defects to one that suffices is no cause of it. Early failures are held against every cause, which
+// decides between those that reproduce the same; later ones against the commonest first, until one reproduces them.
+std::vector<std::size_t> Causes::claims_on(const Observation& observation) {
+  std::vector<std::size_t> order(causes_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return causes_[a].cases > causes_[b].cases; });
   std::vector<std::size_t> claims;
-  for (std::size_t i = 0; i < causes_.size(); ++i) {
-    if (reproduces(i, observation)) claims.push_back(i);
+  for (const std::size_t cause : order) {
+    if (!reproduces(cause, observation)) continue;
+    claims.push_back(cause);
+    if (claimed_ >= kClaimedThoroughly) break;
   }
+  if (claims.size() == 1) {
+    for (std::size_t i = 0; i < causes_.size(); ++i) {
+      const bool suffices = is_part(i, claims[0]) && reproduces(i, observation);
+      if (suffices) claims[0] = i;
+    }
+  }
+  drop_larger(claims);
+  std::sort(claims.begin(), claims.end());
+  for (const std::size_t cause : claims) ++causes_[cause].cases;
+  claimed_ += claims.empty() ? 0 : 1;
   return claims;
+}
+
+bool Causes::is_part(std::size_t cause, std::size_t of) const {
+  const auto& defects = causes_[cause].set.defects;
+  const auto& all = causes_[of].set.defects;
+  return defects.size() < all.size() &&
+         std::all_of(defects.begin(), defects.end(), [&](const Defect* defect) { return is_among(all, defect); });
+}
+
+void Causes::drop_larger(std::vector<std::size_t>& claims) const {
+  const std::vector<std::size_t> all = claims;
+  std::erase_if(claims, [&](std::size_t cause) {
+    return std::any_of(all.begin(), all.end(), [&](std::size_t other) { return is_part(other, cause); });
+  });
 }
 
 bool Causes::reproduces(std::size_t cause, const Observation& observation) const {
@@ -88,7 +122,9 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
 }
 
 std::string Causes::claim(const Observation& observation) {
+  const std::uint64_t before = test_.work();
   std::vector<std::size_t> claims = claims_on(observation);
+  claim_work_ += test_.work() - before;
   if (claims.empty()) return {};
   std::string signature = "causes";
   for (const std::size_t cause : claims) signature += " " + std::to_string(cause);
@@ -116,6 +152,7 @@ std::string Causes::count_only() {
 }
 
 std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
+  std::sort(set.defects.begin(), set.defects.end());  // in the order of defects(), so that a set has one name
   for (std::size_t i = 0; i < causes_.size(); ++i) {
     Cause& cause = causes_[i];
     if (cause.set.defects != set.defects) continue;
@@ -124,9 +161,18 @@ std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
     return i;
   }
   CandidateModels models(test_, set);
-  causes_.push_back({std::move(set), std::move(models), std::move(explanation)});
-  give_to(causes_.size() - 1);
-  return causes_.size() - 1;
+  causes_.push_back({std::move(set), std::move(models), std::move(explanation), 0});
+  const std::size_t added = causes_.size() - 1;
+  give_to(added);
+  add_parts(added);
+  return added;
+}
+
+// Each defect of the set may also have failures to itself.
+void Causes::add_parts(std::size_t cause) {
+  const std::vector<const Defect*> defects = causes_[cause].set.defects;
+  if (defects.size() < 2) return;
+  for (const Defect* defect : defects) add(DefectSet{{defect}}, std::nullopt);
 }
 
 void Causes::give_to(std::size_t cause) {
@@ -135,7 +181,9 @@ void Causes::give_to(std::size_t cause) {
     const bool has_all = !kept.empty() && std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
       return reproduces(cause, *observation);
     });
-    if (has_all && !is_among(part.causes, cause)) part.causes.push_back(cause);
+    if (!has_all || is_among(part.causes, cause)) continue;
+    part.causes.push_back(cause);
+    drop_larger(part.causes);
   }
 }
 
@@ -181,6 +229,19 @@ std::optional<std::size_t> Causes::commonest_of(const std::vector<Part*>& parts)
     if (cases[i] > 0 && (!best || rank(i) < rank(*best))) best = i;
   }
   return best;
+}
+
+std::string Causes::arithmetic_of(std::size_t cause, const Evidence& kept) const {
+  const DefectSet& set = causes_[cause].set;
+  if (kept.empty()) return {};
+  for (std::size_t i = 0; i < test_.choices_for(set); ++i) {
+    const Model model = test_.model_of(set, i);
+    const bool has_all = std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
+      return test_.outcome_of(model, *observation).is_exact();
+    });
+    if (has_all) return test_.known_arithmetics()[i].name;
+  }
+  return {};
 }
 
 FailureGroup Causes::begin_group(std::size_t cause) const {

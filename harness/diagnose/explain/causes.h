@@ -16,12 +16,16 @@ namespace qconform::diagnose {
 
 /// Failures that belong together.
 struct Failures {
-  static constexpr std::size_t kLearnt = 2000;  ///< that regions are learnt from
-  static constexpr std::size_t kKept = 8;       ///< that are looked at once more,
+  static constexpr std::size_t kLearnt = 2000;                           ///< that regions are learnt from
+  static constexpr std::size_t kKept = 8;                                ///< that are looked at once more,
   static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
+
+  /// Wrong elements of one output are much alike.
+  static constexpr std::uint64_t kEvidence = 4;
 
   std::uint64_t cases = 0;
   std::uint64_t examined = 0;
+  std::uint64_t evidence = 0;  ///< wrong elements of those, up to kEvidence of each
   std::vector<FeatureSet> failing;
   Evidence kept;  ///< the first ones, and later ones at growing distances
 
@@ -41,12 +45,16 @@ struct FailureGroup {
   std::vector<FeatureSet> smallest;  ///< of cases that were made from these
 };
 
+/// Says where the failures are wrong, which names those without a cause.
+void describe_place(FailureGroup& group);
+
 class Causes {
  public:
-  static constexpr std::size_t kOpen = 400;   ///< failures without a cause that are kept to be taken apart,
+  static constexpr std::size_t kOpen = 400;    ///< failures without a cause that are kept to be taken apart,
   static constexpr std::size_t kPassing = 48;  ///< and passing cases that causes are held against
   static constexpr std::size_t kPeeled = 48;   ///< open failures that a cause is looked for in
-  static constexpr std::uint64_t kPeelingWork = std::uint64_t{1} << 28;  ///< products, for each cause
+  static constexpr std::uint64_t kPeelingWork = std::uint64_t{1} << 26;  ///< products, for each cause
+  static constexpr std::uint64_t kClaimedThoroughly = 100;               ///< failures that every cause is tried on
   static constexpr int kPeelings = 24;                                   ///< searches for a further one
 
   Causes(const Operator& op, const Policy& policy);
@@ -77,8 +85,10 @@ class Causes {
   [[nodiscard]] const std::vector<const Defect*>& defects_of(std::size_t cause) const {
     return causes_[cause].set.defects;
   }
-  /// Of models so far, in products.
-  [[nodiscard]] std::uint64_t work() const { return test_.work(); }
+  /// The first arithmetic under which the cause has every byte of these; empty where it takes several.
+  [[nodiscard]] std::string arithmetic_of(std::size_t cause, const Evidence& kept) const;
+  /// Of models run by claim() so far, in products.
+  [[nodiscard]] std::uint64_t claim_work() const { return claim_work_; }
   /// Whether its defects have every byte of it, under some admitted arithmetic.
   [[nodiscard]] bool reproduces(std::size_t cause, const Observation& observation) const;
 
@@ -87,6 +97,7 @@ class Causes {
     DefectSet set;
     CandidateModels models;
     std::optional<Explanation> explanation;  ///< absent where nothing but the failures speaks for it
+    std::uint64_t cases = 0;                 ///< that it claimed
   };
   /// Failures with the same signature for the time being.
   struct Part {
@@ -96,7 +107,11 @@ class Causes {
   using Parts = std::vector<std::pair<std::string, Part>>;  ///< by signature, in the order of their first ones
 
   [[nodiscard]] Part& part_of(const std::string& signature);
-  [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation) const;
+  [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation);
+  /// Whether the one's defects are some of the other's, and not all.
+  [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
+  void drop_larger(std::vector<std::size_t>& claims) const;
+  void add_parts(std::size_t cause);
   /// Of those that no cause reproduces: the smallest ones.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
   void give_to(std::size_t cause);
@@ -109,6 +124,8 @@ class Causes {
   Parts parts_;
   Evidence passed_;
   std::size_t open_ = 0;
+  std::uint64_t claimed_ = 0;
+  std::uint64_t claim_work_ = 0;
   int searches_ = 0;
 };
 

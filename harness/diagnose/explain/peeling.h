@@ -13,7 +13,8 @@ namespace qconform::diagnose {
 /// Defects that a cause has at most.
 inline constexpr std::size_t kMostDefects = 4;
 
-/// A candidate's models: under the policy's own arithmetic first, then under each other one that its defects leave open.
+/// A candidate's models: under the policy's own arithmetic first, then under each other one that its defects leave
+/// open.
 class CandidateModels {
  public:
   CandidateModels(const CandidateTest& test, const DefectSet& candidate);
