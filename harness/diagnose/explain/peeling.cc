@@ -28,11 +28,20 @@ class Peeling {
           std::span<const Observation* const> passing, std::uint64_t work)
       : test_(test), failing_(failing), passing_(passing), last_work_(test.work() + work) {}
 
-  [[nodiscard]] std::optional<DefectSet> run(std::span<const Defect* const> known) {
-    for (const Defect* defect : known) {
-      singles_.push_back(scored({{defect}}));
-      singles_.back().alone = singles_.back().count;
+  [[nodiscard]] std::optional<DefectSet> grown(std::span<const Defect* const> known) {
+    try_singles(known);
+    std::vector<Scored> level = singles_;
+    for (std::size_t size = 2; size <= kMostDefects && test_.work() < last_work_; ++size) {
+      level = extended(level);
+      const auto all =
+          std::find_if(level.begin(), level.end(), [&](const Scored& one) { return one.count == failing_.size(); });
+      if (size >= 3 && all != level.end()) return std::move(all->set);
     }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<DefectSet> run(std::span<const Defect* const> known) {
+    try_singles(known);
     std::vector<Scored> level = singles_;
     const Scored* first = best_of(level);
     if (first == nullptr) return std::nullopt;
@@ -49,6 +58,13 @@ class Peeling {
   }
 
  private:
+  void try_singles(std::span<const Defect* const> known) {
+    for (const Defect* defect : known) {
+      singles_.push_back(scored({{defect}}));
+      singles_.back().alone = singles_.back().count;
+    }
+  }
+
   [[nodiscard]] Scored scored(DefectSet set) const {
     Scored result{std::move(set), std::vector<bool>(failing_.size()), 0, 0, 0};
     const CandidateModels models(test_, result.set);
@@ -144,6 +160,11 @@ std::optional<DefectSet> most_reproducing(const CandidateTest& test, std::span<c
                                           std::span<const Observation* const> passing,
                                           std::span<const Defect* const> known, std::uint64_t work) {
   return Peeling(test, failing, passing, work).run(known);
+}
+
+std::optional<DefectSet> reproducing_all(const CandidateTest& test, std::span<const Observation* const> failing,
+                                         std::span<const Defect* const> known, std::uint64_t work) {
+  return Peeling(test, failing, {}, work).grown(known);
 }
 
 }  // namespace qconform::diagnose

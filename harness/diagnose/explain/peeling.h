@@ -37,4 +37,10 @@ class CandidateModels {
                                                         std::span<const Observation* const> passing,
                                                         std::span<const Defect* const> known, std::uint64_t work);
 
+/// A set of three defects or more that reproduces all of these failures, grown from the nearest smaller ones; nothing
+/// where none was found. Not every set is tried.
+[[nodiscard]] std::optional<DefectSet> reproducing_all(const CandidateTest& test,
+                                                       std::span<const Observation* const> failing,
+                                                       std::span<const Defect* const> known, std::uint64_t work);
+
 }  // namespace qconform::diagnose
