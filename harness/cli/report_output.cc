@@ -22,11 +22,10 @@ Result<WrittenReport> write_report(const std::string& out, const Policy& policy,
   std::filesystem::create_directories(folder, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", out, error.message()));
   QCONFORM_TRY(write_findings(folder, policy, report));
-  WrittenReport files{folder / "report.json"};
-  const std::string json = report::to_json(report);
-  QCONFORM_TRY(write_file(files.json, json));
+  WrittenReport files{report::to_json(report), folder / "report.json"};
+  QCONFORM_TRY(write_file(files.json, files.text));
   if (report::viewer() == nullptr) return files;
-  QCONFORM_ASSIGN(const auto page, report::to_html(json, ""));
+  QCONFORM_ASSIGN(const auto page, report::to_html(files.text, ""));
   files.page = folder / "report.html";
   QCONFORM_TRY(write_file(*files.page, page));
   return files;
@@ -50,10 +49,9 @@ void print_headline(const Report& report, bool json) {
 
 Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
   QCONFORM_ASSIGN(const auto files, write_report(out, policy, report));
-  const std::string json = report::to_json(report);
-  QCONFORM_TRY(write_forms(forms, report, json));
+  QCONFORM_TRY(write_forms(forms, report, files.text));
   if (forms.json) {
-    fmt::print("{}", json);
+    fmt::print("{}", files.text);
   } else {
     fmt::print("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose, forms.brief}),
                files.json.string());

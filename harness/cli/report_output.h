@@ -37,6 +37,7 @@ void add_form_options(CLI::App& command, ReportForms& forms);
 void print_headline(const Report& report, bool json);
 
 struct WrittenReport {
+  std::string text;  ///< of report.json
   std::filesystem::path json;
   std::optional<std::filesystem::path> page{};  ///< where this build has one
 };

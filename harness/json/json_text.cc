@@ -131,10 +131,17 @@ std::string scalar_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// The same of a string. Most have nothing to escape, and are many.
+std::string string_text(const std::string& value) {
+  const bool is_plain =
+      std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  return is_plain ? '"' + value + '"' : scalar_text(value);
+}
+
 // Appends the one-line form to `line`; false as soon as it is longer than `room`.
 bool append_line(const Json& value, std::size_t room, std::string& line) {
   if (!value.is_structured()) {
-    line += scalar_text(value);
+    line += value.is_string() ? string_text(value.get_ref<const std::string&>()) : scalar_text(value);
     return line.size() <= room;
   }
   line += value.is_object() ? '{' : '[';
@@ -142,7 +149,7 @@ bool append_line(const Json& value, std::size_t room, std::string& line) {
   for (auto item = value.begin(); item != value.end(); ++item) {
     if (!first) line += ", ";
     first = false;
-    if (value.is_object()) line += scalar_text(item.key()) + ": ";
+    if (value.is_object()) line += string_text(item.key()) + ": ";
     if (!append_line(*item, room, line)) return false;
   }
   line += value.is_object() ? '}' : ']';
@@ -186,7 +193,7 @@ class Printer {
       if (!first) text_ += ',';
       first = false;
       new_line(indent + 2);
-      const std::string key = scalar_text(member.key()) + ": ";
+      const std::string key = string_text(member.key()) + ": ";
       text_ += key;
       value(*member, indent + 2, indent + 2 + key.size());
     }

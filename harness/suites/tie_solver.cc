@@ -31,7 +31,13 @@ bool is_near_tie(std::int64_t sum, float x_scale, float w_scale, float y_scale) 
   // Two roundings to 53 bits tell which tie is meant: far finer than the 24 bits of a scale.
   const double value = static_cast<double>(std::abs(sum)) * (double{x_scale} * double{w_scale}) / double{y_scale};
   if (!(value < 1024)) return false;
-  const float solved = tie_scale(sum, x_scale, w_scale, 2 * static_cast<std::int64_t>(value) + 1);
+  const auto whole = static_cast<std::int64_t>(value);
+  // Two units in the last place of a normal y_scale, and the solved one's rounding, are less than 2^-21 of it, unless
+  // the solved one is saturated.
+  const double tie = static_cast<double>(whole) + 0.5;
+  const bool is_ordinary = y_scale >= 0x1p-126F && y_scale < 0x1p126F;
+  if (is_ordinary && std::fabs(value - tie) > tie * 0x1p-20) return false;
+  const float solved = tie_scale(sum, x_scale, w_scale, 2 * whole + 1);
   const std::int64_t off = std::int64_t{std::bit_cast<std::int32_t>(y_scale)} - std::bit_cast<std::int32_t>(solved);
   return off >= -2 && off <= 2;
 }

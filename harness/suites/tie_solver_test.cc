@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "harness/suites/random_values.h"
@@ -50,6 +51,39 @@ TEST(TieSolver, OtherValuesAreNoNearTies) {
   EXPECT_FALSE(is_near_tie(0, 1.0F, 1.0F, 2.0F));
   EXPECT_FALSE(is_near_tie(2, 1.0F, 1.0F, 2.0F));
   EXPECT_FALSE(is_near_tie(4097, 1.0F, 1.0F, 2.0F)) << "far outside any output";
+}
+
+// By the words of tie_solver.h: half_steps one after the other.
+bool is_near_some_tie(std::int64_t sum, float x_scale, float w_scale, float y_scale) {
+  if (sum == 0) return false;
+  for (std::int64_t half_steps = 1; half_steps < 2048; half_steps += 2) {
+    const float solved = tie_scale(sum, x_scale, w_scale, half_steps);
+    const std::int64_t off = std::int64_t{std::bit_cast<std::int32_t>(y_scale)} - std::bit_cast<std::int32_t>(solved);
+    if (off >= -2 && off <= 2) return true;
+  }
+  return false;
+}
+
+// Of y_scales anywhere and near ties, normal ones.
+TEST(TieSolver, KnowsEveryNearTie) {
+  Rng rng(12);
+  const int count = testing::scaled(3000);
+  int near = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t sum = rng.between(-(1 << 20), 1 << 20);
+    const auto any_scale = [&] {
+      return random_float(rng, static_cast<int>(rng.chance(1, 2) ? rng.between(-30, 0) : rng.between(-100, 60)));
+    };
+    const float sx = any_scale();
+    const float sw = any_scale();
+    const float solved = tie_scale(sum, sx, sw, rng.between(1, 2100));
+    const bool has_neighbours = solved > 0x1p-125F && solved < 0x1p126F;
+    const float sy = has_neighbours && rng.chance(3, 4) ? neighbour(solved, rng.between(-3, 3)) : any_scale();
+    const bool expected = is_near_some_tie(sum, sx, sw, sy);
+    near += expected ? 1 : 0;
+    ASSERT_EQ(is_near_tie(sum, sx, sw, sy), expected) << sum << " * " << sx << " * " << sw << " / " << sy;
+  }
+  EXPECT_GT(near, count / 8);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace qconform::reference {
 /// Element `index`, little endian; `bits` is a power of two. Elements below 8 bits are packed as ONNX
 /// packs them, the first one in the low bits of the first byte.
 [[nodiscard]] inline std::uint64_t load_bits(std::span<const std::byte> bytes, int bits, std::int64_t index) {
-  if (bits >= 8) {
+  if (bits == 8) return std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(index)]);  // nearly all are
+  if (bits > 8) {
     const auto size = static_cast<std::size_t>(bits / 8);
     std::uint64_t raw = 0;
     std::memcpy(&raw, bytes.data() + static_cast<std::size_t>(index) * size, size);

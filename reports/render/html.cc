@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -17,19 +18,23 @@ namespace {
 // For a script element: nothing in it may look like the element's end. In JSON "<" stands in texts
 // alone, where it can be escaped; so can the two line ends that JavaScript knows and JSON does not.
 std::string for_script(std::string_view json) {
-  constexpr std::string_view kLineEnds = "\xe2\x80\xa8";  // U+2028; U+2029 ends in a9
+  struct Escape {
+    std::string_view bytes;
+    std::string_view text;
+  };
+  static constexpr Escape kEscapes[] = {{"<", "\\u003c"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}};
   std::string text;
   text.reserve(json.size() + json.size() / 64);
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    if (json[i] == '<') {
-      text += "\\u003c";
-    } else if (json.substr(i, 2) == kLineEnds.substr(0, 2) && i + 2 < json.size() &&
-               (json[i + 2] == '\xa8' || json[i + 2] == '\xa9')) {
-      text += json[i + 2] == '\xa8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      text += json[i];
-    }
+  while (!json.empty()) {
+    const auto plain = std::find_if(json.begin(), json.end(), [](char c) { return c == '<' || c == '\xe2'; });
+    text.append(json.begin(), plain);
+    json.remove_prefix(static_cast<std::size_t>(plain - json.begin()));
+    const auto escape = std::find_if(std::begin(kEscapes), std::end(kEscapes),
+                                     [&](const Escape& each) { return json.starts_with(each.bytes); });
+    const bool is_escaped = escape != std::end(kEscapes);
+    const std::string_view bytes = is_escaped ? escape->bytes : json.substr(0, 1);
+    text += is_escaped ? escape->text : bytes;
+    json.remove_prefix(bytes.size());
   }
   return text;
 }

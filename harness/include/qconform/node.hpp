@@ -8,13 +8,12 @@
 //       static constexpr const char* name = "mine";
 //       static constexpr const char* version = "1.0";
 //       static constexpr std::uint64_t capabilities = QC2_NEEDS_CHANNELS_LAST;  // or 0: as ONNX has them
-//       static void check(const qc2::Convolution& c) {                          // declines; has no weights
+//       static void check(const qc2::Convolution& c) {  // declines; has no weights
 //         qc2::only(c.x_type == QC_INT8, "x", "only int8");
 //       }
-//       explicit MyKernel(const qc2::Convolution& c) : c_(c) {}                 // packs c.w
-//       void run(const qc2::Run& run) const;                                    // from run.x to run.y, with
-//       run.scratch const qc2::Convolution& c_;                                             // lives as long as the
-//       kernel
+//       explicit MyKernel(const qc2::Convolution& c) : c_(c) {}  // packs c.w
+//       void run(const qc2::Run& run) const;        // from run.x to run.y, with run.scratch
+//       const qc2::Convolution& c_;                 // lives as long as the kernel
 //     };
 //     QC2_EXPORT_KERNEL(MyKernel)
 //
@@ -52,13 +51,32 @@ struct Refusal {
   std::string reason;
 };
 
-/// Declines what a kernel does not implement, unless `holds`: "x: only int8".
-inline void only(bool holds, const char* field, const std::string& text) {
-  if (!holds) throw Refusal{QC_UNSUPPORTED, field + (": " + text)};
+inline std::string text_of(const std::vector<std::int64_t>& list) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(list[i]);
+  return text + "]";
+}
+inline std::string text_of(const char* text) {
+  return text;
+}
+inline std::string text_of(const std::string& text) {
+  return text;
+}
+template <typename Number>
+std::string text_of(Number number) {
+  return std::to_string(number);
+}
+
+/// Declines what a kernel does not implement, unless `holds`: "x: only int8". The text is the parts, one behind the
+/// other; it is put together only where it is needed.
+template <typename... Parts>
+void only(bool holds, const char* field, const Parts&... parts) {
+  if (!holds) throw Refusal{QC_UNSUPPORTED, ((text_of(field) + ": ") + ... + text_of(parts))};
 }
 /// Rejects a node out of contract, unless `holds`.
-inline void expect(bool holds, const std::string& field, const std::string& text) {
-  if (!holds) throw Refusal{QC_REJECTED, field + ": " + text};
+template <typename Field, typename... Parts>
+void expect(bool holds, const Field& field, const Parts&... parts) {
+  if (!holds) throw Refusal{QC_REJECTED, ((text_of(field) + ": ") + ... + text_of(parts))};
 }
 
 // ---- Tensors and attributes ----
@@ -103,12 +121,6 @@ inline std::string name_of(std::int32_t type) {
     case QC_INT32: return "int32";
     default: return "type " + std::to_string(type);
   }
-}
-
-inline std::string text_of(const std::vector<std::int64_t>& list) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(list[i]);
-  return text + "]";
 }
 
 /// A tensor of the node.
@@ -190,7 +202,7 @@ class Reader {
   Reader(const qc2_graph& graph, std::initializer_list<const char*> inputs,
          std::initializer_list<std::pair<const char*, std::int32_t>> attributes)
       : graph_(graph), node_(*graph.nodes[0]), names_(inputs) {
-    expect(node_.input_count <= names_.size(), "inputs", "expected at most " + std::to_string(names_.size()));
+    expect(node_.input_count <= names_.size(), "inputs", "expected at most ", names_.size());
     for (std::size_t i = 0; i < node_.attribute_count; ++i) {
       const qc2_attribute& attribute = *node_.attributes[i];
       const auto known = std::find_if(attributes.begin(), attributes.end(),
@@ -229,10 +241,9 @@ class Reader {
     const qc2_attribute* attribute = find(name);
     if (attribute == nullptr) return std::vector<std::int64_t>(count, absent);
     std::vector<std::int64_t> values(attribute->ints, attribute->ints + attribute->count);
-    expect(values.size() == count, name, "expected " + std::to_string(count) + " values, got " + text_of(values));
+    expect(values.size() == count, name, "expected ", count, " values, got ", values);
     for (const std::int64_t value : values) {
-      expect(value >= least && value <= kMostAttribute, name,
-             "expected values of at least " + std::to_string(least) + ", got " + text_of(values));
+      expect(value >= least && value <= kMostAttribute, name, "expected values of at least ", least, ", got ", values);
     }
     return values;
   }
@@ -278,7 +289,7 @@ inline std::string operator_of(const qc2_graph& graph) {
 
 inline void expect_type(const Tensor& tensor, const char* field, std::initializer_list<std::int32_t> types) {
   const bool is_one = std::find(types.begin(), types.end(), tensor.type) != types.end();
-  expect(is_one, field, "has an element type that the operator does not take: " + name_of(tensor.type));
+  expect(is_one, field, "has an element type that the operator does not take: ", name_of(tensor.type));
 }
 
 // ---- Convolutions ----
@@ -392,15 +403,15 @@ struct Convolution {
   }
 
   void read_channels(const Reader& node, const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& weights) {
-    expect(x.size() >= 3, "x", "expected rank 3 or more, got shape " + text_of(x));
-    expect(weights.size() == x.size(), "w", "expected the rank of x, got shape " + text_of(weights));
+    expect(x.size() >= 3, "x", "expected rank 3 or more, got shape ", x);
+    expect(weights.size() == x.size(), "w", "expected the rank of x, got shape ", weights);
     groups = node.number("group", 1);
     expect(groups >= 1 && groups <= Reader::kMostAttribute, "group", "expected at least 1");
     batch = x[0];
     input_channels = x[1];
     output_channels = weights[0];
     expect(input_channels % groups == 0 && group_inputs() == weights[1], "w",
-           "expected shape[1] * group = x.shape[1], got " + text_of(weights) + " and group " + std::to_string(groups));
+           "expected shape[1] * group = x.shape[1], got ", weights, " and group ", groups);
     expect(output_channels % groups == 0, "group", "expected a divisor of w.shape[0]");
     expect(input_channels > 0, "x", "has no channels");
   }
@@ -412,22 +423,21 @@ struct Convolution {
     const auto pads = node.list("pads", 2 * rank, 0, 0);
     const std::string auto_pad = node.text("auto_pad", "NOTSET");
     const bool is_same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-    expect(is_same || auto_pad == "NOTSET" || auto_pad == "VALID", "auto_pad", "unknown: " + auto_pad);
-    expect(auto_pad == "NOTSET" || !node.states("pads"), "pads", "cannot stand beside auto_pad " + auto_pad);
+    expect(is_same || auto_pad == "NOTSET" || auto_pad == "VALID", "auto_pad", "unknown: ", auto_pad);
+    expect(auto_pad == "NOTSET" || !node.states("pads"), "pads", "cannot stand beside auto_pad ", auto_pad);
     if (node.states("kernel_shape")) {
       const auto stated = node.stated_list("kernel_shape");
       expect(stated == std::vector<std::int64_t>(weights.begin() + 2, weights.end()), "kernel_shape",
-             "expected w.shape[2:] of " + text_of(weights) + ", got " + text_of(stated));
+             "expected w.shape[2:] of ", weights, ", got ", stated);
     }
     for (std::size_t i = 0; i < rank; ++i) {
       Axis axis{x[i + 2], weights[i + 2], strides[i], dilations[i], pads[i], pads[rank + i], 0};
-      expect(axis.input > 0, "x", "has an empty dimension: " + text_of(x));
-      expect(axis.kernel > 0, "w", "has an empty dimension: " + text_of(weights));
+      expect(axis.input > 0, "x", "has an empty dimension: ", x);
+      expect(axis.kernel > 0, "w", "has an empty dimension: ", weights);
       if (is_same) pad_to_same(axis, auto_pad == "SAME_UPPER");
       const std::int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
-      expect(padded >= axis.kernel_extent(), "w",
-             "a kernel extent of " + std::to_string(axis.kernel_extent()) + " exceeds the padded input of " +
-                 std::to_string(padded));
+      expect(padded >= axis.kernel_extent(), "w", "a kernel extent of ", axis.kernel_extent(),
+             " exceeds the padded input of ", padded);
       axis.output = (padded - axis.kernel_extent()) / axis.stride + 1;
       axes.push_back(axis);
     }
@@ -474,26 +484,26 @@ struct Convolution {
     const Tensor b = node.input("B");
     expect_type(b, "B", {QC_INT32});
     expect(b.dims == std::vector<std::int64_t>{output_channels}, "B",
-           "expected one value for each output channel, got shape " + text_of(b.dims));
+           "expected one value for each output channel, got shape ", b.dims);
     for (std::size_t m = 0; m < channels(); ++m) bias[m] = b.at<std::int32_t>(static_cast<std::int64_t>(m));
   }
 
   static Tensor scalar(const Reader& node, const char* field, std::initializer_list<std::int32_t> types) {
     Tensor tensor = node.input(field);
     expect_type(tensor, field, types);
-    expect(tensor.is_scalar(), field, "expected a scalar, got shape " + text_of(tensor.dims));
+    expect(tensor.is_scalar(), field, "expected a scalar, got shape ", tensor.dims);
     return tensor;
   }
   // A scalar, or one value for each output channel.
   bool is_one(const Tensor& tensor, const char* field) const {
     if (tensor.is_scalar()) return true;
     expect(tensor.dims == std::vector<std::int64_t>{output_channels}, field,
-           "expected a scalar or one value for each output channel, got shape " + text_of(tensor.dims));
+           "expected a scalar or one value for each output channel, got shape ", tensor.dims);
     return false;
   }
   static float positive(const Tensor& tensor, std::int64_t index, const char* field) {
     const auto value = tensor.at<float>(index);
-    expect(std::isfinite(value) && value > 0, field, "expected a positive number, got " + std::to_string(value));
+    expect(std::isfinite(value) && value > 0, field, "expected a positive number, got ", value);
     return value;
   }
 };
@@ -659,8 +669,7 @@ struct Linear {
       expected = x_dims;
       expected[axis] = channels / block + (channels % block != 0 ? 1 : 0);
     }
-    expect(scales.dims == expected, scale_field(),
-           "expected shape " + text_of(expected) + ", got " + text_of(scales.dims));
+    expect(scales.dims == expected, scale_field(), "expected shape ", expected, ", got ", scales.dims);
   }
 
   void read_parameters(const Reader& node, const Tensor& scales) {
@@ -672,8 +681,8 @@ struct Linear {
     zero_point.assign(scale.size(), 0);
     if (!node.has(zero_point_field())) return;
     const Tensor zero_points = node.input(zero_point_field());
-    expect(zero_points.dims == scales.dims, zero_point_field(),
-           "expected the shape of the scale, got " + text_of(zero_points.dims));
+    expect(zero_points.dims == scales.dims, zero_point_field(), "expected the shape of the scale, got ",
+           zero_points.dims);
     for (std::size_t i = 0; i < zero_point.size(); ++i) {
       zero_point[i] = zero_points.number_at(static_cast<std::int64_t>(i));
       const bool may_be_nonzero = zero_points.type != QC_INT32 && !std::isnan(zero_point[i]);
@@ -783,7 +792,7 @@ class Plugin {
       const std::vector<std::int64_t>& dims = prepared.node.y_dims;
       void* y =
           run->allocate(run->context, 0, prepared.node.y_type, static_cast<std::int32_t>(dims.size()), dims.data());
-      expect(y != nullptr, "y", "no tensor that qconform can hold: " + text_of(dims));
+      expect(y != nullptr, "y", "no tensor that qconform can hold: ", dims);
       prepared.kernel.run(Run{run->inputs[0]->data, y, run->scratch});
     });
   }

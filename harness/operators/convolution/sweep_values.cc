@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "harness/operators/convolution/contract.h"
 #include "harness/suites/sweep/zero_point.h"
 #include "harness/suites/tie_solver.h"
+#include "reference/numerics/admissible_bulk.h"
 #include "reference/numerics/requantize.h"
 
 namespace qconform::sweep::convolution {
@@ -26,37 +28,57 @@ std::vector<std::int64_t> tensor_shape(std::int64_t first, std::int64_t second, 
   return result;
 }
 
+// Some rows have a million elements.
+template <typename Draw>
+void draw_bytes(Rng& rng, std::span<std::byte> bytes, Draw draw) {
+  Rng own = rng;  // its state in a register: bytes might be this object's
+  for (std::byte& byte : bytes) byte = reference::store8(static_cast<std::int32_t>(draw(own)));
+  rng = own;
+}
+
+// Anything from `from` to `to`; of a row of ends, `lo` in `lows` of four draws and otherwise `hi`.
+struct Elements {
+  std::int64_t from;
+  std::int64_t to;
+  std::uint64_t lows;
+};
+
+void draw_elements(Rng& rng, const Row& row, Range range, Elements elements, std::span<std::byte> bytes) {
+  if (row[kData] == kEnds) {
+    draw_bytes(rng, bytes, [&](Rng& own) { return own.below(4) < elements.lows ? range.lo : range.hi; });
+  } else {
+    draw_bytes(rng, bytes, [&](Rng& own) { return own.between(elements.from, elements.to); });
+  }
+}
+
 // Small tensors keep off the ends, which a few elements would be by chance.
 Tensor draw_x(Rng& rng, const Row& row, const Shape& shape) {
   const ElementType type = type8(row[kXType]);
   Tensor x{type, tensor_shape(shape.batch, shape.channels.input, shape, &reference::SpatialAxis::input), {}};
-  const auto [lo, hi] = range_of(type);
+  const Range range = range_of(type);
   const std::int64_t inset = x.elements() < kFewElements ? 1 : 0;
-  std::vector<std::int64_t> data(static_cast<std::size_t>(x.elements()));
-  for (std::int64_t& value : data) {
-    value = row[kData] == kEnds ? (rng.chance(1, 2) ? lo : hi) : rng.between(lo + inset, hi - inset);
-  }
-  return tensor8(type, std::move(x.shape), data);
+  x.bytes.resize(static_cast<std::size_t>(x.elements()));
+  draw_elements(rng, row, range, {range.lo + inset, range.hi - inset, 2}, x.bytes);
+  return x;
 }
 
 // Output channels lean to either side of their zero point, so that sums of both signs occur.
 Tensor draw_w(Rng& rng, const Row& row, const Shape& shape, const std::vector<std::int64_t>& zero_point) {
   const ElementType type = type8(row[kWType]);
-  const auto [lo, hi] = range_of(type);
-  auto w_shape = tensor_shape(shape.channels.output, shape.channels.input / shape.channels.group, shape,
-                              &reference::SpatialAxis::kernel);
-  const auto filter = static_cast<std::size_t>(elements_of(w_shape) / shape.channels.output);
-  std::vector<std::int64_t> data;
-  data.reserve(filter * zero_point.size());
-  for (const std::int64_t centre : zero_point) {
+  const Range range = range_of(type);
+  Tensor w{type,
+           tensor_shape(shape.channels.output, shape.channels.input / shape.channels.group, shape,
+                        &reference::SpatialAxis::kernel),
+           {}};
+  w.bytes.resize(static_cast<std::size_t>(w.elements()));
+  const std::size_t filter = w.bytes.size() / zero_point.size();
+  for (std::size_t m = 0; m < zero_point.size(); ++m) {
     const std::uint64_t lean = rng.below(3);
-    const std::int64_t from = lean == 1 ? std::min(centre, hi - 3) : lo + 1;
-    const std::int64_t to = lean == 2 ? std::max(centre, lo + 3) : hi - 1;
-    for (std::size_t i = 0; i < filter; ++i) {
-      data.push_back(row[kData] == kEnds ? (rng.below(4) < lean + 1 ? lo : hi) : rng.between(from, to));
-    }
+    const std::int64_t from = lean == 1 ? std::min(zero_point[m], range.hi - 3) : range.lo + 1;
+    const std::int64_t to = lean == 2 ? std::max(zero_point[m], range.lo + 3) : range.hi - 1;
+    draw_elements(rng, row, range, {from, to, lean + 1}, std::span(w.bytes).subspan(m * filter, filter));
   }
-  return tensor8(type, std::move(w_shape), data);
+  return w;
 }
 
 std::vector<std::int64_t> draw_w_zero_point(Rng& rng, const Row& row, std::size_t channels) {
@@ -225,14 +247,19 @@ bool outputs_detect_much(const Sums& sums, const Values& values) {
   const reference::IntegerRange range = range_of(integer8_of(values.y_type));
   std::size_t saturated = 0;
   bool alike = true;
-  std::int32_t first = 0;
-  for (std::size_t i = 0; i < sums.values.size(); ++i) {
-    const std::int32_t y = reference::requantize(reference::RoundingProfile::correctly_rounded, sums.values[i],
-                                                 {values.x_scale, values.w_scale[sums.channel_of(i)], values.y_scale,
-                                                  static_cast<std::int32_t>(values.y_zero_point), range});
-    if (i == 0) first = y;
-    alike = alike && y == first;
-    if (y == range.lo || y == range.hi) ++saturated;
+  std::optional<std::int32_t> first;
+  for (std::size_t plane = 0; plane * sums.positions < sums.values.size(); ++plane) {
+    const reference::Requantization parameters{values.x_scale, values.w_scale[plane % sums.channels], values.y_scale,
+                                               static_cast<std::int32_t>(values.y_zero_point), range};
+    const reference::ChannelTest test = channel_test(parameters);
+    for (const std::int64_t sum : sums.plane(plane)) {
+      const auto decided = decided_value(test, sum);
+      const std::int32_t y =
+          decided ? *decided : requantize(reference::RoundingProfile::correctly_rounded, sum, parameters);
+      if (!first) first = y;
+      alike = alike && y == *first;
+      if (y == range.lo || y == range.hi) ++saturated;
+    }
   }
   return !alike && saturated * 10 <= sums.values.size() * 9;
 }
