@@ -34,6 +34,7 @@ struct Rejected {
 struct Crashed {
   int signal = 0;
   std::string detail;
+  std::string place{};  ///< the signal, and where: "SIGFPE in libdnnl.so.2: dnnl::f"; empty where that is not known
 };
 /// The backend ended its process by itself.
 struct Exited {

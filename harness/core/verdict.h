@@ -114,7 +114,9 @@ struct Verdict {
   QC_FIELD(std::string, detail, {}, "detail");  ///< refusal reason, shapes, signal: one line
   /// Rule id that the failure is about, if one is known; the relation's id where answers are inconsistent.
   QC_FIELD(std::string, rule, {}, "rule");
-  QC_FIELD(std::string, log, {}, "log");              ///< what the backend printed meanwhile, where that is known
+  QC_FIELD(std::string, log, {}, "log");  ///< what the backend printed meanwhile, where that is known
+  /// Of a crash: the signal, and the function.
+  QC_FIELD(std::string, place, {}, "place", .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< judged
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");
   QC_FIELD(TierCounts, tiers, {}, "tiers");                    ///< empty for operators without tiers

@@ -57,7 +57,8 @@ void unite(Finding& finding, Finding later) {
 std::string Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
                           const std::vector<Case>& related, const Waiver* waiver, std::string signature) {
   if (signature.empty()) {
-    signature = std::string(name_of(verdict.kind)) + (verdict.rule.empty() ? "" : ":" + verdict.rule);
+    signature = std::string(name_of(verdict.kind));
+    for (const std::string& part : {verdict.rule, verdict.place}) signature += part.empty() ? "" : ":" + part;
   }
   const std::size_t position =
       position_of({backend, subject_of(test_case), signature, waiver == nullptr ? "" : waiver->id});

@@ -17,7 +17,7 @@ class Findings {
  public:
   /// Returns the id of the finding that the failure counts to. `related`: the cases whose answers contradict this
   /// one's, where the verdict is that. `waiver`: the one that covers the failure, or null. Without a signature, that is
-  /// the verdict's kind and rule.
+  /// the verdict's kind with its rule, or with the place of a crash.
   std::string add(const std::string& backend, const Case& test_case, const Verdict& verdict,
                   const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
   /// Gives each finding that no waiver covers its final signature. Merges findings that then have the same one into the

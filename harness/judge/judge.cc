@@ -102,8 +102,10 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::Rejected& refusal) const { return judge_refusal(expected, refusal.reason); }
   Verdict operator()(const outcome::Crashed& crash) const {
     if (crash.signal == 0) return without_values(VerdictKind::crashed, crash.detail);
-    return without_values(VerdictKind::crashed,
-                          fmt::format("signal {}{}{}", crash.signal, crash.detail.empty() ? "" : ": ", crash.detail));
+    Verdict verdict = without_values(VerdictKind::crashed, fmt::format("signal {}{}{}", crash.signal,
+                                                                       crash.detail.empty() ? "" : ": ", crash.detail));
+    verdict.place = crash.place;
+    return verdict;
   }
   Verdict operator()(const outcome::Exited& exit) const {
     return without_values(VerdictKind::exited, fmt::format("ended its process with status {}", exit.status));

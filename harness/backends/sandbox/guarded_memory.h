@@ -114,6 +114,7 @@ struct LastWords {
   std::atomic<bool> before = false;
   std::atomic<bool> wrote = false;
   std::atomic<std::uintptr_t> address = 0;
+  std::array<char, 200> place{};  ///< write_crash_place(), once `signal` is known; ends with a zero
 
   static constexpr int kNoSlot = -1;
   static constexpr int kScratch = -2;

@@ -185,7 +185,7 @@ struct OutcomeMembers {
     } else if constexpr (std::is_same_v<Kind, outcome::Unsupported> || std::is_same_v<Kind, outcome::Rejected>) {
       walk(pass, value.reason);
     } else if constexpr (std::is_same_v<Kind, outcome::Crashed>) {
-      all(value.signal, value.detail);
+      all(value.signal, value.detail, value.place);
     } else if constexpr (std::is_same_v<Kind, outcome::Exited>) {
       walk(pass, value.status);
     } else if constexpr (std::is_same_v<Kind, outcome::OutOfMemory>) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/backends/code_coverage/code_coverage.h"
+#include "harness/backends/sandbox/crash_place.h"
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/guest_host.h"
 #include "harness/backends/sandbox/message.h"
@@ -28,9 +29,18 @@ std::string signal_text(const LastWords& words, int number) {
   return text;
 }
 
+// Addresses below are those of null pointers and what they point to.
+constexpr std::uintptr_t kFirstPage = 4096;
+
+std::string place_of(const LastWords& words) {
+  const std::size_t size = strnlen(words.place.data(), words.place.size());
+  return readable_crash_place(std::string(words.place.data(), size));
+}
+
 Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& words, const SandboxLimits& limits) {
   if (death.out_of_memory || words.out_of_memory) return outcome::OutOfMemory{limits.memory};
-  if (death.timed_out) return outcome::TimedOut{limits.timeout};
+  // A worker that hangs while it looks where it crashed has crashed.
+  if (death.timed_out && words.signal == 0) return outcome::TimedOut{limits.timeout};
   if (words.slot != LastWords::kNoSlot) {
     const Side side = words.before ? Side::before : Side::after;
     const bool is_input = words.slot >= 0;
@@ -42,10 +52,16 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
     return outcome::ReadOutOfBounds{name, side, words.offset, words.wrote};
   }
   if (!death.reason.empty()) return outcome::Crashed{0, death.reason};
-  if (words.signal != 0) return outcome::Crashed{words.signal, signal_text(words, words.signal)};
+  if (words.signal != 0) {
+    const std::string where = place_of(words);
+    const bool is_null = words.signal == SIGSEGV && words.address < kFirstPage;
+    return outcome::Crashed{words.signal, signal_text(words, words.signal) + (where.empty() ? "" : ", in " + where),
+                            fmt::format("SIG{}{}{}", sigabbrev_np(words.signal), is_null ? " at a null pointer" : "",
+                                        where.empty() ? "" : " in " + where)};
+  }
   if (WIFSIGNALED(death.status)) {
     const int number = WTERMSIG(death.status);
-    return outcome::Crashed{number, signal_text(words, number)};
+    return outcome::Crashed{number, signal_text(words, number), fmt::format("SIG{}", sigabbrev_np(number))};
   }
   return outcome::Exited{WEXITSTATUS(death.status)};
 }

@@ -1,5 +1,6 @@
 // Libraries that do everything wrong that a backend can, each told as what it is, at the right case.
 #include "harness/backends/sandbox/sandbox.h"
+#include "harness/backends/sandbox/crash_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,6 +87,24 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");
     });
+
+TEST(Sandbox, TellsWhereALibraryCrashed) {
+  auto backend = open_sandboxed("plugin:" + library("segfaults"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = report_of(std::make_unique<Rows>(Rows::row), std::move(*backend));
+  ASSERT_EQ(report.findings.size(), 1U);
+  // An emulator's stack ends elsewhere.
+  EXPECT_THAT(report.findings[0].signature,
+              HasSubstr(kEmulated ? "crashed:SIGSEGV" : "crashed:SIGSEGV at a null pointer in segfaults.so+0x"));
+}
+
+TEST(CrashPlace, IsReadAsInTheSource) {
+  EXPECT_EQ(readable_crash_place("libx.so.1: _ZN2cv3dnn1fEi"), "libx.so.1: cv::dnn::f");
+  EXPECT_EQ(readable_crash_place("libx.so.1: _ZN2cv12_GLOBAL__N_11fEi"), "libx.so.1: cv::(anonymous namespace)::f");
+  EXPECT_EQ(readable_crash_place("libx.so.1: qc_run"), "libx.so.1: qc_run");
+  EXPECT_EQ(readable_crash_place("libx.so.1+0x1234"), "libx.so.1+0x1234");
+  EXPECT_EQ(readable_crash_place("generated code"), "generated code");
+}
 
 // Their first answer is right.
 INSTANTIATE_TEST_SUITE_P(

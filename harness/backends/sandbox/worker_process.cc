@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/backends/sandbox/crash_place.h"
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/base/forked_process.h"
@@ -74,11 +75,13 @@ void on_signal(int number, siginfo_t* info, void* context) {
   }
   note_memory();
   words.signal = number;
+  write_crash_place(context, words.place);
   state.channel->say_end();
   _exit(128 + number);
 }
 
 void catch_signals() {
+  prepare_crash_places();
   static std::array<std::byte, std::size_t{64} << 10> stack;  // a stack overflow leaves none to run on
   stack_t alternate{};
   alternate.ss_sp = stack.data();
