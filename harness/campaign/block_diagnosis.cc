@@ -17,21 +17,13 @@ std::uint64_t hash_of(const Case& test_case) {
   return digest.value();
 }
 
-std::vector<const diagnose::Defect*> defects_of(const Operator& op) {
-  std::vector<const diagnose::Defect*> known;
-  for (const diagnose::Defect& defect : diagnose::defects()) {
-    if (defect.operators.contains(op.name)) known.push_back(&defect);
-  }
-  return known;
-}
-
 }  // namespace
 
 std::string symptom_of(const diagnose::Observation& observation) {
   const Operator& op = observation.modelled().op();
   const diagnose::Model own = diagnose::arithmetics(op, observation.expected().policy).front().model;
   const diagnose::Defect* first = nullptr;
-  for (const diagnose::Defect* defect : defects_of(op)) {
+  for (const diagnose::Defect* defect : diagnose::defects_in(op.name)) {
     diagnose::Model model = own;
     if (!model.add(*defect) || !match(observation, observation.modelled().run(model)).holds) continue;
     if (first != nullptr) return std::string(first->id) + "|...";

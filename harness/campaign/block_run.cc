@@ -5,6 +5,7 @@
 
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/engine/run_suites.h"
+#include "harness/suites/fuzz_within.h"
 #include "harness/suites/random.h"
 
 namespace qconform::campaign {
@@ -12,16 +13,16 @@ namespace {
 
 class BlockSuite final : public Suite {
  public:
-  BlockSuite(std::uint64_t seed, std::uint64_t first, std::uint64_t count)
-      : seed_(seed), next_(first), end_(first + count) {}
+  BlockSuite(CaseAt case_at, std::uint64_t first, std::uint64_t count)
+      : case_at_(std::move(case_at)), next_(first), end_(first + count) {}
   [[nodiscard]] std::string name() const override { return "fuzz"; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (next_ == end_) return std::nullopt;
-    return fuzz_case(seed_, next_++);
+    return case_at_(next_++);
   }
 
  private:
-  std::uint64_t seed_;
+  CaseAt case_at_;
   std::uint64_t next_;
   std::uint64_t end_;
 };
@@ -96,8 +97,13 @@ CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockD
 
 }  // namespace
 
-CaseAt cases_of(std::uint64_t seed) {
-  return [seed](std::uint64_t index) { return fuzz_case(seed, index); };
+CaseAt cases_of(const Identity& identity) {
+  const std::uint64_t seed = identity.seed;
+  if (identity.contracts.empty()) return [seed](std::uint64_t index) { return fuzz_case(seed, index); };
+  std::vector<std::vector<sweep::Contract>> contracts;
+  for (const KnownContracts& known : identity.contracts) contracts.push_back(plain(known.models));
+  const auto within = std::make_shared<const FuzzWithin>(contracts);
+  return [seed, within](std::uint64_t index) { return within->at(seed, index); };
 }
 
 std::uint64_t input_bytes(const Case& test_case) {
@@ -116,18 +122,27 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
   if (options.progress) campaign.progress = [&](const Progress&) { options.progress(); };
   Rows rows;
   FirstCases reached;
+  ContractCheck check;
+  for (const KnownContracts& known : options.contracts) check.add(known.backend, known.models);
   campaign.judged = [&](const Case& test_case, const HazardCounts& counts, const auto& results) {
+    check.judged(test_case, results);
     note_hazards(counts, test_case.provenance.index, reached);
     note_row(test_case, results, rows);
   };
   Report report;
   QCONFORM_TRY(run_suites(sources, backends, campaign, report));
+  for (const KnownContracts& known : options.contracts) {
+    // Of the contracts what contradicts them: the identity has the rest.
+    auto& contracts = report.backends[known.backend].contracts;
+    contracts.resize(known.models.size());
+    check.write(known.backend, contracts);
+  }
   return aggregate_of(report, number, diagnosis, std::move(rows), reached);
 }
 
 Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
                               const BlockOptions& options) {
-  auto source = std::make_unique<BlockSuite>(options.seed, block * kBlockCases, cases);
+  auto source = std::make_unique<BlockSuite>(options.case_at, block * kBlockCases, cases);
   QCONFORM_ASSIGN(auto aggregate, run_cases(std::move(source), block, backends, options));
   const Span span{block, 1, aggregate.suite.cases};
   return BlockResult{span, std::move(aggregate)};

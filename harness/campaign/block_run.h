@@ -14,10 +14,11 @@
 namespace qconform::campaign {
 
 struct BlockOptions {
-  std::uint64_t seed = 0;
+  CaseAt case_at;  ///< of the whole campaign: cases_of()
   JudgeOptions judge;
-  std::function<bool()> stop = {};      ///< asked before every case whether to end; may be empty
-  std::function<void()> progress = {};  ///< called after every case; may be empty
+  std::vector<KnownContracts> contracts = {};  ///< what the backends take: held against each case
+  std::function<bool()> stop = {};             ///< asked before every case whether to end; may be empty
+  std::function<void()> progress = {};         ///< called after every case; may be empty
 };
 
 struct BlockResult {
@@ -30,8 +31,8 @@ struct BlockResult {
                                             std::vector<std::unique_ptr<Backend>>& backends,
                                             const BlockOptions& options);
 
-/// The cases of a seed.
-[[nodiscard]] CaseAt cases_of(std::uint64_t seed);
+/// The cases of a campaign that the seed gives: of its seed, and of what its backends take.
+[[nodiscard]] CaseAt cases_of(const Identity& identity);
 
 /// Bytes of a case's inputs.
 [[nodiscard]] std::uint64_t input_bytes(const Case& test_case);

@@ -37,7 +37,7 @@ class ReportBuilder {
         backends_(backends),
         options_(options),
         diagnosis_(backends, options.judge.policy,
-                   {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}) {}
+                   {.each = {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}}) {}
 
   [[nodiscard]] diagnose::CampaignDiagnosis& diagnosis() { return diagnosis_; }
 

@@ -83,10 +83,22 @@ void add_worst(const std::vector<WorstElement>& from, std::vector<WorstElement>&
   if (to.size() > BackendResult::kWorstElements) to.resize(BackendResult::kWorstElements);
 }
 
+// Of one backend by model: how often cases contradicted it.
+void add_contracts(const std::vector<BackendContract>& from, std::vector<BackendContract>& to) {
+  if (to.empty()) to.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i].declined_inside += from[i].declined_inside;
+    to[i].taken_outside += from[i].taken_outside;
+    const bool is_first = to[i].contradiction.empty() || is_earlier(from[i].contradiction, to[i].contradiction);
+    if (!from[i].contradiction.empty() && is_first) to[i].contradiction = from[i].contradiction;
+  }
+}
+
 void add_backend(const BackendResult& from, BackendResult& to) {
   to.seconds += from.seconds;
   for (const auto& [op_type, result] : from.operators) add_operator(result, to.operators[op_type]);
   add_worst(from.worst, to.worst);
+  add_contracts(from.contracts, to.contracts);
 }
 
 void add_times(const StageTimes& from, StageTimes& to) {

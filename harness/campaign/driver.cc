@@ -32,7 +32,7 @@ class Driver {
 
  private:
   [[nodiscard]] CampaignSnapshot snapshot(CampaignAggregate aggregate) const {
-    return {identity_, std::move(aggregate), store_.result(), cases_of(identity_.seed)};
+    return {identity_, std::move(aggregate), store_.result(), options_.block.case_at};
   }
 
   // All but what only the backends can say.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/describe/json_archives.h"
+#include "harness/suites/sweep/suite.h"
 
 namespace qconform::campaign {
 namespace {
@@ -18,6 +19,15 @@ std::string listed(const std::vector<std::string>& names) {
 std::string versions_of(const std::vector<BackendInfo>& infos) {
   std::string text;
   for (const BackendInfo& info : infos) text += (text.empty() ? "" : ", ") + info.name + " " + info.version;
+  return text;
+}
+
+std::string digests_of(const std::vector<KnownContracts>& contracts) {
+  std::string text;
+  for (const KnownContracts& known : contracts) {
+    text += fmt::format("{}digest {} of backend {}", text.empty() ? "" : ", ", sweep::digest_of(plain(known.models)),
+                        known.backend + 1);
+  }
   return text;
 }
 
@@ -48,6 +58,7 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
        other.waivers_digest.empty() ? "none" : "a file of digest " + other.waivers_digest},
       {"--no-explain", explain ? "not given" : "given", other.explain ? "not given" : "given"},
       {"options of workers", sandbox, other.sandbox},
+      {"contracts (--only)", digests_of(contracts), digests_of(other.contracts)},
       {"block size", std::to_string(block_cases), std::to_string(other.block_cases)},
       {"--shard", same_shard ? shard.text() : "", same_shard ? other.shard.text() : ""},
   };

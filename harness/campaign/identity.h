@@ -9,6 +9,7 @@
 #include "harness/base/error.h"
 #include "harness/core/backend.h"
 #include "harness/describe/fields.h"
+#include "harness/engine/contracts.h"
 
 namespace qconform {
 class Archive;
@@ -28,6 +29,14 @@ struct Shard {
 
 /// Version of the journal's form: journals of another one are not read.
 void describe_journal_version(Archive& archive);
+
+/// What a backend takes, where its cases are made for that.
+struct KnownContracts {
+  QC_DESCRIBED();
+  QC_FIELD(std::size_t, backend, {}, "backend");  ///< its position
+  QC_FIELD(Contracts, models, {}, "models");
+  bool operator==(const KnownContracts&) const = default;
+};
 
 struct Identity {
   QC_DESCRIBED();
@@ -49,6 +58,7 @@ struct Identity {
   QC_FIELD(bool, explain, {true}, "explain");
   /// What of the options about workers can change a verdict, as on the command line.
   QC_FIELD(std::string, sandbox, {}, "isolation");
+  QC_FIELD(std::vector<KnownContracts>, contracts, {}, "contracts", .presence = Presence::omitted);
   QC_FIELD(Shard, shard, {}, "shard");  ///< of the journal alone; merging does not look at it
   /// The command line that runs the whole campaign, without what makes no difference; not compared.
   QC_FIELD(std::vector<std::string>, command, {}, "command");

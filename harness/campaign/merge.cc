@@ -33,7 +33,7 @@ class Merge {
     for (const auto& [id, run] : runs_) merged_.snapshot.result.runs.push_back(run);
     std::stable_sort(merged_.snapshot.result.runs.begin(), merged_.snapshot.result.runs.end(),
                      [](const CampaignRun& a, const CampaignRun& b) { return a.started < b.started; });
-    merged_.snapshot.case_at = cases_of(merged_.snapshot.identity.seed);
+    merged_.snapshot.case_at = cases_of(merged_.snapshot.identity);
     return std::move(merged_);
   }
 

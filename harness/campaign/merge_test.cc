@@ -201,6 +201,7 @@ TEST(Merge, RefusesAnotherCampaign) {
   expect_refused("--profile", [](Identity& other) { other.profile = "ort-f32"; });
   expect_refused("--backend", [](Identity& other) { other.backends.emplace_back("scalar"); });
   expect_refused("options of workers", [](Identity& other) { other.sandbox = "all, timeout 1 s"; });
+  expect_refused("--only", [](Identity& other) { other.contracts = {{0, whole_contracts()}}; });
   expect_refused("--no-explain", [](Identity& other) { other.explain = !other.explain; });
 }
 
@@ -226,7 +227,7 @@ std::vector<std::unique_ptr<Backend>> planted_backends() {
 
 TEST(RunBlock, DependsOnNothingThatRanBefore) {
   auto backends = planted_backends();
-  const BlockOptions options{.seed = 7, .judge = {}, .stop = {}, .progress = {}};
+  const BlockOptions options{.case_at = cases_of(identity()), .judge = {}, .stop = {}, .progress = {}};
   const auto alone = run_block(9, 200, backends, options);
   ASSERT_TRUE(alone.has_value());
   ASSERT_TRUE(run_block(2, 100, backends, options).has_value());

@@ -24,6 +24,7 @@ struct AuditCommand {
   SuiteOptions suite;
   PolicyOptions policy;
   std::string baseline;
+  bool until_killed = false;
   bool json = false;
 };
 
@@ -34,9 +35,12 @@ Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy&
       return fail("--suite", "relations compare answers of one backend: an audit has no use for them");
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     ProgressLine line;
-    const diagnose::AuditOptions audit_options{.policy = policy, .progress = [&](std::uint64_t cases) {
-                                                 line.update({name, cases, std::nullopt, 0});
-                                               }};
+    const diagnose::AuditOptions audit_options{.policy = policy,
+                                               .progress =
+                                                   [&](std::uint64_t cases) {
+                                                     line.update({name, cases, std::nullopt, 0});
+                                                   },
+                                               .until_killed = options.until_killed};
     QCONFORM_ASSIGN(auto audited, diagnose::audit(name, sources, audit_options));
     audits.push_back(std::move(audited));
   }
@@ -168,6 +172,8 @@ void add_audit(CLI::App& app, Action& action) {
   add_policy_options(*command, options->policy);
   command->add_option("--baseline", options->baseline,
                       "Earlier output of --json: the suites must still kill what it kills");
+  command->add_flag("--until-killed", options->until_killed,
+                    "Give a mutant no case after the one that kills it, and end where none is left to be killed");
   command->add_flag("--json", options->json, "Print the audit as JSON");
   when_chosen(*command, action, std::move(options), &run_audit);
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/engine/element_map.h"
 
@@ -28,6 +29,17 @@ void remove_later_findings(const fs::path& folder, std::size_t count) {
   }
 }
 
+// `counts`: of each contract what contradicted it; none where no case was run.
+std::vector<BackendContract> with_contradictions(std::vector<BackendContract> contracts,
+                                                 const std::vector<BackendContract>& counts) {
+  for (std::size_t i = 0; i < std::min(contracts.size(), counts.size()); ++i) {
+    contracts[i].declined_inside = counts[i].declined_inside;
+    contracts[i].taken_outside = counts[i].taken_outside;
+    contracts[i].contradiction = counts[i].contradiction;
+  }
+  return contracts;
+}
+
 }  // namespace
 
 Report new_campaign_report(const campaign::Identity& identity) {
@@ -41,6 +53,10 @@ Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<s
                        const campaign::ReportOptions& options) {
   Report report = new_campaign_report(snapshot.identity);
   campaign::build_report(snapshot.aggregate, backends, options, report);
+  for (const campaign::KnownContracts& known : snapshot.identity.contracts) {
+    auto& contracts = report.backends[known.backend].contracts;
+    contracts = with_contradictions(described(known.models), contracts);
+  }
   // Bounded by their size alone: with a bound on time, equal campaigns could have unequal reports.
   ElementMapsLimits limits;
   limits.seconds = std::numeric_limits<double>::infinity();
@@ -61,6 +77,9 @@ Result<void> write_campaign_report(const std::string& out, const Policy& policy,
 
 Result<int> deliver_campaign(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
   auto code = deliver(out, policy, forms, report);
+  for (const BackendResult& backend : report.backends) {
+    print_note(contradiction_text(backend.info.name, backend.contracts));
+  }
   if (code) remove_later_findings(out, report.findings.size());
   return code;
 }

@@ -124,7 +124,8 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
 
 Result<int> fuzz(FuzzOptions options) {
   QCONFORM_TRY(check_forms(options.forms));
-  FuzzPlan plan{std::move(options), {}, {}, {}, {}};
+  FuzzPlan plan;
+  plan.options = std::move(options);
   QCONFORM_TRY(make_plan(plan));
   print_headline(new_campaign_report(plan.driver.identity), plan.options.forms.json);
   if (!plan.driver.identity.shard.is_whole()) {
@@ -144,6 +145,8 @@ void add_fuzz(CLI::App& app, Action& action) {
       "example: qconform fuzz --backend avx2 --for 8h --jobs 4 --out nightly\n"
       "example: qconform fuzz --engine libfuzzer --backend avx2 --for 10m --jobs 2 --out guided\n"
       "Without --for and --cases it runs until Ctrl-C, and then writes its report.\n"
+      "Three of four cases are made for what a library, plugin or process takes, one of four for everything\n"
+      "(docs/contracts.md).\n"
       "Case i of a seed is the same in every run: --seed S --cases N repeats a campaign. A journal in the folder\n"
       "holds every finished block of cases: after a crash, --resume continues (docs/campaigns.md).\n"
       "Exit code: 0 every backend conforms, waived findings aside, 1 one does not, 2 wrong use, or the journal\n"
@@ -171,6 +174,7 @@ void add_fuzz(CLI::App& app, Action& action) {
   add_valid_only_option(*command, options->sandbox);
   add_sandbox_options(*command, options->sandbox);
   add_waiver_options(*command, options->waivers, "none");
+  add_within_options(*command, options->within, "No cases made for what each library, plugin or process takes");
   command->add_option("--out", options->out, "Folder for the journal, the report and the cases of its findings")
       ->capture_default_str();
   command->add_flag("--no-explain{false}", options->explain,

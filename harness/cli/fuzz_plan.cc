@@ -26,7 +26,8 @@ std::uint64_t drawn_seed() {
 }
 
 // What is not given and the journal has.
-Result<void> take_from_journal(FuzzOptions& options) {
+Result<void> take_from_journal(FuzzPlan& plan) {
+  FuzzOptions& options = plan.options;
   const std::filesystem::path file = std::filesystem::path(options.out) / campaign::kJournalName;
   std::error_code error;
   if (!options.resume || std::filesystem::file_size(file, error) == 0 || error) return {};
@@ -34,6 +35,7 @@ Result<void> take_from_journal(FuzzOptions& options) {
   QCONFORM_ASSIGN(const auto record, reader.next());
   QCONFORM_ASSIGN(const auto identity, in_context(file.string(), campaign::decode_identity(record->payload)));
   if (!options.seed) options.seed = identity.seed;
+  if (options.within.within && options.within.only.empty()) plan.contracts = identity.contracts;
   if (!options.backends.empty()) return {};
   options.backends = identity.backends;
   options.sandbox.cpus.clear();  // these names have the processors in them
@@ -54,6 +56,8 @@ std::vector<std::string> canonical_command(const FuzzOptions& options) {
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
   if (options.cases) command.insert(command.end(), {"--cases", std::to_string(*options.cases)});
   if (!options.duration.empty()) command.insert(command.end(), {"--for", options.duration});
+  if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
+  if (!options.within.within) command.emplace_back("--no-within");
   return command;
 }
 
@@ -90,6 +94,9 @@ Result<void> check_guided(FuzzOptions& options) {
     return fail("--isolation",
                 "none: --engine libfuzzer needs worker processes, to judge inputs that end the fuzz target");
   }
+  if (!options.within.only.empty()) {
+    return fail("--only", "does not go with --engine libfuzzer, which follows the code of the fuzz target");
+  }
   if (options.sandbox.threads != 0) return fail("--threads-check", "does not go with --engine libfuzzer");
   options.sandbox.which = "all";
   return {};
@@ -122,6 +129,21 @@ Result<void> choose_judge_options(FuzzPlan& plan) {
   return {};
 }
 
+// Asks each backend what it takes, before the jobs open backends of their own.
+Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions& options,
+                                                              const campaign::OpenBackends& open) {
+  std::vector<campaign::KnownContracts> list;
+  if (options.is_guided() || (!options.within.within && options.within.only.empty())) return list;
+  keep_arrays(options.within);
+  QCONFORM_ASSIGN(const auto backends, open());
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    if (options.within.only.empty() && !is_foreign(*backends[i])) continue;
+    QCONFORM_ASSIGN(auto contracts, contracts_of(options.within, *backends[i], *options.seed));
+    list.push_back({i, std::move(contracts)});
+  }
+  return list;
+}
+
 Result<void> choose_driver(FuzzPlan& plan) {
   const FuzzOptions& options = plan.options;
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
@@ -139,10 +161,18 @@ Result<void> choose_driver(FuzzPlan& plan) {
   driver.open = [names = options.backends, arithmetic = arithmetic_of(plan.judge.policy.profile), sandbox] {
     return backend::select_all(names, arithmetic, sandbox);
   };
-  driver.block = {.seed = *options.seed, .judge = plan.judge, .stop = {}, .progress = {}};
   campaign::Shard shard;
   QCONFORM_TRY(choose_shard(plan, shard));
   QCONFORM_ASSIGN(driver.identity, identity_of(options, shard));
+  if (!plan.contracts) {
+    QCONFORM_ASSIGN(plan.contracts, known_contracts(options, driver.open));
+  }
+  driver.identity.contracts = *plan.contracts;
+  driver.block = {.case_at = campaign::cases_of(driver.identity),
+                  .judge = plan.judge,
+                  .contracts = *plan.contracts,
+                  .stop = {},
+                  .progress = {}};
   return {};
 }
 
@@ -160,7 +190,7 @@ Result<void> make_plan(FuzzPlan& plan) {
   FuzzOptions& options = plan.options;
   QCONFORM_TRY(check(options));
   QCONFORM_TRY(choose_judge_options(plan));
-  QCONFORM_TRY(take_from_journal(options));
+  QCONFORM_TRY(take_from_journal(plan));
   if (!options.seed) options.seed = drawn_seed();
   if (options.backends.empty()) options.backends = backend::available_kernels();
   QCONFORM_ASSIGN(options.backends,

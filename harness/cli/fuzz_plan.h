@@ -15,6 +15,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/sandbox_options.h"
+#include "harness/cli/within_options.h"
 
 namespace qconform::cli {
 
@@ -43,6 +44,7 @@ struct FuzzOptions {
   PolicyOptions policy;
   SandboxOptions sandbox;
   WaiverOptions waivers;
+  WithinOptions within;
   std::string out = "build/reports/fuzz";
   bool explain = true;
   bool shrink = true;
@@ -54,6 +56,8 @@ struct FuzzOptions {
 struct FuzzPlan {
   FuzzOptions options;
   campaign::JudgeOptions judge;
+  /// Of the campaign that is resumed, where no option says what backends take.
+  std::optional<std::vector<campaign::KnownContracts>> contracts;
   std::optional<Waivers> waivers;        ///< what judge.waivers points to
   std::optional<guided::Target> target;  ///< of a campaign that coverage guides
   campaign::DriverOptions driver;        ///< without what it tells while it runs

@@ -55,8 +55,8 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
   for (const std::string& name : options.suites) command.insert(command.end(), {"--suite", name});
   if (options.suite.cases) command.insert(command.end(), {"--cases", std::to_string(*options.suite.cases)});
-  if (!options.only.empty()) command.insert(command.end(), {"--only", options.only});
-  if (!options.within) command.emplace_back("--no-within");
+  if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
+  if (!options.within.within) command.emplace_back("--no-within");
   if (options.thorough) command.emplace_back("--thorough");
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
@@ -71,10 +71,6 @@ void leave_to_kernels(Report& report) {
 
 using Learnt = std::map<std::size_t, std::vector<BackendContract>>;  // by position of the backend
 
-bool is_foreign(std::string_view kind) {
-  return kind == "library" || kind == "plugin" || kind == "process";
-}
-
 // Without how they are known.
 std::vector<BackendContract> rules_of(std::vector<BackendContract> contracts) {
   for (BackendContract& contract : contracts) contract.probes = contract.confirmed = contract.contradicted = 0;
@@ -87,9 +83,9 @@ bool is_named(const SuitesOptions& options, std::string_view suite) {
 
 // Which backends get suites of their own: those that may take less than the reference does.
 bool has_own_suites(const SuitesOptions& options, const Backend& backend) {
-  if (is_named(options, kWithin) || !options.only.empty()) return true;
+  if (is_named(options, kWithin) || !options.within.only.empty()) return true;
   const bool wants_them = is_named(options, "conformance") || is_named(options, "relations");
-  return options.within && wants_them && is_foreign(backend.info().kind);
+  return options.within.within && wants_them && is_foreign(backend);
 }
 
 void add_own_suites(const SuitesOptions& options, const Contracts& contracts, const std::string& name, Suites& suites) {
@@ -98,7 +94,7 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
       if (drawn->name().starts_with("random")) suites.related.push_back(std::move(drawn));
     }
   }
-  if (!is_named(options, "conformance") && !is_named(options, kWithin) && options.only.empty()) return;
+  if (!is_named(options, "conformance") && !is_named(options, kWithin) && options.within.only.empty()) return;
   // The sizes of all that is taken, where the suite `sizes` does not run anyway.
   const bool has_sizes = is_named(options, "conformance") || is_named(options, "sizes");
   const std::uint64_t seed = options.suite.seed;
@@ -129,24 +125,18 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
   std::map<std::size_t, Contracts> all;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (!has_own_suites(options, *backends[i])) continue;
-    QCONFORM_ASSIGN(const auto contracts, options.only.empty() ? learn_contracts(*backends[i], options.suite.seed)
-                                                               : stated_contracts(options.only));
+    QCONFORM_ASSIGN(const auto contracts, contracts_of(options.within, *backends[i], options.suite.seed));
     learnt[i] = described(contracts);
     check.add(i, contracts);
     all[i] = contracts;
     const auto rules = rules_of(learnt[i]);
     if (std::find(known.begin(), known.end(), rules) != known.end()) continue;
     known.push_back(rules);
-    const std::string name = options.only.empty() ? backends[i]->info().name : options.only;
+    const std::string name = options.within.only.empty() ? backends[i]->info().name : options.within.only;
     add_own_suites(options, contracts, name, suites);
   }
   if (options.thorough) add_thorough_suites(options, backends, all, suites.judged);
   return {};
-}
-
-void keep_arrays(const SuitesOptions& options) {
-  if (!options.cached) return sweep::keep_arrays_in({});
-  sweep::keep_arrays_in(options.cache.empty() ? sweep::usual_array_folder() : std::filesystem::path(options.cache));
 }
 
 // Failing verdicts that no waiver covers.
@@ -168,7 +158,7 @@ void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
 Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
                                                        std::vector<std::unique_ptr<Backend>>& backends,
                                                        NewerOpsets& newer) {
-  keep_arrays(options);
+  keep_arrays(options.within);
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
   Learnt learnt;
@@ -186,7 +176,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   QCONFORM_ASSIGN(options.backends,
                   backend::whole_names(options.backends, options.sandbox.cpus, options.sandbox.valid_only));
   QCONFORM_ASSIGN(auto backends, backend::select_all(options.backends, arithmetic_of(policy.profile), sandbox));
-  keep_arrays(options);
+  keep_arrays(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
 
@@ -243,19 +233,11 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
       "Number of cases of the suites random, fuzz and relations (default: 10000) and directed (4000) where they "
       "are named; conformance has its own");
   command.add_option("--seed", options.suite.seed, "Seed of everything random")->capture_default_str();
-  command.add_option(
-      "--only", options.only,
-      "What the backends take, for the suite within: \"MODEL: PARAMETER=CLASS[|CLASS]..., ...\" with the words of "
-      "qconform list sweep (default: it is learnt)");
-  command.add_flag("--no-within{false}", options.within,
-                   "With conformance, no suite of its own for what each library, plugin or process takes");
+  add_within_options(command, options.within,
+                     "With conformance, no suite of its own for what each library, plugin or process takes");
   command.add_flag("--thorough", options.thorough,
                    "Also every four classes of sizes and positions together: kernel, stride, dilation, pads, groups, "
                    "channels, width, batch");
-  command.add_option("--cache", options.cache,
-                     "Folder that keeps the solved arrays of the sweep (default: $QCONFORM_CACHE, else qconform in "
-                     "$XDG_CACHE_HOME or ~/.cache)");
-  command.add_flag("--no-cache{false}", options.cached, "Solve the arrays of the sweep anew, and keep none");
 }
 
 void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived) {

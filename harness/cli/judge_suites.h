@@ -11,6 +11,7 @@
 #include "harness/base/error.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/sandbox_options.h"
+#include "harness/cli/within_options.h"
 #include "harness/core/report.h"
 #include "harness/suites/newer_opsets.h"
 #include "harness/suites/select.h"
@@ -26,11 +27,8 @@ struct SuitesOptions {
   WaiverOptions waivers;
   std::string out;
   std::optional<std::uint64_t> fail_fast;
-  bool within = true;     ///< a suite for what each backend takes, beside conformance
+  WithinOptions within;
   bool thorough = false;  ///< sizes and positions at strength 4 too
-  bool cached = true;     ///< solved arrays are kept
-  std::string cache;      ///< where; empty: sweep::usual_array_folder()
-  std::string only;       ///< what that is, in place of what is learnt; may be empty
   bool explain = true;
   bool shrink = true;
 };

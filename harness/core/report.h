@@ -238,7 +238,8 @@ struct DiagnosedDefect {
 
 /// Why cases fail: docs/explain.md.
 struct Diagnosis {
-  static constexpr std::array<std::string_view, 4> kStatuses{"explained", "ambiguous", "partial", "unexplained"};
+  static constexpr std::array<std::string_view, 5> kStatuses{"explained", "ambiguous", "reproduced", "partial",
+                                                             "unexplained"};
 
   QC_DESCRIBED(.name = "diagnosis",
                .doc =

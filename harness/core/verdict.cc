@@ -8,7 +8,7 @@
 namespace qconform {
 namespace {
 
-constexpr std::array<std::string_view, kVerdictKinds> kNames{
+constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames{
     "pass",          "mistrusted",         "wrong",
     "bad-shape",     "not-rejected",       "crashed",
     "timed-out",     "out-of-bounds",      "unwritten",
@@ -20,13 +20,13 @@ constexpr std::array<std::string_view, kVerdictKinds> kNames{
 }  // namespace
 
 std::string_view name_of(VerdictKind kind) {
-  return kNames[static_cast<std::size_t>(kind)];
+  return kVerdictNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<VerdictKind> verdict_named(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<VerdictKind>(found - kNames.begin());
+  const auto found = std::find(kVerdictNames.begin(), kVerdictNames.end(), name);
+  if (found == kVerdictNames.end()) return std::nullopt;
+  return static_cast<VerdictKind>(found - kVerdictNames.begin());
 }
 
 bool is_failure(VerdictKind kind) {

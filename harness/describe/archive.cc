@@ -7,16 +7,30 @@
 
 namespace qconform {
 
-void describe(Archive& archive, int& value, const FieldRule& rule) {
+namespace {
+
+// Of fewer bits than an archive's numbers have.
+template <typename Number>
+void describe_narrow(Archive& archive, Number& value, const FieldRule& rule) {
+  constexpr std::int64_t kMost = std::numeric_limits<Number>::max();
   auto wide = static_cast<std::int64_t>(value);
   archive.value(wide, rule);
   if (!archive.fills()) return;
   const std::int64_t least = rule.minimum.value_or(0);
-  if (wide < least || wide > std::numeric_limits<int>::max()) {
-    return archive.refuse(
-        fmt::format("expected a number from {} to {}, got {}", least, std::numeric_limits<int>::max(), wide));
+  if (wide < least || wide > kMost) {
+    return archive.refuse(fmt::format("expected a number from {} to {}, got {}", least, kMost, wide));
   }
-  value = static_cast<int>(wide);
+  value = static_cast<Number>(wide);
+}
+
+}  // namespace
+
+void describe(Archive& archive, int& value, const FieldRule& rule) {
+  describe_narrow(archive, value, rule);
+}
+
+void describe(Archive& archive, std::uint32_t& value, const FieldRule& rule) {
+  describe_narrow(archive, value, rule);
 }
 
 void describe_name(Archive& archive, std::size_t& position, const FieldRule& rule, const char* what) {

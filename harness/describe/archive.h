@@ -95,6 +95,7 @@ inline void describe(Archive& archive, std::string& value, const FieldRule& rule
 }
 /// Refuses what the type does not hold.
 void describe(Archive& archive, int& value, const FieldRule& rule);
+void describe(Archive& archive, std::uint32_t& value, const FieldRule& rule);
 
 /// One of the rule's names, by its position; `what` says what has no such name: "no verdict \"odd\"".
 void describe_name(Archive& archive, std::size_t& position, const FieldRule& rule, const char* what);

@@ -24,6 +24,12 @@ const std::string& name_of(const sweep::Plan& plan) {
 
 }  // namespace
 
+std::vector<sweep::Contract> plain(const Contracts& contracts) {
+  std::vector<sweep::Contract> list;
+  for (const sweep::LearntContract& learnt : contracts) list.push_back(learnt.contract);
+  return list;
+}
+
 Contracts learn_contracts(Backend& backend, std::uint64_t seed) {
   Contracts contracts;
   GuardedOutput output;
@@ -120,21 +126,6 @@ Contracts whole_contracts() {
 
 namespace {
 
-std::vector<sweep::Contract> plain(const Contracts& contracts) {
-  std::vector<sweep::Contract> list;
-  for (const sweep::LearntContract& learnt : contracts) list.push_back(learnt.contract);
-  return list;
-}
-
-// Those that take a part of their model; the others take nothing.
-std::vector<sweep::Contract> narrow_ones(const Contracts& contracts) {
-  std::vector<sweep::Contract> list = plain(contracts);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (sweep::is_whole(list[i], sweep::plans()[i].swept.model())) list[i].taken.assign(list[i].taken.size(), 0);
-  }
-  return list;
-}
-
 bool take_anything(const std::vector<sweep::Contract>& contracts) {
   return std::any_of(contracts.begin(), contracts.end(),
                      [](const auto& contract) { return contract.takes_anything(); });
@@ -144,7 +135,7 @@ bool take_anything(const std::vector<sweep::Contract>& contracts) {
 
 std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::string& name, std::uint64_t seed,
                                     bool only_narrow) {
-  std::vector<sweep::Contract> chosen = only_narrow ? narrow_ones(contracts) : plain(contracts);
+  std::vector<sweep::Contract> chosen = only_narrow ? sweep::narrow_ones(plain(contracts)) : plain(contracts);
   bool has_sizes = false;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     has_sizes = has_sizes || (chosen[i].takes_anything() && sweep::plans()[i].swept.sized.sizes > 0);
@@ -154,7 +145,7 @@ std::unique_ptr<Suite> sizes_within(const Contracts& contracts, const std::strin
 
 std::vector<std::unique_ptr<Suite>> drawn_within(const Contracts& contracts, const std::string& name,
                                                  std::uint64_t seed) {
-  const std::vector<sweep::Contract> narrow = narrow_ones(contracts);
+  const std::vector<sweep::Contract> narrow = sweep::narrow_ones(plain(contracts));
   std::vector<std::unique_ptr<Suite>> suites;
   if (!take_anything(narrow)) return suites;
   suites.push_back(directed_within("directed within " + name, narrow, seed));

@@ -18,6 +18,9 @@ namespace qconform {
 /// By model of the sweep, in their order.
 using Contracts = std::vector<sweep::LearntContract>;
 
+/// Without how they are known.
+[[nodiscard]] std::vector<sweep::Contract> plain(const Contracts& contracts);
+
 /// A case that is neither unsupported nor rejected counts as taken, whatever else becomes of it.
 [[nodiscard]] Contracts learn_contracts(Backend& backend, std::uint64_t seed);
 

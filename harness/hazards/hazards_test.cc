@@ -134,6 +134,22 @@ TEST(Hazards, MultipliersAboveOne) {
   EXPECT_EQ(with(1.5F)[Hazard::multiplier_above_one], 0U);
 }
 
+TEST(Hazards, MultipliersJustBelowAPowerOfTwo) {
+  const auto with = [](float off, float y_scale) {
+    return counts_of(halves({0, 1, 2, 3, 60, 127})
+                         .x_scale(1 - off)
+                         .w_scale(1 + off)
+                         .y_scale(y_scale)
+                         .build())[Hazard::multiplier_carry];
+  };
+  EXPECT_EQ(with(0x1p-17F, 1.0F), 5U) << "all but 0";
+  EXPECT_EQ(with(0x1p-17F, 4.0F), 3U) << "a quarter of 1 and 2 rounds to 0, and so does an eighth";
+  EXPECT_EQ(with(0x1p-16F, 1.0F), 5U) << "1 - 2^-32 has 31 bits and a half";
+  EXPECT_EQ(with(0x1p-15F, 1.0F), 0U);
+  EXPECT_EQ(with(0, 1.0F), 0U) << "a power of two has one bit";
+  EXPECT_EQ(with(0x1p-17F, 3.0F), 0U);
+}
+
 TEST(Hazards, SmallSums) {
   EXPECT_EQ(counts_of(halves({-100, 1, 126, 127}).y_scale(1.0F).build())[Hazard::small_sum_without_bias], 2U)
       << "127 is an end, 126 beside it";

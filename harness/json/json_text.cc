@@ -11,7 +11,7 @@ namespace qconform {
 namespace {
 
 // nlohmann's messages quote the input, which need not be text.
-std::string printable(std::string message) {
+std::string plain_message(std::string message) {
   const std::size_t end_of_prefix = message.find("] ");
   if (message.starts_with("[json.exception") && end_of_prefix != std::string::npos) {
     message.erase(0, end_of_prefix + 2);
@@ -42,7 +42,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
   bool key(string_t& value) override;
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
-    return refuse(printable(error.what()));
+    return refuse(plain_message(error.what()));
   }
 
   Result<Json> take() {
@@ -118,7 +118,7 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
     (void)Json::sax_parse(text, &builder);
     return builder.take();
   } catch (const std::exception& error) {
-    return fail("", printable(error.what()));
+    return fail("", plain_message(error.what()));
   }
 }
 

@@ -273,7 +273,7 @@ std::optional<Tensor> concat(const View& view) {
   return result;
 }
 
-std::optional<Tensor> expand(const View& view) {
+std::optional<Tensor> expand_node(const View& view) {
   const Tensor& data = *view.input(0);
   const auto wanted = view.numbers(1, "");
   if (!wanted || wanted->size() > limits::kRank) return std::nullopt;
@@ -381,7 +381,7 @@ struct Rule {
 constexpr std::array kRules{
     Rule{"Cast", cast_node},       Rule{"Concat", concat},
     Rule{"Constant", constant, 0}, Rule{"ConstantOfShape", constant_of_shape},
-    Rule{"Expand", expand},        Rule{"Flatten", flatten},
+    Rule{"Expand", expand_node},   Rule{"Flatten", flatten},
     Rule{"Gather", gather},        Rule{"Identity", identity},
     Rule{"Reshape", reshape},      Rule{"Shape", shape_node},
     Rule{"Size", size_node},       Rule{"Slice", slice},

@@ -38,7 +38,7 @@ std::uint64_t bits_of_integral(double value) {  // that fits one of the integer 
 }
 
 /// One element of a tensor, and the type that it becomes.
-struct Element {
+struct CastElement {
   const Tensor& from;
   std::int64_t index;
   ElementType type;
@@ -48,7 +48,7 @@ struct Element {
   [[nodiscard]] std::optional<std::uint64_t> of_real() const;
 };
 
-std::optional<std::uint64_t> Element::of_integer() const {
+std::optional<std::uint64_t> CastElement::of_integer() const {
   const std::int64_t value = integer_at(from, index);
   const auto bits = static_cast<std::uint64_t>(value);
   switch (kind_of(type)) {
@@ -62,7 +62,7 @@ std::optional<std::uint64_t> Element::of_integer() const {
   return reference::encode(reference::float_format(element_of(type)), exact, overflow);
 }
 
-std::optional<std::uint64_t> Element::of_real() const {
+std::optional<std::uint64_t> CastElement::of_real() const {
   const double value = number_at(from, index);
   switch (kind_of(type)) {
     case Kind::boolean: return value != 0 ? 1 : 0;
@@ -84,7 +84,7 @@ std::optional<Tensor> cast(const Tensor& tensor, ElementType type, bool saturate
   const bool small = bits_of(type) <= 8;
   const auto overflow = saturate && small ? reference::Overflow::saturate : reference::Overflow::special;
   for (std::int64_t i = 0; i < count; ++i) {
-    const Element element{from, i, type, overflow};
+    const CastElement element{from, i, type, overflow};
     const auto bits = real ? element.of_real() : element.of_integer();
     if (!bits) return std::nullopt;
     set_raw_bits_at(result.bytes, bits_of(type), i, *bits);

@@ -2,124 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "harness/operators/family.h"
 #include "harness/suites/directed/directed.h"
-#include "harness/suites/swarm.h"
-#include "harness/suites/sweep/suite.h"
+#include "harness/suites/inside.h"
 
 namespace qconform {
 namespace {
 
 using sweep::Contract;
-using sweep::Row;
-
-// How far a row lies inside: 0 within, less for each class and combination that is not taken.
-int nearness(const Row& row, const Contract& contract) {
-  int nearness = 0;
-  for (std::size_t p = 0; p < row.size(); ++p) nearness -= (contract.taken[p] >> row[p] & 1U) == 0 ? 1 : 0;
-  for (const sweep::Combination& combination : contract.declined) nearness -= has(row, combination) ? 1 : 0;
-  return nearness;
-}
-
-// An operator of which something is taken, and the features by which its cases come to lie there.
-struct Drawn {
-  const Operator* known;
-  Swarm swarm;
-};
-
-class Inside {
- public:
-  explicit Inside(std::vector<Contract> contracts) : contracts_(std::move(contracts)) {
-    for (const Family* family : families()) {
-      for (const Operator& known : family->operators) {
-        const auto plan = plan_of(known.name);
-        if (known.draw == nullptr || !plan || !contracts_[*plan].takes_anything()) continue;
-        if (auto swarm = steered(*family, known)) drawn_.push_back({&known, *swarm});
-      }
-    }
-  }
-
-  [[nodiscard]] const std::vector<Drawn>& drawn() const { return drawn_; }
-  [[nodiscard]] const Drawn* of(const Operator& known) const {
-    const auto found =
-        std::find_if(drawn_.begin(), drawn_.end(), [&](const Drawn& drawn) { return drawn.known == &known; });
-    return found == drawn_.end() ? nullptr : &*found;
-  }
-
-  [[nodiscard]] bool takes(const Case& test_case) const { return nearness_of(test_case) == 0; }
-
-  // Tells the cases of one contract from those of another.
-  [[nodiscard]] std::string digest() const { return sweep::digest_of(contracts_); }
-
- private:
-  static std::optional<std::size_t> plan_of(std::string_view op_type) {
-    const auto& plans = sweep::plans();
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      const auto operators = plans[i].swept.operators;
-      if (std::find(operators.begin(), operators.end(), op_type) != operators.end()) return i;
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::optional<int> nearness_of(const Case& test_case) const {
-    if (classify(test_case).expectation() != Expectation::valid) return std::nullopt;
-    const auto place = sweep::place_of(test_case);
-    if (!place) return std::nullopt;
-    return nearness(place->row, contracts_[place->plan]);
-  }
-
-  // The mean over some draws: of those that the model has no classes for as if ten classes were not taken.
-  [[nodiscard]] double mean_nearness(const Operator& known, const Swarm& swarm) const {
-    constexpr int kDraws = 40;
-    int sum = 0;
-    for (int i = 0; i < kDraws; ++i) {
-      Rng rng(0x57EE, static_cast<std::uint64_t>(i));
-      sum += nearness_of(known.draw(rng, swarm)).value_or(-10);
-    }
-    return static_cast<double>(sum) / kDraws;
-  }
-
-  // Feature by feature, what brings the draws nearest; as usual unless another weight brings them nearer by more than
-  // chance. Nothing where the operator is not taken.
-  [[nodiscard]] std::optional<Swarm> steered(const Family& family, const Operator& known) const {
-    constexpr double kClearly = 0.08;
-    Swarm swarm;
-    double best = mean_nearness(known, swarm);
-    for (const auto& features : {family.steered, family.features}) {
-      for (const Feature feature : features) {
-        Swarm chosen = swarm;
-        for (const Swarm::Weight weight : {Swarm::Weight::none, Swarm::Weight::always}) {
-          Swarm other = swarm;
-          other.set(feature, weight);
-          const double nearness = mean_nearness(known, other);
-          if (nearness <= best + kClearly) continue;
-          best = nearness;
-          chosen = other;
-        }
-        swarm = chosen;
-      }
-    }
-    return reaches(known, swarm) ? std::optional(swarm) : std::nullopt;
-  }
-
-  [[nodiscard]] bool reaches(const Operator& known, const Swarm& swarm) const {
-    constexpr std::uint64_t kDraws = 1000;
-    for (std::uint64_t i = 0; i < kDraws; ++i) {
-      Rng rng(0x4EAC, i);
-      if (takes(known.draw(rng, swarm))) return true;
-    }
-    return false;
-  }
-
-  std::vector<Contract> contracts_;
-  std::vector<Drawn> drawn_;
-};
 
 class DrawnWithin : public Suite {
  public:
@@ -158,7 +50,7 @@ class RandomWithin final : public DrawnWithin {
     while (!drawn.empty() && cases_ < kRandomWithin && index_ < kMostDraws) {
       const std::uint64_t index = index_++;
       Rng rng(seed() ^ 0x117715U, index);
-      const Drawn& one = drawn[rng.below(static_cast<std::uint32_t>(drawn.size()))];
+      const Inside::Drawn& one = drawn[rng.below(static_cast<std::uint32_t>(drawn.size()))];
       Case result = one.known->draw(rng, one.swarm);
       if (!inside().takes(result)) continue;
       ++cases_;
@@ -183,7 +75,7 @@ class DirectedWithin final : public DrawnWithin {
     for (std::uint64_t idle = 0; cases_ < kDirectedWithin && idle < targets;) {
       const std::uint64_t index = index_++;
       ++idle;
-      const Drawn* const drawn = inside().of(directed_operator(index));
+      const Inside::Drawn* const drawn = inside().of(directed_operator(index));
       int& misses = misses_[index % targets];
       if (drawn == nullptr || misses == kMostMisses) continue;
       auto result = directed_case_where(seed(), index, drawn->swarm, takes, kAttempts);

@@ -18,6 +18,14 @@ Swarm Swarm::of_case(std::uint64_t seed, std::uint64_t index) {
   return swarm;
 }
 
+Swarm Swarm::over(const Swarm& other) const {
+  Swarm result = *this;
+  for (std::size_t i = 0; i < kFeatures; ++i) {
+    if (weights_[i] == Weight::usual) result.weights_[i] = other.weights_[i];
+  }
+  return result;
+}
+
 bool Swarm::draw(Rng& rng, Feature feature, std::uint32_t numerator, std::uint32_t denominator) const {
   switch (weight(feature)) {
     case Weight::none: return false;

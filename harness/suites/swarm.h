@@ -47,6 +47,8 @@ class Swarm {
   /// How much of a feature a case has. Blocks have none, as usual or common.
   enum class Weight : std::uint8_t { none, usual, common, always };
   void set(Feature feature, Weight weight) { weights_[feature.position] = weight; }
+  /// These weights, and those of `other` where these are as usual.
+  [[nodiscard]] Swarm over(const Swarm& other) const;
 
   /// Draws whether a case has `feature`, which usually happens `numerator` times in `denominator`,
   /// numerator > 0. Left out: never. Common: half of the other cases have it too.

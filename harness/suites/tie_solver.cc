@@ -22,6 +22,14 @@ float tie_scale(std::int64_t sum, float x_scale, float w_scale, std::int64_t hal
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
+std::optional<float> carry_scale(float x_scale, float w_scale, int exponent) {
+  const double wanted = std::ldexp(double{x_scale} * double{w_scale}, -exponent);  // has 48 bits
+  auto scale = static_cast<float>(wanted);
+  if (double{scale} <= wanted) scale = neighbour(scale, 1);
+  const double above = double{scale} - wanted;  // exact: they are neighbours
+  return above <= double{scale} * 0x1p-32 ? std::optional(scale) : std::nullopt;
+}
+
 float neighbour(float value, std::int64_t steps) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(steps));
 }

@@ -35,6 +35,29 @@ TEST(TieSolver, PutsSumsOnTies) {
   }
 }
 
+// What is solved lies where it should, and where nothing is found, neither neighbour does.
+TEST(TieSolver, PutsMultipliersBelowPowersOfTwo) {
+  Rng rng(12);
+  const int count = testing::scaled(20000);
+  int found = 0;
+  for (int i = 0; i < count; ++i) {
+    const float sx = random_float(rng, -25);
+    const float sw = random_float(rng, -30);
+    const auto exponent = static_cast<int>(rng.between(-20, 3));
+    const mpq_class wanted = exact(sx) * exact(sw) / exact(std::ldexp(1.0, exponent));
+    const auto sy = carry_scale(sx, sw, exponent);
+    const auto off = [&](float scale) { return mpq_class(1 - wanted / exact(scale)); };  // of a power of two
+    const float nearest = sy.value_or(reference::oracle::rn32(wanted));
+    const float above = exact(nearest) > wanted ? nearest : neighbour(nearest, 1);
+    if (sy) {
+      ASSERT_GT(off(*sy), 0);
+    }
+    ASSERT_EQ(off(above) <= exact(0x1p-32), sy.has_value());
+    found += sy ? 1 : 0;
+  }
+  EXPECT_GT(found, count / 500);
+}
+
 TEST(TieSolver, ExtremesStayFloats) {
   EXPECT_EQ(tie_scale(5, 1.0F, 1.0F, 5), 2.0F);
   EXPECT_EQ(tie_scale(-5, 1.0F, 1.0F, 5), 2.0F);

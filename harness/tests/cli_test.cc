@@ -148,6 +148,21 @@ TEST(Fuzz, EndsWithItsReportWhenInterrupted) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "report.json"));
 }
 
+// In three of four blocks, which is all of a campaign of three.
+TEST(Fuzz, StaysInsideWhatTheBackendsTake) {
+  const TemporaryFolder folder;
+  const std::string fuzz = "fuzz --backend scalar --seed 1 --cases 512 --out " + folder.path().string();
+  const std::string only = " --only \"QuantizeLinear: y type=uint8\"";
+  const auto inside = qconform(fuzz + only);
+  EXPECT_EQ(inside.exit_code, 0) << inside.output;
+  EXPECT_THAT(inside.output, AllOf(HasSubstr("QuantizeLinear"), Not(HasSubstr("QLinearConv"))));
+  const auto other = qconform(fuzz + " --resume --only \"QuantizeLinear: y type=int8\"");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.output, HasSubstr("contracts (--only)"));
+  const auto same = qconform(fuzz + " --resume");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+}
+
 TEST(Fuzz, FindsAndShrinksADefectThatNeedsATie) {
   const TemporaryFolder folder;
   const auto result = qconform("fuzz --backend defect:half-away --seed 1 --cases 1000 --out " + folder.path().string());

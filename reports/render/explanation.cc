@@ -73,6 +73,7 @@ std::string verdict_line(const Explanation& e) {
     case Status::explained: return fmt::format("explained: {}\n", e.candidates.front().name());
     case Status::ambiguous:
       return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
+    case Status::reproduced:  // of findings alone
     case Status::partial:
       return fmt::format(
           "partial: nearest is {}, which {}\n", e.candidates.front().name(),

@@ -36,7 +36,10 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
     look_at += (look_at.empty() ? "" : ", ") + defect.stages;
   }
   facts.push_back({"why", why});
-  if (!diagnosis.defects.empty()) {
+  if (diagnosis.status == "reproduced") {
+    facts.push_back({"support", fmt::format("reproduces every byte of {}; cases that are right may speak against it",
+                                            plural(diagnosis.examined, "failing case"))});
+  } else if (!diagnosis.defects.empty()) {
     facts.push_back(
         {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing",
                                 with_thousands(diagnosis.trial_reproduced), plural(diagnosis.trial_cases, "case"),

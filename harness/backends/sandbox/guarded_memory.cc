@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kGuardBytes = std::size_t{256} << 10;
 constexpr std::size_t kSmallestCapacity = std::size_t{64} << 10;
 constexpr std::size_t kPageMultiple = kSmallestCapacity;  // no system has larger pages
-constexpr std::byte kCanary{0xA5};
+constexpr std::byte kCanaryByte{0xA5};
 
 }  // namespace
 
@@ -50,8 +50,8 @@ std::span<std::byte> GuardedMemory::place(std::size_t size, Against against, std
   size_ = size;
   room_ = room;
   data_ = against == Against::start ? start : start + capacity_ - size - room;
-  if (against == Against::end) fill_to_edge(data_ - canary_, kCanary, canary_);
-  fill_to_edge(data_ + size, kCanary, canaries_behind());
+  if (against == Against::end) fill_to_edge(data_ - canary_, kCanaryByte, canary_);
+  fill_to_edge(data_ + size, kCanaryByte, canaries_behind());
   return {data_, size_};
 }
 
@@ -59,7 +59,7 @@ std::optional<Stray> GuardedMemory::damage() const {
   if (data_ == nullptr) return std::nullopt;
   static const auto kIntact = [] {
     std::array<std::byte, kLargestCanary> intact{};
-    intact.fill(kCanary);
+    intact.fill(kCanaryByte);
     return intact;
   }();
   const auto is_intact = [](const std::byte* canary, std::size_t size) {
@@ -69,8 +69,8 @@ std::optional<Stray> GuardedMemory::damage() const {
   const std::size_t behind = canaries_behind();
   if (is_intact(data_ - before, before) && is_intact(data_ + size_, behind)) return std::nullopt;
   for (std::size_t i = 1; i <= std::max(before, behind); ++i) {
-    if (i <= behind && data_[size_ + i - 1] != kCanary) return Stray{Side::after, static_cast<std::int64_t>(i)};
-    if (i <= before && *(data_ - i) != kCanary) return Stray{Side::before, static_cast<std::int64_t>(i)};
+    if (i <= behind && data_[size_ + i - 1] != kCanaryByte) return Stray{Side::after, static_cast<std::int64_t>(i)};
+    if (i <= before && *(data_ - i) != kCanaryByte) return Stray{Side::before, static_cast<std::int64_t>(i)};
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
-constexpr std::int64_t kLogKept = std::int64_t{1} << 20;
+constexpr std::int64_t kLargestLog = std::int64_t{1} << 20;
 constexpr std::chrono::seconds kOpenTime(120);  ///< a library under an emulator
 constexpr double kScheduledSeconds = 60;        ///< for a worker that has something to do to begin it
 
@@ -39,7 +39,7 @@ MemoryInUse memory_of(pid_t process) {
 // A backend that prints without end must not fill the memory.
 void bound_log(int log) {
   struct stat status {};
-  if (fstat(log, &status) == 0 && status.st_size > kLogKept) (void)ftruncate(log, 0);
+  if (fstat(log, &status) == 0 && status.st_size > kLargestLog) (void)ftruncate(log, 0);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class GuidedJudge {
   LibFuzzerOptions engine_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<Backend>> backends_;
-  std::shared_ptr<KeptInputs> inputs_ = std::make_shared<KeptInputs>(block_.seed);
+  std::shared_ptr<KeptInputs> inputs_ = std::make_shared<KeptInputs>(engine_.seed);
   campaign::CampaignAggregate total_;
   std::uint64_t batches_ = 0;
   std::size_t examined_ = 0;

@@ -49,7 +49,7 @@ class Auditor {
   }
 
   Result<void> run(Suite& source) {
-    for (;;) {
+    while (!options_.until_killed || audit_.killed() < audit_.killable()) {
       const auto start = Clock::now();
       QCONFORM_ASSIGN(auto next, source.next());
       if (!next) return {};
@@ -57,6 +57,7 @@ class Auditor {
       run_case(*next, start);
       if (options_.progress) options_.progress(audit_.cases);
     }
+    return {};
   }
 
   Audit take() { return std::move(audit_); }
@@ -77,7 +78,8 @@ class Auditor {
     const RoundingProfile arithmetic = arithmetic_of(expected.policy.profile);
     const Tensor& right = expected.pinned ? *expected.pinned : *expected.output;
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
-      if (audit_.mutants[i].op == &modelled->op()) {
+      const bool is_settled = options_.until_killed && audit_.mutants[i].first;
+      if (audit_.mutants[i].op == &modelled->op() && !is_settled) {
         run_mutant(i, test_case, *modelled, models_[i].under(arithmetic), right, expected);
       }
     }

@@ -90,9 +90,11 @@ struct Audit {
 struct AuditOptions {
   Policy policy;
   std::function<void(std::uint64_t cases)> progress = {};  ///< called after every case; may be empty
+  /// A mutant gets no case after the one that kills it, and the audit ends with the last one that could be killed.
+  bool until_killed = false;
 };
 
-/// Runs every case of the sources, one suite together, on every defect model of its operator.
+/// Runs the cases of the sources, one suite together, on every defect model of their operators.
 [[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources,
                                   const AuditOptions& options);
 

@@ -51,6 +51,25 @@ TEST(Audit, ASuiteWithoutTiesMissesTieDefects) {
   EXPECT_LE(pads.first->at, 60U);
 }
 
+// What is asked of a baseline, with fewer cases: the fates are the same.
+TEST(Audit, UntilKilledFindsTheSameFirstCases) {
+  const Audit whole = audit_of("corpus");
+  auto sources = open_suite("corpus", {});
+  const auto brief = audit("corpus", *sources, {.policy = {}, .until_killed = true});
+  ASSERT_TRUE(brief);
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < whole.mutants.size(); ++i) {
+    const Mutant& m = brief->mutants[i];
+    EXPECT_EQ(m.fate() == Fate::killed, whole.mutants[i].fate() == Fate::killed) << m.defect->id;
+    if (!m.first) continue;
+    EXPECT_EQ(m.first->at, whole.mutants[i].first->at) << m.defect->id;
+    EXPECT_EQ(m.killed, 1U);
+    last = std::max(last, m.first->at);
+  }
+  EXPECT_EQ(brief->cases, last) << "no case after the last mutant that could be killed";
+  EXPECT_LT(last, whole.cases);
+}
+
 TEST(Audit, AdmittedMutantsFailOnlyUnderPinnedProfiles) {
   auto sources = open_suite("corpus", {});
   const auto strict = audit("corpus", *sources, {.policy = {.profile = Profile::ort_f32}});

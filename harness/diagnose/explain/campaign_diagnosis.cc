@@ -10,25 +10,16 @@
 namespace qconform::diagnose {
 namespace {
 
-// Keeps the first ones, and then takes turns in replacing them, so that late cases have their share.
-void keep(std::vector<FeatureSet>& kept, std::uint64_t number, const FeatureSet& features) {
-  if (kept.size() < CampaignDiagnosis::kLearnt) {
-    kept.push_back(features);
-  } else {
-    kept[number % kept.size()] = features;
-  }
-}
+// Failures that a cause has at least for each of its defects, and wrong elements in them, for it to be told: some
+// hundred defects, and all their pairs, reproduce a few elements by chance.
+constexpr std::uint64_t kFewestFailing = 3;
+constexpr std::uint64_t kFewestWrong = 8;
 
 DiagnosedDefect diagnosed(const Defect& defect) {
   std::string stages;
   for (const std::string_view stage : stages_of(defect)) stages += (stages.empty() ? "" : ", ") + std::string(stage);
   return {std::string(defect.id), std::string(defect.description), std::string(defect.rule), std::move(stages),
           std::string(defect.evidence)};
-}
-
-// One that outlives the case.
-std::unique_ptr<Observation> copy_of(const Observation& observation) {
-  return Observation::of(observation.test_case(), outcome::Produced{observation.got()}, observation.expected().policy);
 }
 
 // Nothing contradicts it, but too little speaks for it, or for another one as much.
@@ -38,9 +29,14 @@ bool is_in_doubt(const Explanation& explanation) {
          (explanation.status == Status::partial && support.reproduced_cases == support.cases);
 }
 
-template <typename T>
-void append(std::vector<T>& list, std::vector<T>& more) {
-  std::move(more.begin(), more.end(), std::back_inserter(list));
+// Whether the case itself is reproduced.
+bool has_model(const Explanation& explanation) {
+  return !explanation.candidates.empty() &&
+         (explanation.status != Status::partial || explanation.support.reproduces_case);
+}
+
+bool is_of_shape(const FailureGroup& group) {
+  return group.signature == "unexplained:shape";
 }
 
 }  // namespace
@@ -51,29 +47,17 @@ void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const
   const std::uint64_t number = subject.passed++;
   // Features cost a part of what judging costs.
   constexpr std::uint64_t kTurn = 16;
-  if (number >= kLearnt && number % kTurn != 0) return;
-  keep(subject.passing, number < kLearnt ? number : number / kTurn, features_of(test_case, expected));
-}
-
-CampaignDiagnosis::Group& CampaignDiagnosis::group_named(Subject& subject, const std::string& signature) {
-  for (Group& group : subject.groups) {
-    if (group.signature == signature) return group;
+  if (number >= Failures::kLearnt && number % kTurn != 0) return;
+  const std::uint64_t kept = number < Failures::kLearnt ? number : number / kTurn;
+  const FeatureSet features = features_of(test_case, expected);
+  if (kept < Failures::kLearnt) {
+    subject.passing.push_back(features);
+  } else {
+    subject.passing[kept % Failures::kLearnt] = features;
   }
-  subject.groups.emplace_back();
-  subject.groups.back().signature = signature;
-  return subject.groups.back();
-}
-
-bool CampaignDiagnosis::belongs(const Group& group, const Observation& observation) {
-  return group.model ? match(observation, observation.modelled().run(*group.model)).holds
-                     : lies_in(observation, group.pattern);
-}
-
-// The explanation that reproduces the output.
-CampaignDiagnosis::Group* CampaignDiagnosis::claiming(Subject& subject, const Observation& observation) {
-  const auto found = std::find_if(subject.groups.begin(), subject.groups.end(),
-                                  [&](const Group& group) { return group.model && belongs(group, observation); });
-  return found == subject.groups.end() ? nullptr : &*found;
+  if (!subject.causes || !subject.causes->wants_passed()) return;
+  const auto observation = Observation::borrowing(test_case, expected, outcome::Produced{*expected.output});
+  if (observation != nullptr) subject.causes->passed(*observation);
 }
 
 Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation,
@@ -88,55 +72,7 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
     if (std::holds_alternative<outcome::TimedOut>(outcome)) ++timed_out;
     return outcome;
   };
-  return explain(copy_of(observation), run, observation.expected().policy, options);
-}
-
-void CampaignDiagnosis::Group::explain_by(Explanation found, const Policy& policy) {
-  pattern = found.place().id;
-  where = found.place().description;
-  model = found.model(policy);
-  explanation = std::move(found);
-}
-
-void CampaignDiagnosis::keep_case(Group& group, const Observation& observation) {
-  const std::uint64_t number = group.examined;
-  const bool is_due = group.kept.size() < kKept || std::has_single_bit(number);
-  if (!is_due || observation.modelled().expense() > kKeptExpense) return;
-  auto copy = copy_of(observation);
-  if (copy == nullptr) return;
-  if (group.kept.size() < kKept) {
-    group.kept.push_back(std::move(copy));
-  } else {
-    constexpr std::size_t kReplaced = kKept / 2;
-    group.kept[kReplaced + static_cast<std::size_t>(std::countr_zero(number)) % kReplaced] = std::move(copy);
-  }
-}
-
-CampaignDiagnosis::Group& CampaignDiagnosis::unexplained(Subject& subject, const Observation& observation) {
-  Group* widest = nullptr;
-  for (Group& group : subject.groups) {
-    if (group.model || !belongs(group, observation)) continue;
-    if (group.pattern != "everywhere") return group;
-    widest = &group;
-  }
-  if (widest != nullptr) return *widest;
-  const Observation* const alone[] = {&observation};
-  const Pattern pattern = pattern_of(alone);
-  Group& group = group_named(subject, "unexplained:" + std::string(pattern.id));
-  group.pattern = pattern.id;
-  group.where = pattern.description;
-  return group;
-}
-
-CampaignDiagnosis::Group& CampaignDiagnosis::examine(Subject& subject, Backend& backend,
-                                                     const Observation& observation) {
-  if (Group* group = claiming(subject, observation)) return *group;
-  if (subject.explanations >= kExplanations) return unexplained(subject, observation);
-  Explanation explanation = explain_case(backend, observation, each_);
-  subject.explanations += explanation.candidates.empty() ? 3 : explanation.status == Status::partial ? 2 : 1;
-  Group& group = group_named(subject, explanation.signature());
-  if (!group.explanation) group.explain_by(std::move(explanation), observation.expected().policy);
-  return group;
+  return explain(observation.copy(), run, observation.expected().policy, options);
 }
 
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
@@ -145,137 +81,160 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
   Subject& subject = subjects_[{backend, test_case.op_types()}];
+  if (!subject.causes) subject.causes.emplace(observation->modelled().op(), policy_);
+  Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;
-  if (number >= kExamined && number % kExaminedAfterwards != 0) {
-    const auto commonest = std::max_element(subject.groups.begin(), subject.groups.end(),
-                                            [](const Group& a, const Group& b) { return a.cases < b.cases; });
-    ++commonest->cases;
-    return commonest->signature;
+  if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return causes.count_only();
+  std::string signature = causes.claim(*observation);
+  if (!signature.empty()) return signature;
+  signature = causes.keep_open(*observation);
+  explain_open(subject, *backends_[backend], *observation);
+  return signature;
+}
+
+// Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
+// that later failures are held against its causes.
+void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const Observation& observation) const {
+  constexpr std::size_t kFewestOpen = 16;
+  Causes& causes = *subject.causes;
+  if (subject.explanations < kExplanations) {
+    Explanation explanation = explain_case(backend, observation, limits_.each);
+    subject.explanations += explanation.candidates.empty() ? 3 : explanation.status == Status::partial ? 2 : 1;
+    if (has_model(explanation)) {
+      DefectSet set = explanation.candidates.front();
+      causes.add(std::move(set), std::move(explanation));
+    } else if (!subject.unexplained) {
+      subject.unexplained = std::move(explanation);
+    }
+  } else if (causes.open() >= kFewestOpen && std::has_single_bit(causes.open())) {
+    causes.find();
   }
-  Group& group = examine(subject, *backends_[backend], *observation);
-  keep_case(group, *observation);
-  ++group.cases;
-  keep(group.failing, group.examined++, features_of(test_case, expected));
-  return group.signature;
-}
-
-bool CampaignDiagnosis::Group::is_reproduced_by(const Model& other) const {
-  return !kept.empty() && std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
-    return match(*observation, observation->modelled().run(other)).holds;
-  });
-}
-
-void CampaignDiagnosis::Group::take_over(Group other) {
-  cases += other.cases;
-  examined += other.examined;
-  append(failing, other.failing);
-  if (failing.size() > kLearnt) failing.resize(kLearnt);
-  append(smallest, other.smallest);
-  append(kept, other.kept);
-}
-
-bool CampaignDiagnosis::explains_both(const Group& group, const Group& other) {
-  if (group.signature == other.signature) return true;
-  if (!group.model) return false;
-  const Status status = other.explanation ? other.explanation->status : Status::unexplained;
-  return group.explanation->status <= status && other.is_reproduced_by(*group.model);
-}
-
-bool CampaignDiagnosis::unite_two(Subject& subject) {
-  std::vector<Group>& groups = subject.groups;
-  for (Group& group : groups) {
-    const auto other = std::find_if(groups.begin(), groups.end(), [&](const Group& candidate) {
-      return &candidate != &group && explains_both(group, candidate);
-    });
-    if (other == groups.end()) continue;
-    subject.rename(other->signature, group.signature);
-    group.take_over(std::move(*other));
-    groups.erase(other);
-    return true;
-  }
-  return false;
-}
-
-// The best explanations, and of these the commonest, come first: they have the first choice.
-void CampaignDiagnosis::unite_groups(Subject& subject) {
-  const auto rank = [](const Group& group) {
-    return std::pair(group.model ? group.explanation->status : Status::unexplained, ~group.cases);
-  };
-  std::stable_sort(subject.groups.begin(), subject.groups.end(),
-                   [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
-  while (unite_two(subject)) {
-  }
-}
-
-void CampaignDiagnosis::Subject::rename(const std::string& from, const std::string& to) {
-  for (auto& [before, now] : settled) {
-    if (now == from) now = to;
-  }
-  if (from != to) settled[from] = to;
-}
-
-// With all that was kept of the group.
-void CampaignDiagnosis::explain_again(Subject& subject, Group& group, Backend& backend) const {
-  if (group.kept.empty() || !group.model || !is_in_doubt(*group.explanation)) return;
-  ExplainOptions options = each_;
-  for (auto other = group.kept.begin() + 1; other != group.kept.end(); ++other) {
-    options.neighbours.push_back((*other)->test_case());
-  }
-  const Observation& first = *group.kept.front();
-  Explanation again = explain_case(backend, first, options);
-  const auto model = again.model(first.expected().policy);
-  if (again.status >= group.explanation->status || !group.is_reproduced_by(*model)) return;
-  subject.rename(group.signature, again.signature());
-  group.signature = again.signature();
-  group.explain_by(std::move(again), first.expected().policy);
 }
 
 std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& op_type, const std::string& signature) {
   const auto found = subjects_.find({backend, op_type});
-  if (found == subjects_.end()) return signature;
+  if (found == subjects_.end() || !found->second.causes) return signature;
   Subject& subject = found->second;
-  if (!std::exchange(subject.is_settled, true)) {
-    unite_groups(subject);
-    for (Group& group : subject.groups) explain_again(subject, group, *backends_[backend]);
-    unite_groups(subject);
+  if (!std::exchange(subject.is_settled, true)) settle(subject, *backends_[backend]);
+  for (const FailureGroup& group : subject.groups) {
+    if (std::find(group.parts.begin(), group.parts.end(), signature) != group.parts.end()) return group.signature;
   }
-  const auto renamed = subject.settled.find(signature);
-  return renamed == subject.settled.end() ? signature : renamed->second;
+  return signature;
+}
+
+void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
+  subject.causes->find();
+  subject.groups = subject.causes->take_groups(subject.unexplained);
+  int explanations = 0;
+  for (FailureGroup& group : subject.groups) {
+    const bool is_certain = group.explanation && !is_in_doubt(*group.explanation);
+    if (group.cause && !is_certain && explanations++ < kExplanations) confirm(subject, group, backend);
+  }
+  unite_groups(subject);
+  for (FailureGroup& group : subject.groups) {
+    if (group.cause && group.status == Status::partial) decide(subject, group);
+  }
+  unite_groups(subject);
+}
+
+// Whether a cause that other cases contradict is one all the same, in some of the backend's paths.
+void CampaignDiagnosis::decide(const Subject& subject, FailureGroup& group) {
+  const auto& defects = subject.causes->defects_of(*group.cause);
+  const Failures& failures = group.failures;
+  if (failures.examined >= kFewestFailing * defects.size() && failures.evidence >= kFewestWrong * defects.size()) {
+    group.status = Status::reproduced;
+    group.signature = DefectSet{defects}.name();
+  } else if (!group.explanation || !is_in_doubt(*group.explanation)) {
+    group.cause.reset();
+    group.explanation.reset();
+    group.status = Status::unexplained;
+    describe_place(group);
+  }
+}
+
+void CampaignDiagnosis::confirm(Subject& subject, FailureGroup& group, Backend& backend) const {
+  const Evidence& kept = group.failures.kept;
+  if (kept.empty()) return;
+  ExplainOptions options = limits_.each;
+  for (auto other = kept.begin() + 1; other != kept.end(); ++other) options.neighbours.push_back((*other)->test_case());
+  Explanation again = explain_case(backend, *kept.front(), options);
+  if (!has_model(again)) return;
+  const std::size_t cause = subject.causes->add(again.candidates.front(), again);
+  const bool has_all = std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
+    return subject.causes->reproduces(cause, *observation);
+  });
+  const bool is_better = again.status < group.status || (again.status == group.status && cause == *group.cause);
+  if (!has_all || !is_better) return;
+  group.cause = cause;
+  group.status = again.status;
+  group.signature = again.signature();
+  group.where = again.place().description;
+  group.explanation = std::move(again);
+}
+
+// Groups of one signature are one; what is explained without doubt takes over what it reproduces.
+void CampaignDiagnosis::unite_groups(Subject& subject) {
+  std::vector<FailureGroup>& groups = subject.groups;
+  const auto takes_over = [&](const FailureGroup& group, const FailureGroup& other) {
+    if (group.signature == other.signature) return true;
+    if (!group.cause && !other.cause) return is_of_shape(group) == is_of_shape(other);
+    const Evidence& kept = other.failures.kept;
+    if (!group.cause || group.status > Status::ambiguous || group.status > other.status || kept.empty()) return false;
+    return std::all_of(kept.begin(), kept.end(),
+                       [&](const auto& observation) { return subject.causes->reproduces(*group.cause, *observation); });
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const FailureGroup& a, const FailureGroup& b) { return a.status < b.status; });
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (std::size_t j = groups.size() - 1; j > i; --j) {
+      if (!takes_over(groups[i], groups[j])) continue;
+      std::move(groups[j].parts.begin(), groups[j].parts.end(), std::back_inserter(groups[i].parts));
+      groups[i].failures.take_over(std::move(groups[j].failures));
+      if (!groups[i].cause) describe_place(groups[i]);
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+}
+
+FailureGroup* CampaignDiagnosis::group_named(Subject& subject, const std::string& signature) {
+  const auto found = std::find_if(subject.groups.begin(), subject.groups.end(),
+                                  [&](const FailureGroup& group) { return group.signature == signature; });
+  return found == subject.groups.end() ? nullptr : &*found;
 }
 
 void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,
                               Learnt learnt) {
   Subject& subject = subjects_[{backend, op_type}];
   subject.passing = std::move(learnt.passing);
-  for (Group& group : subject.groups) {
-    if (group.signature != signature) continue;
-    group.examined = learnt.examined;
-    group.failing = std::move(learnt.failing);
-  }
+  FailureGroup* const group = group_named(subject, signature);
+  if (group == nullptr) return;
+  group->failures.examined = learnt.examined;
+  group->failures.failing = std::move(learnt.failing);
 }
 
 void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
-  const auto subject = subjects_.find({backend, finding.op_type});
-  if (!finding.diagnosis || subject == subjects_.end()) return;
+  const auto found = subjects_.find({backend, finding.op_type});
+  if (!finding.diagnosis || found == subjects_.end()) return;
+  Subject& subject = found->second;
+  FailureGroup* const group = group_named(subject, finding.signature);
+  if (group == nullptr || !group->cause) return;
   GuardedOutput output;
   const Outcome outcome = execute(*backends_[backend], finding.example, output);
   Expected expected = expect(finding.example, policy_);
   assess(finding.example, expected);
   const auto observation = Observation::borrowing(finding.example, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return;
-  for (Group& group : subject->second.groups) {
-    if (group.signature != finding.signature || !belongs(group, *observation)) continue;
-    group.smallest.push_back(features_of(finding.example, expected));
-    finding.diagnosis = diagnosis(backend, finding.op_type, finding.signature);
-  }
+  if (!subject.causes->reproduces(*group->cause, *observation)) return;
+  group->smallest.push_back(features_of(finding.example, expected));
+  finding.diagnosis = diagnosis(backend, finding.op_type, finding.signature);
 }
 
 // Where the suite has too few cases, those that the explanation was tried on may tell.
-Region CampaignDiagnosis::region_of(const Subject& subject, const Group& group) {
-  std::vector<FeatureSet> failing = group.failing;
+Region CampaignDiagnosis::region_of(const Subject& subject, const FailureGroup& group) {
+  std::vector<FeatureSet> failing = group.failures.failing;
   failing.insert(failing.end(), group.smallest.begin(), group.smallest.end());
   Region region = learn_region(failing, subject.passing);
-  region.failing = group.failing.size();
+  region.failing = group.failures.failing.size();
   if (!region.conditions.empty() || !group.explanation) return region;
   const Region& tried = group.explanation->region;
   const bool holds =
@@ -287,27 +246,31 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
                                                       const std::string& signature) const {
   const auto subject = subjects_.find({backend, op_type});
   if (subject == subjects_.end()) return std::nullopt;
-  const std::vector<Group>& groups = subject->second.groups;
+  const std::vector<FailureGroup>& groups = subject->second.groups;
   const auto group =
-      std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.signature == signature; });
+      std::find_if(groups.begin(), groups.end(), [&](const FailureGroup& g) { return g.signature == signature; });
   if (group == groups.end()) return std::nullopt;
   Diagnosis diagnosis;
-  diagnosis.status = name_of(Status::unexplained);
-  diagnosis.examined = group->examined;
+  diagnosis.status = name_of(group->status);
+  diagnosis.examined = group->failures.examined;
   diagnosis.where = group->where;
   Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);
   diagnosis.failing = region.failing;
   diagnosis.passing = region.passing;
   diagnosis.passing_inside = region.passing_inside;
+  if (group->cause) {
+    const auto& defects = subject->second.causes->defects_of(*group->cause);
+    for (const Defect* defect : defects) diagnosis.defects.push_back(diagnosed(*defect));
+    diagnosis.arithmetic = subject->second.causes->arithmetic_of(*group->cause, group->failures.kept);
+  }
   if (!group->explanation) return diagnosis;
   const Explanation& explanation = *group->explanation;
-  diagnosis.status = name_of(explanation.status);
-  diagnosis.arithmetic = explanation.arithmetic;
+  if (diagnosis.arithmetic.empty()) diagnosis.arithmetic = explanation.arithmetic;
   diagnosis.trial_cases = explanation.support.cases;
   diagnosis.trial_failing = explanation.support.failing;
   diagnosis.trial_reproduced = explanation.support.reproduced_cases;
-  if (explanation.candidates.empty()) return diagnosis;
+  if (group->cause || explanation.candidates.empty()) return diagnosis;
   for (const Defect* defect : explanation.candidates.front().defects) diagnosis.defects.push_back(diagnosed(*defect));
   return diagnosis;
 }

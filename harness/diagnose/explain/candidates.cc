@@ -17,13 +17,6 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
   return "tflite-single-rounding";
 }
 
-// Where one arithmetic's answer can be far from another's.
-bool arithmetics_diverge(const Observation& observation) {
-  const ModelledCase& modelled = observation.modelled();
-  const auto diverge = modelled.family().arithmetics_diverge;
-  return diverge != nullptr && diverge(modelled.lowered());
-}
-
 }  // namespace
 
 std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
@@ -39,6 +32,12 @@ std::string DefectSet::name() const {
   std::string text;
   for (const Defect* defect : defects) text += (text.empty() ? "" : "+") + std::string(defect->id);
   return text;
+}
+
+bool CandidateTest::arithmetics_diverge(const Observation& observation) {
+  const ModelledCase& modelled = observation.modelled();
+  const auto diverge = modelled.family().arithmetics_diverge;
+  return diverge != nullptr && diverge(modelled.lowered());
 }
 
 Model CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic) const {

@@ -44,19 +44,21 @@ class CandidateTest {
   /// Whether the defects reproduce every element of every observation, under one arithmetic if there is
   /// one. Sets `arithmetic` and `legal`.
   [[nodiscard]] bool fits(DefectSet& candidate, std::span<const Observation* const> evidence) const;
+  /// How many of the arithmetics come into question, from the first on: one where the defects replace what they differ
+  /// in.
+  [[nodiscard]] std::size_t choices_for(const DefectSet& candidate) const;
+  [[nodiscard]] Model model_of(const DefectSet& candidate, std::size_t arithmetic) const;
+  /// Whether one arithmetic's answer may be far from another's there.
+  [[nodiscard]] static bool arithmetics_diverge(const Observation& observation);
   /// The model on one observation.
   [[nodiscard]] Match outcome_of(const Model& model, const Observation& observation) const;
   /// Of all models run so far: ModelledCase::expense().
   [[nodiscard]] std::uint64_t work() const { return work_; }
 
  private:
-  [[nodiscard]] Model model_of(const DefectSet& candidate, std::size_t arithmetic) const;
   /// The elements that are legal and not reproduced; nothing where an observation contradicts.
   [[nodiscard]] std::optional<std::uint64_t> legal_under(const DefectSet& candidate, std::size_t arithmetic,
                                                          std::span<const Observation* const> evidence) const;
-
-  /// How many of them come into question: one where the defects replace what arithmetics differ in.
-  [[nodiscard]] std::size_t choices_for(const DefectSet& candidate) const;
 
   std::vector<Arithmetic> arithmetics_;
   mutable std::uint64_t work_ = 0;

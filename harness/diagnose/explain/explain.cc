@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/diagnose/explain/nearest_set.h"
+#include "harness/diagnose/explain/peeling.h"
 #include "harness/diagnose/explain/probes.h"
 
 namespace qconform::diagnose {
@@ -25,9 +26,10 @@ constexpr std::uint64_t kMostIdle = 500;
 // Failing cases that an explanation rests on at least.
 constexpr std::uint64_t kFewestFailing = 3;
 // Of the work, in parts: up to the end of gathering, of testing pairs, of separating,
-// of doubting the region.
+// of growing larger sets, of doubting the region.
 constexpr double kForGathering = 0.4;
 constexpr double kForPairs = 0.6;
+constexpr double kForGrowing = 0.65;
 constexpr double kForSeparating = 0.8;
 constexpr double kForDoubting = 0.9;
 // Cases drawn to doubt the region; passing ones outside it, after which it is believed.
@@ -45,10 +47,9 @@ class Search {
         probes_(op_, options.seed),
         test_(op_, first->expected().policy),
         budget_(test_, options.work, options.seconds) {
-    for (const Defect& defect : defects()) {
+    for (const Defect* defect : defects_in(op_.name)) {
       const auto& known = options.known;
-      const bool is_known = known.empty() || std::find(known.begin(), known.end(), &defect) != known.end();
-      if (is_known && defect.operators.contains(op_.name)) known_.push_back(&defect);
+      if (known.empty() || std::find(known.begin(), known.end(), defect) != known.end()) known_.push_back(defect);
     }
     probes_.add_neighbourhood(first->test_case());
     observed_.insert(digest_of(first->test_case()));
@@ -59,9 +60,12 @@ class Search {
   Explanation run() {
     gather();
     fitting_ = fitting(single_candidates(known_), 1);
-    pairs_ = fitting(pair_candidates(known_), kForPairs);
-    if (fitting_.empty()) fitting_ = std::exchange(pairs_, {});
+    larger_ = fitting(pair_candidates(known_), kForPairs);
+    if (fitting_.empty()) fitting_ = std::exchange(larger_, {});
+    if (fitting_.empty() && is_complete_) grow();
     // A pair that holds a fitting defect adds one to it; any other pair is no simpler than that.
+    if (fitting_.size() == 1 && fitting_[0].defects.size() > 1)
+      larger_ = fitting(with_one_more(fitting_[0]), kForGrowing);
     separate();
     doubt_region();
     Explanation result = build_explanation();
@@ -103,6 +107,7 @@ class Search {
     const std::vector<const Observation*> ordered = in_testing_order(evidence_);
     std::vector<DefectSet> result;
     for (DefectSet& candidate : candidates) {
+      std::sort(candidate.defects.begin(), candidate.defects.end());  // in the order of defects(): a set has one name
       is_complete_ = is_complete_ && budget_.is_left(share);
       if (!is_complete_) break;
       if (test_.fits(candidate, ordered)) result.push_back(std::move(candidate));
@@ -110,12 +115,53 @@ class Search {
     return result;
   }
 
+  // Of three defects or more there are too many sets to try. One is looked for that has every failure, and then every
+  // set that has another defect in the place of one of its own.
+  void grow() {
+    constexpr std::size_t kGrownOn = 32;
+    std::vector<const Observation*> failing = in_testing_order(evidence_);
+    failing.resize(std::min(failures_of(evidence_).size(), kGrownOn));
+    const double most = static_cast<double>(budget_.most_work()) * kForGrowing;
+    const double left = most - static_cast<double>(budget_.work());
+    if (left <= 0) return;
+    auto set = reproducing_all(test_, failing, known_, static_cast<std::uint64_t>(left));
+    if (!set) return;
+    std::vector<DefectSet> candidates{*set};
+    for (std::size_t i = 0; i < set->defects.size(); ++i) {
+      for (const Defect* defect : known_) {
+        if (auto other = with_other(*set, i, *defect)) candidates.push_back(std::move(*other));
+      }
+    }
+    fitting_ = fitting(std::move(candidates), kForGrowing);
+  }
+
+  [[nodiscard]] std::vector<DefectSet> with_one_more(const DefectSet& set) const {
+    std::vector<DefectSet> larger;
+    DefectSet grown = set;
+    grown.defects.push_back(nullptr);
+    for (const Defect* defect : known_) {
+      if (auto other = with_other(grown, set.defects.size(), *defect)) larger.push_back(std::move(*other));
+    }
+    return larger;
+  }
+
+  // Nothing where it does not combine with the others.
+  static std::optional<DefectSet> with_other(DefectSet set, std::size_t position, const Defect& defect) {
+    for (std::size_t i = 0; i < set.defects.size(); ++i) {
+      if (i == position) continue;
+      if (set.defects[i] == &defect || !pair_of(*set.defects[i], defect)) return std::nullopt;
+    }
+    if (set.defects[position] == &defect) return std::nullopt;
+    set.defects[position] = &defect;
+    return set;
+  }
+
   // Whether the candidates that are left give different answers to the case.
   [[nodiscard]] bool disagree_on(const Case& test_case) {
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return false;
     std::optional<std::optional<Tensor>> first;
-    for (const std::vector<DefectSet>* list : {&fitting_, &pairs_}) {
+    for (const std::vector<DefectSet>* list : {&fitting_, &larger_}) {
       for (const DefectSet& candidate : *list) {
         budget_.spend(modelled->expense());
         std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
@@ -145,7 +191,7 @@ class Search {
 
   void aim_apart() {
     std::vector<const DefectSet*> all;
-    for (const std::vector<DefectSet>* list : {&fitting_, &pairs_}) {
+    for (const std::vector<DefectSet>* list : {&fitting_, &larger_}) {
       for (const DefectSet& candidate : *list) all.push_back(&candidate);
     }
     std::vector<Hazard> hazards = separating_hazards(op_, all, known_, few_fail());
@@ -158,7 +204,7 @@ class Search {
     aim_apart();
     for (; generated_ < options_.cases && budget_.is_left(kForSeparating); ++generated_, ++idle) {
       if (idle >= kMostIdle && !few_fail()) return;
-      if (fitting_.size() + pairs_.size() < 2 && !few_fail()) return;
+      if (fitting_.size() + larger_.size() < 2 && !few_fail()) return;
       Case next = probes_.next();
       const bool tells = disagree_on(next);
       if (tells) idle = 0;
@@ -172,8 +218,8 @@ class Search {
 
   void learn_from(const Observation& observation) {
     eliminate(fitting_, observation);
-    eliminate(pairs_, observation);
-    if (fitting_.empty()) fitting_ = std::exchange(pairs_, {});
+    eliminate(larger_, observation);
+    if (fitting_.empty()) fitting_ = std::exchange(larger_, {});
   }
 
   [[nodiscard]] Region region(Learn learn) {
@@ -232,7 +278,7 @@ class Search {
     const bool is_certain = is_exact && is_complete_ && !few_fail();
     result.status = !is_certain ? Status::partial : fitting_.size() == 1 ? Status::explained : Status::ambiguous;
     result.candidates = std::move(fitting_);
-    result.not_excluded = std::move(pairs_);
+    result.not_excluded = std::move(larger_);
     return result;
   }
 
@@ -251,7 +297,7 @@ class Search {
   std::uint64_t generated_ = 0;
   bool is_complete_ = true;         // every candidate has been tested
   std::vector<DefectSet> fitting_;  // of the smallest size that fits at all
-  std::vector<DefectSet> pairs_;    // pairs, where single defects fit
+  std::vector<DefectSet> larger_;   // of one defect more
 };
 
 }  // namespace

@@ -123,18 +123,18 @@ std::vector<Plant> single_plants() {
   return plants;
 }
 
-Plant random_pair(std::uint64_t seed, std::uint64_t index) {
+Plant random_plant(std::uint64_t seed, std::uint64_t index, std::size_t count) {
   Rng rng(seed, index);
   const auto draw = [&] { return &defects()[rng.below(static_cast<std::uint32_t>(defects().size()))]; };
   for (;;) {
-    Plant plant{&operators()[rng.below(static_cast<std::uint32_t>(operators().size()))], {draw(), draw()}};
-    if (plant.defects[0] > plant.defects[1]) std::swap(plant.defects[0], plant.defects[1]);
-    const bool concerned =
-        plant.defects[0]->operators.contains(plant.op->name) && plant.defects[1]->operators.contains(plant.op->name);
-    if (concerned && plant.defects[0] != plant.defects[1] && !is_admitted(plant) &&
-        pair_of(*plant.defects[0], *plant.defects[1])) {
-      return plant;
-    }
+    Plant plant{&operators()[rng.below(static_cast<std::uint32_t>(operators().size()))], {}};
+    Model model;
+    while (plant.defects.size() < count) plant.defects.push_back(draw());
+    std::sort(plant.defects.begin(), plant.defects.end());
+    const bool combine = std::all_of(plant.defects.begin(), plant.defects.end(), [&](const Defect* defect) {
+      return defect->operators.contains(plant.op->name) && model.add(*defect).has_value();
+    });
+    if (combine && !is_admitted(plant)) return plant;
   }
 }
 

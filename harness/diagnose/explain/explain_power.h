@@ -25,8 +25,8 @@ struct Plant {
 
 /// Each defect in each operator in which the default profile does not admit it.
 [[nodiscard]] std::vector<Plant> single_plants();
-/// A random pair that combines, in an operator of both in which not both are admitted.
-[[nodiscard]] Plant random_pair(std::uint64_t seed, std::uint64_t index);
+/// So many random defects that combine, in an operator of all of them in which not all are admitted.
+[[nodiscard]] Plant random_plant(std::uint64_t seed, std::uint64_t index, std::size_t defects = 2);
 
 /// How an answer stands to what was planted.
 enum class Grade : std::uint8_t {

@@ -12,7 +12,8 @@ namespace {
 using namespace qconform::diagnose;
 
 struct Options {
-  std::uint64_t pairs = 0;
+  std::uint64_t sets = 0;
+  std::size_t defects = 2;
   std::uint64_t shards = 1;
   std::uint64_t shard = 0;
   TrialOptions trial;
@@ -87,9 +88,10 @@ class Measurement {
 
 int run(const Options& options) {
   std::vector<Plant> plants;
-  if (options.pairs == 0) plants = single_plants();
-  for (std::uint64_t i = 0; i < options.pairs; ++i) plants.push_back(random_pair(options.trial.seed, i));
-  Measurement measurement(options.pairs > 0 ? "pairs" : options.trial.hold_out ? "held out" : "singles");
+  if (options.sets == 0) plants = single_plants();
+  for (std::uint64_t i = 0; i < options.sets; ++i)
+    plants.push_back(random_plant(options.trial.seed, i, options.defects));
+  Measurement measurement(options.sets > 0 ? "sets" : options.trial.hold_out ? "held out" : "singles");
   for (std::size_t i = options.shard; i < plants.size(); i += options.shards) {
     measurement.add(try_to_explain(plants[i], options.trial));
   }
@@ -100,11 +102,12 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Plants defects one by one, or in pairs, and measures what explain() says of them");
+  CLI::App app("Plants defects one by one, or several at once, and measures what explain() says of them");
   Options options;
-  app.add_option("--pairs", options.pairs, "So many random pairs, in place of every single defect");
+  app.add_option("--sets", options.sets, "So many random sets of defects, in place of every single one");
+  app.add_option("--defects", options.defects, "Of each set")->capture_default_str();
   app.add_flag("--hold-out", options.trial.hold_out, "Explain without the planted model");
-  app.add_option("--seed", options.trial.seed, "Of pairs, cases and probes")->capture_default_str();
+  app.add_option("--seed", options.trial.seed, "Of sets, cases and probes")->capture_default_str();
   app.add_option("--shards", options.shards, "Divide the work into so many parts")->capture_default_str();
   app.add_option("--shard", options.shard, "Do this part, from 0")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -41,7 +41,16 @@ TEST(ExplainPower, NamesSingleDefects) {
 TEST(ExplainPower, NamesPairs) {
   std::vector<Plant> plants;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(100)); ++i) {
-    plants.push_back(random_pair(1, i));
+    plants.push_back(random_plant(1, i));
+  }
+  Grades grades = grades_of(plants, {});
+  EXPECT_GE((grades[Grade::named] + grades[Grade::equivalent]) * 100, 80 * total(grades));
+}
+
+TEST(ExplainPower, NamesThreeAtOnce) {
+  std::vector<Plant> plants;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(60)); ++i) {
+    plants.push_back(random_plant(1, i, 3));
   }
   Grades grades = grades_of(plants, {});
   EXPECT_GE((grades[Grade::named] + grades[Grade::equivalent]) * 100, 80 * total(grades));

@@ -26,6 +26,7 @@ std::string_view name_of(Status status) {
   switch (status) {
     case Status::explained: return "explained";
     case Status::ambiguous: return "ambiguous";
+    case Status::reproduced: return "reproduced";
     case Status::partial: return "partial";
     case Status::unexplained: break;
   }

@@ -36,12 +36,14 @@ struct Region {
 enum class Status : std::uint8_t {
   explained,    ///< one set of models reproduces every byte of every output seen, and no other of its size does
   ambiguous,    ///< several sets of that size do, and no generated case tells them apart
+  reproduced,   ///< of a finding: one set reproduces every byte of its failing cases, three or more; where the backend
+                ///< is right it may compute something else
   partial,      ///< the nearest set reproduces the case in question, or explains most wrong elements; something
                 ///< contradicts it, or is not reproduced, or fewer than three cases fail
   unexplained,  ///< no set comes near
 };
 
-/// "explained", "ambiguous", "partial", "unexplained"
+/// "explained", "ambiguous", "reproduced", "partial", "unexplained"
 [[nodiscard]] std::string_view name_of(Status status);
 
 /// How much stands behind an explanation.

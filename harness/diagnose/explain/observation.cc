@@ -65,7 +65,16 @@ Match match(const Observation& observation, const std::optional<Tensor>& predict
   Match result;
   if (!predicted || predicted->type != got.type || predicted->shape != got.shape) return result;
   if (predicted->bytes == got.bytes) return {true, true, 0, observation.wrong_elements(), 0};
-  if (observation.has_wrong_shape()) return result;
+  if (observation.has_wrong_shape()) {
+    // Of the right shape, and of values that another arithmetic may have.
+    result.is_near = true;
+    for (std::int64_t i = 0; i < got.elements() && result.is_near; ++i) {
+      const std::uint64_t model = raw(*predicted, i);
+      const std::uint64_t backend = raw(got, i);
+      result.is_near = model == backend || are_neighbours(got.type, model, backend);
+    }
+    return result;
+  }
   result.holds = result.is_near = true;
   for (std::size_t i = 0; i < observation.states().size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);

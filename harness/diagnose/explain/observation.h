@@ -35,6 +35,11 @@ class Observation {
   [[nodiscard]] static std::unique_ptr<Observation> borrowing(const Case& test_case, const Expected& expected,
                                                               const Outcome& outcome);
 
+  /// One that outlives the case.
+  [[nodiscard]] std::unique_ptr<Observation> copy() const {
+    return of(case_, outcome::Produced{got_}, expected_.policy);
+  }
+
   [[nodiscard]] const Case& test_case() const { return case_; }
   /// With what assess() adds.
   [[nodiscard]] const Expected& expected() const { return expected_; }

@@ -56,6 +56,14 @@ std::span<const Defect> defects() {
   return all;
 }
 
+std::vector<const Defect*> defects_in(std::string_view op_type) {
+  std::vector<const Defect*> known;
+  for (const Defect& defect : defects()) {
+    if (defect.operators.contains(op_type)) known.push_back(&defect);
+  }
+  return known;
+}
+
 const Defect* find_defect(std::string_view id) {
   const auto all = defects();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Defect& defect) { return defect.id == id; });

@@ -54,6 +54,8 @@ struct DefectList {
 
 /// All of them, by topic, in the order of the families and their lists.
 [[nodiscard]] std::span<const Defect> defects();
+/// Those that show in an operator.
+[[nodiscard]] std::vector<const Defect*> defects_in(std::string_view op_type);
 /// Null when there is none of that id.
 [[nodiscard]] const Defect* find_defect(std::string_view id);
 /// The stages that it replaces.

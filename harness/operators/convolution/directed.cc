@@ -138,6 +138,7 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
     case Hazard::small_sum: return shrink_sums(rng, draft, true);
     case Hazard::small_sum_without_bias: return shrink_sums(rng, draft, false);
     case Hazard::multiplier_above_one: return shrink_sums(rng, draft, rng.chance(1, 2));
+    case Hazard::multiplier_carry: return solve_carry(rng, draft);
     case Hazard::extreme_zero_points: return move_zero_points_to_ends(rng, draft);
     default: break;
   }

@@ -315,6 +315,31 @@ void shrink_sums(Rng& rng, Draft& draft, bool has_bias) {
   centre(rng, draft, spread);
 }
 
+void solve_carry(Rng& rng, Draft& draft) {
+  if (rng.chance(1, 2)) {
+    shrink_sums(rng, draft, rng.chance(1, 2));
+  } else {
+    fit_output(rng, draft, static_cast<int>(rng.between(100, 250)));
+  }
+  const double multiplier = double{draft.x_scale()} * double{draft.w_scale(0)} / double{draft.y_scale()};
+  const int exponent = floor_exponent(multiplier) + (rng.chance(1, 2) ? 1 : 0);
+  const int x_exponent = floor_exponent(double{draft.x_scale()}) - 23;
+  std::vector<float> scales;
+  const std::int64_t count = draft.has_channel_scales() ? draft.output_channels() : 1;
+  for (std::int64_t m = 0; m < count; ++m) scales.push_back(power(floor_exponent(double{draft.w_scale(m)})));
+  for (int attempt = 0; attempt < 4096; ++attempt) {
+    const float x_scale = random_float(rng, x_exponent);
+    const float factor = random_float(rng, -23);
+    const auto y_scale = carry_scale(x_scale, factor * scales[0], exponent);
+    if (!y_scale) continue;
+    for (float& scale : scales) scale *= factor;
+    draft.set_x_scale(x_scale);
+    draft.set_w_scales(scales);
+    draft.set_y_scale(*y_scale);
+    return centre(rng, draft, spread_of(draft, draft.sums()));
+  }
+}
+
 void move_zero_points_to_ends(Rng& rng, Draft& draft) {
   const auto end_of = [](ElementType type, bool high) -> std::int64_t {
     return type == ElementType::int8 ? (high ? 127 : -128) : (high ? 255 : 0);

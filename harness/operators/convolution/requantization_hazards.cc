@@ -15,6 +15,12 @@ bool is_subnormal(float scale) {
   return std::fpclassify(scale) == FP_SUBNORMAL;
 }
 
+// Whether the 31 bits that fixed-point kernels take of a multiplier round up to the next power of two.
+bool carries(double multiplier) {
+  int exponent = 0;
+  return std::round(std::frexp(std::fabs(multiplier), &exponent) * 0x1p31) == 0x1p31;
+}
+
 }  // namespace
 
 RequantizationHazards::RequantizationHazards(const reference::Requantization& p, const ChannelTraits& traits)
@@ -28,10 +34,11 @@ RequantizationHazards::RequantizationHazards(const reference::Requantization& p,
       odd_parameters_(large_multiplier_ || subnormal_scale_ || outside_domain_ || bias_beyond_float_ ||
                       bias_near_limit_),
       multiplier_(static_cast<double>(p.x_scale) * p.w_scale / p.y_scale),
+      carries_(carries(multiplier_)),
       has_bias_(traits.bias.has_value()),
       has_extreme_zero_points_(traits.has_extreme_zero_points),
       // With less, no unit of a sum shows on both of its sides.
-      tells_more_inside_(has_extreme_zero_points_ || std::fabs(multiplier_) >= 0.5) {}
+      tells_more_inside_(has_extreme_zero_points_ || carries_ || std::fabs(multiplier_) >= 0.5) {}
 
 void RequantizationHazards::count_tie(double value, reference::TieDistance distance, HazardCounts& counts) const {
   switch (distance) {
@@ -57,6 +64,7 @@ void RequantizationHazards::count_inside(std::int64_t sum, double value, HazardC
   const double less = value - multiplier_;
   const double more = value + multiplier_;
   const double rounded = std::nearbyint(value);
+  if (carries_ && std::nearbyint(value / 2) != rounded) counts.add(Hazard::multiplier_carry);
   const bool shows_units = rounding_.shows_rounding(less) && rounding_.shows_rounding(more) &&
                            std::nearbyint(less) != rounded && std::nearbyint(more) != rounded;
   if (!shows_units) return;

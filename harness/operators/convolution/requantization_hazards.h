@@ -52,7 +52,8 @@ class RequantizationHazards {
   bool bias_beyond_float_;
   bool bias_near_limit_;
   bool odd_parameters_;  ///< any of the above
-  double multiplier_;    ///< approximate
+  double multiplier_;    ///< as formed in double
+  bool carries_;         ///< its 31 bits round up to the next power of two
   bool has_bias_;
   bool has_extreme_zero_points_;
   bool tells_more_inside_;  ///< count_inside() may count

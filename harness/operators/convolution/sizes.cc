@@ -10,10 +10,9 @@
 #include "harness/operators/convolution/sweep_model.h"
 #include "harness/suites/rng.h"
 
-namespace qconform::sweep {
+namespace qconform::sweep::convolution {
 namespace {
 
-using namespace convolution;
 using reference::SpatialAxis;
 
 enum class Extent : std::uint8_t {
@@ -236,9 +235,12 @@ std::string size_name(std::size_t size) {
 }
 
 }  // namespace
+}  // namespace qconform::sweep::convolution
+
+namespace qconform::sweep {
 
 SizedModel sized_convolutions() {
-  return {sizes().size(), size_name, realise_size};
+  return {convolution::sizes().size(), convolution::size_name, convolution::realise_size};
 }
 
 }  // namespace qconform::sweep

@@ -9,10 +9,8 @@
 #include "harness/operators/convolution/sweep_model.h"
 #include "harness/suites/rng.h"
 
-namespace qconform::sweep {
+namespace qconform::sweep::convolution {
 namespace {
-
-using namespace convolution;
 
 // Multiplications that one case should not exceed, where its classes let it.
 constexpr std::int64_t kWork = 100'000;
@@ -30,8 +28,6 @@ std::vector<std::int64_t> per_axis(const Shape& shape, std::int64_t reference::S
 }
 
 }  // namespace
-
-namespace convolution {
 
 Shape draw_shape(Rng& rng, const Row& row, std::int64_t positions, bool pads_behind) {
   const auto& lists = channels_of(row[kGroup], row[kInputChannels], row[kOutputChannels]);
@@ -98,8 +94,6 @@ Case case_of(const Row& row, std::vector<Attribute> attributes, const Shape& sha
   return result;
 }
 
-}  // namespace convolution
-
 namespace {
 
 Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
@@ -125,10 +119,14 @@ Case realise(const Row& row, std::uint64_t seed, std::uint64_t index) {
 }
 
 }  // namespace
+}  // namespace qconform::sweep::convolution
+
+namespace qconform::sweep {
 
 SweptModel swept_convolutions() {
   static constexpr std::array<std::string_view, 2> kOperators{"QLinearConv", "ConvInteger"};
-  return {model, realise, classify_convolution, sized_convolutions(), kOperators};
+  return {convolution::model, convolution::realise, convolution::classify_convolution, sized_convolutions(),
+          kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -8,10 +8,9 @@
 #include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 
-namespace qconform::sweep {
+namespace qconform::sweep::linear::dequantize {
 namespace {
 
-using namespace linear;
 using enum ElementType;
 
 enum OwnPosition : std::size_t {
@@ -241,10 +240,13 @@ Row classify(const Case& test_case) {
 }
 
 }  // namespace
+}  // namespace qconform::sweep::linear::dequantize
+
+namespace qconform::sweep {
 
 SweptModel swept_dequantize_linear() {
   static constexpr std::array<std::string_view, 1> kOperators{"DequantizeLinear"};
-  return {model, realise, classify, {}, kOperators};
+  return {linear::dequantize::model, linear::dequantize::realise, linear::dequantize::classify, {}, kOperators};
 }
 
 }  // namespace qconform::sweep

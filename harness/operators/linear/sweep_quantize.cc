@@ -8,10 +8,9 @@
 #include "harness/operators/text.h"
 #include "reference/numerics/small_float.h"
 
-namespace qconform::sweep {
+namespace qconform::sweep::linear::quantize {
 namespace {
 
-using namespace linear;
 using enum ElementType;
 
 enum OwnPosition : std::size_t {
@@ -262,10 +261,13 @@ Row classify(const Case& test_case) {
 }
 
 }  // namespace
+}  // namespace qconform::sweep::linear::quantize
+
+namespace qconform::sweep {
 
 SweptModel swept_quantize_linear() {
   static constexpr std::array<std::string_view, 1> kOperators{"QuantizeLinear"};
-  return {model, realise, classify, {}, kOperators};
+  return {linear::quantize::model, linear::quantize::realise, linear::quantize::classify, {}, kOperators};
 }
 
 }  // namespace qconform::sweep

@@ -130,13 +130,20 @@ const Operator& directed_operator(std::uint64_t index) {
 
 std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
                                         const std::function<bool(const Case&)>& accepts, int attempts) {
-  const Target& target = target_of(index);
+  const auto gets_there = [&](const Case& drawn) {
+    if (!accepts(drawn)) return false;
+    const Merit merit = merit_of(drawn, target_of(index).hazard);
+    return merit.reached && merit.proves;
+  };
+  return directed_attempt_where(seed, index, swarm, gets_there, attempts);
+}
+
+std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+                                           const std::function<bool(const Case&)>& accepts, int attempts) {
   Rng rng = stream_of(seed, index);
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    Case drawn = draw(rng, target, swarm);
-    if (!accepts(drawn)) continue;
-    const Merit merit = merit_of(drawn, target.hazard);
-    if (merit.reached && merit.proves) return labelled(std::move(drawn), seed, index);
+    Case drawn = draw(rng, target_of(index), swarm);
+    if (accepts(drawn)) return labelled(std::move(drawn), seed, index);
   }
   return std::nullopt;
 }

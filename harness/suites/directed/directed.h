@@ -32,6 +32,10 @@ namespace qconform {
 [[nodiscard]] std::optional<Case> directed_case_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
                                                       const std::function<bool(const Case&)>& accepts, int attempts);
 
+/// The first of `attempts` draws of that case that `accepts` takes, whether or not it gets where it aims.
+[[nodiscard]] std::optional<Case> directed_attempt_where(std::uint64_t seed, std::uint64_t index, const Swarm& swarm,
+                                                         const std::function<bool(const Case&)>& accepts, int attempts);
+
 /// The cases of a seed.
 class DirectedSuite final : public DrawnSuite {
  public:

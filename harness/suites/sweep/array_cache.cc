@@ -50,7 +50,7 @@ fs::path folder_in_use() {
 // Everything that rows follow from: classes, and which tuples each constraint allows.
 std::string key_of(const Model& model, std::size_t strength) {
   Digest digest;
-  digest.add(std::string_view(kVersion));
+  digest.add(std::string_view(qconform::kVersion));
   digest.add(kRevision);
   digest.add(std::uint64_t{strength});
   digest.add(std::string_view(model.name));

@@ -29,9 +29,9 @@ ConstraintSolver::ConstraintSolver(const Model& model)
   for (std::size_t p = 0, classes = 0; p < parameters_; ++p) {
     offset_.push_back(classes);
     classes += model.parameters[p].classes.size();
+    classes_.push_back(model.parameters[p].classes.size());
     start_.possible[p] = model.parameters[p].all();
   }
-  start_.row.assign(parameters_, 0);
   for (std::size_t i = 0; i < model.classes(); ++i) {
     for (const Parameter& parameter : model.parameters) together_.push_back(parameter.all());
   }
@@ -47,13 +47,13 @@ ConstraintSolver::Table ConstraintSolver::tabulate(const Model& model, const Con
   table.scope = constraint.scope;
   std::size_t tuples = 1;
   for (const std::size_t parameter : constraint.scope) {
-    table.stride.push_back(tuples);
+    table.stride[parameter] = tuples;
     table.members |= 1U << parameter;
     tuples *= model.parameters[parameter].classes.size();
   }
   table.allowed.reserve(tuples);
   Row row(model.parameters.size(), 0);
-  do table.allowed.push_back(constraint.holds(row));
+  do table.allowed.push_back(constraint.holds(row) ? 1 : 0);
   while (advance(model, constraint.scope, row));
   return table;
 }
@@ -65,10 +65,10 @@ void ConstraintSolver::join_pairs(const Table& table) {
   std::vector<std::uint8_t> digits(arity);
   std::vector<std::uint32_t> seen(together_.size(), 0);
   for (std::size_t tuple = 0; tuple < table.allowed.size(); ++tuple) {
-    if (!table.allowed[tuple]) continue;
+    if (table.allowed[tuple] == 0) continue;
     for (std::size_t i = 0; i < arity; ++i) {
-      const std::size_t next = i + 1 < arity ? table.stride[i + 1] : table.allowed.size();
-      digits[i] = static_cast<std::uint8_t>(tuple % next / table.stride[i]);
+      const std::size_t p = table.scope[i];
+      digits[i] = static_cast<std::uint8_t>(tuple / table.stride[p] % classes_[p]);
     }
     for (std::size_t i = 0; i < arity; ++i) {
       const std::size_t row = (offset_[table.scope[i]] + digits[i]) * parameters_;
@@ -91,21 +91,18 @@ bool ConstraintSolver::check(const Table& table, PartialRow& partial) {
   const std::uint32_t open = table.members & ~partial.decided;
   if (std::popcount(open) > 1) return true;
   std::size_t tuple = 0;
-  std::size_t stride = 0;
   std::size_t last = 0;
-  for (std::size_t i = 0; i < table.scope.size(); ++i) {
-    const std::size_t parameter = table.scope[i];
+  for (const std::size_t parameter : table.scope) {
     if (partial.is_decided(parameter)) {
-      tuple += partial.row[parameter] * table.stride[i];
+      tuple += partial.row[parameter] * table.stride[parameter];
     } else {
       last = parameter;
-      stride = table.stride[i];
     }
   }
-  if (open == 0) return table.allowed[tuple];
+  if (open == 0) return table.allowed[tuple] != 0;
   for (std::uint32_t classes = partial.possible[last]; classes != 0; classes &= classes - 1) {
     const auto chosen = static_cast<std::size_t>(std::countr_zero(classes));
-    if (!table.allowed[tuple + chosen * stride]) partial.possible[last] &= ~(1U << chosen);
+    if (table.allowed[tuple + chosen * table.stride[last]] == 0) partial.possible[last] &= ~(1U << chosen);
   }
   return partial.possible[last] != 0;
 }
@@ -137,7 +134,8 @@ std::optional<Row> ConstraintSolver::complete(const PartialRow& partial) const {
     next = p;
     fewest = left;
   }
-  if (next == parameters_) return partial.row;
+  if (next == parameters_)
+    return Row(partial.row.begin(), partial.row.begin() + static_cast<std::ptrdiff_t>(parameters_));
   for (std::uint32_t classes = partial.possible[next]; classes != 0; classes &= classes - 1) {
     PartialRow deeper = partial;
     if (!decide(deeper, next, static_cast<std::uint8_t>(std::countr_zero(classes)))) continue;
@@ -170,20 +168,30 @@ std::optional<Row> ConstraintSolver::attempt(PartialRow partial, Rng& rng) const
   return complete(partial);
 }
 
+// Goes over the tuples that have the classes: those of the scope that are not named count up, the first one fastest.
 bool ConstraintSolver::excludes(std::size_t index,
                                 std::span<const std::pair<std::size_t, std::uint8_t>> classes) const {
   const Table& table = tables_[index];
-  for (std::size_t tuple = 0; tuple < table.allowed.size(); ++tuple) {
-    bool agrees = table.allowed[tuple];
-    for (std::size_t i = 0; agrees && i < table.scope.size(); ++i) {
-      const std::size_t next = i + 1 < table.scope.size() ? table.stride[i + 1] : table.allowed.size();
-      for (const auto& [parameter, chosen] : classes) {
-        if (parameter == table.scope[i] && tuple % next / table.stride[i] != chosen) agrees = false;
-      }
-    }
-    if (agrees) return false;
+  std::uint32_t open = table.members;
+  std::size_t tuple = 0;
+  for (const auto& [parameter, chosen] : classes) {
+    if ((table.members >> parameter & 1U) == 0) continue;
+    open &= ~(1U << parameter);
+    tuple += chosen * table.stride[parameter];
   }
-  return true;
+  std::array<std::uint8_t, kMaxParameters> digit{};
+  while (table.allowed[tuple] == 0) {
+    std::uint32_t rest = open;
+    for (; rest != 0; rest &= rest - 1) {
+      const auto parameter = static_cast<std::size_t>(std::countr_zero(rest));
+      tuple += table.stride[parameter];
+      if (++digit[parameter] < classes_[parameter]) break;
+      tuple -= digit[parameter] * table.stride[parameter];
+      digit[parameter] = 0;
+    }
+    if (rest == 0) return true;
+  }
+  return false;
 }
 
 }  // namespace qconform::sweep

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxParameters = 32;
 struct PartialRow {
   std::array<std::uint32_t, kMaxParameters> possible{};  ///< a bit for each class
   std::uint32_t decided = 0;                             ///< a bit for each parameter
-  Row row;
+  std::array<std::uint8_t, kMaxParameters> row{};        ///< the classes of decided parameters
 
   [[nodiscard]] bool is_decided(std::size_t parameter) const { return (decided >> parameter & 1U) != 0; }
 };
@@ -50,9 +50,9 @@ class ConstraintSolver {
  private:
   struct Table {
     std::vector<std::size_t> scope;
-    std::vector<std::size_t> stride;  // of each parameter in the scope
-    std::vector<bool> allowed;        // by the sum of class * stride
-    std::uint32_t members = 0;        // the scope as bits
+    std::array<std::size_t, kMaxParameters> stride{};  // by parameter
+    std::vector<std::uint8_t> allowed;                 // 1 or 0, by the sum of class * stride
+    std::uint32_t members = 0;                         // the scope as bits
   };
 
   [[nodiscard]] std::optional<Row> attempt(PartialRow partial, Rng& rng) const;
@@ -61,7 +61,8 @@ class ConstraintSolver {
   [[nodiscard]] static bool check(const Table& table, PartialRow& partial);
 
   std::size_t parameters_;
-  std::vector<std::size_t> offset_;  // of a parameter's first class among all classes
+  std::vector<std::size_t> offset_;   // of a parameter's first class among all classes
+  std::vector<std::size_t> classes_;  // of each parameter, how many
   std::vector<Table> tables_;
   std::vector<std::vector<std::size_t>> tables_of_;  // by parameter
   std::vector<std::uint32_t> together_;  // by class and parameter: its classes that some tuple of every table allows

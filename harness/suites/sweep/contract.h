@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/describe/fields.h"
 #include "harness/suites/sweep/model.h"
 
 namespace qconform::sweep {
 
 /// Some classes of one parameter, a bit for each.
 struct Term {
-  std::size_t parameter;
-  std::uint32_t classes;
+  QC_DESCRIBED();
+  QC_FIELD(std::size_t, parameter, {}, "parameter");
+  QC_FIELD(std::uint32_t, classes, {}, "classes");
   [[nodiscard]] bool has(const Row& row) const { return (classes >> row[parameter] & 1U) != 0; }
   auto operator<=>(const Term&) const = default;
 };
@@ -25,10 +27,11 @@ using Combination = std::vector<Term>;
 [[nodiscard]] bool has(const Row& row, const Combination& combination);
 
 struct Contract {
+  QC_DESCRIBED();
   /// By parameter, a bit for each class that some case can have. None of all: the backend takes no case of the model.
-  std::vector<std::uint32_t> taken;
+  QC_FIELD(std::vector<std::uint32_t>, taken, {}, "taken");
   /// Of two terms or more whose classes are taken, but not together.
-  std::vector<Combination> declined;
+  QC_FIELD(std::vector<Combination>, declined, {}, "declined");
 
   [[nodiscard]] bool takes_anything() const;
   [[nodiscard]] bool takes(const Row& row) const;

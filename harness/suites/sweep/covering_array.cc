@@ -98,9 +98,8 @@ class Open {
 
   [[nodiscard]] std::size_t id(std::size_t position, std::uint8_t chosen) const { return offset_[position] + chosen; }
 
-  /// The open classes of the parameter at `position` beside the classes `ids`.
-  [[nodiscard]] std::uint32_t beside(Ids ids, std::size_t position) const {
-    std::sort(ids.begin(), ids.end());
+  /// The open classes of the parameter at `position` beside the classes `ids`, which ascend.
+  [[nodiscard]] std::uint32_t beside(const Ids& ids, std::size_t position) const {
     return open_[index_of(ids, position)];
   }
 
@@ -203,7 +202,7 @@ class Generator {
   }
 
   std::optional<Candidate> grow(const Combination<strength>& combination, PartialRow partial) {
-    std::vector<std::size_t> decided;  // ids of classes
+    std::vector<std::size_t> decided;  // ids of classes, ascending
     std::vector<std::size_t> order;
     for (std::size_t position = 0; position < chosen_.count(); ++position) {
       if (!partial.is_decided(chosen_.among[position])) order.push_back(position);
@@ -216,7 +215,8 @@ class Generator {
     for (const std::size_t position : order) {
       const auto chosen = choose(position, decided, partial, covers);
       if (!chosen) return std::nullopt;
-      decided.push_back(open_.id(position, *chosen));
+      const std::size_t id = open_.id(position, *chosen);
+      decided.insert(std::upper_bound(decided.begin(), decided.end(), id), id);
     }
     auto row = drawn(partial);
     if (!row) return std::nullopt;

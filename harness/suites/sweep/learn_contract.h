@@ -20,12 +20,14 @@ struct LearningLimits {
 };
 
 struct LearntContract {
-  Contract contract;
-  std::uint64_t probes = 0;
+  QC_DESCRIBED();
+  QC_FIELD(Contract, contract, {}, "contract");
+  QC_FIELD(std::uint64_t, probes, {}, "probes");
   /// Rows that were drawn at random inside the contract after it had its last form, and of them those that the backend
   /// declined all the same: how sure it is.
-  std::uint64_t confirmed = 0;
-  std::uint64_t contradicted = 0;
+  QC_FIELD(std::uint64_t, confirmed, {}, "confirmed");
+  QC_FIELD(std::uint64_t, contradicted, {}, "contradicted");
+  bool operator==(const LearntContract&) const = default;
 };
 
 /// `rows` are rows of the model that meet many combinations, those of its covering array: they are asked where the

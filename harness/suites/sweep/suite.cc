@@ -65,6 +65,14 @@ std::string digest_of(const std::vector<Contract>& contracts) {
   return fmt::format("{:08x}", static_cast<std::uint32_t>(digest.value()));
 }
 
+std::vector<Contract> narrow_ones(std::vector<Contract> contracts) {
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    std::vector<std::uint32_t>& taken = contracts[i].taken;
+    if (is_whole(contracts[i], plans()[i].swept.model())) taken.assign(taken.size(), 0);
+  }
+  return contracts;
+}
+
 Plan plan_within(const Plan& plan, const Contract& contract) {
   const Model& whole = plan.swept.model();
   SolvedArray solved = solved_array(restricted(whole, contract));

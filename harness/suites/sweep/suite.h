@@ -36,6 +36,9 @@ struct Place {
 /// Eight digits that tell the cases of some contracts from those of others.
 [[nodiscard]] std::string digest_of(const std::vector<Contract>& contracts);
 
+/// `contracts`: of each of plans(). Those that take everything take nothing in its place.
+[[nodiscard]] std::vector<Contract> narrow_ones(std::vector<Contract> contracts);
+
 /// The case of row `index` of a plan: expected to be valid, tagged with its classes, "kernel=uneven".
 [[nodiscard]] Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed);
 

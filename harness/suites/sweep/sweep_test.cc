@@ -156,6 +156,43 @@ TEST(CoverageProof, FindsUncoveredTriples) {
   EXPECT_GT(noticed, 25);
 }
 
+// The number of the first constraint that holds of no row with these classes; none: how many constraints there are.
+std::size_t first_excluding(const Model& model, const std::vector<std::size_t>& triple) {
+  for (std::size_t c = 0; c < model.constraints.size(); ++c) {
+    bool allowed = false;
+    Row row(model.parameters.size(), 0);
+    do {
+      const bool has = row[triple[0]] == triple[3] && row[triple[1]] == triple[4] && row[triple[2]] == triple[5];
+      allowed = allowed || (has && model.constraints[c].holds(row));
+    } while (!allowed && advance(model, row));
+    if (!allowed) return c;
+  }
+  return model.constraints.size();
+}
+
+TEST(CoverageProof, NamesTheFirstConstraintThatExcludesATripleAlone) {
+  std::uint64_t infeasible = 0;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    Rng rng(13, i);
+    const Model model = random_model(rng);
+    const Triples feasible = feasible_by_brute_force(model);
+    Triples triples;
+    Row row(model.parameters.size(), 0);
+    do add_triples(row, triples);
+    while (advance(model, row));
+    std::vector<std::uint64_t> excluded(model.constraints.size() + 1);
+    for (const auto& triple : triples) {
+      if (!feasible.contains(triple)) ++excluded[first_excluding(model, triple)];
+    }
+    const Proof proof = prove_coverage(model, covering_array(model));
+    EXPECT_EQ(proof.excluded_by_several, excluded.back()) << "model " << i;
+    excluded.pop_back();
+    EXPECT_EQ(proof.excluded_by, excluded) << "model " << i;
+    infeasible += proof.coverage.infeasible;
+  }
+  EXPECT_GT(infeasible, 500U);
+}
+
 TEST(CoverageProof, DoesNotCountRowsThatBreakAConstraint) {
   const Model model{"one",
                     {{"a", {"0", "1"}}, {"b", {"0", "1"}}, {"c", {"0"}}},

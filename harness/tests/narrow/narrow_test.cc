@@ -41,10 +41,13 @@ const Narrow kKernels[] = {
       {{{"x type", "int8"}, {"y type", "uint8"}}, {{"x type", "uint8"}, {"y type", "int8"}}}},
      Profile::conformance}};
 
-std::unique_ptr<Backend> open(const Narrow& kernel) {
-  auto backend = backend::select(std::string("plugin:" QCONFORM_PLUGINS "/") + kernel.takes.name + ".so",
-                                 RoundingProfile::correctly_rounded);
+std::unique_ptr<Backend> open(const std::string& plugin) {
+  auto backend = backend::select("plugin:" QCONFORM_PLUGINS "/" + plugin + ".so", RoundingProfile::correctly_rounded);
   return backend ? std::move(*backend) : nullptr;
+}
+
+std::unique_ptr<Backend> open(const Narrow& kernel) {
+  return open(std::string(kernel.takes.name));
 }
 
 const sweep::Plan& convolutions() {
@@ -73,6 +76,19 @@ TEST_P(NarrowKernel, IsRight) {
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowKernel, ::testing::ValuesIn(kKernels),
                          [](const auto& test) { return std::string(test.param.takes.name); });
+
+// By the random and directed cases that the default run draws inside what the kernel takes.
+TEST(NarrowKernels, AMantissaThatRoundsUpUnnoticedIsFound) {
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(open("nhwc_int8"));
+  backends.push_back(open("lost_carry"));
+  ASSERT_TRUE(backends[0] != nullptr && backends[1] != nullptr);
+  auto suites = drawn_within(learn_contracts(*backends[0], 1), "nhwc_int8", 1);
+  Report report;
+  ASSERT_TRUE(run_suites(suites, backends, {.policy = {.profile = Profile::tflite}}, report));
+  EXPECT_FALSE(report.backends[0].fails());
+  EXPECT_TRUE(report.backends[1].fails());
+}
 
 TEST(LearntContracts, AreWhatNarrowKernelsTake) {
   for (const Narrow& kernel : kKernels) {

@@ -1,0 +1,288 @@
+#include "harness/diagnose/explain/causes.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr const char* kRestOfShapes = "rest, shape";
+
+template <typename T>
+void append(std::vector<T>& list, std::vector<T>& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(list));
+}
+
+template <typename T>
+bool is_among(const std::vector<T>& list, const T& wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+}  // namespace
+
+void Failures::note(const Observation& observation) {
+  ++cases;
+  const std::uint64_t number = examined++;
+  evidence += observation.has_wrong_shape() ? kEvidence : std::min(kEvidence, observation.wrong_elements());
+  const FeatureSet features = features_of(observation.test_case(), observation.expected());
+  if (failing.size() < kLearnt) {
+    failing.push_back(features);
+  } else {
+    failing[number % kLearnt] = features;
+  }
+  const bool is_due = kept.size() < kKept || std::has_single_bit(number);
+  if (!is_due || observation.modelled().expense() > kKeptExpense) return;
+  auto copy = observation.copy();
+  if (copy == nullptr) return;
+  if (kept.size() < kKept) {
+    kept.push_back(std::move(copy));
+  } else {
+    constexpr std::size_t kReplaced = kKept / 2;
+    kept[kReplaced + static_cast<std::size_t>(std::countr_zero(number)) % kReplaced] = std::move(copy);
+  }
+}
+
+void Failures::take_over(Failures other) {
+  cases += other.cases;
+  examined += other.examined;
+  evidence += other.evidence;
+  append(failing, other.failing);
+  if (failing.size() > kLearnt) failing.resize(kLearnt);
+  append(kept, other.kept);
+}
+
+void describe_place(FailureGroup& group) {
+  std::vector<const Observation*> kept;
+  for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
+  const Pattern pattern = pattern_of(kept);
+  group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
+  if (!group.cause) group.signature = "unexplained:" + std::string(pattern.id);
+}
+
+Causes::Causes(const Operator& op, const Policy& policy) : test_(op, policy), known_(defects_in(op.name)) {}
+
+void Causes::passed(const Observation& observation) {
+  if (!wants_passed() || observation.modelled().expense() > Failures::kKeptExpense) return;
+  if (auto copy = observation.copy()) passed_.push_back(std::move(copy));
+}
+
+Causes::Part& Causes::part_of(const std::string& signature) {
+  const auto found =
+      std::find_if(parts_.begin(), parts_.end(), [&](const auto& part) { return part.first == signature; });
+  if (found != parts_.end()) return found->second;
+  return parts_.emplace_back(signature, Part{}).second;
+}
+
+// A set that adds defects to one that suffices is no cause of it. Early failures are held against every cause, which
+// decides between those that reproduce the same; later ones against the commonest first, until one reproduces them.
+std::vector<std::size_t> Causes::claims_on(const Observation& observation) {
+  std::vector<std::size_t> order(causes_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return causes_[a].cases > causes_[b].cases; });
+  std::vector<std::size_t> claims;
+  for (const std::size_t cause : order) {
+    if (!reproduces(cause, observation)) continue;
+    claims.push_back(cause);
+    if (claimed_ >= kClaimedThoroughly) break;
+  }
+  if (claims.size() == 1) {
+    for (std::size_t i = 0; i < causes_.size(); ++i) {
+      const bool suffices = is_part(i, claims[0]) && reproduces(i, observation);
+      if (suffices) claims[0] = i;
+    }
+  }
+  drop_larger(claims);
+  std::sort(claims.begin(), claims.end());
+  for (const std::size_t cause : claims) ++causes_[cause].cases;
+  claimed_ += claims.empty() ? 0 : 1;
+  return claims;
+}
+
+bool Causes::is_part(std::size_t cause, std::size_t of) const {
+  const auto& defects = causes_[cause].set.defects;
+  const auto& all = causes_[of].set.defects;
+  return defects.size() < all.size() &&
+         std::all_of(defects.begin(), defects.end(), [&](const Defect* defect) { return is_among(all, defect); });
+}
+
+void Causes::drop_larger(std::vector<std::size_t>& claims) const {
+  const std::vector<std::size_t> all = claims;
+  std::erase_if(claims, [&](std::size_t cause) {
+    return std::any_of(all.begin(), all.end(), [&](std::size_t other) { return is_part(other, cause); });
+  });
+}
+
+bool Causes::reproduces(std::size_t cause, const Observation& observation) const {
+  return causes_[cause].models.match(test_, observation).holds;
+}
+
+std::string Causes::claim(const Observation& observation) {
+  const std::uint64_t before = test_.work();
+  std::vector<std::size_t> claims = claims_on(observation);
+  claim_work_ += test_.work() - before;
+  if (claims.empty()) return {};
+  std::string signature = "causes";
+  for (const std::size_t cause : claims) signature += " " + std::to_string(cause);
+  Part& part = part_of(signature);
+  part.causes = std::move(claims);
+  part.failures.note(observation);
+  return signature;
+}
+
+std::string Causes::keep_open(const Observation& observation) {
+  const bool has_room = open_ < kOpen && observation.modelled().expense() <= Failures::kKeptExpense;
+  std::string signature = has_room                        ? "open " + std::to_string(open_++)
+                          : observation.has_wrong_shape() ? kRestOfShapes
+                                                          : "rest";
+  part_of(signature).failures.note(observation);
+  return signature;
+}
+
+std::string Causes::count_only() {
+  auto& [signature, part] = *std::max_element(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
+    return a.second.failures.cases < b.second.failures.cases;
+  });
+  ++part.failures.cases;
+  return signature;
+}
+
+std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
+  std::sort(set.defects.begin(), set.defects.end());  // in the order of defects(), so that a set has one name
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    Cause& cause = causes_[i];
+    if (cause.set.defects != set.defects) continue;
+    const bool is_better = explanation && (!cause.explanation || explanation->status < cause.explanation->status);
+    if (is_better) cause.explanation = std::move(explanation);
+    return i;
+  }
+  CandidateModels models(test_, set);
+  causes_.push_back({std::move(set), std::move(models), std::move(explanation), 0});
+  const std::size_t added = causes_.size() - 1;
+  give_to(added);
+  add_parts(added);
+  return added;
+}
+
+// Each defect of the set may also have failures to itself.
+void Causes::add_parts(std::size_t cause) {
+  const std::vector<const Defect*> defects = causes_[cause].set.defects;
+  if (defects.size() < 2) return;
+  for (const Defect* defect : defects) add(DefectSet{{defect}}, std::nullopt);
+}
+
+void Causes::give_to(std::size_t cause) {
+  for (auto& [signature, part] : parts_) {
+    const Evidence& kept = part.failures.kept;
+    const bool has_all = !kept.empty() && std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
+      return reproduces(cause, *observation);
+    });
+    if (!has_all || is_among(part.causes, cause)) continue;
+    part.causes.push_back(cause);
+    drop_larger(part.causes);
+  }
+}
+
+std::vector<const Observation*> Causes::smallest_open() const {
+  std::vector<const Observation*> open;
+  for (const auto& [signature, part] : parts_) {
+    if (!part.causes.empty()) continue;
+    for (const auto& observation : part.failures.kept) open.push_back(observation.get());
+  }
+  std::stable_sort(open.begin(), open.end(), [](const Observation* a, const Observation* b) {
+    return a->modelled().expense() < b->modelled().expense();
+  });
+  if (open.size() > kPeeled) open.resize(kPeeled);
+  return open;
+}
+
+void Causes::find() {
+  std::vector<const Observation*> passing;
+  for (const auto& observation : passed_) passing.push_back(observation.get());
+  while (searches_ < kPeelings) {
+    const std::vector<const Observation*> open = smallest_open();
+    if (open.empty()) return;
+    ++searches_;
+    auto set = most_reproducing(test_, open, passing, known_, kPeelingWork);
+    if (!set) return;
+    add(std::move(*set), std::nullopt);
+  }
+}
+
+// That with the best explanation where several have as many, and of these the smallest set.
+std::optional<std::size_t> Causes::commonest_of(const std::vector<Part*>& parts) const {
+  std::vector<std::uint64_t> cases(causes_.size());
+  for (const Part* part : parts) {
+    for (const std::size_t cause : part->causes) cases[cause] += part->failures.cases;
+  }
+  const auto rank = [&](std::size_t i) {
+    const Cause& cause = causes_[i];
+    const Status status = cause.explanation ? cause.explanation->status : Status::partial;
+    return std::tuple(~cases[i], status, cause.set.defects.size(), i);
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    if (cases[i] > 0 && (!best || rank(i) < rank(*best))) best = i;
+  }
+  return best;
+}
+
+std::string Causes::arithmetic_of(std::size_t cause, const Evidence& kept) const {
+  const DefectSet& set = causes_[cause].set;
+  if (kept.empty()) return {};
+  for (std::size_t i = 0; i < test_.choices_for(set); ++i) {
+    const Model model = test_.model_of(set, i);
+    const bool has_all = std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
+      return test_.outcome_of(model, *observation).is_exact();
+    });
+    if (has_all) return test_.known_arithmetics()[i].name;
+  }
+  return {};
+}
+
+FailureGroup Causes::begin_group(std::size_t cause) const {
+  const Cause& from = causes_[cause];
+  FailureGroup group;
+  group.cause = cause;
+  group.explanation = from.explanation;
+  group.signature = from.explanation ? from.explanation->signature() : "partial:" + from.set.name();
+  group.status = from.explanation ? from.explanation->status : Status::partial;
+  return group;
+}
+
+std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& unexplained) {
+  std::vector<FailureGroup> groups;
+  std::vector<Part*> left;
+  for (auto& [signature, part] : parts_) left.push_back(&part);
+  const auto move_to = [&](FailureGroup& group, const auto& belongs) {
+    for (auto& [signature, part] : parts_) {
+      const auto at = std::find(left.begin(), left.end(), &part);
+      if (at == left.end() || !belongs(signature, part)) continue;
+      left.erase(at);
+      group.parts.push_back(signature);
+      group.failures.take_over(std::move(part.failures));
+    }
+    if (group.parts.empty()) return;
+    describe_place(group);
+    groups.push_back(std::move(group));
+  };
+  while (const auto cause = commonest_of(left)) {
+    FailureGroup group = begin_group(*cause);
+    move_to(group, [&](const std::string&, const Part& part) { return is_among(part.causes, *cause); });
+  }
+  FailureGroup shapes;
+  move_to(shapes, [](const std::string& signature, const Part& part) {
+    return signature == kRestOfShapes || (!part.failures.kept.empty() && part.failures.kept[0]->has_wrong_shape());
+  });
+  FailureGroup values;
+  values.explanation = unexplained;
+  if (unexplained) values.status = unexplained->status;
+  move_to(values, [](const std::string&, const Part&) { return true; });
+  return groups;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,132 @@
+// The causes of one backend's failures on one operator: which defects reproduce which of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/diagnose/explain/evidence.h"
+#include "harness/diagnose/explain/explanation.h"
+#include "harness/diagnose/explain/peeling.h"
+
+namespace qconform::diagnose {
+
+/// Failures that belong together.
+struct Failures {
+  static constexpr std::size_t kLearnt = 2000;                           ///< that regions are learnt from
+  static constexpr std::size_t kKept = 8;                                ///< that are looked at once more,
+  static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
+
+  /// Wrong elements of one output are much alike.
+  static constexpr std::uint64_t kEvidence = 4;
+
+  std::uint64_t cases = 0;
+  std::uint64_t examined = 0;
+  std::uint64_t evidence = 0;  ///< wrong elements of those, up to kEvidence of each
+  std::vector<FeatureSet> failing;
+  Evidence kept;  ///< the first ones, and later ones at growing distances
+
+  void note(const Observation& observation);
+  void take_over(Failures other);
+};
+
+/// Failures with one cause, or those without any. What is told as one finding.
+struct FailureGroup {
+  std::string signature;
+  Status status = Status::unexplained;
+  std::optional<std::size_t> cause;        ///< its position
+  std::vector<std::string> parts;          ///< signatures that its failures had for the time being
+  std::optional<Explanation> explanation;  ///< of the cause, or of one of those without any
+  std::string where;
+  Failures failures;
+  std::vector<FeatureSet> smallest;  ///< of cases that were made from these
+};
+
+/// Says where the failures are wrong, which names those without a cause.
+void describe_place(FailureGroup& group);
+
+class Causes {
+ public:
+  static constexpr std::size_t kOpen = 400;    ///< failures without a cause that are kept to be taken apart,
+  static constexpr std::size_t kPassing = 48;  ///< and passing cases that causes are held against
+  static constexpr std::size_t kPeeled = 48;   ///< open failures that a cause is looked for in
+  static constexpr std::uint64_t kPeelingWork = std::uint64_t{1} << 26;  ///< products, for each cause
+  static constexpr std::uint64_t kClaimedThoroughly = 100;               ///< failures that every cause is tried on
+  static constexpr int kPeelings = 24;                                   ///< searches for a further one
+
+  Causes(const Operator& op, const Policy& policy);
+
+  void passed(const Observation& observation);
+  [[nodiscard]] bool wants_passed() const { return passed_.size() < kPassing; }
+
+  /// Counts a failure to the causes that reproduce it. The signature holds until the end: "causes 0 3". Empty, and
+  /// nothing is counted, where none does.
+  [[nodiscard]] std::string claim(const Observation& observation);
+  /// Counts one that no cause reproduces, and keeps it while there is room.
+  [[nodiscard]] std::string keep_open(const Observation& observation);
+  /// Counts one that was not examined to the commonest signature. There is one.
+  [[nodiscard]] std::string count_only();
+  /// Failures that were kept open, those included that a later cause has.
+  [[nodiscard]] std::size_t open() const { return open_; }
+
+  /// A set that reproduces some failure: it may have others that no cause had. No change but for the explanation where
+  /// it is known. Returns its position.
+  std::size_t add(DefectSet set, std::optional<Explanation> explanation);
+  /// Looks for causes of the open failures, until there is none or too much was spent on it.
+  void find();
+
+  /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
+  /// without a cause; `unexplained` is of one of them.
+  [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained);
+
+  [[nodiscard]] const std::vector<const Defect*>& defects_of(std::size_t cause) const {
+    return causes_[cause].set.defects;
+  }
+  /// The first arithmetic under which the cause has every byte of these; empty where it takes several.
+  [[nodiscard]] std::string arithmetic_of(std::size_t cause, const Evidence& kept) const;
+  /// Of models run by claim() so far, in products.
+  [[nodiscard]] std::uint64_t claim_work() const { return claim_work_; }
+  /// Whether its defects have every byte of it, under some admitted arithmetic.
+  [[nodiscard]] bool reproduces(std::size_t cause, const Observation& observation) const;
+
+ private:
+  struct Cause {
+    DefectSet set;
+    CandidateModels models;
+    std::optional<Explanation> explanation;  ///< absent where nothing but the failures speaks for it
+    std::uint64_t cases = 0;                 ///< that it claimed
+  };
+  /// Failures with the same signature for the time being.
+  struct Part {
+    Failures failures;
+    std::vector<std::size_t> causes;  ///< that reproduce them
+  };
+  using Parts = std::vector<std::pair<std::string, Part>>;  ///< by signature, in the order of their first ones
+
+  [[nodiscard]] Part& part_of(const std::string& signature);
+  [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation);
+  /// Whether the one's defects are some of the other's, and not all.
+  [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
+  void drop_larger(std::vector<std::size_t>& claims) const;
+  void add_parts(std::size_t cause);
+  /// Of those that no cause reproduces: the smallest ones.
+  [[nodiscard]] std::vector<const Observation*> smallest_open() const;
+  void give_to(std::size_t cause);
+  [[nodiscard]] std::optional<std::size_t> commonest_of(const std::vector<Part*>& parts) const;
+  [[nodiscard]] FailureGroup begin_group(std::size_t cause) const;
+
+  CandidateTest test_;
+  std::vector<const Defect*> known_;
+  std::vector<Cause> causes_;
+  Parts parts_;
+  Evidence passed_;
+  std::size_t open_ = 0;
+  std::uint64_t claimed_ = 0;
+  std::uint64_t claim_work_ = 0;
+  int searches_ = 0;
+};
+
+}  // namespace qconform::diagnose

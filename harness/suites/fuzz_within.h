@@ -1,0 +1,33 @@
+// What `qconform fuzz` draws for backends that take less than everything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/core/case.h"
+#include "harness/suites/inside.h"
+#include "harness/suites/sweep/contract.h"
+
+namespace qconform {
+
+/// Cases that follow each other and lie inside one contract, or are fuzz_case()'s: a turn of its directed and random
+/// blocks.
+inline constexpr std::uint64_t kFuzzTurn = 512;
+
+class FuzzWithin {
+ public:
+  /// Of each of the backends: what is taken of each of sweep::plans(), in their order. Contracts that take nothing or
+  /// everything add nothing, and equal ones count once.
+  explicit FuzzWithin(const std::vector<std::vector<sweep::Contract>>& contracts);
+
+  /// Case `index` of `seed`: depends on nothing else but the contracts. Of four turns three lie inside the contracts,
+  /// one after the other; the fourth is fuzz_case()'s, for what the contracts may be wrong about and what the models
+  /// lack.
+  [[nodiscard]] Case at(std::uint64_t seed, std::uint64_t index) const;
+
+ private:
+  std::vector<std::unique_ptr<Inside>> contracts_;
+};
+
+}  // namespace qconform
