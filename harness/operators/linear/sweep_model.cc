@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "harness/operators/text.h"
 #include "harness/suites/sweep/zero_point.h"
 
 namespace qconform::sweep::linear {
