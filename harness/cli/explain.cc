@@ -5,13 +5,17 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/backends/library.h"
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/sandbox_options.h"
+#include "harness/engine/environment.h"
+#include "harness/engine/execute.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
+#include "reports/issue/page.h"
 #include "reports/render/explanation.h"
 
 namespace qconform::cli {
@@ -24,11 +28,44 @@ struct ExplainCommand {
   SandboxOptions sandbox;
   diagnose::ExplainOptions explain;
   bool json = false;
+  bool issue = false;
 };
 
 // Of the case that is shown.
 constexpr std::uint64_t kShrinkingRuns = 2000;
 constexpr double kShrinkingSeconds = 2;
+
+// The case on the same library by another name, where that can be opened.
+void attempt(const Expected& expected, const std::string& name, const backend::SandboxPolicy& sandbox,
+             std::vector<report::Attempt>& attempts) {
+  auto backend = backend::select(name, arithmetic_of(expected.policy.profile), sandbox);
+  if (!backend) return;
+  GuardedOutput output;
+  attempts.push_back({name, judge(expected, execute(**backend, *expected.test_case, output))});
+}
+
+// The page for the library's maintainers.
+Result<std::string> issue_page(const report::Explained& explained, const BackendInfo& info, const Policy& policy,
+                               const backend::SandboxPolicy& sandbox) {
+  const Expected expected = expect(explained.smallest ? *explained.smallest : explained.test_case, policy);
+  QCONFORM_ASSIGN(const auto what, backend::parse_specification(explained.backend));
+  report::Issue issue{explained, expected, info, current_environment(), report::program_for(expected, what, info),
+                      {},        {}};
+  for (const backend::Library& library : backend::offered_libraries()) {
+    if (what.kind != backend::Specification::Kind::named || library.name != what.name) continue;
+    backend::Specification other = what;
+    for (const std::string& version : library.releases ? library.releases() : std::vector<std::string>{}) {
+      other.version = version;
+      attempt(expected, backend::text_of(other), sandbox, issue.releases);
+    }
+    other = what;
+    for (const std::string_view word : library.accepted.words) {
+      other.word = word;
+      if (word != what.word) attempt(expected, backend::text_of(other), sandbox, issue.settings);
+    }
+  }
+  return report::issue_page(issue);
+}
 
 Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
@@ -46,6 +83,11 @@ Result<int> run_explain(ExplainCommand options) {
     result.explanation = diagnose::explain(std::move(observation), runner, policy, options.explain);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
+  }
+  if (options.issue && is_failure(result.verdict.kind)) {
+    QCONFORM_ASSIGN(const auto page, issue_page(result, backend->info(), policy, sandbox));
+    fmt::print("{}", page);
+    return kDoesNotConform;
   }
   fmt::print("{}", options.json ? report::to_json(result) : report::text_of(result));
   return is_failure(result.verdict.kind) ? kDoesNotConform : kConforms;
@@ -69,7 +111,12 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_sandbox_options(*command, options->sandbox);
-  command->add_flag("--json", options->json, "Print the explanation as JSON");
+  auto* json = command->add_flag("--json", options->json, "Print the explanation as JSON");
+  command
+      ->add_flag("--issue", options->issue,
+                 "Print a page for the library's maintainers, in Markdown: the cause, the smallest case worked out and "
+                 "as a program that needs the library alone, releases, what avoids it")
+      ->excludes(json);
   when_chosen(*command, action, std::move(options), &run_explain);
 }
 

@@ -279,7 +279,14 @@ TEST(Explain, NamesWhatIsWrongWithAKernel) {
                                    HasSubstr("when         padded, x_zero_point != 0")));
   EXPECT_THAT(planted(explain + "pad-raw-zero --json").output,
               AllOf(HasSubstr("\"status\": \"explained\""), HasSubstr("\"signature\": \"pad-raw-zero\"")));
-  const auto passing = planted(explain + "scalar");
+  const auto page = planted(explain + "pad-raw-zero --issue");
+  EXPECT_EQ(page.exit_code, 1);
+  EXPECT_THAT(
+      page.output,
+      AllOf(HasSubstr("# QLinearConv on pad-raw-zero"), HasSubstr("- a padded tap is raw 0, not the zero point"),
+            HasSubstr("- C1: A padded tap holds the zero point of x"), HasSubstr("1. sum of (x - x_zero_point)"),
+            HasSubstr("There is no program"), HasSubstr("base64 -d")));
+  const auto passing = planted(explain + "scalar --issue");
   EXPECT_EQ(passing.exit_code, 0);
   EXPECT_THAT(passing.output, HasSubstr("nothing to explain"));
 }

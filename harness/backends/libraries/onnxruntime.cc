@@ -14,6 +14,7 @@
 #include "harness/base/aligned_bytes.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/node_proto.h"
+#include "harness/onnx/onnxruntime_model.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::libraries {
@@ -139,95 +140,42 @@ class RepeatedSession final : public RepeatedRun {
   std::optional<Outcome> refusal_;
 };
 
-// How the node stands in the model: other code of the library runs behind each form.
-struct Form {
-  std::string_view word;
-  bool feeds_all;
-  ModelForm model;
-};
-constexpr std::array kForms{
-    Form{"initializers", false, {}},
-    Form{"constants", false, {ModelForm::Held::constants, ModelForm::Shapes::stated}},
-    Form{"inputs", true, {}},
-    Form{"symbolic-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::symbolic}},
-    Form{"unknown-shapes", true, {ModelForm::Held::initializers, ModelForm::Shapes::unknown}},
-};
-
-constexpr std::string_view kFormNames = "initializers, constants, inputs, symbolic-shapes or unknown-shapes";
-
-const Form* form_named(std::string_view word) {
-  const auto found = std::find_if(kForms.begin(), kForms.end(), [&](const Form& form) { return form.word == word; });
-  return found == kForms.end() ? nullptr : &*found;
-}
-
-// Half the cases stand as in a model in use. By the case's name, which it keeps while it is shrunk. Waivers record what
-// the drawn forms show: another draw is another record.
-const Form& drawn_form(const Case& test_case) {
-  constexpr std::string_view kShrunk = ".shrunk";
-  std::string_view name = test_case.id;
-  if (name.ends_with(kShrunk)) name.remove_suffix(kShrunk.size());
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  hash ^= hash >> 32U;
-  return hash % 2 == 0 ? kForms[0] : kForms[1 + hash / 2 % (kForms.size() - 1)];
-}
-
-// The data, as in a model in use: weights and parameters are constants that the runtime may repack.
-std::vector<std::size_t> data_inputs(const Case& test_case) {
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    if (test_case.inputs[i] && role_of(test_case, i) == InputRole::data) positions.push_back(i);
-  }
-  return positions;
-}
-
-std::vector<std::size_t> all_inputs(const Case& test_case) {
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    if (test_case.inputs[i]) positions.push_back(i);
-  }
-  return positions;
-}
-
 class OnnxRuntime final : public Backend {
  public:
   // Without a form each case has its own.
-  OnnxRuntime(std::unique_ptr<Runtime> runtime, const Form* form, BackendInfo info)
+  OnnxRuntime(std::unique_ptr<Runtime> runtime, const OrtForm* form, BackendInfo info)
       : runtime_(std::move(runtime)), form_(form), info_(std::move(info)) {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override { return prepare_on_own_tensors(*this, test_case); }
   [[nodiscard]] Preparation prepare_at(const Case& test_case, InputMemory& inputs) override {
-    const Form& form = form_ != nullptr ? *form_ : drawn_form(test_case);
-    const std::vector<std::size_t> fed = form.feeds_all ? all_inputs(test_case) : data_inputs(test_case);
-    const auto model = case_to_fed_model(test_case, fed, form.model);
+    auto model = ort_model(test_case, form_);
     if (!model) return refused(test_case, model.error().text());
     std::vector<std::span<std::byte>> memory;
-    for (const std::size_t position : fed) memory.push_back(inputs.bytes(position));
-    auto session = std::make_unique<PreparedSession>(*runtime_, test_case, fed, std::move(memory));
-    if (auto message = session->create(*model)) return refused(test_case, std::move(*message));
+    for (const std::size_t position : model->fed) memory.push_back(inputs.bytes(position));
+    auto session = std::make_unique<PreparedSession>(*runtime_, test_case, std::move(model->fed), std::move(memory));
+    if (auto message = session->create(model->bytes)) return refused(test_case, std::move(*message));
     return session;
   }
 
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,
                                                                     const RunSetting& wanted) override {
     const Classification classification = classify(test_case);
-    const std::vector<std::size_t> fed = data_inputs(test_case);
+    const auto model = ort_model(test_case, ort_form_named("initializers"));
     // What has no output to lay out beforehand is run as any case.
-    if (!classification.lowered || fed != std::vector<std::size_t>{0}) return std::nullopt;
-    const auto model = case_to_fed_model(test_case, fed);
+    if (!classification.lowered || (model && model->fed != std::vector<std::size_t>{0})) return std::nullopt;
     if (!model) return refused_as<RepeatedPreparation>(test_case, model.error().text());
     const Lowered& lowered = *classification.lowered;
     auto session = std::make_unique<RepeatedSession>(
         *runtime_, test_case, Tensor{lowered.output_type(), lowered.output_shape(), {}}, wanted.threads);
-    if (auto message = session->create(*model)) return refused_as<RepeatedPreparation>(test_case, *message);
+    if (auto message = session->create(model->bytes)) return refused_as<RepeatedPreparation>(test_case, *message);
     return session;
   }
 
  private:
   std::unique_ptr<Runtime> runtime_;
-  const Form* form_;
+  const OrtForm* form_;
   BackendInfo info_;
 };
 
@@ -244,14 +192,14 @@ constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENAB
                              Level{"opt", ORT_ENABLE_ALL}};
 
 std::string unknown_form(const backend::Specification& what, const std::string& value) {
-  return fmt::format("\"{}\": no form \"{}\"; expected {}", backend::text_of(what), value, kFormNames);
+  return fmt::format("\"{}\": no form \"{}\"; expected {}", backend::text_of(what), value, kOrtFormNames);
 }
 
 // Levels and forms, each by its word.
 std::vector<std::string_view> words() {
   std::vector<std::string_view> all;
   for (const Level& level : kLevels) all.push_back(level.word);
-  for (const Form& form : kForms) all.push_back(form.word);
+  for (const OrtForm& form : kOrtForms) all.push_back(form.word);
   std::erase(all, "");
   return all;
 }
@@ -260,18 +208,18 @@ constexpr std::string_view kOptionOfProvider = "ep.";
 
 // The settings behind the @, but for the word.
 struct Settings {
-  const Form* form = nullptr;
+  const OrtForm* form = nullptr;
   std::optional<ort::Provider> provider{};
   std::vector<backend::Setting> session{};  // entries of the session's configuration
 };
 
 Result<Settings> settings_of(const backend::Specification& what) {
-  Settings settings{form_named(what.word)};
+  Settings settings{ort_form_named(what.word)};
   ort::Provider provider;
   bool names_more = false;  // than a session's configuration has
   for (const auto& [key, value] : what.settings) {
     if (key == "form") {
-      settings.form = form_named(value);
+      settings.form = ort_form_named(value);
       if (settings.form == nullptr) return fail("--backend", unknown_form(what, value));
     } else if (key.starts_with("session.")) {
       settings.session.push_back({key, value});
@@ -308,7 +256,7 @@ Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const bac
   if (auto failed = configure(library, *runtime, level == kLevels.end() ? ORT_DISABLE_ALL : level->level, settings)) {
     return fail("--backend", fmt::format("\"{}\": ONNX Runtime does not start: {}", backend::text_of(what), *failed));
   }
-  const Form* form = settings.form;
+  const OrtForm* form = settings.form;
   return std::make_unique<OnnxRuntime>(std::move(runtime), form,
                                        BackendInfo{backend::text_of(what), library.version, "library", true});
 }
@@ -334,7 +282,7 @@ backend::Library onnxruntime() {
   return {"onnxruntime",
           "ONNX Runtime, CPU; every operator; as stated, or with graph optimization (opt is all)",
           {words(),
-           {{"form", kFormNames},
+           {{"form", kOrtFormNames},
             {"session.*", "TEXT"},
             {"ep", "NAME"},
             {"library", "PATH"},

@@ -31,7 +31,7 @@ constexpr double kForGathering = 0.4;
 constexpr double kForPairs = 0.6;
 constexpr double kForGrowing = 0.65;
 constexpr double kForSeparating = 0.8;
-constexpr double kForDoubting = 0.9;
+constexpr double kForDoubting = 0.85;
 // Cases drawn to doubt the region; passing ones outside it, after which it is believed.
 constexpr std::uint64_t kDoubts = 1000;
 constexpr std::uint64_t kFewestOutside = 400;

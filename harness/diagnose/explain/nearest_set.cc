@@ -8,8 +8,11 @@ namespace {
 
 // Wrong elements, in parts of them all, that the nearest set explains at least where it is worth naming.
 constexpr double kNear = 0.5;
-// Of the work, in parts: for each comparison of candidates.
+// Of the work, in parts: for each comparison of candidates at most, and of the work that is left.
 constexpr double kForComparing = 0.1;
+constexpr double kOfTheRest = 0.4;
+// Of the work, in parts: up to the end of looking for sets that reproduce the case in question.
+constexpr double kForReproducing = 0.95;
 // Pairs of the defects that explain most are compared to find the nearest set.
 constexpr std::size_t kNearest = 6;
 // Sets that reproduce the case in question, of which the best is looked for.
@@ -28,8 +31,9 @@ class Comparison {
   // Those that reproduce every element of the case in question.
   [[nodiscard]] std::vector<DefectSet> reproducing_case(std::vector<DefectSet> candidates) const {
     const Observation* const first[] = {evidence_.front().get()};
-    std::erase_if(candidates,
-                  [&](DefectSet& candidate) { return !budget_.is_left(1) || !test_.fits(candidate, first); });
+    std::erase_if(candidates, [&](DefectSet& candidate) {
+      return !budget_.is_left(kForReproducing) || !test_.fits(candidate, first);
+    });
     return candidates;
   }
 
@@ -70,7 +74,9 @@ class Comparison {
   [[nodiscard]] std::vector<const Observation*> comparable(std::size_t candidates) const {
     const std::vector<const Observation*> ordered = in_testing_order(evidence_);
     const std::size_t failures = failures_of(evidence_).size();
-    const double most = static_cast<double>(budget_.most_work()) * kForComparing;
+    const auto all = static_cast<double>(budget_.most_work());
+    const double rest = std::max(all - static_cast<double>(budget_.work()), 0.0);
+    const double most = std::min(all * kForComparing, rest * kOfTheRest);
     std::vector<const Observation*> chosen;
     double work = 0;
     const auto choose = [&](const Observation* observation) {

@@ -1,0 +1,32 @@
+// The models that OpenCV's importer is given.
+//
+// It wants floats at both ends of a model. Around the node stand a QuantizeLinear and a DequantizeLinear of scale 1 and
+// zero point 0, which turn the codes of x into floats and back: docs/backends.md says why nothing is lost on the way.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/base/error.h"
+#include "harness/core/case.h"
+
+namespace qconform {
+
+/// What stands around the case's node.
+struct OpenCvFrame {
+  bool quantize_input;     ///< the node takes codes
+  bool dequantize_output;  ///< the node makes codes
+  ElementType output;
+};
+/// By the types, as the operators' signatures give them; nullopt where the importer has no form for them. The case has
+/// an x.
+[[nodiscard]] std::optional<OpenCvFrame> opencv_frame_of(const Case& test_case);
+
+/// The graph's only input and output, both float32.
+inline constexpr const char* kOpenCvInput = "codes";
+inline constexpr const char* kOpenCvResult = "result";
+
+/// The bytes of a ModelProto. Fails where the case is no model: write_graph().
+[[nodiscard]] Result<std::string> opencv_model(const Case& test_case, const OpenCvFrame& frame);
+
+}  // namespace qconform

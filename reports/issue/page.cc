@@ -1,0 +1,189 @@
+#include "reports/issue/page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/onnx/case_model.h"
+#include "harness/operators/text.h"
+#include "reports/issue/arithmetic.h"
+#include "reports/issue/rules.h"
+#include "reports/issue/source.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::report {
+namespace {
+
+const Verdict& verdict_of(const Issue& issue) {
+  return issue.explained.smallest ? issue.explained.smallest_verdict : issue.explained.verdict;
+}
+
+std::string library_text(const Issue& issue) {
+  return fmt::format("{} {}", issue.explained.backend, issue.info.version);
+}
+
+std::string title(const Issue& issue) {
+  const Verdict& verdict = verdict_of(issue);
+  const std::string& op = issue.expected.test_case->node().op_type;
+  if (!verdict.worst) return fmt::format("# {} on {}: {}\n\n", op, library_text(issue), name_of(verdict.kind));
+  return fmt::format("# {} on {}: {} instead of {}\n\n", op, library_text(issue), verdict.worst->got,
+                     verdict.worst->admissible);
+}
+
+std::string versions(const Issue& issue) {
+  const Environment& e = issue.environment;
+  const Operator* op = operator_of(*issue.expected.test_case);
+  const std::int64_t version = op == nullptr ? 0 : op->version_at(issue.expected.test_case->node().opset_version);
+  return fmt::format(
+      "| | |\n|---|---|\n| library | {} |\n| operator | {}-{} |\n| processor | {} |\n| system | {} |\n"
+      "| found with | qconform {} |\n\n",
+      library_text(issue), issue.expected.test_case->node().op_type, version, e.cpu, e.operating_system, e.version);
+}
+
+// The defects, and whether they are sure.
+std::string cause(const Issue& issue) {
+  const auto& explanation = issue.explained.explanation;
+  if (!explanation || explanation->candidates.empty()) {
+    return fmt::format("The cause is not known. {}\n\n", verdict_of(issue).detail);
+  }
+  std::string text;
+  for (const diagnose::DefectSet& candidate : explanation->candidates) {
+    if (!text.empty()) text += "\nor\n\n";
+    for (const diagnose::Defect* defect : candidate.defects) {
+      text += fmt::format("- {} ({})\n", defect->description, fmt::join(diagnose::stages_of(*defect), ", "));
+    }
+  }
+  const diagnose::Support& support = explanation->support;
+  return fmt::format("{}\n{}: a model of this reproduces {} of {} ({} failing).\n\n", text,
+                     name_of(explanation->status), with_thousands(support.reproduced_cases),
+                     plural(support.cases, "case"), with_thousands(support.failing));
+}
+
+std::set<std::string> rules_of(const Issue& issue) {
+  std::set<std::string> rules;
+  if (!issue.expected.classification.lowered) rules.insert(issue.expected.classification.deciding_remark()->rule);
+  if (!verdict_of(issue).rule.empty()) rules.insert(verdict_of(issue).rule);
+  const auto& explanation = issue.explained.explanation;
+  if (explanation && !explanation->candidates.empty()) {
+    for (const diagnose::Defect* defect : explanation->candidates.front().defects) rules.emplace(defect->rule);
+  }
+  return rules;
+}
+
+std::string_view formula_of(std::string_view op) {
+  if (op == "ConvInteger") return "y = sum of (x - x_zero_point) * (w - w_zero_point[m]); a padded tap contributes 0";
+  if (op == "QLinearConv") {
+    return "y = saturate(round(A * x_scale * w_scale[m] / y_scale) + y_zero_point), ties to even, with A = sum of "
+           "(x - x_zero_point) * (w - w_zero_point[m]) + B[m]; a padded tap contributes 0";
+  }
+  if (op == "QuantizeLinear") return "y = saturate(round(x / y_scale) + y_zero_point), ties to even";
+  if (op == "DequantizeLinear") return "y = (x - x_zero_point) * x_scale";
+  return "";
+}
+
+std::string document(const Issue& issue) {
+  std::string text;
+  const std::string_view formula = formula_of(issue.expected.test_case->node().op_type);
+  if (!formula.empty()) text += fmt::format("- {}\n", formula);
+  for (const std::string& rule : rules_of(issue)) {
+    const std::string_view statement = statement_of(rule);
+    if (!statement.empty()) text += fmt::format("- {}: {}\n", rule, statement);
+  }
+  if (!issue.expected.classification.lowered) {
+    text += fmt::format("- {}\n", issue.expected.classification.deciding_remark()->text());
+  }
+  return text.empty()
+             ? text
+             : fmt::format("## What ONNX's document says\n\nIn qconform's rules, which cite it:\n\n{}\n", text);
+}
+
+std::int64_t flat_index(const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& shape) {
+  std::int64_t flat = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) flat = flat * shape[d] + index[d];
+  return flat;
+}
+
+std::string smallest(const Issue& issue) {
+  const Case& test_case = *issue.expected.test_case;
+  const Verdict& verdict = verdict_of(issue);
+  std::string text = fmt::format("## The smallest case\n\n{} at opset {}: {}\n\n", test_case.node().op_type,
+                                 test_case.node().opset_version, summary_of(test_case));
+  if (!verdict.worst || !issue.expected.output) return text + fmt::format("{}.\n\n", verdict.detail);
+  text += fmt::format("y[{}] must be {}, and is {}:\n\n", fmt::join(verdict.worst->index, ","),
+                      verdict.worst->admissible, verdict.worst->got);
+  for (const std::string& step :
+       worked_out(issue.expected, flat_index(verdict.worst->index, issue.expected.output->shape))) {
+    text += fmt::format("1. {}\n", step);
+  }
+  return text + "\n";
+}
+
+std::string program(const Issue& issue) {
+  if (!issue.program) return fmt::format("There is no program: {}.\n\n", issue.program.error().message);
+  return fmt::format("## Program\n\n`{} && ./case` prints what is not right, and ends with 1.\n\n```cpp\n{}```\n\n",
+                     issue.program->build, issue.program->source);
+}
+
+std::string model(const Issue& issue) {
+  const auto bytes = case_to_model(*issue.expected.test_case);
+  if (!bytes) return "";
+  return fmt::format(
+      "## The case as an ONNX model\n\nIn base64, its tensors as initializers (`base64 -d > "
+      "case.onnx`):\n\n```{}\n```\n\n",
+      [&] {
+        std::string text = base64_text(*bytes);
+        std::erase_if(text, [](char c) { return c == ' ' || c == '"'; });
+        return text;
+      }());
+}
+
+std::string attempt_rows(const std::vector<Attempt>& attempts) {
+  std::string rows;
+  for (const Attempt& attempt : attempts) {
+    const auto& worst = attempt.verdict.worst;
+    rows += fmt::format("| `{}` | {}{} |\n", attempt.backend, name_of(attempt.verdict.kind),
+                        worst ? ", " + worst->got : "");
+  }
+  return rows;
+}
+
+bool is_right(const Verdict& verdict) {
+  return verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::mistrusted ||
+         verdict.kind == VerdictKind::refused;
+}
+
+std::string since(const Issue& issue) {
+  if (issue.releases.empty()) return "";
+  std::string text =
+      "## Releases\n\n| release | the smallest case |\n|---|---|\n" + attempt_rows(issue.releases) + "\n";
+  const Attempt* before = nullptr;
+  for (const Attempt& release : issue.releases) {
+    if (before != nullptr && is_right(before->verdict) && is_failure(release.verdict.kind)) {
+      text += fmt::format("Right in `{}`, and not in `{}`.\n\n", before->backend, release.backend);
+    }
+    before = &release;
+  }
+  return text;
+}
+
+std::string avoided(const Issue& issue) {
+  if (issue.settings.empty()) return "";
+  std::vector<std::string> right;
+  for (const Attempt& setting : issue.settings) {
+    if (is_right(setting.verdict)) right.push_back('`' + setting.backend + '`');
+  }
+  return fmt::format("## What avoids it\n\n| setting | the smallest case |\n|---|---|\n{}\n{}\n",
+                     attempt_rows(issue.settings),
+                     right.empty() ? "None of these." : fmt::format("Right with {}.", fmt::join(right, ", ")));
+}
+
+}  // namespace
+
+std::string issue_page(const Issue& issue) {
+  return title(issue) + versions(issue) + "## Cause\n\n" + cause(issue) + document(issue) + smallest(issue) +
+         program(issue) + model(issue) + since(issue) + avoided(issue);
+}
+
+}  // namespace qconform::report

@@ -1,0 +1,33 @@
+// What a maintainer of a library is told of a failure: one page of Markdown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/report.h"
+#include "reports/issue/program.h"
+#include "reports/render/explanation.h"
+
+namespace qconform::report {
+
+/// The smallest case on the same library in another release, or with another setting.
+struct Attempt {
+  std::string backend;  ///< "onnxruntime:1.14.0", "onednn@avx2"
+  Verdict verdict;
+};
+
+struct Issue {
+  const Explained& explained;  ///< of a case that fails
+  const Expected& expected;    ///< of its smallest case
+  BackendInfo info;
+  Environment environment;
+  Result<Program> program;
+  std::vector<Attempt> releases;  ///< those that are here, the oldest first
+  std::vector<Attempt> settings;
+};
+
+/// Versions and processor; the cause; what the operator's document says; the smallest case, worked out by hand, as a
+/// program and as an ONNX model in base64; since when, and what avoids it.
+[[nodiscard]] std::string issue_page(const Issue& issue);
+
+}  // namespace qconform::report

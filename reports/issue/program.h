@@ -1,0 +1,25 @@
+// A failing case as a program in C++ that needs the library alone: what a report to its maintainers shows.
+#pragma once
+
+#include <string>
+
+#include "harness/backends/specification.h"
+#include "harness/base/error.h"
+#include "harness/core/backend.h"
+#include "harness/judge/judge.h"
+
+namespace qconform::report {
+
+/// The program prints which elements of y are not right and ends with 1, or prints that all are and ends with 0. A
+/// library that refuses the case ends it with 2 where that is wrong, and with 0 otherwise; one that crashes ends it so.
+struct Program {
+  std::string source;  ///< of one file, C++17
+  std::string build;   ///< the command that makes `case` of `case.cc`: "c++ -std=c++17 case.cc -o case -ldnnl"
+};
+
+/// Of the same calls, with the same values, that the backend of that name makes. `expected` has a case. Errors name
+/// "--issue": of a library or a form of it there is no program.
+[[nodiscard]] Result<Program> program_for(const Expected& expected, const backend::Specification& what,
+                                          const BackendInfo& info);
+
+}  // namespace qconform::report

@@ -1,0 +1,252 @@
+#include "reports/issue/source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "harness/backends/plain_memory.h"
+#include "harness/operators/text.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform::report {
+namespace {
+
+constexpr std::size_t kLine = 100;
+
+// Joined by ", " in braces, on lines of their own where they are many.
+std::string wrapped(const std::vector<std::string>& values) {
+  const std::string line = fmt::format("{}", fmt::join(values, ", "));
+  if (line.size() < kLine * 2 / 3) return '{' + line + '}';
+  std::string text = "{";
+  std::size_t column = kLine;
+  for (const std::string& value : values) {
+    const bool fits = column + value.size() + 2 <= kLine;
+    text += fits ? " " : "\n    ";
+    text += value + ",";
+    column = (fits ? column + 1 : 4) + value.size() + 1;
+  }
+  return text + "\n}";
+}
+
+// The code of element `index`, as a C++ program reads it: of integers the value, of floats the bits.
+std::int64_t code_at(const Tensor& tensor, std::int64_t index) {
+  if (is_integer(tensor.type)) return static_cast<std::int64_t>(number_at(tensor, index));
+  return static_cast<std::int64_t>(raw_bits_at(tensor.bytes, bits_of(tensor.type), index));
+}
+
+void set_code(Tensor& tensor, std::int64_t index, std::uint64_t code) {
+  const int bits = bits_of(tensor.type);
+  for (int bit = 0; bit < bits; ++bit) {
+    const auto place = static_cast<std::size_t>(index * bits + bit);
+    const auto mask = static_cast<std::byte>(1U << place % 8);
+    std::byte& byte = tensor.bytes[place / 8];
+    byte = (code >> bit & 1U) != 0 ? byte | mask : byte & ~mask;
+  }
+}
+
+// Those of one element; none where any is right.
+std::vector<std::int64_t> right_codes(const Expected& expected, std::int64_t index) {
+  constexpr int kEnumerable = 16;
+  const Tensor& right = expected.pinned ? *expected.pinned : *expected.output;
+  const int bits = bits_of(right.type);
+  if (expected.pinned || bits > kEnumerable) {
+    std::vector<std::int64_t> codes{code_at(right, index)};
+    Tensor other = right;  // the other zero
+    if (!is_integer(right.type)) {
+      set_code(other, index, raw_bits_at(right.bytes, bits, index) ^ std::uint64_t{1} << (bits - 1));
+      if (number_at(other, index) == 0 && view(expected, other, index).right) codes.push_back(code_at(other, index));
+    }
+    return codes;
+  }
+  std::vector<std::int64_t> codes;
+  Tensor candidate = right;
+  for (std::uint64_t code = 0; code >> bits == 0; ++code) {
+    set_code(candidate, index, code);
+    const auto opinion = expected.classification.lowered->examine(index, candidate, expected.policy);
+    if (opinion.right) codes.push_back(code_at(candidate, index));
+  }
+  return codes.size() >> bits != 0 ? std::vector<std::int64_t>{} : codes;
+}
+
+std::string code_text(ElementType type, std::int64_t code) {
+  if (is_integer(type)) return std::to_string(code);
+  return fmt::format("0x{:0{}x}", code, bits_of(type) / 4);
+}
+
+// In the order of `layout`: where its element i lies with channels first.
+std::vector<std::int64_t> order_of(const Tensor& y, Layout layout) {
+  std::vector<std::int32_t> indices(static_cast<std::size_t>(y.elements()));
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int32_t>(i);
+  const Tensor first = Tensor::of(ElementType::int32, y.shape, indices);
+  if (layout == Layout::channels_last) to_channels_last(first, std::as_writable_bytes(std::span(indices)));
+  return {indices.begin(), indices.end()};
+}
+
+std::string right_text(const Expected& expected, Layout layout) {
+  const Tensor& y = *expected.output;
+  std::vector<std::string> all;
+  for (const std::int64_t index : order_of(y, layout)) {
+    std::vector<std::string> codes;
+    for (const std::int64_t code : right_codes(expected, index)) codes.push_back(code_text(y.type, code));
+    all.push_back(fmt::format("{{{}}}", fmt::join(codes, ", ")));
+  }
+  return wrapped(all);
+}
+
+// How `check` reads element i of y.
+std::string reading_text(ElementType type) {
+  const int bits = bits_of(type);
+  if (bits >= 8) return fmt::format("static_cast<const {}*>(y)[i]", element_type_text(type));
+  const int per_byte = 8 / bits;
+  const std::string code = fmt::format("static_cast<const std::uint8_t*>(y)[i / {}] >> i % {} * {} & {}", per_byte,
+                                       per_byte, bits, (1 << bits) - 1);
+  if (!is_signed_integer(type)) return code;
+  return fmt::format("(({}) ^ {}) - {}", code, 1 << (bits - 1), 1 << (bits - 1));
+}
+
+// Any NaN is as right as another.
+std::string nan_text(ElementType type) {
+  unsigned exponent = 0;
+  unsigned mantissa = 0;
+  if (type == ElementType::float32) exponent = 0x7f800000U, mantissa = 0x7fffffU;
+  if (type == ElementType::float16) exponent = 0x7c00U, mantissa = 0x3ffU;
+  if (type == ElementType::bfloat16) exponent = 0x7f80U, mantissa = 0x7fU;
+  if (exponent == 0) return "";
+  return fmt::format("bool is_nan(long long code) {{ return (code & {0:#x}) == {0:#x} && (code & {1:#x}) != 0; }}\n\n",
+                     exponent, mantissa);
+}
+
+constexpr std::string_view kCheck = R"(// Prints what is not right; 1 if anything is not.
+int check(const void* y) {{
+  int result = 0;
+  for (std::size_t i = 0; i < kRight.size(); ++i) {{
+    const long long got = {reading};
+    bool is_right = kRight[i].empty();
+    for (const long long code : kRight[i]) is_right = is_right || code == got{nan};
+    if (is_right) continue;
+    std::printf("y[%zu] is {format}, must be {format}\n", i, {got}, {must});
+    result = 1;
+  }}
+  if (result == 0) std::puts("y is right");
+  return result;
+}}
+)";
+
+constexpr std::string_view kDecoder = R"(std::string decoded(const std::string& text) {
+  static const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned group = 0;
+  for (std::size_t i = 0; i < text.size() && text[i] != '='; ++i) {
+    group = group << 6 | static_cast<unsigned>(digits.find(text[i]));
+    if (i % 4 != 0) bytes += static_cast<char>(group >> (6 - i % 4 * 2) & 255);
+  }
+  return bytes;
+}
+)";
+
+}  // namespace
+
+std::string_view element_type_text(ElementType type) {
+  switch (type) {
+    case ElementType::float32: return "float";
+    case ElementType::int8: return "std::int8_t";
+    case ElementType::int16: return "std::int16_t";
+    case ElementType::int32: return "std::int32_t";
+    case ElementType::int64: return "std::int64_t";
+    default: break;
+  }
+  switch (bits_of(type)) {
+    case 16: return "std::uint16_t";
+    case 32: return "std::uint32_t";
+    case 64: return "std::uint64_t";
+    default: return "std::uint8_t";
+  }
+}
+
+std::string float_text(float value) {
+  if (std::isnan(value)) return "NAN";
+  if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text + "F";
+}
+
+std::string array_text(std::string_view name, const Tensor& tensor) {
+  std::vector<std::string> values;
+  const bool is_packed = bits_of(tensor.type) < 8;
+  const std::int64_t count = is_packed ? static_cast<std::int64_t>(tensor.bytes.size()) : tensor.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (tensor.type == ElementType::float32) {
+      values.push_back(float_text(static_cast<float>(number_at(tensor, i))));
+    } else if (is_packed) {
+      values.push_back(fmt::format("{:#04x}", static_cast<unsigned>(tensor.bytes[static_cast<std::size_t>(i)])));
+    } else {
+      values.push_back(code_text(tensor.type, code_at(tensor, i)));
+    }
+  }
+  if (values.empty()) values.emplace_back("0");
+  return fmt::format("{} {}[] = {};\n", element_type_text(tensor.type), name, wrapped(values));
+}
+
+std::string list_text(const std::vector<std::int64_t>& values) {
+  return fmt::format("{{{}}}", fmt::join(values, ", "));
+}
+
+std::string base64_text(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    unsigned group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8U | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  std::string lines;
+  for (std::size_t i = 0; i < text.size(); i += kLine) lines += fmt::format("\n    \"{}\"", text.substr(i, kLine));
+  return lines;
+}
+
+std::string model_text(std::string_view bytes) {
+  return fmt::format("// The model, in base64.\nconst std::string kModel ={};\n\n{}", base64_text(bytes), kDecoder);
+}
+
+std::string check_text(const Expected& expected, Layout layout) {
+  if (!expected.classification.lowered) {
+    return "// The node is out of contract: it must be refused.\n"
+           "int check(const void*) {\n  std::puts(\"y is computed; the node must be refused\");\n  return 1;\n}\n";
+  }
+  const std::string& op = expected.test_case->node().op_type;
+  if (!expected.output) {
+    return fmt::format(
+        "// Of values, ONNX's document of {} leaves open what they are.\nint check(const void*) {{ return 0; }}\n", op);
+  }
+  const ElementType type = expected.output->type;
+  const std::string nan = nan_text(type);
+  std::string text = fmt::format(
+      "// What each element of y may be, by ONNX's document of {}{}.\nconst std::vector<std::vector<long long>> "
+      "kRight{};\n\n",
+      op, is_integer(type) ? "" : ", as the bits of a " + name_of(type), right_text(expected, layout));
+  const bool is_float = type == ElementType::float32;
+  if (is_float) {
+    text +=
+        "float number(long long code) {\n  const auto bits = static_cast<std::uint32_t>(code);\n  float value;\n"
+        "  std::memcpy(&value, &bits, sizeof value);\n  return value;\n}\n";
+  }
+  const auto reading = is_float ? std::string("static_cast<const std::uint32_t*>(y)[i]") : reading_text(type);
+  return text + nan +
+         fmt::format(fmt::runtime(kCheck), fmt::arg("reading", reading),
+                     fmt::arg("nan", nan.empty() ? "" : " || (is_nan(code) && is_nan(got))"),
+                     fmt::arg("format", is_float           ? "%.9g"
+                                        : is_integer(type) ? "%lld"
+                                                           : "%#llx"),
+                     fmt::arg("got", is_float ? "number(got)" : "got"),
+                     fmt::arg("must", is_float ? "number(kRight[i][0])" : "kRight[i][0]"));
+}
+
+}  // namespace qconform::report
