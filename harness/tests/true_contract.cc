@@ -19,21 +19,29 @@ using sweep::Contract;
 using sweep::Model;
 using sweep::Row;
 
-const Model& convolutions() {
-  return sweep::plans().front().swept.model();
+// Of sweep::plans().
+std::size_t plan_of(const TrueContract& truth) {
+  const auto& plans = sweep::plans();
+  const auto found = std::find_if(plans.begin(), plans.end(),
+                                  [&](const auto& plan) { return plan.swept.model().name == truth.model; });
+  return static_cast<std::size_t>(found - plans.begin());
 }
 
-std::size_t parameter_named(const char* name) {
-  const auto& parameters = convolutions().parameters;
+const Model& model_of(const TrueContract& truth) {
+  return sweep::plans()[plan_of(truth)].swept.model();
+}
+
+std::size_t parameter_named(const Model& model, const char* name) {
+  const auto& parameters = model.parameters;
   const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == name; });
   return static_cast<std::size_t>(found - parameters.begin());
 }
 
-sweep::Term term_of(const Classes& words) {
-  const std::size_t parameter = parameter_named(words.parameter);
-  const auto contract = sweep::parse_contract(std::string(words.parameter) + "=" + words.classes, convolutions());
+sweep::Term term_of(const Model& model, const Classes& words) {
+  const std::size_t parameter = parameter_named(model, words.parameter);
+  const auto contract = sweep::parse_contract(std::string(words.parameter) + "=" + words.classes, model);
   const std::uint32_t classes = contract->taken[parameter];
-  return {parameter, words.others ? convolutions().parameters[parameter].all() & ~classes : classes};
+  return {parameter, words.others ? model.parameters[parameter].all() & ~classes : classes};
 }
 
 // Classes of some parameters, and a row that has them all, where there is one.
@@ -46,8 +54,7 @@ std::optional<Row> row_with(const ConstraintSolver& solver,
   return solver.complete(partial);
 }
 
-void expect_same_pairs(const Contract& learnt, const Contract& truth) {
-  const Model& model = convolutions();
+void expect_same_pairs(const Model& model, const Contract& learnt, const Contract& truth) {
   const Model inside_learnt = restricted(model, learnt);
   const Model inside_truth = restricted(model, truth);
   const ConstraintSolver one(inside_learnt);
@@ -66,12 +73,17 @@ void expect_same_pairs(const Contract& learnt, const Contract& truth) {
   }
 }
 
-void expect_same_choices(const Contract& learnt, const Contract& truth) {
-  const Model& model = convolutions();
+std::vector<const char*> chosen_by(const Model& model) {
+  if (model.name == "convolutions") {
+    return {"operator", "x type", "w type", "y type", "spatial rank", "w zero point", "group", "w parameters"};
+  }
+  return {"layout", "zero point", "scales", "x type", "y type", "scale type"};
+}
+
+void expect_same_choices(const Model& model, const Contract& learnt, const Contract& truth) {
   std::vector<std::pair<std::size_t, std::uint8_t>> classes;
-  for (const char* parameter :
-       {"operator", "x type", "w type", "y type", "spatial rank", "w zero point", "group", "w parameters"}) {
-    classes.emplace_back(parameter_named(parameter), std::uint8_t{0});
+  for (const char* parameter : chosen_by(model)) {
+    classes.emplace_back(parameter_named(model, parameter), std::uint8_t{0});
   }
   const auto advance = [&] {
     return std::any_of(classes.begin(), classes.end(), [&](auto& choice) {
@@ -93,27 +105,28 @@ void expect_same_choices(const Contract& learnt, const Contract& truth) {
 }  // namespace
 
 void PrintTo(const TrueContract& truth, std::ostream* out) {
-  *out << truth.name;
+  *out << truth.name << ", " << truth.model;
 }
 
 Contract contract_of(const TrueContract& truth) {
-  Contract contract = *truth.taken == '\0' ? sweep::whole_contract(convolutions())
-                                           : *sweep::parse_contract(truth.taken, convolutions());
+  const Model& model = model_of(truth);
+  Contract contract = *truth.taken == '\0' ? sweep::whole_contract(model) : *sweep::parse_contract(truth.taken, model);
   for (const std::vector<Classes>& together : truth.not_together) {
     sweep::Combination& declined = contract.declined.emplace_back();
-    for (const Classes& words : together) declined.push_back(term_of(words));
+    for (const Classes& words : together) declined.push_back(term_of(model, words));
     std::sort(declined.begin(), declined.end());
   }
   return contract;
 }
 
 void expect_learnt(Backend& backend, const TrueContract& truth) {
-  SCOPED_TRACE(truth.name);
-  const sweep::LearntContract learnt = learn_contracts(backend, 1).front();
+  SCOPED_TRACE(std::string(truth.name) + ", " + truth.model);
+  const sweep::LearntContract learnt = learn_contracts(backend, 1)[plan_of(truth)];
   const Contract contract = contract_of(truth);
-  expect_same_choices(learnt.contract, contract);
-  expect_same_pairs(learnt.contract, contract);
-  EXPECT_LE(learnt.probes, 2000U);
+  expect_same_choices(model_of(truth), learnt.contract, contract);
+  expect_same_pairs(model_of(truth), learnt.contract, contract);
+  EXPECT_LE(learnt.probes, sweep::LearningLimits{}.probes);
+  EXPECT_EQ(learnt.confirmed, sweep::LearningLimits{}.confirmations);
   EXPECT_EQ(learnt.contradicted, 0U);
 }
 

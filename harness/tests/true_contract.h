@@ -1,5 +1,5 @@
-// What a backend takes of the convolutions, written down by hand from its source or documentation, and whether it is
-// what is learnt by asking the backend.
+// What a backend takes of a model of the sweep, written down by hand from its source or documentation, and whether it
+// is what is learnt by asking the backend.
 #pragma once
 
 #include <iosfwd>
@@ -20,6 +20,7 @@ struct Classes {
 
 struct TrueContract {
   const char* name;                                ///< of the backend
+  const char* model;                               ///< "convolutions"
   const char* taken;                               ///< as behind --only; empty for everything
   std::vector<std::vector<Classes>> not_together;  ///< taken, but not all with each other
 };
@@ -29,8 +30,9 @@ void PrintTo(const TrueContract& truth, std::ostream* out);
 [[nodiscard]] sweep::Contract contract_of(const TrueContract& truth);
 
 /// Learns what the backend takes and holds it against the truth, on two grids: every combination of the parameters by
-/// which backends choose (operator, types, spatial rank, w zero point, group, w parameters), each as a whole row; and
-/// every two classes of all parameters, which have a case inside both or inside neither. It may take 2,000 probes.
+/// which backends choose (types; operator, spatial rank, w zero point, group, w parameters; layout, zero point,
+/// scales), each as a whole row; and every two classes of all parameters, which have a case inside both or inside
+/// neither. It has at most 2,000 probes, and the last ones inside what was learnt are all taken.
 void expect_learnt(Backend& backend, const TrueContract& truth);
 
 }  // namespace qconform::testing

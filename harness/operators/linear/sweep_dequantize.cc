@@ -137,16 +137,13 @@ std::uint8_t scale_class(const Tensor& scale) {
 Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame) {
   const ElementType type = kFloats[row[kScaleType]];
   const reference::FloatFormat& format = format_of(type);
-  Tensor tensor{type, frame.parameter_shape, {}};
-  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+  return linear::draw_scales(row, frame, type, [&] {
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
     do bits = encode(format, draw_scale(rng, row[kScale], format), reference::Overflow::saturate);
     while (row[kScale] == kOrdinaryScale && is_power_of_two(decode(format, bits)));
-    set_raw_bits_at(tensor.bytes, bits_of(type), i, bits);
-  }
-  return tensor;
+    return bits;
+  });
 }
 
 bool is_special(const reference::FloatFormat& format, std::uint64_t bits) {

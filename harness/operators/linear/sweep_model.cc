@@ -4,7 +4,9 @@
 #include <cassert>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
+#include "harness/operators/text.h"
 #include "harness/suites/sweep/zero_point.h"
 
 namespace qconform::sweep::linear {
@@ -40,9 +42,14 @@ std::uint8_t block_class(std::int64_t block) {
                        : std::uint8_t{kBlock32};
 }
 
-std::int64_t draw_block(Rng& rng, std::uint8_t block) {
+// The sizes of a class, in any order.
+std::vector<std::int64_t> draw_blocks(Rng& rng, std::uint8_t block) {
   static constexpr std::int64_t kBlocks[] = {0, 1, 0, 16, 32};
-  return block == kBlockSmall ? rng.between(2, 5) : kBlocks[block];
+  if (block != kBlockSmall) return {kBlocks[block]};
+  std::vector<std::int64_t> blocks(14);
+  std::iota(blocks.begin(), blocks.end(), 2);
+  rng.shuffle(blocks);
+  return blocks;
 }
 
 // The length of the axis that parameters lie along, and the product of the other dimensions.
@@ -61,14 +68,14 @@ bool fits(const Row& row, std::int64_t block, Size size) {
   const std::int64_t parameters = row[kLayout] == kScalar ? 1
                                   : block == 0            ? size.length
                                                           : (size.length + block - 1) / block * size.others;
-  return row[kZeroPoint] != kDistinct || parameters > 1;
+  return (row[kScales] == kOneScale) == (parameters == 1);
 }
 
-// Small blocks and many sizes: one that fits is found soon.
 std::optional<Size> draw_size(Rng& rng, const Row& row, std::int64_t block) {
   std::vector<Size> sizes;
   for (std::int64_t length = 1; length <= kLongestAxis; ++length) {
-    for (std::int64_t others = 1; others <= 12 && length * others <= kMostElements; ++others) {
+    const std::int64_t most = length == 1 ? kLongestAxis : 12;
+    for (std::int64_t others = 1; others <= most && length * others <= kMostElements; ++others) {
       if (fits(row, block, {length, others})) sizes.push_back({length, others});
     }
   }
@@ -142,13 +149,17 @@ std::uint8_t axis_class(const Case& test_case, std::int64_t axis, std::int64_t r
   return axis == 0 ? kFirst : axis == rank - 1 ? kLast : kMiddleAxis;
 }
 
+bool are_distinct(const Tensor& tensor) {
+  for (std::int64_t i = 1; i < tensor.elements(); ++i) {
+    if (number_at(tensor, i) != number_at(tensor, 0)) return true;
+  }
+  return false;
+}
+
 std::uint8_t zero_points_class(const Tensor* tensor) {
   if (tensor == nullptr) return kOmitted;
   if (!is_integer(tensor->type)) return kMiddle;
-  for (std::int64_t i = 1; i < tensor->elements(); ++i) {
-    if (integer_at(*tensor, i) != integer_at(*tensor, 0)) return kDistinct;
-  }
-  return zero_point_class(tensor->type, integer_at(*tensor, 0));
+  return are_distinct(*tensor) ? std::uint8_t{kDistinct} : zero_point_class(tensor->type, integer_at(*tensor, 0));
 }
 
 }  // namespace
@@ -163,6 +174,9 @@ std::vector<Parameter> common_parameters() {
       {"block size", {"none", "1", "2 to 15", "16", "32"}},
       {"elements", {"1", "2 to 7", "1 under 16n", "16n", "1 over 16n", "odd", "even"}, 3},
       {"zero point", {"low end", "middle", "high end", "other", "omitted", "distinct"}},
+      // One, or several: beside zero points that are not distinct, "alike" is a tensor of parameters that are all
+      // alike.
+      {"scales", {"one", "alike", "distinct"}},
   };
 }
 
@@ -205,15 +219,33 @@ std::vector<Constraint> common_constraints() {
        [](const Row& r) {
          return r[kRank] != 1 || r[kLayout] != kPartialBlock || r[kBlock] != kBlock16 || r[kElements] != kOf16;
        }},
-      {"distinct zero points need several parameters",
-       {kLayout, kElements, kZeroPoint},
+      {"several parameters need a layout and elements for them",
+       {kLayout, kElements, kScales},
        [](const Row& r) {
-         return implies(r[kZeroPoint] == kDistinct, r[kLayout] != kScalar && r[kElements] != kOneElement);
+         return implies(r[kScales] != kOneScale, r[kLayout] != kScalar && r[kElements] != kOneElement);
        }},
+      {"distinct zero points need several parameters",
+       {kZeroPoint, kScales},
+       [](const Row& r) { return implies(r[kZeroPoint] == kDistinct, r[kScales] != kOneScale); }},
       {"a few elements of one axis are not several blocks of 16 or 32",
-       {kRank, kLayout, kBlock, kElements, kZeroPoint},
+       {kRank, kBlock, kElements, kScales},
        [](const Row& r) {
-         return r[kRank] != 1 || r[kBlock] < kBlock16 || r[kElements] != kFew || r[kZeroPoint] != kDistinct;
+         return r[kRank] != 1 || r[kBlock] < kBlock16 || r[kElements] != kFew || r[kScales] == kOneScale;
+       }},
+      {"one parameter along the only axis has one element",
+       {kRank, kLayout, kElements, kScales},
+       [](const Row& r) {
+         return implies(r[kRank] == 1 && r[kLayout] == kPerAxis && r[kScales] == kOneScale,
+                        r[kElements] == kOneElement);
+       }},
+      {"one block has no more elements than its size",
+       {kLayout, kBlock, kElements, kScales},
+       [](const Row& r) {
+         if (!is_blocked(r) || r[kScales] != kOneScale || r[kBlock] == kBlock32) return true;
+         if (r[kBlock] == kBlock1) return r[kElements] == kOneElement;
+         const bool is_longer = r[kElements] == kOf16 || r[kElements] == kOver16;
+         if (r[kLayout] == kWholeBlocks) return r[kBlock] == kBlock16 || !is_longer;
+         return !is_longer && (r[kBlock] == kBlock16 || r[kElements] != kUnder16);
        }},
   };
 }
@@ -221,9 +253,9 @@ std::vector<Constraint> common_constraints() {
 Frame draw_frame(Rng& rng, const Row& row) {
   Frame frame;
   std::optional<Size> size;
-  for (int attempt = 0; attempt < 64 && !size; ++attempt) {
-    frame.block_size = draw_block(rng, row[kBlock]);
-    size = draw_size(rng, row, frame.block_size);
+  for (const std::int64_t block : draw_blocks(rng, row[kBlock])) {
+    frame.block_size = block;
+    if ((size = draw_size(rng, row, block))) break;
   }
   assert(size && "the model allows a layout that no shape has");
   const std::int64_t rank = row[kRank];
@@ -239,6 +271,21 @@ std::vector<Attribute> frame_attributes(const Frame& frame) {
   if (frame.axis) attributes.push_back({"axis", *frame.axis});
   if (frame.block_size > 0) attributes.push_back({"block_size", frame.block_size});
   return attributes;
+}
+
+Tensor draw_scales(const Row& row, const Frame& frame, ElementType type, const std::function<std::uint64_t()>& draw) {
+  Tensor tensor{type, frame.parameter_shape, {}};
+  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
+  const std::uint64_t first = draw();
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    std::uint64_t bits = first;
+    if (i > 0 && row[kScales] == kDistinctScales) {
+      do bits = draw();
+      while (i == 1 && bits == first);
+    }
+    set_raw_bits_at(tensor.bytes, bits_of(type), i, bits);
+  }
+  return tensor;
 }
 
 std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& frame, ElementType type) {
@@ -272,6 +319,8 @@ void classify_common(const Case& test_case, Row& row) {
   row[kBlock] = block_class(block);
   row[kElements] = elements_class(x.elements());
   row[kZeroPoint] = zero_points_class(test_case.input(2));
+  const Tensor& scale = *test_case.input(1);
+  row[kScales] = scale.elements() == 1 ? kOneScale : are_distinct(scale) ? kDistinctScales : kAlike;
 }
 
 bool is_power_of_two(double value) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "harness/core/tensor.h"
@@ -14,13 +15,24 @@
 namespace qconform::sweep::linear {
 
 /// The first parameters of both models.
-enum Position : std::size_t { kVersion, kRank, kLayout, kAxis, kBlock, kElements, kZeroPoint, kCommonPositions };
+enum Position : std::size_t {
+  kVersion,
+  kRank,
+  kLayout,
+  kAxis,
+  kBlock,
+  kElements,
+  kZeroPoint,
+  kScales,
+  kCommonPositions
+};
 
 enum LayoutClass : std::uint8_t { kScalar, kPerAxis, kWholeBlocks, kPartialBlock };
 enum AxisClass : std::uint8_t { kDefaultAxis, kFirst, kMiddleAxis, kLast, kNegative };
 enum BlockClass : std::uint8_t { kNoBlock, kBlock1, kBlockSmall, kBlock16, kBlock32 };
 enum ElementsClass : std::uint8_t { kOneElement, kFew, kUnder16, kOf16, kOver16, kOdd, kEven };
 enum ZeroPointClass : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kDistinct };
+enum ScalesClass : std::uint8_t { kOneScale, kAlike, kDistinctScales };
 
 inline constexpr std::int64_t kVersions[] = {10, 13, 19, 21, 23, 24, 25};
 enum VersionClass : std::uint8_t { k10, k13, k19, k21, k23, k24, k25 };
@@ -41,6 +53,10 @@ struct Frame {
 
 /// The attributes axis and block_size.
 [[nodiscard]] std::vector<Attribute> frame_attributes(const Frame& frame);
+
+/// A scale for each parameter, of the bits that `draw` returns: the same for all, or the first two differ.
+[[nodiscard]] Tensor draw_scales(const Row& row, const Frame& frame, ElementType type,
+                                 const std::function<std::uint64_t()>& draw);
 
 /// A zero point of an integer type for each parameter, or zeros of a float type; nothing if omitted.
 [[nodiscard]] std::optional<Tensor> draw_zero_points(Rng& rng, const Row& row, const Frame& frame, ElementType type);

@@ -156,16 +156,13 @@ double draw_scale(Rng& rng, const Row& row, bool few_bits) {
 
 Tensor draw_scales(Rng& rng, const Row& row, const Frame& frame, bool few_bits) {
   const ElementType type = kScaleTypes[row[kScaleType]];
-  Tensor tensor{type, frame.parameter_shape, {}};
-  tensor.bytes.resize(static_cast<std::size_t>(bytes_for(type, tensor.elements())));
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+  return linear::draw_scales(row, frame, type, [&] {
     std::uint64_t bits = 0;
     // A fraction may round to a power of two, in narrow types.
     do bits = bits_of_number(type, draw_scale(rng, row, few_bits));
     while (row[kScale] == kOrdinaryScale && is_power_of_two(number_of_bits(type, bits)));
-    set_raw_bits_at(tensor.bytes, bits_of(type), i, bits);
-  }
-  return tensor;
+    return bits;
+  });
 }
 
 reference::QuantizeLinear node_of(const Case& test_case, ElementType y_type,

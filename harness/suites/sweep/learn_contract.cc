@@ -44,6 +44,7 @@ class Learner {
     vary_bases();
     try_declined_classes();
     confirm();
+    drop_implied();
     return std::move(learnt_);
   }
 
@@ -63,7 +64,7 @@ class Learner {
   }
 
   bool is_taken_with_other_values(const Row& row) {
-    for (int i = 0; i < kFurtherDraws; ++i) {
+    for (int i = 0; i < kFurtherDraws && has_budget(); ++i) {
       if (probe_(row, learnt_.probes++)) return true;
     }
     return false;
@@ -120,12 +121,26 @@ class Learner {
       if (partial.is_decided(term.parameter)) continue;
       if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
     }
-    for (std::size_t p = 0; p < base.size(); ++p) {
-      if (partial.is_decided(p)) continue;
-      PartialRow deeper = partial;
-      if (solver_.decide(deeper, p, base[p])) partial = std::move(deeper);
-    }
-    return solver_.complete(partial);
+    if (!solver_.complete(partial)) return std::nullopt;
+    return solver_.complete(towards(base, std::move(partial), 0));
+  }
+
+  // With the classes of `base` beside those that are decided, but for the parameters of `open`. `partial` has rows, and
+  // so has the result: where what is decided first leaves nothing for the rest, each class is taken only if some row
+  // has it beside those before.
+  PartialRow towards(const Row& base, PartialRow partial, std::uint32_t open) const {
+    const auto decided = [&](bool looks_ahead) {
+      PartialRow result = partial;
+      for (std::size_t p = 0; p < base.size(); ++p) {
+        if (result.is_decided(p) || (open >> p & 1U) != 0) continue;
+        PartialRow deeper = result;
+        if (!solver_.decide(deeper, p, base[p]) || (looks_ahead && !solver_.complete(deeper))) continue;
+        result = std::move(deeper);
+      }
+      return result;
+    };
+    PartialRow near = decided(false);
+    return solver_.complete(near) ? near : decided(true);
   }
 
   template <typename Visit>
@@ -171,13 +186,8 @@ class Learner {
     std::uint32_t open = 0;
     for (const Choice& other : unknown) open |= 1U << other.parameter;
     PartialRow partial = solver_.start();
-    if (!solver_.decide(partial, term.parameter, term.chosen)) return std::nullopt;
-    for (std::size_t p = 0; p < base.size(); ++p) {
-      if (partial.is_decided(p) || (open >> p & 1U) != 0) continue;
-      PartialRow deeper = partial;
-      if (solver_.decide(deeper, p, base[p])) partial = std::move(deeper);
-    }
-    return solver_.draw(partial, rng_);
+    if (!solver_.decide(partial, term.parameter, term.chosen) || !solver_.complete(partial)) return std::nullopt;
+    return solver_.draw(towards(base, std::move(partial), open), rng_);
   }
 
   void confirm() {
@@ -199,6 +209,24 @@ class Learner {
       }
       ++learnt_.confirmed;
       learnt_.contradicted += is_declined ? 1 : 0;
+    }
+  }
+
+  // What was found first is often a part of what was found later: it goes where no row has it that the others leave.
+  void drop_implied() {
+    std::vector<Combination>& declined = learnt_.contract.declined;
+    for (std::size_t i = 0; i < declined.size();) {
+      Contract others = learnt_.contract;
+      others.declined.erase(others.declined.begin() + static_cast<std::ptrdiff_t>(i));
+      const Model model = restricted(model_, others);
+      const ConstraintSolver solver(model);
+      PartialRow begun = solver.start();
+      for (const Term& term : declined[i]) begun.possible[term.parameter] &= term.classes;
+      if (solver.complete(begun)) {
+        ++i;
+      } else {
+        declined.erase(declined.begin() + static_cast<std::ptrdiff_t>(i));
+      }
     }
   }
 

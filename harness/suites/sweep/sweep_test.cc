@@ -330,8 +330,8 @@ TEST(Sweep, AnyAllowedRowIsRealised) {
 
 // Written down once. A change here means that sweep cases of old reports have changed: it belongs into
 // the change log.
-constexpr std::uint64_t kDigestOfRows = 9553992705828981854U;
-constexpr std::uint64_t kDigestOfSeed1 = 12083812729914722921U;
+constexpr std::uint64_t kDigestOfRows = 7091350588020199673U;
+constexpr std::uint64_t kDigestOfSeed1 = 15354446463956363059U;
 
 TEST(Sweep, HasTheSameRowsOnEveryMachineAndCompiler) {
   Digest digest;

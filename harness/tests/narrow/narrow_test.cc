@@ -29,11 +29,14 @@ void PrintTo(const Narrow& kernel, std::ostream* out) {
 
 const Narrow kKernels[] = {
     {{"nhwc_int8",
+      "convolutions",
       "operator=QLinearConv, x type=int8, w type=int8, y type=int8, spatial rank=2, w zero point=middle",
       {}},
      Profile::tflite},
-    {{"uint8_float", "operator=QLinearConv, x type=uint8, w type=uint8, spatial rank=1|2", {}}, Profile::conformance},
+    {{"uint8_float", "convolutions", "operator=QLinearConv, x type=uint8, w type=uint8, spatial rank=1|2", {}},
+     Profile::conformance},
     {{"conv1d",
+      "convolutions",
       "w type=int8, spatial rank=1, w zero point=middle|omitted",
       {{{"x type", "int8"}, {"y type", "uint8"}}, {{"x type", "uint8"}, {"y type", "int8"}}}},
      Profile::conformance}};
