@@ -309,7 +309,7 @@ struct Finding {
   QC_FIELD(std::string, signature, {}, "signature",
            .doc =
                "What is wrong, the same from run to run: defect models (a+b, or a|b where ambiguous), partial:a, "
-               "unexplained:PLACE; of other failures the verdict, and the rule behind a colon.",
+               "unexplained:PLACE; of other failures the verdict, and the rule or a crash's place behind a colon.",
            .min_length = 1);
   QC_FIELD(std::uint64_t, cases, {1}, "cases", .doc = "Failing cases that this finding stands for.", .minimum = 1);
   QC_PART("detail", verdict.detail);
