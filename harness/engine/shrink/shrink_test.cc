@@ -125,6 +125,20 @@ TEST(Shrink, CrashKeepsItsSignal) {
   EXPECT_EQ(result.smallest.input(3)->shape, (make::Shape{3, 1, 1, 1}));
 }
 
+TEST(Shrink, GroupsGoWhereOutputChannelsMatter) {
+  const Runner crashing = spoiled([](const Case& test_case, Outcome& outcome) {
+    if (test_case.input(3)->shape[0] >= 4) outcome = outcome::Crashed{11, "memory"};
+  });
+  const Case original = QLinearConvBuilder()
+                            .x(make::filled(ElementType::uint8, {1, 4, 1, 1}, 7))
+                            .w(make::filled(ElementType::int8, {4, 1, 1, 1}, 5))
+                            .group(4)
+                            .build();
+  const Result result = shrink(original, crashing, {});
+  EXPECT_EQ(result.smallest.input(0)->shape, (make::Shape{1, 1, 1, 1}));
+  EXPECT_EQ(result.smallest.input(3)->shape, (make::Shape{4, 1, 1, 1}));
+}
+
 // A defect of rounding hides behind none that is coarser.
 TEST(Shrink, OffByOneStaysOne) {
   const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {

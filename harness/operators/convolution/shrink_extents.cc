@@ -77,6 +77,14 @@ class ConvolutionExtents {
       cut_output_channels(c, all_outputs, expand_blocks(keep, outputs, all_outputs));
       set_attribute(c, "group", static_cast<std::int64_t>(keep.size()));
     });
+    // Likewise, but all output channels stay: they are what some kernels work on at once.
+    add("group of all output channels", groups, channel < 0 ? -1 : channel / outputs,
+        [=](Case& c, const Indices& keep) {
+          const auto left = static_cast<std::int64_t>(keep.size());
+          if (left == 0 || all_outputs % left != 0) return;
+          cut_input(c, "x", 1, expand_blocks(keep, inputs, all_inputs));
+          set_attribute(c, "group", left);
+        });
     add("output channel", outputs, channel < 0 ? -1 : channel % outputs, [=](Case& c, const Indices& keep) {
       cut_output_channels(c, all_outputs, repeat_in_blocks(keep, outputs, groups));
     });
