@@ -189,15 +189,27 @@ double draw_real(Rng& rng, double scale, double reach) {
   }
 }
 
-Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, double reach) {
+// Where overflow of a float type may begin: the largest number, and half a step or one step above it, of either sign.
+double draw_border(Rng& rng, ElementType type) {
+  const reference::FloatFormat& format = float_format(element_of(type));
+  const double largest = decode(format, format.largest());
+  const double step = largest - decode(format, format.largest() - 1);
+  const double border = largest + step * 0.5 * static_cast<double>(rng.between(0, 2));
+  return rng.chance(1, 2) ? border : -border;
+}
+
+Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, ElementType y_type) {
   std::vector<double> values;
+  const double reach = reach_of(y_type);
   const bool has_nan = rng.chance(1, 24);
   Rng own = aside(rng, 4);
+  Rng borders = aside(rng, 6);
   for (std::int64_t i = 0; i < frame.layout.elements(); ++i) {
     const double scale = number_at(scales, static_cast<std::int64_t>(frame.layout.parameter_of(i)));
     double value = draw_real(rng, scale, reach);
     // Steps of a large scale soon leave float16.
     if (type == float16 && scale > 0x1p14) value = static_cast<double>(own.between(-65504, 65504));
+    if (!is_integer(y_type) && borders.chance(1, 16)) value = draw_border(borders, y_type) * scale;
     values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
   }
   return rounded(type, frame.shape, values);
@@ -271,7 +283,7 @@ Case random_quantize_linear(Rng& rng) {
   } else {
     const ElementType x_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
     Tensor scales = draw_scales(rng, frame, draw_scale_type(rng, version, x_type));
-    Tensor x = draw_reals(rng, frame, x_type, scales, reach_of(y_type));
+    Tensor x = draw_reals(rng, frame, x_type, scales, y_type);
     result.inputs = {std::move(x), std::move(scales)};
   }
   // Without a zero point the output is uint8, or from version 21 on what output_dtype says.
