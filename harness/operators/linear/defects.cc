@@ -1,5 +1,6 @@
 // Defects of QuantizeLinear and DequantizeLinear.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "harness/operators/linear/diagnosis.h"
@@ -58,6 +59,11 @@ std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
   const std::int64_t channel = index / layout.inner % layout.channels;
   const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + channel;
   return static_cast<std::size_t>(std::min(row * layout.inner + index % layout.inner, layout.parameters() - 1));
+}
+
+// The float32 with an int32's bits.
+double int32_as_float32(reference::Element type, double stated) {
+  return type == reference::Element::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(stated)) : stated;
 }
 
 // float16 and bfloat16 divided in float32.
@@ -186,6 +192,13 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "oneDNN 3.12.1",
      .hazards = {Hazard::parameters_differ},
      .replace = [](Stages& s) { s.set(stage::zero_point_parameter, [](std::size_t) { return std::size_t{0}; }); }},
+    {.id = "scale-i32-as-f32",
+     .description = "a scale of int32 is read as float32: the number with its bits",
+     .operators = {"QuantizeLinear"},
+     .trigger = "y_scale int32",
+     .rule = "Q6",
+     .evidence = "OpenCV 4.6.0",
+     .replace = [](Stages& s) { s.set(stage::scale, int32_as_float32); }},
     {.id = "zp-absent-128",
      .description = "uint8 without a zero point has 128",
      .operators = kLinear,

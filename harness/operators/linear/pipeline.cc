@@ -56,6 +56,10 @@ void run_dequantize(const Stages& stages, const DequantizeLinear& node, const Li
   }
 }
 
+void read_scales(const Stages& stages, reference::Element type, std::vector<double>& scales) {
+  for (double& scale : scales) scale = stages.get(stage::scale)(type, scale);
+}
+
 // The node as the stages read its attributes and inputs.
 QuantizeLinear read_quantize(const Stages& stages, QuantizeLinear node, const Tensor* zero_point) {
   using reference::Element;
@@ -63,6 +67,7 @@ QuantizeLinear read_quantize(const Stages& stages, QuantizeLinear node, const Te
                                                zero_point == nullptr ? Element::uint8 : element_of(zero_point->type));
   node.precision = stages.get(stage::precision)(node.precision);
   node.saturate = stages.get(stage::saturate)(node.saturate);
+  read_scales(stages, node.scale_type, node.y_scale);
   if (zero_point == nullptr) {
     std::fill(node.y_zero_point.begin(), node.y_zero_point.end(), stages.get(stage::absent_zero_point)(node.y_type));
   }
@@ -71,6 +76,7 @@ QuantizeLinear read_quantize(const Stages& stages, QuantizeLinear node, const Te
 
 DequantizeLinear read_dequantize(const Stages& stages, DequantizeLinear node, const Tensor* zero_point) {
   node.y_type = stages.get(stage::output_type)(node.y_type, node.scale_type);
+  read_scales(stages, node.scale_type, node.x_scale);
   if (zero_point == nullptr) {
     std::fill(node.x_zero_point.begin(), node.x_zero_point.end(), stages.get(stage::absent_zero_point)(node.x_type));
   }

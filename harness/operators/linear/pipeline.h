@@ -1,6 +1,6 @@
 // QuantizeLinear and DequantizeLinear, stage by stage.
 //
-// Both begin with output_type, count, parameter, zero_point_parameter, absent_zero_point, operand.
+// Both begin with output_type, count, parameter, zero_point_parameter, absent_zero_point, scale, operand.
 // QuantizeLinear has precision and saturate beside output_type, and goes on through quotient and the stages that all
 // quantizing operators share, or for float outputs through encode; DequantizeLinear through difference, multiply,
 // result.
@@ -57,6 +57,9 @@ inline constexpr Stage<std::size_t (*)(std::size_t of_scale)> zero_point_paramet
 /// The zero point of a node that has none.
 inline constexpr Stage<std::int32_t (*)(reference::Element type)> absent_zero_point{
     {"absent_zero_point"}, [](reference::Element) { return 0; }};
+/// The value of a scale that is stored as this type.
+inline constexpr Stage<double (*)(reference::Element type, double stated)> scale{
+    {"scale"}, [](reference::Element, double stated) { return stated; }};
 /// An operand as an arithmetic of this format takes it.
 inline constexpr Stage<double (*)(const FloatFormat& format, double value)> operand{
     {"operand"}, [](const FloatFormat&, double value) { return value; }};
