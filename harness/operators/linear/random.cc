@@ -266,6 +266,13 @@ void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, 
 
 }  // namespace
 
+// In place of float scales, beside a stated precision.
+Tensor draw_int32_scales(Rng& rng, const Frame& frame) {
+  Values values;
+  for (std::int64_t i = 0; i < frame.parameters(); ++i) values.push_back(rng.between(1, 1000));
+  return make::integers(int32, frame.parameter_shape, values);
+}
+
 Case random_quantize_linear(Rng& rng) {
   Case result;
   result.node().op_type = "QuantizeLinear";
@@ -276,6 +283,8 @@ Case random_quantize_linear(Rng& rng) {
   const ElementType y_type = pick(rng, quantized_types(version));
   // Beside an int32 x, versions 19 and 21 want an int32 scale, whose meaning is open (rule Q6).
   const bool may_be_int32 = version < 19 || version >= 23;
+  Rng own = aside(rng, 7);
+  bool has_int32_scale = false;
   if (may_be_int32 && rng.chance(1, 5)) {
     const auto bits = static_cast<int>(rng.between(4, 30));
     Tensor scales = draw_wide_scales(rng, frame, bits);
@@ -283,6 +292,8 @@ Case random_quantize_linear(Rng& rng) {
   } else {
     const ElementType x_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
     Tensor scales = draw_scales(rng, frame, draw_scale_type(rng, version, x_type));
+    has_int32_scale = version >= 23 && own.chance(1, 12);
+    if (has_int32_scale) scales = draw_int32_scales(own, frame);
     Tensor x = draw_reals(rng, frame, x_type, scales, y_type);
     result.inputs = {std::move(x), std::move(scales)};
   }
@@ -291,6 +302,9 @@ Case random_quantize_linear(Rng& rng) {
   const bool has_zero_point = !may_omit || rng.chance(7, 8);
   if (has_zero_point) result.inputs.emplace_back(draw_zero_points(rng, y_type, frame));
   set_quantize_attributes(rng, y_type, has_zero_point, result);
+  if (has_int32_scale && result.attribute("precision") == nullptr) {
+    result.node().attributes.push_back({"precision", number_of(float32)});
+  }
   return result;
 }
 
