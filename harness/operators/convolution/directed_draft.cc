@@ -11,6 +11,7 @@
 #include "harness/suites/tie_solver.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
+#include "reference/numerics/saturate.h"
 
 namespace qconform::directed {
 
