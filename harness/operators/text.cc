@@ -46,6 +46,10 @@ reference::Element element_of(ElementType type) {
   return static_cast<reference::Element>(type);
 }
 
+ElementType element_type_of(reference::Element element) {
+  return static_cast<ElementType>(element);
+}
+
 double number_at(const Tensor& tensor, std::int64_t index) {
   if (is_integer(tensor.type)) return static_cast<double>(integer_at(tensor, index));
   return reference::value_at(element_of(tensor.type), tensor.bytes, index);

@@ -23,7 +23,7 @@ namespace {
 
 // Written down once. A change here means that every seed in every report and every shared finding
 // stops reproducing: it belongs into the change log.
-constexpr std::uint64_t kDigestOfSeed1 = 7676155286859994380U;
+constexpr std::uint64_t kDigestOfSeed1 = 16562422492249840079U;
 
 TEST(RandomSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
   EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return random_case(1, index); }, 2000), kDigestOfSeed1);

@@ -212,14 +212,6 @@ void ignore_signs_of_scales(Stages& s) {
         }});
 }
 
-// As x86's conversion does, which gives -2^31 for what an int32 cannot hold.
-void convert_huge_to_minimum(Stages& s) {
-  s.set(diagnose::stage::round, [](const reference::Quotient& quotient, std::int32_t) {
-    const std::int64_t rounded = diagnose::neighbours_of(quotient).even();
-    return rounded >= INT32_MIN && rounded <= INT32_MAX ? rounded : std::int64_t{INT32_MIN};
-  });
-}
-
 void lose_signs_of_zeros(Stages& s) {
   s.set(diagnose::stage::result, [](const reference::FloatFormat& format, std::uint64_t bits) {
     return is_zero(format, bits) ? std::uint64_t{0} : bits;
@@ -317,7 +309,7 @@ std::vector<RuleMutant> linear_mutants() {
       defect("Q2", "zp-before-round", {"QuantizeLinear"}),
       narrowed("Q3"),
       defect("Q4", "wrap-not-saturate", {"QuantizeLinear"}),
-      value("Q4", "what an int32 cannot hold becomes its minimum", convert_huge_to_minimum),
+      defect("Q4", "int32-before-clamp", {"QuantizeLinear"}),
       narrowed("Q5"),
       narrowed("Q6"),
       latitude_dropped("Q6"),

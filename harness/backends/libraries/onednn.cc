@@ -93,15 +93,6 @@ class RepeatedConvolution final : public RepeatedRun {
   std::optional<Outcome> refusal_;
 };
 
-// The type of a tensor that the reference describes.
-ElementType type_named_by(reference::Element element) {
-  for (int number = 1; number < 32; ++number) {
-    const auto type = static_cast<ElementType>(number);
-    if (is_known(type) && element_of(type) == element) return type;
-  }
-  return ElementType::undefined;
-}
-
 std::span<std::byte> x_of(const Case& test_case, Layout layout, InputMemory& inputs) {
   if (layout == Layout::channels_first) return inputs.bytes(0);
   return inputs.converted(0, test_case.input(0)->bytes.size(), 0, to_channels_last);
@@ -119,7 +110,7 @@ bool divides_otherwise(const reference::DequantizeLinear& /*node*/) {
 Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
   return {node.layout,
           test_case.input(0)->type,
-          type_named_by(node.y_type),
+          element_type_of(node.y_type),
           true,
           {node.y_scale.begin(), node.y_scale.end()},
           node.y_zero_point};
@@ -127,7 +118,7 @@ Linear linear_of(const Case& test_case, const reference::QuantizeLinear& node) {
 Linear linear_of(const Case& test_case, const reference::DequantizeLinear& node) {
   return {node.layout,
           test_case.input(0)->type,
-          type_named_by(node.y_type),
+          element_type_of(node.y_type),
           false,
           {node.x_scale.begin(), node.x_scale.end()},
           {node.x_zero_point.begin(), node.x_zero_point.end()}};

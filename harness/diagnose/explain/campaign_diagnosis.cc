@@ -106,7 +106,7 @@ void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const O
     } else if (!subject.unexplained) {
       subject.unexplained = std::move(explanation);
     }
-  } else if (causes.open() >= kFewestOpen && std::has_single_bit(causes.open())) {
+  } else if (causes.open() >= kFewestOpen && (std::has_single_bit(causes.open()) || causes.open() % 200 == 0)) {
     causes.find();
   }
 }

@@ -50,12 +50,12 @@ void describe_place(FailureGroup& group);
 
 class Causes {
  public:
-  static constexpr std::size_t kOpen = 400;    ///< failures without a cause that are kept to be taken apart,
+  static constexpr std::size_t kOpen = 1600;   ///< failures without a cause that are kept to be taken apart,
   static constexpr std::size_t kPassing = 48;  ///< and passing cases that causes are held against
   static constexpr std::size_t kPeeled = 48;   ///< open failures that a cause is looked for in
   static constexpr std::uint64_t kPeelingWork = std::uint64_t{1} << 26;  ///< products, for each cause
   static constexpr std::uint64_t kClaimedThoroughly = 100;               ///< failures that every cause is tried on
-  static constexpr int kPeelings = 24;                                   ///< searches for a further one
+  static constexpr int kPeelings = 48;                                   ///< searches for a further one
 
   Causes(const Operator& op, const Policy& policy);
 

@@ -154,6 +154,15 @@ TEST(Region, HasRoomForEveryFeature) {
   EXPECT_LE(case_features().size(), kMostFeatures);
 }
 
+// Both families have "x uint8".
+TEST(Region, ContainsTheCasesThatItWasLearntFrom) {
+  for (std::size_t i = 0; i < case_features().size(); ++i) {
+    const Region region{.conditions = {std::string(case_features()[i].text)}};
+    EXPECT_TRUE(region.contains(features({i}))) << case_features()[i].text;
+    EXPECT_FALSE(region.contains(features({}))) << case_features()[i].text;
+  }
+}
+
 TEST(Region, IsTheConjunctionThatTellsFailingFromPassing) {
   const std::vector<FeatureSet> failing(20, features({1, 2, 5}));
   std::vector<FeatureSet> passing(20, features({1, 5}));

@@ -173,11 +173,14 @@ Region region_of(const std::vector<FeatureSet>& failing, const std::vector<Featu
 
 }  // namespace
 
+// Families may have features with the same text: each is of the cases of its own.
 bool Region::contains(const FeatureSet& features) const {
+  const auto all = case_features();
   return std::all_of(conditions.begin(), conditions.end(), [&](const std::string& condition) {
-    const auto all = case_features();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Feature& f) { return f.text == condition; });
-    return found != all.end() && features[static_cast<std::size_t>(found - all.begin())];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].text == condition && features[i]) return true;
+    }
+    return false;
   });
 }
 

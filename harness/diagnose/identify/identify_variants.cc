@@ -23,15 +23,6 @@ std::int64_t half_down(const Quotient& value, std::int32_t) {
   return n.sign > 0 ? n.lower : -n.lower - 1;
 }
 
-// A value as float64 arithmetic takes it; beyond 2^40, where everything saturates, its sign at that size.
-double as_float64(const Quotient& value) {
-  constexpr double kHuge = 0x1p40;
-  if (value.kind == Quotient::Kind::nan) return 0;
-  if (value.kind == Quotient::Kind::infinite) return value.value.negative ? -kHuge : kHuge;
-  return std::clamp(reference::rounded_to(reference::float_format(reference::Element::float64), value.value), -kHuge,
-                    kHuge);
-}
-
 double as_float32(double value) {
   return static_cast<double>(static_cast<float>(value));
 }
@@ -40,7 +31,7 @@ double as_float32(double value) {
 // stage adds it.
 template <double (*narrow)(double), double (*round)(double)>
 std::int64_t with_zero_point(const Quotient& value, std::int32_t zero_point) {
-  return static_cast<std::int64_t>(round(narrow(as_float64(value) + zero_point))) - zero_point;
+  return static_cast<std::int64_t>(round(narrow(float64_of(value) + zero_point))) - zero_point;
 }
 
 double in_float64(double value) {
@@ -56,18 +47,12 @@ double nearest_away(double value) {
 }
 
 std::int64_t add_half_and_floor(const Quotient& value, std::int32_t) {
-  return static_cast<std::int64_t>(std::floor(as_float32(as_float64(value) + 0.5)));
+  return static_cast<std::int64_t>(std::floor(as_float32(float64_of(value) + 0.5)));
 }
 
 std::int64_t add_half_and_truncate(const Quotient& value, std::int32_t) {
-  const double v = as_float64(value);
+  const double v = float64_of(value);
   return static_cast<std::int64_t>(std::trunc(as_float32(v + std::copysign(0.5, v))));
-}
-
-// What x86 converts a float beyond int32 to, -2^31, ends at the lowest value whatever the sign was.
-std::int64_t clamp_converted(std::int64_t value, IntegerRange range) {
-  const bool fits = value >= INT32_MIN && value <= INT32_MAX;
-  return fits ? reference::saturate(value, range) : range.lo;
 }
 
 std::vector<Choice> all_choices() {
@@ -106,8 +91,7 @@ std::vector<Variant> rounding_variants() {
       rounding("half-down", "to nearest, ties downward, then the zero point", half_down),
       variant_of_defect("truncate", "toward zero, then the zero point", "truncate"),
       variant_of_defect("zero-point-first", "the zero point, then to nearest, ties to even", "zp-before-round"),
-      rounding("zero-point-first-f32", "f32(value + zero point), then to nearest, ties to even",
-               with_zero_point<as_float32, nearest_even>),
+      variant_of_defect("zero-point-first-f32", "f32(value + zero point), then to nearest, ties to even", "zp-in-f32"),
       rounding("zero-point-first-f64", "f64(value + zero point), then to nearest, ties to even",
                with_zero_point<in_float64, nearest_even>),
       rounding("zero-point-first-f32-half-away", "f32(value + zero point), then to nearest, ties away from zero",
@@ -119,8 +103,8 @@ std::vector<Variant> rounding_variants() {
 
 std::vector<Variant> conversion_variants() {
   return {plain_variant("saturates", "values beyond int32 saturate by their sign"),
-          {"lowest", "values beyond int32, of either sign, give the lowest output (x86's cvtps2dq)",
-           [](Stages& s) { s.set(stage::clamp, clamp_converted); }}};
+          variant_of_defect("lowest", "values beyond int32, of either sign, give the lowest int32 (x86's cvtps2dq)",
+                            "int32-before-clamp")};
 }
 
 std::span<const Choice> choices() {

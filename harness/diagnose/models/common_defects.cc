@@ -2,15 +2,11 @@
 #include "harness/diagnose/models/defect.h"
 
 #include "harness/operators/operator.h"
+#include "reference/numerics/round.h"
 #include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
 namespace {
-
-std::int64_t round_half_away(const Quotient& value, std::int32_t) {
-  const Neighbours n = neighbours_of(value);
-  return n.is_tie ? n.sign * (n.lower + 1) : n.even();
-}
 
 std::int64_t round_half_up(const Quotient& value, std::int32_t) {
   const Neighbours n = neighbours_of(value);
@@ -27,6 +23,12 @@ std::int64_t truncate(const Quotient& value, std::int32_t) {
 std::int64_t round_with_zero_point(const Quotient& value, std::int32_t zero_point) {
   const Neighbours n = neighbours_of(value);
   return zero_point % 2 == 0 ? n.even() : n.odd();
+}
+
+// What x86 converts: the lowest number stands for all that int32 does not hold, NaN too.
+std::int64_t convert_to_int32(const Quotient& value, std::int64_t rounded) {
+  const bool fits = value.kind != Quotient::Kind::nan && rounded >= INT32_MIN && rounded <= INT32_MAX;
+  return fits ? rounded : INT32_MIN;
 }
 
 std::int64_t keep(std::int64_t value, IntegerRange) {
@@ -68,6 +70,27 @@ constexpr Defect kCommonDefects[] = {
      .evidence = "onnx-mlir (Xilinx)#138, webnn-baseline#101",
      .hazards = {Hazard::tie_odd_zero_point},
      .replace = [](Stages& s) { s.set(stage::round, round_with_zero_point); }},
+    {.id = "zp-in-f32",
+     .description = "the zero point is added in float32 before rounding",
+     .trigger = "ties with an odd zero point, and values that the float32 sum rounds to one",
+     .rule = "C19",
+     .evidence = "oneDNN 2.6.3",
+     .hazards = {Hazard::tie_odd_zero_point, Hazard::near_tie_above, Hazard::near_tie_below},
+     .replace = add_zero_point_in_float32},
+    {.id = "int32-before-clamp",
+     .description = "converted to int32 before it is saturated: what that does not hold becomes its lowest number",
+     .trigger = "values of 2^31 and more",
+     .rule = "Q4",
+     .evidence = "ONNX Runtime 1.30.0, OpenCV 4.6.0",
+     .hazards = {Hazard::conversion_overflow},
+     .replace = [](Stages& s) { s.set(stage::convert, convert_to_int32); }},
+    {.id = "zp-wraps-int32",
+     .description = "the zero point is added to the int32 that the value saturates to, and wraps",
+     .trigger = "values near the ends of int32 or beyond, a zero point of their sign",
+     .rule = "Q4",
+     .evidence = "ONNX Runtime 1.30.0",
+     .hazards = {Hazard::conversion_overflow},
+     .replace = [](Stages& s) { s.set(stage::zero_point, add_zero_point_in_int32); }},
     {.id = "clamp-before-zp",
      .description = "saturated before the zero point is added, which then wraps",
      .trigger = "values that reach a bound with or without the zero point",
@@ -84,6 +107,29 @@ constexpr Defect kCommonDefects[] = {
 };
 
 }  // namespace
+
+std::int64_t round_half_away(const Quotient& value, std::int32_t) {
+  const Neighbours n = neighbours_of(value);
+  return n.is_tie ? n.sign * (n.lower + 1) : n.even();
+}
+
+std::int32_t hold_as_int8(IntegerRange range) {
+  return range.lo == 0 && range.hi == UINT8_MAX ? 128 : 0;
+}
+
+// rne(RN32(v + zero point)): nothing is left to add.
+void add_zero_point_in_float32(Stages& s) {
+  s.set(stage::round, [](const Quotient& value, std::int32_t zero_point) {
+    const double sum = static_cast<float>(float64_of(value) + zero_point);
+    return static_cast<std::int64_t>(reference::round_half_even(sum));
+  });
+  s.set(stage::zero_point, [](std::int64_t sum, const OutputParameters&) { return sum; });
+}
+
+std::int64_t add_zero_point_in_int32(std::int64_t rounded, const OutputParameters& p) {
+  constexpr IntegerRange kInt32{INT32_MIN, INT32_MAX};
+  return reference::wrap_to_int32(std::int64_t{reference::saturate(rounded, kInt32)} + p.zero_point);
+}
 
 std::vector<Defect> common_defects() {
   OpSet quantizing;

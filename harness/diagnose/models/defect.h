@@ -93,6 +93,17 @@ class Model {
 /// Both at once, where they replace different stages: the error of Model::add.
 [[nodiscard]] Result<Model> pair_of(const Defect& a, const Defect& b);
 
+// Replacements that defects of several families have in common.
+
+/// Of stage::round: ties away from zero.
+[[nodiscard]] std::int64_t round_half_away(const Quotient& value, std::int32_t zero_point);
+/// Of stage::held: uint8 as int8.
+[[nodiscard]] std::int32_t hold_as_int8(IntegerRange range);
+/// Of stage::round and stage::zero_point: both at once, the sum rounded to float32 before.
+void add_zero_point_in_float32(Stages& stages);
+/// Of stage::zero_point: the sum of int32, which wraps.
+[[nodiscard]] std::int64_t add_zero_point_in_int32(std::int64_t rounded, const OutputParameters& parameters);
+
 /// In every operator that quantizes (Operator::quantizes).
 [[nodiscard]] std::vector<Defect> common_defects();
 

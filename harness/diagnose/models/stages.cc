@@ -4,8 +4,15 @@
 #include <cmath>
 
 #include "reference/numerics/round.h"
+#include "reference/numerics/small_float.h"
 
 namespace qconform::diagnose {
+namespace {
+
+// Every output is saturated beyond 2^40.
+constexpr int kSaturatingExponent = 40;
+
+}  // namespace
 
 std::vector<const StageInfo*> Stages::replaced() const {
   std::vector<const StageInfo*> stages;
@@ -20,7 +27,6 @@ Stages::Replaced& Stages::at(const StageInfo& stage) {
 }
 
 Neighbours neighbours_of(const Quotient& value) {
-  constexpr int kSaturatingExponent = 40;
   const std::int64_t sign = value.value.negative ? -1 : 1;
   constexpr std::int64_t kHuge = std::int64_t{1} << kSaturatingExponent;
   if (value.kind == Quotient::Kind::nan || value.is_zero()) return {sign, 0, 0, false};
@@ -35,6 +41,14 @@ Neighbours neighbours_of(const Quotient& value) {
 Quotient quotient_of_float(double value) {
   if (std::isfinite(value)) return {Quotient::Kind::finite, reference::ratio_of(value)};
   return {Quotient::Kind::infinite, reference::Ratio{.negative = !(value > 0)}};
+}
+
+double float64_of(const Quotient& value) {
+  constexpr double kHuge = 0x1p40;
+  static_assert(kHuge == std::int64_t{1} << kSaturatingExponent);
+  if (value.kind == Quotient::Kind::nan) return 0;
+  if (value.kind == Quotient::Kind::infinite) return value.value.negative ? -kHuge : kHuge;
+  return std::clamp(rounded_to(reference::float_format(reference::Element::float64), value.value), -kHuge, kHuge);
 }
 
 }  // namespace qconform::diagnose

@@ -73,7 +73,8 @@ class Stages {
 struct OutputParameters {
   std::int32_t zero_point;
   IntegerRange range;
-  std::int64_t bias;  ///< part of the sum before it was scaled; 0 where there is none
+  std::int64_t bias;     ///< part of the sum before it was scaled; 0 where there is none
+  bool in_tail = false;  ///< computed by itself, behind what a vector loop computes: only where a model says so
 };
 
 /// `value` as its two neighbouring integers: magnitudes, not beyond 2^40, where every output is
@@ -94,6 +95,9 @@ struct Neighbours {
 /// bound.
 [[nodiscard]] Quotient quotient_of_float(double value);
 
+/// The value rounded to double; beyond 2^40 its sign at that size. NaN counts as 0.
+[[nodiscard]] double float64_of(const Quotient& value);
+
 inline constexpr SmallSet<Hazard> kTies{Hazard::tie_positive, Hazard::tie_negative, Hazard::tie_odd_zero_point,
                                         Hazard::near_tie_above, Hazard::near_tie_below};
 
@@ -101,21 +105,33 @@ namespace stage {
 
 // From a scaled value to an integer, in this order; the low bits of what `clamp` returns are stored.
 
+/// What the integers of a range are held less by until then: the zero point and both ends are.
+inline constexpr Stage<std::int32_t (*)(IntegerRange range)> held{{"held"}, [](IntegerRange) { return 0; }};
 inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero_point)> round{
     {"round", kTies}, [](const Quotient& value, std::int32_t) { return neighbours_of(value).even(); }};
-inline constexpr Stage<std::int64_t (*)(std::int64_t rounded, const OutputParameters& parameters)> zero_point{
+/// In place of `round` for outputs that are in a vector loop's tail.
+inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int32_t zero_point)> tail_round{
+    {"tail_round", kTies}, round.reference};
+/// The rounded value as the type that holds it.
+inline constexpr Stage<std::int64_t (*)(const Quotient& value, std::int64_t rounded)> convert{
+    {"convert", {Hazard::conversion_overflow}}, [](const Quotient&, std::int64_t rounded) { return rounded; }};
+inline constexpr Stage<std::int64_t (*)(std::int64_t converted, const OutputParameters& parameters)> zero_point{
     {"zero_point"},
-    [](std::int64_t rounded, const OutputParameters& parameters) { return rounded + parameters.zero_point; }};
+    [](std::int64_t converted, const OutputParameters& parameters) { return converted + parameters.zero_point; }};
 inline constexpr Stage<std::int64_t (*)(std::int64_t value, IntegerRange range)> clamp{
     {"clamp"}, [](std::int64_t value, IntegerRange range) { return std::int64_t{reference::saturate(value, range)}; }};
 
 }  // namespace stage
 
 /// These stages in their order: the integer whose low bits are stored.
-[[nodiscard]] inline std::int64_t finish(const Stages& stages, const Quotient& value,
-                                         const OutputParameters& parameters) {
-  const std::int64_t rounded = stages.get(stage::round)(value, parameters.zero_point);
-  return stages.get(stage::clamp)(stages.get(stage::zero_point)(rounded, parameters), parameters.range);
+[[nodiscard]] inline std::int64_t finish(const Stages& stages, const Quotient& value, OutputParameters parameters) {
+  const std::int32_t held = stages.get(stage::held)(parameters.range);
+  parameters.zero_point -= held;
+  parameters.range.lo -= held;
+  parameters.range.hi -= held;
+  const auto round = stages.get(parameters.in_tail ? stage::tail_round : stage::round);
+  const std::int64_t converted = stages.get(stage::convert)(value, round(value, parameters.zero_point));
+  return stages.get(stage::clamp)(stages.get(stage::zero_point)(converted, parameters), parameters.range) + held;
 }
 
 }  // namespace qconform::diagnose

@@ -95,12 +95,9 @@ double relative_spacing(const Sample& s) {
   return std::ldexp(2.0, -reference::float_format(division_type(s.quantize())).mantissa_bits);
 }
 
-// Some value before rounding is within `distance` of a tie, or within two roundings.
-bool comes_near_a_tie(const Sample& s, double distance) {
-  const double spacing = relative_spacing(s);
-  const auto is_near = [&](double v) {
-    return std::fabs(std::fabs(v - std::floor(v)) - 0.5) <= distance + std::fabs(v) * spacing;
-  };
+// Some value before rounding.
+template <typename Predicate>
+bool any_scaled(const Sample& s, Predicate predicate) {
   if (const QLinearConv* node = s.qlinear()) {
     const auto sums = exact_sums(node->operands, s.x(), s.w());
     const auto channels = static_cast<std::size_t>(s.geometry().output_channels);
@@ -109,14 +106,29 @@ bool comes_near_a_tie(const Sample& s, double distance) {
       const double scale = static_cast<double>(node->x_scale) *
                            static_cast<double>(node->w_scale[i / positions % channels]) /
                            static_cast<double>(node->y_scale);
-      if (is_near(static_cast<double>(sums[i]) * scale)) return true;
+      if (predicate(static_cast<double>(sums[i]) * scale)) return true;
     }
     return false;
   }
   for (std::int64_t i = 0; i < s.x().elements(); ++i) {
-    if (is_near(number_at(s.x(), i) / s.scales()[s.layout().parameter_of(i)])) return true;
+    if (predicate(number_at(s.x(), i) / s.scales()[s.layout().parameter_of(i)])) return true;
   }
   return false;
+}
+
+// Some value before rounding is within `distance` of a tie, or within two roundings.
+bool comes_near_a_tie(const Sample& s, double distance) {
+  const double spacing = relative_spacing(s);
+  return any_scaled(
+      s, [&](double v) { return std::fabs(std::fabs(v - std::floor(v)) - 0.5) <= distance + std::fabs(v) * spacing; });
+}
+
+// float32 rounds a sum with a zero point of 16 bits to multiples of this at most, or to a neighbour.
+constexpr double kRoundingBesideZeroPoint = 0x1p-7;
+
+// NaN, or beyond int32 less a zero point.
+bool leaves_int32(const Sample& s) {
+  return any_scaled(s, [](double v) { return !(std::fabs(v) < 0x1p31 - 0x1p16); });
 }
 
 // Some multiplier is not a whole number, so that values can have fractions.
@@ -170,6 +182,24 @@ bool has_negative_axis(const Sample& s) {
   const Attribute* axis = s.test_case.attribute("axis");
   return axis != nullptr && std::get<std::int64_t>(axis->value) < 0;
 }
+// Without a zero point the node's type is uint8 all the same.
+bool is_uint8_without_zero_point(const Sample& s) {
+  if (s.test_case.input(2) != nullptr) return false;
+  const QuantizeLinear* quantize = quantize_linear_of(s.modelled.lowered());
+  return (quantize != nullptr ? quantize->y_type : s.dequantize().x_type) == reference::Element::uint8;
+}
+bool has_zero_points_that_differ(const Sample& s) {
+  return quantize_linear_of(s.modelled.lowered()) != nullptr ? differ(s.quantize().y_zero_point)
+                                                             : differ(s.dequantize().x_zero_point);
+}
+bool has_another_axis(const Sample& s) {
+  const Attribute* axis = s.test_case.attribute("axis");
+  const auto rank = static_cast<std::int64_t>(s.x().shape.size());
+  return axis != nullptr && rank > 1 && (std::get<std::int64_t>(axis->value) + rank) % rank != 1;
+}
+bool is_narrow(reference::Element type) {
+  return type == reference::Element::float16 || type == reference::Element::bfloat16;
+}
 bool is_zero_point_scaled(const Sample& s) {
   const DequantizeLinear& node = s.dequantize();
   // Without a zero point 0 * scale is subtracted: that shows where it is no +0, and in -0.
@@ -200,6 +230,21 @@ const std::map<std::string_view, Trigger>& triggers() {
          return any_axis(s, [&](const auto& a) { return a.dilation != s.geometry().axes.back().dilation; });
        }},
       {"pads-order", [](const Sample& s) { return s.attributes().pads && s.geometry().axes.size() > 1; }},
+      {"asym-pads-symmetrised-1d",
+       [](const Sample& s) {
+         const auto& axes = s.geometry().axes;
+         return axes.size() == 1 && axes[0].pad_begin != axes[0].pad_end;
+       }},
+      {"same-lower-as-upper",
+       [](const Sample& s) {
+         return s.attributes().auto_pad == "SAME_LOWER" &&
+                any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; });
+       }},
+      {"pad-reads-next-channel",
+       [](const Sample& s) {
+         return has_groups(s) && has_pads(s) && s.geometry().axes.size() == 2 && s.geometry().axes[1].input >= 18 &&
+                !any_axis(s, [](const auto& a) { return a.kernel != 3; });
+       }},
       {"asym-pads-symmetrised",
        [](const Sample& s) { return any_axis(s, [](const auto& a) { return a.pad_begin != a.pad_end; }); }},
       {"same-swap",
@@ -230,6 +275,23 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"zp-added", has_x_zero_point},
       {"zp-sub-wraps-8bit", has_wide_difference},
       {"w-u8-as-s8", [](const Sample& s) { return any_value(s.w(), [](double value) { return value >= 128; }); }},
+      {"w-halved",
+       [](const Sample& s) {
+         return s.operands().x_type == Integer8::int8 && s.operands().w_type == Integer8::int8 &&
+                any_value(s.w(), [](double value) { return std::fmod(value, 2) != 0; });
+       }},
+      {"w-zp-middle",
+       [](const Sample& s) {
+         const auto& zp = s.operands().w_zero_point;
+         const std::int32_t middle = s.operands().w_type == Integer8::uint8 ? 128 : 0;
+         return std::any_of(zp.begin(), zp.end(), [&](std::int32_t value) { return value != middle; });
+       }},
+      {"x-compensation-missing",
+       [](const Sample& s) {
+         const auto& g = s.geometry();
+         return g.group > 1 && g.output_channels == 8 && g.depth() == 8 && g.kernel_taps() == 8 &&
+                (s.operands().x_type == Integer8::int8 || has_x_zero_point(s));
+       }},
       {"w-zp-ignored", has_w_zero_point},
       {"w-zp-first-channel", [](const Sample& s) { return differ(s.operands().w_zero_point); }},
       {"w-zp-group-local", [](const Sample& s) { return has_groups(s) && differ(s.operands().w_zero_point); }},
@@ -237,6 +299,12 @@ const std::map<std::string_view, Trigger>& triggers() {
        [](const Sample& s) {
          return s.operands().x_type == Integer8::uint8 && s.operands().w_type == Integer8::int8 &&
                 s.geometry().depth() > 1 && any_value(s.w(), [](double value) { return value < -64 || value > 64; });
+       }},
+      {"pair-sat-i16-by-tap",
+       [](const Sample& s) {
+         return s.operands().x_type == Integer8::uint8 && s.operands().w_type == Integer8::int8 &&
+                s.geometry().group_input_channels() > 1 &&
+                any_value(s.w(), [](double value) { return value < -64 || value > 64; });
        }},
       {"acc-wrap-i16-9tap",
        [](const Sample& s) {
@@ -255,6 +323,22 @@ const std::map<std::string_view, Trigger>& triggers() {
          const auto& bias = s.operands().bias;
          return std::any_of(bias.begin(), bias.end(), [](std::int32_t b) { return b != 0; });
        }},
+      {"bias-in-f32",
+       [](const Sample& s) {
+         // A sum that float32 does not hold has its part in the total, or its like in the bias.
+         const auto is_wide = [](std::int64_t value) { return std::llabs(value) >= std::int64_t{1} << 23; };
+         const auto& bias = s.operands().bias;
+         const auto totals = exact_sums(s.operands(), s.x(), s.w());
+         return std::any_of(bias.begin(), bias.end(), is_wide) ||
+                (!bias.empty() && std::any_of(totals.begin(), totals.end(), is_wide));
+       }},
+      {"bias-as-int8",
+       [](const Sample& s) {
+         const auto& bias = s.operands().bias;
+         return std::any_of(bias.begin(), bias.end(), [](std::int32_t b) { return b != 0; });
+       }},
+      {"half-away-tail", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
+      {"zp-wraps-held-int8", leaves_int32},
       {"w-scale-common", [](const Sample& s) { return differ(s.qlinear()->w_scale); }},
       {"w-scale-group-local", [](const Sample& s) { return has_groups(s) && differ(s.qlinear()->w_scale); }},
       {"double-round", has_a_multiplier_to_round},
@@ -266,9 +350,32 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"half-up", [](const Sample& s) { return comes_near_a_tie(s, 1e-6); }},
       {"truncate", has_fractions},
       {"zp-before-round", [](const Sample& s) { return comes_near_a_tie(s, 1e-6) && has_odd_output_zero_point(s); }},
+      {"zp-in-f32", [](const Sample& s) { return comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
+      {"int32-before-clamp", leaves_int32},
+      {"zp-wraps-int32", leaves_int32},
       {"clamp-before-zp", has_output_zero_point},
       {"wrap-not-saturate", reaches_a_bound},
       {"axis-ignored", has_parameters},
+      {"zp-first", has_zero_points_that_differ},
+      {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == reference::Element::int32; }},
+      {"zp-absent-128", is_uint8_without_zero_point},
+      {"axis-unread", [](const Sample& s) { return has_parameters(s) && has_another_axis(s); }},
+      {"block-size-unread", [](const Sample& s) { return s.layout().block > 1; }},
+      {"output-dtype-unread", [](const Sample& s) { return s.test_case.attribute("output_dtype") != nullptr; }},
+      {"precision-unread", [](const Sample& s) { return s.test_case.attribute("precision") != nullptr; }},
+      {"saturate-unread", [](const Sample& s) { return !s.quantize().saturate; }},
+      {"quotient-wide", [](const Sample& s) { return is_narrow(division_type(s.quantize())); }},
+      {"quotient-fused",
+       [](const Sample& s) { return can_show_expressions(s) || comes_near_a_tie(s, kRoundingBesideZeroPoint); }},
+      {"e4m3fn-overflows-late",
+       [](const Sample& s) {
+         return !s.quantize().saturate && s.quantize().y_type == reference::Element::float8e4m3fn;
+       }},
+      {"e5m2-tie-nan",
+       [](const Sample& s) { return !s.quantize().saturate && s.quantize().y_type == reference::Element::float8e5m2; }},
+      {"dq-fused",
+       [](const Sample& s) { return is_zero_point_scaled(s) || s.dequantize().x_type == reference::Element::uint8; }},
+      {"product-wide", [](const Sample& s) { return is_narrow(s.dequantize().y_type); }},
       {"neg-axis", [](const Sample& s) { return has_parameters(s) && has_negative_axis(s); }},
       {"blocked-interleave", [](const Sample& s) { return s.layout().is_blocked() && s.layout().blocks() > 1; }},
       {"vec4-tail", [](const Sample& s) { return s.x().elements() % 4 != 0; }},

@@ -12,6 +12,22 @@ std::span<const DefectList> convolution_defects() {
   return lists;
 }
 
+bool has_depthwise_rows(const ConvolutionGeometry& g) {
+  constexpr std::int64_t kFewestColumns = 16;  // of the windows' first taps
+  const bool is_depthwise = g.group > 1 && g.group_input_channels() == 1 && g.group_output_channels() == 1;
+  if (!is_depthwise || g.axes.size() != 2) return false;
+  return g.axes[1].input >= kFewestColumns + g.axes[1].kernel_extent() - 1 &&
+         std::all_of(g.axes.begin(), g.axes.end(),
+                     [](const auto& a) { return a.kernel == 3 && a.pad_begin <= 1 && a.pad_begin == a.pad_end; });
+}
+
+bool is_alone_in_row(const reference::SpatialAxis& a, std::int64_t column) {
+  constexpr std::int64_t kVector = 32;
+  const std::int64_t inside = std::min(a.output, (a.input - a.kernel_extent() + 1 + a.pad_begin) / a.stride);
+  const bool has_vectors = a.stride == 1 || (a.stride == 2 && a.dilation == 1);
+  return !has_vectors || inside - a.pad_begin < kVector || column < a.pad_begin || column >= inside;
+}
+
 std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const Policy& policy) {
   std::vector<Arithmetic> all;
   const bool is_open = tier_of(policy.profile) && policy.profile != Profile::correctly_rounded;

@@ -35,6 +35,11 @@ void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::span<const Defect> sum_defects();
 [[nodiscard]] std::span<const Defect> requantization_defects();
 
+/// Whether OpenCV has a kernel of its own for it: depthwise 3x3 along long rows, with a pad of one at most.
+[[nodiscard]] bool has_depthwise_rows(const ConvolutionGeometry& geometry);
+/// Whether that kernel computes the output in this column by itself.
+[[nodiscard]] bool is_alone_in_row(const reference::SpatialAxis& axis, std::int64_t column);
+
 inline constexpr OpSet kConvolutions{"QLinearConv", "ConvInteger"};
 
 }  // namespace qconform::diagnose

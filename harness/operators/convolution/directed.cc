@@ -124,7 +124,8 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
     case Hazard::tie_odd_zero_point: return make_exact_ties(rng, draft);
     case Hazard::near_tie_above:
     case Hazard::near_tie_below: return solve_near_tie(rng, draft);
-    case Hazard::float_accumulation: return solve_beside_tie(rng, draft);
+    case Hazard::float_accumulation:
+      return aside(rng, 6).chance(1, 3) ? cancel_by_bias(rng, draft) : solve_beside_tie(rng, draft);
     case Hazard::edge_below: return put_at_edge(rng, draft, false, 1);
     case Hazard::edge_low: return put_at_edge(rng, draft, false, 0);
     case Hazard::edge_high: return put_at_edge(rng, draft, true, 0);

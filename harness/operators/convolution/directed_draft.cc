@@ -11,6 +11,7 @@
 #include "harness/suites/tie_solver.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/requantize.h"
+#include "reference/numerics/saturate.h"
 
 namespace qconform::directed {
 
@@ -260,6 +261,22 @@ void solve_beside_tie(Rng& rng, Draft& draft) {
   solve_near_tie(rng, draft);
   const std::int64_t steps = rng.between(8, 128);
   draft.set_y_scale(neighbour(draft.y_scale(), rng.chance(1, 2) ? steps : -steps));
+}
+
+void cancel_by_bias(Rng& rng, Draft& draft) {
+  constexpr std::int64_t kRoom = 100;
+  draft.drop_bias();
+  const Sums sums = draft.sums();
+  if (sums.empty()) return;
+  const auto channels = static_cast<std::size_t>(draft.output_channels());
+  std::vector<std::int32_t> bias(channels);
+  for (std::size_t i = sums.size(); i-- > 0;) {  // the first sum of a channel comes last
+    const std::int64_t left = rng.between(-kRoom, kRoom);
+    bias[static_cast<std::size_t>(draft.channel_of(i))] = reference::wrap_to_int32(left - sums[i]);
+  }
+  draft.set_bias(bias);
+  draft.set_y_scale(draft.x_scale() * draft.w_scale(0));
+  draft.set_y_zero_point(draft.y_type() == ElementType::int8 ? 0 : 128);
 }
 
 void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond) {

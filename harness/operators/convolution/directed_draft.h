@@ -79,6 +79,10 @@ void solve_near_tie(Rng& rng, Draft& draft);
 /// output take it, but not than the errors of a sum formed in float32, which grow with every product.
 void solve_beside_tie(Rng& rng, Draft& draft);
 
+/// A bias for each channel that leaves some hundreds at most of its first sum, and a multiplier of 1 in the first
+/// channel: float32 holds neither a long sum nor such a bias, and what is left shows that.
+void cancel_by_bias(Rng& rng, Draft& draft);
+
 /// The zero point that puts the lowest (or highest) rounded value `beyond` steps outside of the
 /// output range: 0 is its end. Fits the output first.
 void put_at_edge(Rng& rng, Draft& draft, bool high, int beyond);

@@ -37,6 +37,10 @@ bool symmetrise_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated
   return resize_all(geometry);
 }
 
+bool symmetrise_pads_of_one_axis(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  return geometry.axes.size() != 1 || symmetrise_pads(geometry, stated);
+}
+
 bool is_same(const StatedGeometry& stated) {
   return stated.attributes.auto_pad == "SAME_UPPER" || stated.attributes.auto_pad == "SAME_LOWER";
 }
@@ -45,6 +49,10 @@ bool swap_same(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (!is_same(stated)) return true;
   for (SpatialAxis& axis : geometry.axes) std::swap(axis.pad_begin, axis.pad_end);
   return true;
+}
+
+bool pad_lower_as_upper(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
+  return stated.attributes.auto_pad != "SAME_LOWER" || swap_same(geometry, stated);
 }
 
 void split(SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated) {
@@ -98,7 +106,8 @@ bool dilate_alike(ConvolutionGeometry& geometry, const StatedGeometry&) {
 }
 
 // Only the last coordinate goes astray: the row's neighbour answers, as long as it lies in the plane.
-std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position) {
+std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
+                             std::int64_t) {
   std::int64_t offset = 0;
   for (std::size_t a = 0; a < position.size(); ++a) {
     const std::int64_t size = geometry.axes[a].input;
@@ -106,6 +115,19 @@ std::int64_t locate_in_plane(const ConvolutionGeometry& geometry, std::span<cons
     offset = offset * size + position[a];
   }
   return offset >= 0 && offset < geometry.input_positions() ? offset : kInPadding;
+}
+
+// Of a window's rows the first alone is looked for above the input, and else the last alone below it: a window that
+// reaches out on both sides reads what lies behind the input, the next channel.
+std::int64_t locate_with_one_row_padded(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
+                                        std::int64_t tap) {
+  if (!has_depthwise_rows(geometry)) return locate_in_input(geometry, position, tap);
+  const std::int64_t columns = geometry.axes[1].input;
+  const std::int64_t kernel_row = tap / geometry.axes[1].kernel;
+  const std::int64_t first_row = position[0] - kernel_row * geometry.axes[0].dilation;
+  const bool is_row_padded = first_row < 0 ? kernel_row == 0 : kernel_row == 2 && position[0] >= geometry.axes[0].input;
+  if (is_row_padded || position[1] < 0 || position[1] >= columns) return kInPadding;
+  return position[0] * columns + position[1];
 }
 
 std::int64_t pointwise_base(const ConvolutionGeometry& geometry, std::int64_t group) {
@@ -144,6 +166,14 @@ constexpr Defect kGeometryDefects[] = {
      .evidence = "TVM#6646",
      .hazards = {Hazard::pads_asymmetric},
      .replace = [](Stages& s) { s.set(stage::pads, symmetrise_pads); }},
+    {.id = "asym-pads-symmetrised-1d",
+     .description = "along one dimension the pad at the end is that at the beginning",
+     .operators = kConvolutions,
+     .trigger = "one spatial dimension, pads that differ between its sides",
+     .rule = "formula",
+     .evidence = "OpenCV 4.6.0",
+     .hazards = {Hazard::pads_asymmetric},
+     .replace = [](Stages& s) { s.set(stage::pads, symmetrise_pads_of_one_axis); }},
     {.id = "same-swap",
      .description = "SAME_UPPER and SAME_LOWER exchanged",
      .operators = kConvolutions,
@@ -151,7 +181,15 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "formula",
      .evidence = "root#21793, onnxruntime#5368",
      .hazards = {Hazard::same_odd_padding},
-     .replace = [](Stages& s) { s.set(stage::auto_pad, swap_same); }},
+     .replace = [](Stages& s) { s.set(stage::same_side, swap_same); }},
+    {.id = "same-lower-as-upper",
+     .description = "SAME_LOWER pads like SAME_UPPER",
+     .operators = kConvolutions,
+     .trigger = "auto_pad SAME_LOWER with an odd total",
+     .rule = "formula",
+     .evidence = "OpenCV 4.6.0",
+     .hazards = {Hazard::same_odd_padding},
+     .replace = [](Stages& s) { s.set(stage::same_side, pad_lower_as_upper); }},
     {.id = "autopad-nc-dims",
      .description = "SAME pads computed from batch and channels instead of the spatial sizes",
      .operators = kConvolutions,
@@ -204,6 +242,14 @@ constexpr Defect kGeometryDefects[] = {
      .rule = "C1",
      .evidence = "oneDNN#5080",
      .replace = [](Stages& s) { s.set(stage::locate, locate_in_plane); }},
+    {.id = "pad-reads-next-channel",
+     .description =
+         "depthwise 3x3: of a window that begins above the input, a row below it is read in the next channel",
+     .operators = {"QLinearConv"},
+     .trigger = "groups of one channel in and out, a 3x3 kernel, 16 columns beside its extent, one row",
+     .rule = "C1",
+     .evidence = "OpenCV 4.6.0",
+     .replace = [](Stages& s) { s.set(stage::locate, locate_with_one_row_padded); }},
     {.id = "kernel-flipped",
      .description = "true convolution: the kernel is mirrored along every spatial axis",
      .operators = kConvolutions,

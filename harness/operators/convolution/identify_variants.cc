@@ -51,13 +51,6 @@ std::int64_t in_float32(std::int64_t value) {
   return static_cast<std::int64_t>(static_cast<float>(value));
 }
 
-void add_bias_in_float32(Stages& s) {
-  s.set(stage::bias, [](const ConvolutionOperands& operands, std::int64_t channel) {
-    return in_float32(bias_of(operands, channel));
-  });
-  s.set(stage::keep, in_float32);
-}
-
 std::vector<Variant> sum_variants() {
   return {plain_variant("exact", "every product counts in full"),
           variant_of_defect("pair-sat-i16", "pairs of raw u8*s8 products saturate to int16", "pair-sat-i16"),
@@ -90,28 +83,28 @@ std::vector<Variant> integer_overflow_variants() {
 std::vector<Choice> convolution_choices() {
   constexpr std::string_view kQ = "QLinearConv";
   constexpr std::string_view kI = "ConvInteger";
-  return {
-      {"product", kQ, "how sum and scales are multiplied", always, product_variants()},
-      {"rounding", kQ, "how the product becomes an integer", always, rounding_variants()},
-      {"bias",
-       kQ,
-       "how the bias is added",
-       always,
-       {plain_variant("integer", "to the sum, in integers"), {"f32", "f32(f32(sum) + f32(B))", add_bias_in_float32}}},
-      {"sum", kQ, "how products are summed", always, sum_variants()},
-      {"overflow", kQ, "sums beyond int32", always, qlinear_overflow_variants()},
-      {"conversion", kQ, "scaled values beyond int32", always, conversion_variants()},
-      {"subnormals",
-       kQ,
-       "float32 numbers below 2^-126 in the product",
-       always,
-       {plain_variant("kept", "computed with"),
-        {"flushed", "replaced by zero, results after they are rounded (x86's FTZ and DAZ)",
-         flush<reference::Subnormals::flushed_after_rounding>},
-        {"flushed-before-rounding", "replaced by zero, results before they are rounded (Arm's FZ)",
-         flush<reference::Subnormals::flushed_before_rounding>}}},
-      {"sum", kI, "how products are summed", always, sum_variants()},
-      {"overflow", kI, "sums beyond int32", always, integer_overflow_variants()}};
+  return {{"product", kQ, "how sum and scales are multiplied", always, product_variants()},
+          {"rounding", kQ, "how the product becomes an integer", always, rounding_variants()},
+          {"bias",
+           kQ,
+           "how the bias is added",
+           always,
+           {plain_variant("integer", "to the sum, in integers"),
+            variant_of_defect("f32", "f32(f32(sum) + f32(B))", "bias-in-f32")}},
+          {"sum", kQ, "how products are summed", always, sum_variants()},
+          {"overflow", kQ, "sums beyond int32", always, qlinear_overflow_variants()},
+          {"conversion", kQ, "scaled values beyond int32", always, conversion_variants()},
+          {"subnormals",
+           kQ,
+           "float32 numbers below 2^-126 in the product",
+           always,
+           {plain_variant("kept", "computed with"),
+            {"flushed", "replaced by zero, results after they are rounded (x86's FTZ and DAZ)",
+             flush<reference::Subnormals::flushed_after_rounding>},
+            {"flushed-before-rounding", "replaced by zero, results before they are rounded (Arm's FZ)",
+             flush<reference::Subnormals::flushed_before_rounding>}}},
+          {"sum", kI, "how products are summed", always, sum_variants()},
+          {"overflow", kI, "sums beyond int32", always, integer_overflow_variants()}};
 }
 
 }  // namespace qconform::diagnose

@@ -31,7 +31,8 @@ bool within_limit(const ConvolutionGeometry& geometry) {
 // elements than qconform handles.
 bool apply_geometry(const Stages& stages, const StatedGeometry& stated, ConvolutionGeometry& geometry) {
   return stages.get(stage::dilations)(geometry, stated) && stages.get(stage::pads)(geometry, stated) &&
-         stages.get(stage::auto_pad)(geometry, stated) && within_limit(geometry);
+         stages.get(stage::auto_pad)(geometry, stated) && stages.get(stage::same_side)(geometry, stated) &&
+         within_limit(geometry);
 }
 
 // One node, its geometry applied. `quantized` is null for ConvInteger. What it is given must outlive it.
@@ -59,6 +60,7 @@ class ConvolutionPipeline {
 
   std::vector<std::int32_t> weights_;  // as read, [channel][input channel][tap]
   std::vector<std::int64_t> offsets_;  // of the window's taps in a plane
+  bool in_tail_ = false;               // of a vector loop
   bool touches_padding_ = false;
   bool is_empty_ = false;  // wholly in padding
   std::int32_t x_zero_point_ = 0;
@@ -93,7 +95,7 @@ void ConvolutionPipeline::read_weights() {
   weights_.resize(w_.size());
   for (std::size_t row = 0; row < w_.size(); row += from.size()) {
     for (std::size_t tap = 0; tap < from.size(); ++tap) {
-      weights_[row + tap] = w_value(operands_.w_type, w_[row + from[tap]]);
+      weights_[row + tap] = w_value(operands_, w_[row + from[tap]]);
     }
   }
 }
@@ -112,12 +114,13 @@ void ConvolutionPipeline::locate_taps(std::int64_t output_position) {
       rest_of_output /= axis.output;
       rest_of_tap /= axis.kernel;
     }
-    offsets_[tap] = locate(geometry_, position);
+    offsets_[tap] = locate(geometry_, position, static_cast<std::int64_t>(tap));
   }
   const auto padded = std::count(offsets_.begin(), offsets_.end(), kInPadding);
   touches_padding_ = padded != 0;
   is_empty_ = padded == static_cast<std::ptrdiff_t>(offsets_.size());
   x_zero_point_ = stages_.get(stage::x_zero_point)(operands_, touches_padding_);
+  in_tail_ = stages_.get(stage::vector_tail)(geometry_, output_position);
 }
 
 void ConvolutionPipeline::read_x(std::int64_t image, std::int64_t group) {
@@ -129,10 +132,9 @@ void ConvolutionPipeline::read_x(std::int64_t image, std::int64_t group) {
   std::size_t k = 0;
   for (std::int64_t c = 0; c < geometry_.group_input_channels(); ++c) {
     for (const std::int64_t offset : offsets_) {
-      x_values_[k] =
-          offset == kInPadding
-              ? pad(operands_, x_zero_point_)
-              : reference::load8(operands_.x_type, x_[static_cast<std::size_t>((first + c) * plane + offset)]);
+      const auto index = static_cast<std::size_t>((first + c) * plane + offset);
+      x_values_[k] = offset == kInPadding || index >= x_.size() ? pad(operands_, x_zero_point_)
+                                                                : reference::load8(operands_.x_type, x_[index]);
       x_differences_[k] = x_difference(x_values_[k], x_zero_point_);
       ++k;
     }
@@ -151,7 +153,7 @@ std::int64_t ConvolutionPipeline::sum_of(std::int64_t image, std::int64_t channe
   std::int64_t& previous = previous_[static_cast<std::size_t>(image * geometry_.output_channels + channel)];
   if (is_empty_) sum = stages_.get(stage::empty_window)(sum, previous);
   previous = sum;
-  return stages_.get(stage::keep)(sum + stages_.get(stage::bias)(operands_, channel));
+  return stages_.get(stage::keep)(stages_.get(stage::bias)(sum, operands_, channel));
 }
 
 void ConvolutionPipeline::store(std::span<std::byte> y, std::int64_t index, std::int64_t channel,
@@ -161,7 +163,7 @@ void ConvolutionPipeline::store(std::span<std::byte> y, std::int64_t index, std:
   parameters.w_scale = stages_.get(stage::w_scale)(*quantized_, channel);
   const Quotient value = stages_.get(stage::product)(sum, parameters);
   const std::int64_t stored =
-      finish(stages_, value, {parameters.y_zero_point, parameters.y_range, bias_of(operands_, channel)});
+      finish(stages_, value, {parameters.y_zero_point, parameters.y_range, bias_of(operands_, channel), in_tail_});
   reference::store_bits(y, kQuantizedBits, index, static_cast<std::uint64_t>(stored));
 }
 
@@ -217,7 +219,8 @@ bool keep_geometry(ConvolutionGeometry&, const StatedGeometry&) {
   return true;
 }
 
-std::int64_t locate_in_input(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position) {
+std::int64_t locate_in_input(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
+                             std::int64_t) {
   std::int64_t offset = 0;
   for (std::size_t a = 0; a < position.size(); ++a) {
     const std::int64_t size = geometry.axes[a].input;

@@ -1,11 +1,11 @@
 // QLinearConv and ConvInteger, stage by stage.
 //
 // A convolution runs through
-//   dilations, pads, auto_pad                                  where the windows lie
+//   dilations, pads, auto_pad, same_side                       where the windows lie
 //   image, group_base, locate, weight_tap                      which element belongs to which tap
 //   pad, x_zero_point, x_difference, w_value, w_zero_point     the factors of one product
 //   accumulate, correction, empty_window, bias, keep           the sum
-// and QLinearConv then through w_scale, product and the stages that all quantizing operators share.
+// and QLinearConv then through w_scale, product, vector_tail and the stages that all quantizing operators share.
 #pragma once
 
 #include <cstddef>
@@ -62,7 +62,8 @@ struct Product {
 
 // What the reference does where a stage says so in more than a line.
 bool keep_geometry(ConvolutionGeometry& geometry, const StatedGeometry& stated);
-std::int64_t locate_in_input(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position);
+std::int64_t locate_in_input(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
+                             std::int64_t tap);
 std::int64_t bias_of(const ConvolutionOperands& operands, std::int64_t channel);
 std::int64_t wrap_sum(std::int64_t sum);
 Quotient exact_product(std::int64_t accumulator, const Requantization& parameters, const reference::FloatExpression*);
@@ -80,6 +81,8 @@ using Geometry = Stage<bool (*)(ConvolutionGeometry& geometry, const StatedGeome
 inline constexpr Geometry dilations{{"dilations"}, keep_geometry};
 inline constexpr Geometry pads{{"pads"}, keep_geometry};
 inline constexpr Geometry auto_pad{{"auto_pad"}, keep_geometry};
+/// Which side has the odd element of a total that auto_pad gives.
+inline constexpr Geometry same_side{{"same_side"}, keep_geometry};
 /// The image of x that image n of y is computed from.
 inline constexpr Stage<std::int64_t (*)(std::int64_t n)> image{{"image"}, [](std::int64_t n) { return n; }};
 /// The first input channel of a group.
@@ -87,8 +90,9 @@ inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std
     {"group_base"},
     [](const ConvolutionGeometry& geometry, std::int64_t group) { return group * geometry.group_input_channels(); }};
 /// The offset of a position within a channel's plane, or kInPadding. One coordinate for each axis, of
-/// any value.
-inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position)>
+/// any value. What lies behind the plane is in the next channel, and behind x in the padding.
+inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std::span<const std::int64_t> position,
+                                        std::int64_t tap)>
     locate{{"locate"}, locate_in_input};
 /// Which of a channel's weights tap number `tap` uses.
 inline constexpr Stage<std::int64_t (*)(const ConvolutionGeometry& geometry, std::int64_t tap)> weight_tap{
@@ -100,8 +104,9 @@ inline constexpr Stage<std::int32_t (*)(const ConvolutionOperands& operands, boo
     {"x_zero_point"}, [](const ConvolutionOperands& operands, bool) { return operands.x_zero_point; }};
 inline constexpr Stage<std::int32_t (*)(std::int32_t x, std::int32_t zero_point)> x_difference{
     {"x_difference"}, [](std::int32_t x, std::int32_t zp) { return x - zp; }};
-inline constexpr Stage<std::int32_t (*)(Integer8 type, std::byte stored)> w_value{
-    {"w_value"}, [](Integer8 type, std::byte stored) { return reference::load8(type, stored); }};
+inline constexpr Stage<std::int32_t (*)(const ConvolutionOperands& operands, std::byte stored)> w_value{
+    {"w_value"},
+    [](const ConvolutionOperands& operands, std::byte stored) { return reference::load8(operands.w_type, stored); }};
 inline constexpr Stage<std::int32_t (*)(const ConvolutionOperands& operands, std::int64_t channel)> w_zero_point{
     {"w_zero_point"}, [](const ConvolutionOperands& operands, std::int64_t channel) {
       return operands.w_zero_point[static_cast<std::size_t>(channel)];
@@ -114,9 +119,12 @@ inline constexpr Stage<std::int64_t (*)(const Window& window)> correction{
 /// The sum of a window wholly in padding; `previous` is the sum before it in the same plane, or 0.
 inline constexpr Stage<std::int64_t (*)(std::int64_t sum, std::int64_t previous)> empty_window{
     {"empty_window"}, [](std::int64_t sum, std::int64_t) { return sum; }};
-/// Added to the sum; 0 without a bias.
-inline constexpr Stage<std::int64_t (*)(const ConvolutionOperands& operands, std::int64_t channel)> bias{{"bias"},
-                                                                                                         bias_of};
+/// The sum with the bias, if there is one.
+inline constexpr Stage<std::int64_t (*)(std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel)>
+    bias{{"bias", {Hazard::float_accumulation}},
+         [](std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {
+           return sum + bias_of(operands, channel);
+         }};
 /// The sum as the accumulator's type holds it.
 inline constexpr Stage<std::int64_t (*)(std::int64_t sum)> keep{{"keep", {Hazard::int32_wrap}}, wrap_sum};
 
@@ -124,6 +132,9 @@ inline constexpr Stage<float (*)(const QLinearConv& node, std::int64_t channel)>
     {"w_scale"},
     [](const QLinearConv& node, std::int64_t channel) { return node.w_scale[static_cast<std::size_t>(channel)]; }};
 inline constexpr Stage<Product> product{{"product", kTies}, {exact_product}};
+/// Whether the output at a position of its plane is rounded by `tail_round`.
+inline constexpr Stage<bool (*)(const ConvolutionGeometry& geometry, std::int64_t position)> vector_tail{
+    {"vector_tail"}, [](const ConvolutionGeometry&, std::int64_t) { return false; }};
 
 }  // namespace stage
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "harness/operators/convolution/diagnosis.h"
+#include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -19,9 +20,38 @@ float group_local_scale(const QLinearConv& node, std::int64_t channel) {
 }
 
 void add_bias_after_scaling(Stages& s) {
-  s.set(stage::bias, [](const ConvolutionOperands&, std::int64_t) { return std::int64_t{0}; });
+  s.set(stage::bias, [](std::int64_t sum, const ConvolutionOperands&, std::int64_t) { return sum; });
   s.set(stage::zero_point,
         [](std::int64_t rounded, const OutputParameters& p) { return rounded + p.bias + p.zero_point; });
+}
+
+std::int64_t float32_sum(std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {
+  const std::int32_t kept = reference::wrap_to_int32(sum);
+  if (operands.bias.empty()) return kept;
+  return static_cast<std::int64_t>(static_cast<float>(kept) + static_cast<float>(bias_of(operands, channel)));
+}
+
+void add_bias_in_float32(Stages& s) {
+  s.set(stage::bias, float32_sum);
+  s.set(stage::keep, [](std::int64_t sum) { return sum; });
+}
+
+// The byte at the channel's index; little endian.
+std::int64_t add_byte_of_bias(std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {
+  if (operands.bias.empty()) return sum;
+  const auto word = static_cast<std::uint32_t>(operands.bias[static_cast<std::size_t>(channel / 4)]);
+  return sum + static_cast<std::int8_t>(word >> (channel % 4 * 8) & 0xFFU);
+}
+
+// Outputs of a plane are computed in blocks of 32, four at a time; in two dimensions the last four overlap those before
+// them. Depthwise 3x3 kernels go row by row, 32 outputs at a time.
+bool is_computed_alone(const ConvolutionGeometry& geometry, std::int64_t position) {
+  constexpr std::int64_t kBlock = 32;
+  constexpr std::int64_t kVector = 4;
+  if (has_depthwise_rows(geometry)) return is_alone_in_row(geometry.axes[1], position % geometry.axes[1].output);
+  const std::int64_t begin = position / kBlock * kBlock;
+  const std::int64_t size = std::min(kBlock, geometry.output_positions() - begin);
+  return geometry.axes.size() == 2 ? size < kVector : position - begin >= size / kVector * kVector;
 }
 
 constexpr Defect kRequantizationDefects[] = {
@@ -32,6 +62,20 @@ constexpr Defect kRequantizationDefects[] = {
      .rule = "C20",
      .evidence = "onnxruntime#28229, MIGraphX#4521",
      .replace = add_bias_after_scaling},
+    {.id = "bias-in-f32",
+     .description = "sum and bias are rounded to float32 before they are added there",
+     .operators = {"QLinearConv"},
+     .trigger = "a bias beyond 2^24 that mostly cancels the sum",
+     .rule = "C20",
+     .evidence = "oneDNN 2.6.3",
+     .hazards = {Hazard::bias_beyond_float},
+     .replace = add_bias_in_float32},
+    {.id = "bias-as-int8",
+     .description = "the bias read as int8: the byte at the channel's index",
+     .operators = {"QLinearConv"},
+     .trigger = "a bias outside [-128, 127], or biases of several channels",
+     .rule = "C16",
+     .replace = [](Stages& s) { s.set(stage::bias, add_byte_of_bias); }},
     {.id = "w-scale-common",
      .description = "the first channel's w_scale serves every channel",
      .operators = {"QLinearConv"},
@@ -84,6 +128,30 @@ constexpr Defect kRequantizationDefects[] = {
      .admitted = {"QLinearConv"},
      .hazards = {Hazard::near_tie_above, Hazard::near_tie_below},
      .replace = [](Stages& s) { use_expression_named(s, "f64"); }},
+    {.id = "half-away-tail",
+     .description = "ties round away from zero in outputs that are left over from a vector loop of 4",
+     .operators = {"QLinearConv"},
+     .trigger = "exact ties beside an even integer, a plane of fewer than 4 outputs or with a tail",
+     .rule = "C19",
+     .evidence = "OpenCV 4.6.0",
+     .hazards = {Hazard::tie_positive, Hazard::tie_negative},
+     .replace =
+         [](Stages& s) {
+           s.set(stage::vector_tail, is_computed_alone);
+           s.set(stage::tail_round, round_half_away);
+         }},
+    {.id = "zp-wraps-held-int8",
+     .description = "as zp-wraps-int32, where uint8 outputs are held as int8 less 128",
+     .operators = {"QLinearConv"},
+     .trigger = "values near the ends of int32 or beyond",
+     .rule = "Q4",
+     .evidence = "OpenCV 4.6.0",
+     .hazards = {Hazard::conversion_overflow},
+     .replace =
+         [](Stages& s) {
+           s.set(stage::held, hold_as_int8);
+           s.set(stage::zero_point, add_zero_point_in_int32);
+         }},
     {.id = "reciprocal",
      .description = "multiplication by 1 / y_scale, rounded to float32",
      .operators = {"QLinearConv"},

@@ -1,4 +1,6 @@
 // Defects in the factors and the sum of a convolution's products.
+#include <cmath>
+
 #include "harness/operators/convolution/diagnosis.h"
 #include "reference/numerics/saturate.h"
 
@@ -30,19 +32,30 @@ std::int64_t raw_product(const Window& window, std::size_t k) {
 }
 
 // Two raw products at a time, channels innermost: what VPMADDUBSW sees in a channels-last kernel. The
-// terms of the zero points are summed apart, and are right.
-std::int64_t saturate_pairs(const Window& window) {
+// terms of the zero points are summed apart, and are right. Of each `run` of products the last of an odd number is
+// alone.
+std::int64_t saturate_pairs_in(const Window& window, std::size_t run) {
   const ConvolutionOperands& o = window.operands;
   std::int64_t sum = window.sum();
   if (o.x_type != Integer8::uint8 || o.w_type != Integer8::int8) return sum;
   const auto taps = static_cast<std::size_t>(o.geometry.kernel_taps());
   const auto channels = static_cast<std::size_t>(o.geometry.group_input_channels());
   const auto at = [&](std::size_t k) { return k % channels * taps + k / channels; };
-  for (std::size_t k = 0; k + 1 < window.w.size(); k += 2) {
-    const std::int64_t pair = raw_product(window, at(k)) + raw_product(window, at(k + 1));
-    sum += reference::saturate(pair, kInt16) - pair;
+  for (std::size_t begin = 0; begin < window.w.size(); begin += run) {
+    for (std::size_t k = begin; k + 1 < begin + run; k += 2) {
+      const std::int64_t pair = raw_product(window, at(k)) + raw_product(window, at(k + 1));
+      sum += reference::saturate(pair, kInt16) - pair;
+    }
   }
   return sum;
+}
+
+std::int64_t saturate_pairs(const Window& window) {
+  return saturate_pairs_in(window, window.w.size());
+}
+
+std::int64_t saturate_pairs_of_taps(const Window& window) {
+  return saturate_pairs_in(window, static_cast<std::size_t>(window.operands.geometry.group_input_channels()));
 }
 
 // Raw products of one channel at a time, of int8 by int8.
@@ -69,6 +82,27 @@ std::int64_t drop_tail(const Window& window) {
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < window.w.size() / 4 * 4; ++k) sum += window.product(k);
   return sum;
+}
+
+// int8 x is made uint8 by adding 128. What takes that off again, and the zero point of x, comes with the weights when
+// they are brought into the kernel's order, and is lost where they are transposed as 8 by 8.
+std::int64_t without_compensation(const Window& window) {
+  const ConvolutionOperands& o = window.operands;
+  const ConvolutionGeometry& g = o.geometry;
+  if (g.group == 1 || g.output_channels != 8 || window.w.size() != 8 || g.kernel_taps() != 8) return window.sum();
+  const std::int64_t raised = o.x_type == Integer8::int8 ? 128 : 0;
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < window.w.size(); ++k) {
+    sum += (window.x[k] + raised) * (window.w[k] - window.w_zero_point);
+  }
+  return sum;
+}
+
+// As int8 that leave pairs of products with uint8 inside int16; the sum is doubled.
+std::int32_t halve_weight(const ConvolutionOperands& o, std::byte stored) {
+  const std::int32_t value = reference::load8(o.w_type, stored);
+  const bool is_halved = o.x_type == Integer8::int8 && o.w_type == Integer8::int8;
+  return is_halved ? 2 * static_cast<std::int32_t>(std::nearbyint(value / 2.0)) : value;
 }
 
 std::int64_t without_cross_term(const Window& window) {
@@ -133,8 +167,16 @@ constexpr Defect kSumDefects[] = {
      .evidence = "onnxruntime#27671",
      .replace =
          [](Stages& s) {
-           s.set(stage::w_value, [](Integer8, std::byte stored) { return reference::load8(Integer8::int8, stored); });
+           s.set(stage::w_value,
+                 [](const ConvolutionOperands&, std::byte stored) { return reference::load8(Integer8::int8, stored); });
          }},
+    {.id = "w-halved",
+     .description = "beside int8 x, weights are halved, ties to even, and the sum doubled",
+     .operators = kConvolutions,
+     .trigger = "x and w int8, an odd weight",
+     .rule = "C18",
+     .evidence = "oneDNN 2.6.3 without VNNI",
+     .replace = [](Stages& s) { s.set(stage::w_value, halve_weight); }},
     {.id = "w-zp-ignored",
      .description = "w_zero_point taken as 0",
      .operators = kConvolutions,
@@ -143,6 +185,17 @@ constexpr Defect kSumDefects[] = {
      .evidence = "MIGraphX#2888, MIGraphX#3763",
      .replace =
          [](Stages& s) { s.set(stage::w_zero_point, [](const ConvolutionOperands&, std::int64_t) { return 0; }); }},
+    {.id = "w-zp-middle",
+     .description = "w_zero_point taken as 0 for int8 weights, as 128 for uint8",
+     .operators = kConvolutions,
+     .trigger = "another w_zero_point",
+     .rule = "C13",
+     .evidence = "OpenCV 4.6.0",
+     .replace =
+         [](Stages& s) {
+           s.set(stage::w_zero_point,
+                 [](const ConvolutionOperands& o, std::int64_t) { return o.w_type == Integer8::uint8 ? 128 : 0; });
+         }},
     {.id = "w-zp-first-channel",
      .description = "the first channel's w_zero_point serves every channel",
      .operators = kConvolutions,
@@ -169,6 +222,14 @@ constexpr Defect kSumDefects[] = {
      .evidence = "onnxruntime#6004, onnxruntime#16105, onnxruntime#9365, pytorch#76390",
      .hazards = {Hazard::pair_saturation},
      .replace = [](Stages& s) { s.set(stage::accumulate, saturate_pairs); }},
+    {.id = "pair-sat-i16-by-tap",
+     .description = "pairs of raw u8*s8 products of one tap saturate to int16; an odd channel is alone",
+     .operators = kConvolutions,
+     .trigger = "x uint8, w int8, |w| > 64, 2 input channels or more",
+     .rule = "C18",
+     .evidence = "oneDNN 2.6.3 without VNNI",
+     .hazards = {Hazard::pair_saturation},
+     .replace = [](Stages& s) { s.set(stage::accumulate, saturate_pairs_of_taps); }},
     {.id = "acc-wrap-i16-9tap",
      .description = "each channel's raw s8*s8 products summed in a wrapping int16",
      .operators = kConvolutions,
@@ -192,6 +253,14 @@ constexpr Defect kSumDefects[] = {
      .rule = "formula",
      .evidence = "oneDNN commit c895644e87",
      .replace = [](Stages& s) { s.set(stage::accumulate, drop_tail); }},
+    {.id = "x-compensation-missing",
+     .description =
+         "groups with 8 filters of 8 weights: the sum lacks the terms of x_zero_point and of 128 added to int8 x",
+     .operators = kConvolutions,
+     .trigger = "2 groups or more of one input channel, 8 output channels, 8 taps; x int8, or x_zero_point not 0",
+     .rule = "formula",
+     .evidence = "oneDNN 2.6.3 with AVX-512",
+     .replace = [](Stages& s) { s.set(stage::accumulate, without_compensation); }},
     {.id = "zp-cross-term-missing",
      .description = "the expanded sum lacks + K * x_zero_point * w_zero_point",
      .operators = kConvolutions,

@@ -1,4 +1,6 @@
 // Defects of QuantizeLinear and DequantizeLinear.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "harness/operators/linear/diagnosis.h"
@@ -31,6 +33,59 @@ std::size_t interleaved_parameter(const LinearPlacement& p, std::int64_t index) 
   return static_cast<std::size_t>(row * layout.inner + index % layout.inner);
 }
 
+// The attribute axis not read: 1, its default.
+std::size_t parameter_of_axis_1(const LinearPlacement& p, std::int64_t index) {
+  constexpr std::size_t kDefault = 1;
+  const QuantizationLayout& layout = p.layout;
+  if (layout.parameters() == 1 || p.x_shape.size() <= kDefault) return layout.parameter_of(index);
+  const std::int64_t position = coordinate(p.x_shape, kDefault, index);
+  if (!layout.is_blocked()) return static_cast<std::size_t>(position % layout.parameters());
+  // The tensor of parameters keeps its shape: that of x, but for the blocks of the stated axis.
+  const auto rank = static_cast<std::int64_t>(p.x_shape.size());
+  const auto stated = static_cast<std::size_t>((p.axis + rank) % rank);
+  std::int64_t parameter = 0;
+  for (std::size_t d = 0; d < p.x_shape.size(); ++d) {
+    const std::int64_t extent = d == stated ? layout.blocks() : p.x_shape[d];
+    const std::int64_t at = coordinate(p.x_shape, d, index);
+    parameter = parameter * extent + (d == kDefault ? at / layout.block : at) % extent;
+  }
+  return static_cast<std::size_t>(parameter);
+}
+
+// The attribute block_size not read: an element for each parameter, and the last one for those behind.
+std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
+  const QuantizationLayout& layout = p.layout;
+  if (!layout.is_blocked()) return layout.parameter_of(index);
+  const std::int64_t channel = index / layout.inner % layout.channels;
+  const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + channel;
+  return static_cast<std::size_t>(std::min(row * layout.inner + index % layout.inner, layout.parameters() - 1));
+}
+
+// The float32 with an int32's bits.
+double int32_as_float32(reference::Element type, double stated) {
+  return type == reference::Element::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(stated)) : stated;
+}
+
+// float16 and bfloat16 divided in float32.
+Quotient divide_wider(const QuantizeLinear& node, double x, double scale) {
+  const reference::Element type = division_type(node);
+  const bool is_narrow = type == reference::Element::float16 || type == reference::Element::bfloat16;
+  if (!is_narrow) return divide(node, x, scale);
+  return reference::divide({reference::DivisionMethod::operands_rounded, reference::Element::float32, "Q3"}, x, scale);
+}
+
+// RN32(x * RN32(1 / scale) + zero point), then to an integer: one operation of a processor that multiplies and adds.
+void multiply_and_add(Stages& s) {
+  s.set(stage::quotient, [](const QuantizeLinear& node, double x, double scale) {
+    if (!is_integer(node.y_type)) return divide(node, x, scale);
+    const double reciprocal = 1.0F / static_cast<float>(scale);
+    const double product = double{static_cast<float>(x)} * reciprocal;  // exact
+    return reference::divide({reference::DivisionMethod::exact, reference::Element::float32, "Q1"}, product, 1);
+  });
+  add_zero_point_in_float32(s);
+  s.set(stage::held, hold_as_int8);
+}
+
 // x*s - zp*s, every operation in y's type.
 std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
   const FloatFormat& format = reference::float_format(node.y_type);
@@ -38,6 +93,42 @@ std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double z
     return decode(format, multiply(reference::Multiplications(node).first(), node.y_type, value, scale));
   };
   return encode(format, product(x) - product(zero_point), reference::Overflow::special);
+}
+
+// RN(x*s - RN(zp*s)), uint8 held as int8 less 128. The difference is exact in double: both products have 40 bits at
+// most.
+std::uint64_t multiply_held_and_fused(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
+  const FloatFormat& format = reference::float_format(node.y_type);
+  const double held = node.x_type == reference::Element::uint8 ? 128 : 0;
+  const double offset = rounded_to(format, (zero_point - held) * scale);
+  return encode(format, (x - held) * scale - offset, reference::Overflow::special);
+}
+
+std::uint64_t multiply_in_float32(const DequantizeLinear& node, double x, double zero_point, double difference,
+                                  double scale) {
+  if (node.y_type == reference::Element::float32) return diagnose::multiply(node, x, zero_point, difference, scale);
+  return reference::multiply({reference::MultiplicationMethod::through_float32, "D4"}, node.y_type, difference, scale);
+}
+
+// A finite quotient to be stored as `type` without saturation; NaN where it is another one.
+double overflowing(const QuantizeLinear& node, const Quotient& quotient, reference::Element type) {
+  const bool is_meant = node.y_type == type && !node.saturate && quotient.kind == Quotient::Kind::finite;
+  return is_meant ? float64_of(quotient) : std::nan("");
+}
+
+// 480 is the middle of 448, the largest number, and 512, which would be the next one: NaN has the pattern of 480.
+std::uint64_t overflow_above_480(const QuantizeLinear& node, const Quotient& quotient) {
+  const double value = overflowing(node, quotient, reference::Element::float8e4m3fn);
+  if (!(std::fabs(value) <= 480)) return encode_quotient(node, quotient);
+  return encode(reference::float_format(node.y_type), value, reference::Overflow::saturate);
+}
+
+// The middle of 57344, the largest number, and 65536, which would be the next one: of the NaNs the one of all ones.
+std::uint64_t nan_at_61440(const QuantizeLinear& node, const Quotient& quotient) {
+  const double value = overflowing(node, quotient, reference::Element::float8e5m2);
+  if (std::fabs(value) != 61440) return encode_quotient(node, quotient);
+  const std::uint64_t sign_bit = reference::float_format(node.y_type).sign_bit();
+  return (sign_bit - 1) | (value < 0 ? sign_bit : 0);
 }
 
 bool is_subnormal(const FloatFormat& format, double value) {
@@ -93,6 +184,104 @@ constexpr Defect kLinearDefects[] = {
          [](Stages& s) {
            s.set(stage::parameter, [](const LinearPlacement&, std::int64_t) { return std::size_t{0}; });
          }},
+    {.id = "zp-first",
+     .description = "the first zero point serves every element, beside scales of their own",
+     .operators = kLinear,
+     .trigger = "zero points that differ",
+     .rule = "D7",
+     .evidence = "oneDNN 3.12.1",
+     .hazards = {Hazard::parameters_differ},
+     .replace = [](Stages& s) { s.set(stage::zero_point_parameter, [](std::size_t) { return std::size_t{0}; }); }},
+    {.id = "scale-i32-as-f32",
+     .description = "a scale of int32 is read as float32: the number with its bits",
+     .operators = {"QuantizeLinear"},
+     .trigger = "y_scale int32",
+     .rule = "Q6",
+     .evidence = "OpenCV 4.6.0",
+     .replace = [](Stages& s) { s.set(stage::scale, int32_as_float32); }},
+    {.id = "zp-absent-128",
+     .description = "uint8 without a zero point has 128",
+     .operators = kLinear,
+     .trigger = "uint8, no zero point",
+     .rule = "formula",
+     .evidence = "OpenCV 4.10.0",
+     .replace =
+         [](Stages& s) {
+           s.set(stage::absent_zero_point,
+                 [](reference::Element type) { return type == reference::Element::uint8 ? 128 : 0; });
+         }},
+    {.id = "axis-unread",
+     .description = "the attribute axis is not read: axis 1, its default, has the parameters",
+     .operators = kLinear,
+     .trigger = "an axis other than 1, 2 dimensions or more",
+     .rule = "D7",
+     .hazards = {Hazard::parameters_differ},
+     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_axis_1); }},
+    {.id = "block-size-unread",
+     .description = "the attribute block_size is not read: each element takes the next parameter, up to the last one",
+     .operators = kLinear,
+     .trigger = "a block_size above 1",
+     .rule = "D7",
+     .hazards = {Hazard::parameters_differ},
+     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_one); }},
+    {.id = "output-dtype-unread",
+     .description = "the attribute output_dtype is not read: y has the type that it has without",
+     .operators = kLinear,
+     .trigger = "an output_dtype that decides the type of y",
+     .rule = "signature",
+     .evidence = "OpenCV 4.6.0",
+     .replace =
+         [](Stages& s) {
+           s.set(stage::output_type, [](reference::Element stated, reference::Element without) {
+             return without == reference::Element::float8e8m0 ? stated : without;
+           });
+         }},
+    {.id = "precision-unread",
+     .description = "the attribute precision is not read",
+     .operators = {"QuantizeLinear"},
+     .trigger = "a precision other than the scale's type",
+     .rule = "Q3",
+     .evidence = "ONNX Runtime 1.30.0",
+     .replace =
+         [](Stages& s) { s.set(stage::precision, [](reference::Element) { return reference::Element::none; }); }},
+    {.id = "saturate-unread",
+     .description = "the attribute saturate is not read: overflow gives the largest number",
+     .operators = {"QuantizeLinear"},
+     .trigger = "saturate 0, float8 overflow",
+     .rule = "Q8",
+     .hazards = {Hazard::float_overflow},
+     .replace = [](Stages& s) { s.set(stage::saturate, [](bool) { return true; }); }},
+    {.id = "quotient-wide",
+     .description = "float16 and bfloat16 are divided in float32",
+     .operators = {"QuantizeLinear"},
+     .trigger = "a division in float16 or bfloat16 that the version demands",
+     .rule = "Q3",
+     .evidence = "ONNX Runtime 1.30.0",
+     .replace = [](Stages& s) { s.set(stage::quotient, divide_wider); }},
+    {.id = "quotient-fused",
+     .description = "x * (1 / y_scale) + zero point in float32, rounded once; uint8 as int8 less 128",
+     .operators = {"QuantizeLinear"},
+     .trigger = "values within a few float32 roundings of a tie, ties with an odd zero point",
+     .rule = "Q1",
+     .evidence = "OpenCV 4.6.0",
+     .hazards = {Hazard::tie_odd_zero_point, Hazard::near_tie_above, Hazard::near_tie_below},
+     .replace = multiply_and_add},
+    {.id = "e4m3fn-overflows-late",
+     .description = "without saturate, float8e4m3fn up to 480 is 448",
+     .operators = {"QuantizeLinear"},
+     .trigger = "saturate 0, float8e4m3fn, a quotient above 464 and up to 480",
+     .rule = "Q8",
+     .evidence = "ONNX Runtime 1.30.0",
+     .hazards = {Hazard::float_overflow},
+     .replace = [](Stages& s) { s.set(stage::encode, overflow_above_480); }},
+    {.id = "e5m2-tie-nan",
+     .description = "without saturate, 61440 to float8e5m2 is NaN",
+     .operators = {"QuantizeLinear"},
+     .trigger = "saturate 0, float8e5m2, a quotient of 61440",
+     .rule = "Q8",
+     .evidence = "ONNX Runtime 1.30.0",
+     .hazards = {Hazard::float_overflow},
+     .replace = [](Stages& s) { s.set(stage::encode, nan_at_61440); }},
     {.id = "neg-axis",
      .description = "a negative axis taken for the dimension before it",
      .operators = kLinear,
@@ -124,6 +313,22 @@ constexpr Defect kLinearDefects[] = {
      .rule = "D1",
      .hazards = {Hazard::expanded_product},
      .replace = [](Stages& s) { s.set(stage::multiply, multiply_expanded); }},
+    {.id = "dq-fused",
+     .description = "x * scale - zero_point * scale, the latter rounded and the difference too; uint8 as int8 less 128",
+     .operators = {"DequantizeLinear"},
+     .trigger = "x and zero point apart, a scale that is no power of two",
+     .rule = "D1",
+     .evidence = "OpenCV 4.6.0",
+     .hazards = {Hazard::expanded_product},
+     .replace = [](Stages& s) { s.set(stage::multiply, multiply_held_and_fused); }},
+    {.id = "product-wide",
+     .description = "the product goes through float32 on its way to float16 or bfloat16",
+     .operators = {"DequantizeLinear"},
+     .trigger = "y float16 or bfloat16, a product that float32 rounds to a tie",
+     .rule = "D4",
+     .evidence = "ONNX Runtime 1.30.0",
+     .hazards = {Hazard::float_midpoint},
+     .replace = [](Stages& s) { s.set(stage::multiply, multiply_in_float32); }},
     {.id = "denormal-flush",
      .description = "subnormal scales, operands and results flushed to zero",
      .operators = kLinear,

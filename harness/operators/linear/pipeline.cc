@@ -1,9 +1,11 @@
 #include "harness/operators/linear/pipeline.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "harness/operators/linear/diagnosis.h"
 #include "harness/operators/linear/linear.h"
+#include "harness/operators/text.h"
 #include "reference/dequantize_linear/multiplication.h"
 #include "reference/linear_quantization/value.h"
 #include "reference/numerics/bits.h"
@@ -19,6 +21,7 @@ void run_quantize(const Stages& stages, const QuantizeLinear& node, const Linear
                   std::span<const std::byte> x, std::span<std::byte> y) {
   const FloatFormat& format = reference::float_format(division_type(node));
   const auto parameter_of = stages.get(stage::parameter);
+  const auto zero_point_of = stages.get(stage::zero_point_parameter);
   const auto operand = stages.get(stage::operand);
   const std::int64_t count = stages.get(stage::count)(node.layout.elements());
   for (std::int64_t i = 0; i < count; ++i) {
@@ -26,10 +29,11 @@ void run_quantize(const Stages& stages, const QuantizeLinear& node, const Linear
     const double value = operand(format, reference::value_at(node.x_type, x, i));
     const double scale = operand(format, node.y_scale[parameter]);
     const Quotient quotient = stages.get(stage::quotient)(node, value, scale);
-    const std::uint64_t bits = is_integer(node.y_type)
-                                   ? static_cast<std::uint64_t>(finish(
-                                         stages, quotient, {node.y_zero_point[parameter], range_of(node.y_type), 0}))
-                                   : output_bits(node, parameter, quotient);
+    const std::int32_t zero_point = node.y_zero_point[zero_point_of(parameter)];
+    const std::uint64_t bits =
+        is_integer(node.y_type)
+            ? static_cast<std::uint64_t>(finish(stages, quotient, {zero_point, range_of(node.y_type), 0}))
+            : stages.get(stage::encode)(node, quotient);
     reference::store_bits(y, bits_of(node.y_type), i, bits);
   }
 }
@@ -38,12 +42,13 @@ void run_dequantize(const Stages& stages, const DequantizeLinear& node, const Li
                     std::span<const std::byte> x, std::span<std::byte> y) {
   const FloatFormat& format = reference::float_format(node.y_type);
   const auto parameter_of = stages.get(stage::parameter);
+  const auto zero_point_of = stages.get(stage::zero_point_parameter);
   const auto operand = stages.get(stage::operand);
   const std::int64_t count = stages.get(stage::count)(node.layout.elements());
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t parameter = parameter_of(placement, i);
     const double value = reference::value_at(node.x_type, x, i);
-    const double zero_point = node.x_zero_point[parameter];
+    const double zero_point = node.x_zero_point[zero_point_of(parameter)];
     const double scale = operand(format, node.x_scale[parameter]);
     const double difference = stages.get(stage::difference)(node, value, zero_point);
     const std::uint64_t product = stages.get(stage::multiply)(node, value, zero_point, difference, scale);
@@ -51,7 +56,38 @@ void run_dequantize(const Stages& stages, const DequantizeLinear& node, const Li
   }
 }
 
+void read_scales(const Stages& stages, reference::Element type, std::vector<double>& scales) {
+  for (double& scale : scales) scale = stages.get(stage::scale)(type, scale);
+}
+
+// The node as the stages read its attributes and inputs.
+QuantizeLinear read_quantize(const Stages& stages, QuantizeLinear node, const Tensor* zero_point) {
+  using reference::Element;
+  node.y_type = stages.get(stage::output_type)(node.y_type,
+                                               zero_point == nullptr ? Element::uint8 : element_of(zero_point->type));
+  node.precision = stages.get(stage::precision)(node.precision);
+  node.saturate = stages.get(stage::saturate)(node.saturate);
+  read_scales(stages, node.scale_type, node.y_scale);
+  if (zero_point == nullptr) {
+    std::fill(node.y_zero_point.begin(), node.y_zero_point.end(), stages.get(stage::absent_zero_point)(node.y_type));
+  }
+  return node;
+}
+
+DequantizeLinear read_dequantize(const Stages& stages, DequantizeLinear node, const Tensor* zero_point) {
+  node.y_type = stages.get(stage::output_type)(node.y_type, node.scale_type);
+  read_scales(stages, node.scale_type, node.x_scale);
+  if (zero_point == nullptr) {
+    std::fill(node.x_zero_point.begin(), node.x_zero_point.end(), stages.get(stage::absent_zero_point)(node.x_type));
+  }
+  return node;
+}
+
 }  // namespace
+
+std::uint64_t encode_quotient(const QuantizeLinear& node, const Quotient& quotient) {
+  return output_bits(node, 0, quotient);  // floats have no zero point
+}
 
 Quotient divide(const QuantizeLinear& node, double x, double scale) {
   return reference::divide(reference::Divisions(node, reference::Latitude::onnx).first(), x, scale);
@@ -74,12 +110,16 @@ std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, 
   const Attribute* axis = test_case.attribute("axis");
   const LinearPlacement placement{*layout_of(lowered), x.shape,
                                   axis == nullptr ? kDefaultAxis : std::get<std::int64_t>(axis->value)};
-  Tensor y = Tensor::zeros(lowered.output_type(), x.shape);
-  if (const QuantizeLinear* node = quantize_linear_of(lowered)) {
-    run_quantize(stages, *node, placement, x.bytes, y.bytes);
-  } else {
-    run_dequantize(stages, *dequantize_linear_of(lowered), placement, x.bytes, y.bytes);
+  const Tensor* zero_point = test_case.input(2);
+  if (const QuantizeLinear* stated = quantize_linear_of(lowered)) {
+    const QuantizeLinear node = read_quantize(stages, *stated, zero_point);
+    Tensor y = Tensor::zeros(element_type_of(node.y_type), x.shape);
+    run_quantize(stages, node, placement, x.bytes, y.bytes);
+    return y;
   }
+  const DequantizeLinear node = read_dequantize(stages, *dequantize_linear_of(lowered), zero_point);
+  Tensor y = Tensor::zeros(element_type_of(node.y_type), x.shape);
+  run_dequantize(stages, node, placement, x.bytes, y.bytes);
   return y;
 }
 

@@ -1,7 +1,9 @@
 // QuantizeLinear and DequantizeLinear, stage by stage.
 //
-// QuantizeLinear runs through count, parameter, operand, quotient and the stages that all quantizing operators share;
-// DequantizeLinear through count, parameter, operand, difference, multiply, result.
+// Both begin with output_type, count, parameter, zero_point_parameter, absent_zero_point, scale, operand.
+// QuantizeLinear has precision and saturate beside output_type, and goes on through quotient and the stages that all
+// quantizing operators share, or for float outputs through encode; DequantizeLinear through difference, multiply,
+// result.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +33,17 @@ Quotient divide(const QuantizeLinear& node, double x, double scale);
 double subtract(const DequantizeLinear& node, double x, double zero_point);
 std::uint64_t multiply(const DequantizeLinear& node, double x, double zero_point, double difference, double scale);
 
+std::uint64_t encode_quotient(const QuantizeLinear& node, const Quotient& quotient);
+
 namespace stage {
+
+/// The type of y. `without` is what it is without the attribute output_dtype.
+inline constexpr Stage<reference::Element (*)(reference::Element stated, reference::Element without)> output_type{
+    {"output_type"}, [](reference::Element stated, reference::Element) { return stated; }};
+/// The attributes of these names.
+inline constexpr Stage<reference::Element (*)(reference::Element stated)> precision{
+    {"precision"}, [](reference::Element stated) { return stated; }};
+inline constexpr Stage<bool (*)(bool stated)> saturate{{"saturate"}, [](bool stated) { return stated; }};
 
 /// How many elements of a tensor are computed; the rest holds zero bits.
 inline constexpr Stage<std::int64_t (*)(std::int64_t elements)> count{{"count"},
@@ -39,11 +51,23 @@ inline constexpr Stage<std::int64_t (*)(std::int64_t elements)> count{{"count"},
 inline constexpr Stage<std::size_t (*)(const LinearPlacement& placement, std::int64_t index)> parameter{
     {"parameter"},
     [](const LinearPlacement& placement, std::int64_t index) { return placement.layout.parameter_of(index); }};
+/// The zero point beside a scale.
+inline constexpr Stage<std::size_t (*)(std::size_t of_scale)> zero_point_parameter{
+    {"zero_point_parameter"}, [](std::size_t of_scale) { return of_scale; }};
+/// The zero point of a node that has none.
+inline constexpr Stage<std::int32_t (*)(reference::Element type)> absent_zero_point{
+    {"absent_zero_point"}, [](reference::Element) { return 0; }};
+/// The value of a scale that is stored as this type.
+inline constexpr Stage<double (*)(reference::Element type, double stated)> scale{
+    {"scale"}, [](reference::Element, double stated) { return stated; }};
 /// An operand as an arithmetic of this format takes it.
 inline constexpr Stage<double (*)(const FloatFormat& format, double value)> operand{
     {"operand"}, [](const FloatFormat&, double value) { return value; }};
 inline constexpr Stage<Quotient (*)(const QuantizeLinear& node, double x, double scale)> quotient{{"quotient", kTies},
                                                                                                   divide};
+/// The stored quotient, where y is no integer.
+inline constexpr Stage<std::uint64_t (*)(const QuantizeLinear& node, const Quotient& quotient)> encode{
+    {"encode", {Hazard::float_overflow}}, encode_quotient};
 inline constexpr Stage<double (*)(const DequantizeLinear& node, double x, double zero_point)> difference{{"difference"},
                                                                                                          subtract};
 /// The stored product.

@@ -189,15 +189,27 @@ double draw_real(Rng& rng, double scale, double reach) {
   }
 }
 
-Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, double reach) {
+// Where overflow of a float type may begin: the largest number, and half a step or one step above it, of either sign.
+double draw_border(Rng& rng, ElementType type) {
+  const reference::FloatFormat& format = float_format(element_of(type));
+  const double largest = decode(format, format.largest());
+  const double step = largest - decode(format, format.largest() - 1);
+  const double border = largest + step * 0.5 * static_cast<double>(rng.between(0, 2));
+  return rng.chance(1, 2) ? border : -border;
+}
+
+Tensor draw_reals(Rng& rng, const Frame& frame, ElementType type, const Tensor& scales, ElementType y_type) {
   std::vector<double> values;
+  const double reach = reach_of(y_type);
   const bool has_nan = rng.chance(1, 24);
   Rng own = aside(rng, 4);
+  Rng borders = aside(rng, 6);
   for (std::int64_t i = 0; i < frame.layout.elements(); ++i) {
     const double scale = number_at(scales, static_cast<std::int64_t>(frame.layout.parameter_of(i)));
     double value = draw_real(rng, scale, reach);
     // Steps of a large scale soon leave float16.
     if (type == float16 && scale > 0x1p14) value = static_cast<double>(own.between(-65504, 65504));
+    if (!is_integer(y_type) && borders.chance(1, 16)) value = draw_border(borders, y_type) * scale;
     values.push_back(has_nan && rng.chance(1, 8) ? std::numeric_limits<double>::quiet_NaN() : value);
   }
   return rounded(type, frame.shape, values);
@@ -254,6 +266,13 @@ void set_quantize_attributes(Rng& rng, ElementType y_type, bool has_zero_point, 
 
 }  // namespace
 
+// In place of float scales, beside a stated precision.
+Tensor draw_int32_scales(Rng& rng, const Frame& frame) {
+  Values values;
+  for (std::int64_t i = 0; i < frame.parameters(); ++i) values.push_back(rng.between(1, 1000));
+  return make::integers(int32, frame.parameter_shape, values);
+}
+
 Case random_quantize_linear(Rng& rng) {
   Case result;
   result.node().op_type = "QuantizeLinear";
@@ -264,6 +283,8 @@ Case random_quantize_linear(Rng& rng) {
   const ElementType y_type = pick(rng, quantized_types(version));
   // Beside an int32 x, versions 19 and 21 want an int32 scale, whose meaning is open (rule Q6).
   const bool may_be_int32 = version < 19 || version >= 23;
+  Rng own = aside(rng, 7);
+  bool has_int32_scale = false;
   if (may_be_int32 && rng.chance(1, 5)) {
     const auto bits = static_cast<int>(rng.between(4, 30));
     Tensor scales = draw_wide_scales(rng, frame, bits);
@@ -271,7 +292,9 @@ Case random_quantize_linear(Rng& rng) {
   } else {
     const ElementType x_type = version < 19 ? float32 : pick(rng, {float32, float32, float16, bfloat16});
     Tensor scales = draw_scales(rng, frame, draw_scale_type(rng, version, x_type));
-    Tensor x = draw_reals(rng, frame, x_type, scales, reach_of(y_type));
+    has_int32_scale = version >= 23 && own.chance(1, 12);
+    if (has_int32_scale) scales = draw_int32_scales(own, frame);
+    Tensor x = draw_reals(rng, frame, x_type, scales, y_type);
     result.inputs = {std::move(x), std::move(scales)};
   }
   // Without a zero point the output is uint8, or from version 21 on what output_dtype says.
@@ -279,6 +302,9 @@ Case random_quantize_linear(Rng& rng) {
   const bool has_zero_point = !may_omit || rng.chance(7, 8);
   if (has_zero_point) result.inputs.emplace_back(draw_zero_points(rng, y_type, frame));
   set_quantize_attributes(rng, y_type, has_zero_point, result);
+  if (has_int32_scale && result.attribute("precision") == nullptr) {
+    result.node().attributes.push_back({"precision", number_of(float32)});
+  }
   return result;
 }
 

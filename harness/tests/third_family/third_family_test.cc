@@ -303,6 +303,11 @@ TEST(ThirdFamily, IsNotComparedWithALibraryThatLacksIt) {
   EXPECT_THAT(check.differences, IsEmpty());
 }
 
+// A half is never beyond int32.
+bool cannot_show(const diagnose::Defect& defect) {
+  return defect.id == "int32-before-clamp" || defect.id == "zp-wraps-int32";
+}
+
 TEST(ThirdFamily, HasItsDefectsAndThoseOfAllQuantizingOperators) {
   auto suite = suite_of(random_halves(300));
   const auto audit = diagnose::audit("halves", suite, {});
@@ -310,11 +315,11 @@ TEST(ThirdFamily, HasItsDefectsAndThoseOfAllQuantizingOperators) {
   std::vector<std::string_view> killed;
   for (const diagnose::Mutant& mutant : audit->mutants) {
     if (mutant.op->name != "Halve") continue;
-    EXPECT_EQ(mutant.fate(), diagnose::Fate::killed) << mutant.defect->id;
-    killed.push_back(mutant.defect->id);
+    EXPECT_EQ(mutant.fate() == diagnose::Fate::killed, !cannot_show(*mutant.defect)) << mutant.defect->id;
+    if (!cannot_show(*mutant.defect)) killed.push_back(mutant.defect->id);
   }
-  EXPECT_THAT(killed, UnorderedElementsAre("half-away", "half-up", "truncate", "zp-before-round", "clamp-before-zp",
-                                           "wrap-not-saturate", "halved-by-shift"));
+  EXPECT_THAT(killed, UnorderedElementsAre("half-away", "half-up", "truncate", "zp-before-round", "zp-in-f32",
+                                           "clamp-before-zp", "wrap-not-saturate", "halved-by-shift"));
   EXPECT_GT(audit->reached("Halve", Hazard::tie_negative), 0U);
 }
 
@@ -324,14 +329,22 @@ diagnose::Explanation explained(Backend& backend) {
   return observation == nullptr ? diagnose::Explanation() : diagnose::explain(std::move(observation), run, {});
 }
 
+// Of the defects that compute the same of every half, all.
+std::string_view signature_of(const diagnose::Defect& defect) {
+  for (const std::string_view alike : {"clamp-before-zp|wrap-not-saturate", "zp-before-round|zp-in-f32"}) {
+    if (alike.starts_with(defect.id) || alike.ends_with(defect.id)) return alike;
+  }
+  return defect.id;
+}
+
 TEST(ThirdFamily, IsExplainedByItsDefects) {
   for (const diagnose::Defect& defect : diagnose::defects()) {
-    if (!defect.operators.contains("Halve")) continue;
+    if (!defect.operators.contains("Halve") || cannot_show(defect)) continue;
     const diagnose::Explanation e = explained(*with_defect(defect.id));
-    // A half is never outside its type: saturating before or after the zero point is added then means the same.
-    const bool is_clamp = defect.id == "clamp-before-zp" || defect.id == "wrap-not-saturate";
-    EXPECT_EQ(e.signature(), is_clamp ? "clamp-before-zp|wrap-not-saturate" : defect.id);
-    EXPECT_EQ(e.status, is_clamp ? diagnose::Status::ambiguous : diagnose::Status::explained) << defect.id;
+    const std::string_view signature = signature_of(defect);
+    EXPECT_EQ(e.signature(), signature);
+    const bool is_alone = signature == defect.id;
+    EXPECT_EQ(e.status, is_alone ? diagnose::Status::explained : diagnose::Status::ambiguous) << defect.id;
   }
   HalfUp foreign;
   const diagnose::Explanation e = explained(foreign);
