@@ -23,6 +23,7 @@ enum class Extent : std::uint8_t {
   width,
   height,
   batch,
+  whole_windows,     ///< images of which each is one window: a fully connected layer
   pointwise_pixels,  ///< of a 1x1 convolution
   kernel_width,
   kernel_height,
@@ -50,6 +51,7 @@ constexpr std::array kNames{"input channels",
                             "width",
                             "height",
                             "batch",
+                            "whole windows",
                             "1x1 pixels",
                             "kernel width",
                             "kernel height",
@@ -90,7 +92,7 @@ const std::vector<Size>& sizes() {
       for (const std::int64_t value : values) list.push_back({extent, value});
     };
     for (const Extent extent : {Extent::input_channels, Extent::output_channels, Extent::depthwise_channels,
-                                Extent::width, Extent::height, Extent::pointwise_pixels}) {
+                                Extent::width, Extent::height, Extent::whole_windows, Extent::pointwise_pixels}) {
       add(extent, around_powers());
     }
     add(Extent::depth_multiplier, up_to(1, 8));
@@ -160,6 +162,15 @@ bool resize(const Size& size, Shape& shape) {
       shape.axes.front().output = size.value;
       break;
     case Extent::batch: shape.batch = size.value; break;
+    case Extent::whole_windows:
+      shape.batch = size.value;
+      shape.channels.group = 1;
+      for (SpatialAxis& axis : shape.axes) {
+        axis.kernel = std::max<std::int64_t>(axis.kernel, 2);
+        axis.dilation = axis.output = 1;
+        axis.pad_begin = axis.pad_end = 0;
+      }
+      break;
     case Extent::pointwise_pixels:
       for (SpatialAxis& axis : shape.axes) {
         axis.kernel = axis.stride = axis.dilation = axis.output = 1;
