@@ -25,18 +25,41 @@ void draw_bias(Rng& rng, Draft& draft, std::int64_t least, std::int64_t most) {
   draft.set_bias(odd_biases(rng, draft.output_channels(), least, most));
 }
 
-// Settles the output, then gives one channel a multiplier of at least 2^exponent.
-void raise_one_channel(Rng& rng, Draft& draft, int exponent) {
-  settle_output(rng, draft);
+// Gives one channel a multiplier from 2^exponent on, of less than 2^7 times that.
+void change_one_channel(Rng& rng, Draft& draft, int exponent) {
   draft.separate_channels();
   const std::int64_t channels = draft.output_channels();
-  const std::int64_t raised = rng.between(0, channels - 1);
+  const std::int64_t changed = rng.between(0, channels - 1);
   const int scale =
       exponent + static_cast<int>(rng.between(0, 3)) + std::ilogb(draft.y_scale()) + 2 - std::ilogb(draft.x_scale());
   std::vector<float> scales;
   for (std::int64_t m = 0; m < channels; ++m) scales.push_back(draft.w_scale(m));
-  scales[static_cast<std::size_t>(raised)] = random_float(rng, scale - 23);
+  scales[static_cast<std::size_t>(changed)] = random_float(rng, scale - 23);
   draft.set_w_scales(scales);
+}
+
+// Of small sums ties need a multiplier of about a half, where fixed point rounds but once.
+void tie_outputs(Rng& rng, Draft& draft) {
+  if (rng.chance(1, 4)) shrink_sums(rng, draft, true);
+  make_exact_ties(rng, draft);
+}
+
+// Weights of a channel that are all but 0 have a tiny scale, and their bias, in units of it, is huge. Below 2^-32 of a
+// step, the whole sum is still 0.
+void settle_beside_dead_channel(Rng& rng, Draft& draft) {
+  constexpr int kVanishing = -40;
+  settle_output(rng, draft);
+  if (rng.chance(1, 2)) change_one_channel(rng, draft, kVanishing);
+}
+
+// Beside an ordinary output, sums of one channel go far beyond the range: 0 is the only one that does not.
+void settle_beside_large_channel(Rng& rng, Draft& draft, int exponent) {
+  if (rng.chance(1, 2)) {
+    shrink_sums(rng, draft, rng.chance(1, 2));
+  } else {
+    settle_output(rng, draft);
+  }
+  change_one_channel(rng, draft, exponent);
 }
 
 // x_scale subnormal; y_scale follows, so that the outputs are ordinary.
@@ -121,7 +144,7 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
   switch (hazard) {
     case Hazard::tie_positive:
     case Hazard::tie_negative:
-    case Hazard::tie_odd_zero_point: return make_exact_ties(rng, draft);
+    case Hazard::tie_odd_zero_point: return tie_outputs(rng, draft);
     case Hazard::near_tie_above:
     case Hazard::near_tie_below: return solve_near_tie(rng, draft);
     case Hazard::float_accumulation:
@@ -132,8 +155,9 @@ void aim_output(Rng& rng, Draft& draft, Hazard hazard) {
     case Hazard::edge_above: return put_at_edge(rng, draft, true, 1);
     case Hazard::clamp_low:
     case Hazard::clamp_high: return overshoot(rng, draft);
-    case Hazard::conversion_overflow: return raise_one_channel(rng, draft, 31);
-    case Hazard::large_multiplier: return raise_one_channel(rng, draft, 20);
+    case Hazard::conversion_overflow: return settle_beside_large_channel(rng, draft, 31);
+    case Hazard::large_multiplier: return settle_beside_large_channel(rng, draft, 20);
+    case Hazard::bias_near_limit: return settle_beside_dead_channel(rng, draft);
     case Hazard::subnormal_scale: return make_subnormal(rng, draft);
     case Hazard::scale_outside_domain: return leave_domain(rng, draft);
     case Hazard::small_sum: return shrink_sums(rng, draft, true);

@@ -23,6 +23,7 @@ enum class Extent : std::uint8_t {
   width,
   height,
   batch,
+  whole_windows,     ///< images of which each is one window: a fully connected layer
   pointwise_pixels,  ///< of a 1x1 convolution
   kernel_width,
   kernel_height,
@@ -34,6 +35,8 @@ enum class Extent : std::uint8_t {
   wide_pad,        ///< before the last axis
   depthwise_kernel_width,
   depthwise_kernel_height,  ///< both beside a kernel of 3 along the other axes
+  edge,                     ///< of a small x under a kernel of 3: see set_edge()
+  depthwise_edge,           ///< likewise, one group for each channel
 };
 
 struct Size {
@@ -48,6 +51,7 @@ constexpr std::array kNames{"input channels",
                             "width",
                             "height",
                             "batch",
+                            "whole windows",
                             "1x1 pixels",
                             "kernel width",
                             "kernel height",
@@ -58,7 +62,9 @@ constexpr std::array kNames{"input channels",
                             "1x1 pads",
                             "wide pad",
                             "depthwise kernel width",
-                            "depthwise kernel height"};
+                            "depthwise kernel height",
+                            "edge",
+                            "depthwise edge"};
 
 // One below, at and beyond each power of two to 512; 127 to 129 and 255 to 257, where 8-bit indices end, are among
 // them.
@@ -77,6 +83,8 @@ std::vector<std::int64_t> up_to(std::int64_t first, std::int64_t last) {
   return values;
 }
 
+constexpr std::int64_t kEdges = 32;
+
 const std::vector<Size>& sizes() {
   static const std::vector<Size> all = [] {
     std::vector<Size> list;
@@ -84,7 +92,7 @@ const std::vector<Size>& sizes() {
       for (const std::int64_t value : values) list.push_back({extent, value});
     };
     for (const Extent extent : {Extent::input_channels, Extent::output_channels, Extent::depthwise_channels,
-                                Extent::width, Extent::height, Extent::pointwise_pixels}) {
+                                Extent::width, Extent::height, Extent::whole_windows, Extent::pointwise_pixels}) {
       add(extent, around_powers());
     }
     add(Extent::depth_multiplier, up_to(1, 8));
@@ -100,6 +108,7 @@ const std::vector<Size>& sizes() {
     add(Extent::pads, up_to(0, 80));
     add(Extent::depthwise_pads, up_to(0, 80));
     add(Extent::pointwise_pads, up_to(0, 15));
+    for (const Extent extent : {Extent::edge, Extent::depthwise_edge}) add(extent, up_to(0, kEdges - 1));
     return list;
   }();
   return all;
@@ -112,6 +121,23 @@ void set_pads(Shape& shape, std::int64_t kernel, std::int64_t digits, std::int64
   shape.axes.back().pad_end = digits / base % base;
   shape.axes[shape.axes.size() - 2].pad_begin = digits / (base * base) % base;
   shape.axes[shape.axes.size() - 2].pad_end = digits / (base * base * base) % base;
+}
+
+// x as small as it can be, and how much of it the last window sees: nothing, one element, all but one of its extent, or
+// all of it. Where the interior of an axis ends, and the taps inside x, is computed by divisions, and is wrong by one
+// where they round another way. Digits: 4 of those, 2 begin pads, 2 strides, 2 dilations.
+void set_edge(Shape& shape, std::int64_t digits) {
+  for (SpatialAxis& axis : shape.axes) {
+    axis.kernel = 3;
+    axis.pad_begin = digits / 4 % 2;
+    axis.stride = 1 + digits / 8 % 2;
+    axis.dilation = 1 + digits / 16 % 2;
+    const std::int64_t extent = axis.kernel_extent();
+    const std::int64_t seen = std::array{std::int64_t{0}, std::int64_t{1}, extent - 1, extent}[digits % 4];
+    axis.pad_end = extent - seen;
+    const std::int64_t lacking = std::max<std::int64_t>(0, 1 + axis.pad_begin - seen);  // until x has an element
+    axis.output = 1 + (lacking + axis.stride - 1) / axis.stride;
+  }
 }
 
 void make_depthwise(Shape& shape) {
@@ -136,6 +162,15 @@ bool resize(const Size& size, Shape& shape) {
       shape.axes.front().output = size.value;
       break;
     case Extent::batch: shape.batch = size.value; break;
+    case Extent::whole_windows:
+      shape.batch = size.value;
+      shape.channels.group = 1;
+      for (SpatialAxis& axis : shape.axes) {
+        axis.kernel = std::max<std::int64_t>(axis.kernel, 2);
+        axis.dilation = axis.output = 1;
+        axis.pad_begin = axis.pad_end = 0;
+      }
+      break;
     case Extent::pointwise_pixels:
       for (SpatialAxis& axis : shape.axes) {
         axis.kernel = axis.stride = axis.dilation = axis.output = 1;
@@ -169,6 +204,8 @@ bool resize(const Size& size, Shape& shape) {
       shape.axes.back().pad_begin = size.value;
       shape.axes.back().output = size.value + 2;
       break;
+    case Extent::depthwise_edge: make_depthwise(shape); [[fallthrough]];
+    case Extent::edge: set_edge(shape, size.value); break;
     case Extent::depthwise_kernel_width:
     case Extent::depthwise_kernel_height:
       if (!has_height) return false;
