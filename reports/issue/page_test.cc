@@ -50,7 +50,8 @@ TEST(WorkedOut, ComesToTheReferencesValue) {
 
 TEST(Rules, OfEveryDefectAreStated) {
   for (const auto& defect : diagnose::defects()) {
-    EXPECT_TRUE(defect.rule == "formula" || !statement_of(defect.rule).empty()) << defect.rule;
+    EXPECT_TRUE(defect.rule == "formula" || defect.rule == "signature" || !statement_of(defect.rule).empty())
+        << defect.rule;
   }
   EXPECT_TRUE(statement_of("C0").empty());
 }

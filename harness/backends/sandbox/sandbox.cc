@@ -55,7 +55,7 @@ Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& w
   if (words.signal != 0) {
     const std::string where = place_of(words);
     const bool is_null = words.signal == SIGSEGV && words.address < kFirstPage;
-    return outcome::Crashed{words.signal, signal_text(words, words.signal) + (where.empty() ? "" : ", in " + where),
+    return outcome::Crashed{words.signal, signal_text(words, words.signal),
                             fmt::format("SIG{}{}{}", sigabbrev_np(words.signal), is_null ? " at a null pointer" : "",
                                         where.empty() ? "" : " in " + where)};
   }

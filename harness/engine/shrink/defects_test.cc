@@ -76,9 +76,10 @@ TEST(ShrinkDefects, BecomeOneElementOfAFewTaps) {
   ASSERT_GE(elements.size(), 20U);
   EXPECT_EQ(median(elements), 1);
   EXPECT_LE(median(taps), 4);
-  // Sums beyond a float's 24 bits, and beyond int32, need many products. Nothing else does: one beyond int16 needs two,
-  // and may be left with six of middling values, each of which it cannot do without.
-  EXPECT_LE(std::count_if(taps.begin(), taps.end(), [](std::int64_t count) { return count > 6; }), 2);
+  // Sums beyond a float's 24 bits need many products, with and without a bias, and those beyond int32; two defects are
+  // of kernels for 3x3, and for 8 filters of 8 weights. Nothing else needs many: a sum beyond int16 needs two, and may
+  // be left with six of middling values, each of which it cannot do without.
+  EXPECT_LE(std::count_if(taps.begin(), taps.end(), [](std::int64_t count) { return count > 6; }), 5);
 }
 
 }  // namespace
