@@ -36,6 +36,7 @@ void print_case(const Case& test_case, const Expected& expected) {
 
 void print_verdict(const std::string& backend, const Verdict& verdict) {
   fmt::print("{}   {}{}\n", backend, name_of(verdict.kind), verdict.detail.empty() ? "" : ": " + verdict.detail);
+  if (!verdict.place.empty()) fmt::print("  place     {}\n", verdict.place);
   if (!verdict.log.empty()) fmt::print("  printed   {}\n", verdict.log);
   if (!verdict.worst) return;
   fmt::print("  worst     {}\n", report::element_text(*verdict.worst));

@@ -326,6 +326,7 @@ struct Finding {
           "What the backend wrote to stdout and stderr on the example, the end of it; absent where it wrote nothing "
           "or runs inside qconform.",
       .presence = Presence::omitted);
+  QC_PART("place", verdict.place, .doc = "Of a crash: the signal, and the function.", .presence = Presence::omitted);
   QC_PART("rule", verdict.rule,
           .doc = "Id of the rule that the failure is about; of the relation, where the verdict is inconsistent.",
           .presence = Presence::omitted);

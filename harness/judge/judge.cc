@@ -105,8 +105,6 @@ struct OutcomeJudge {
     Verdict verdict = without_values(VerdictKind::crashed, fmt::format("signal {}{}{}", crash.signal,
                                                                        crash.detail.empty() ? "" : ": ", crash.detail));
     verdict.place = crash.place;
-    const std::size_t in = crash.place.find(" in ");
-    if (in != std::string::npos) verdict.detail += "," + crash.place.substr(in);
     return verdict;
   }
   Verdict operator()(const outcome::Exited& exit) const {

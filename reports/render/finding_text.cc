@@ -63,6 +63,7 @@ std::vector<Fact> facts_of(const Finding& finding) {
   const auto& worst = finding.verdict.worst;
   facts.push_back({"smallest", example_summary(finding) + (worst ? "; " + element_text(*worst) : "")});
   facts.push_back({"what", finding.verdict.detail});
+  if (!finding.verdict.place.empty()) facts.push_back({"place", finding.verdict.place});
   if (!finding.verdict.log.empty()) facts.push_back({"printed", last_line(finding.verdict.log)});
   const Case& example = finding.example;
   facts.push_back({"case", example.id + (example.note.empty() ? "" : ": " + example.note)});

@@ -10,7 +10,8 @@ namespace qconform::report {
 
 /// One line of a finding: "when", "padded, x_zero_point != 0 ...".
 struct Fact {
-  std::string label;  ///< why, support, when, where, look at, known, smallest, what, printed, case, shrunk, replay
+  std::string
+      label;  ///< why, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
   std::string value;
 };
 
