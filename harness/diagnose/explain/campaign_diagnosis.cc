@@ -127,6 +127,11 @@ void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
   subject.groups = subject.causes->take_groups(subject.unexplained);
   int explanations = 0;
   for (FailureGroup& group : subject.groups) {
+    if (!group.cause) continue;
+    if (const Explanation* whole = subject.causes->explanation_of_whole(*group.cause))
+      explain_part(subject, group, *whole);
+  }
+  for (FailureGroup& group : subject.groups) {
     const bool is_certain = group.explanation && !is_in_doubt(*group.explanation);
     if (group.cause && !is_certain && explanations++ < kExplanations) confirm(subject, group, backend);
   }
@@ -135,6 +140,13 @@ void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
     if (group.cause && group.status == Status::partial) decide(subject, group);
   }
   unite_groups(subject);
+}
+
+// A backend with several defects: failures that one of them alone reproduces are told apart.
+void CampaignDiagnosis::explain_part(const Subject& subject, FailureGroup& group, Explanation whole) {
+  group.status = whole.status;
+  group.signature = DefectSet{subject.causes->defects_of(*group.cause)}.name();
+  group.explanation = std::move(whole);
 }
 
 // Whether a cause that other cases contradict is one all the same, in some of the backend's paths.
@@ -160,6 +172,8 @@ void CampaignDiagnosis::confirm(Subject& subject, FailureGroup& group, Backend& 
   Explanation again = explain_case(backend, *kept.front(), options);
   if (!has_model(again)) return;
   const std::size_t cause = subject.causes->add(again.candidates.front(), again);
+  if (again.status == Status::explained && subject.causes->is_part(*group.cause, cause))
+    return explain_part(subject, group, std::move(again));
   const bool has_all = std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
     return subject.causes->reproduces(cause, *observation);
   });
@@ -180,6 +194,7 @@ void CampaignDiagnosis::unite_groups(Subject& subject) {
     if (!group.cause && !other.cause) return is_of_shape(group) == is_of_shape(other);
     const Evidence& kept = other.failures.kept;
     if (!group.cause || group.status > Status::ambiguous || group.status > other.status || kept.empty()) return false;
+    if (other.cause && subject.causes->is_part(*other.cause, *group.cause)) return false;
     return std::all_of(kept.begin(), kept.end(),
                        [&](const auto& observation) { return subject.causes->reproduces(*group.cause, *observation); });
   };

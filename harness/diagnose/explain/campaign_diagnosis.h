@@ -78,6 +78,7 @@ class CampaignDiagnosis final : public Diagnoser {
   void settle(Subject& subject, Backend& backend) const;
   /// Looks for an explanation of a group that has none that is certain, with the failures that were kept.
   void confirm(Subject& subject, FailureGroup& group, Backend& backend) const;
+  static void explain_part(const Subject& subject, FailureGroup& group, Explanation whole);
   static void decide(const Subject& subject, FailureGroup& group);
   static void unite_groups(Subject& subject);
   [[nodiscard]] static FailureGroup* group_named(Subject& subject, const std::string& signature);

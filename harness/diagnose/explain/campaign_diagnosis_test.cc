@@ -250,6 +250,22 @@ TEST(CampaignDiagnosis, ACauseIsNotGivenToASetThatHasItAndMore) {
   }
 }
 
+// Both defects are certain. A case that one of them alone reproduces is told as that one.
+TEST(CampaignDiagnosis, TwoDefectsOfOneKernelAreToldApart) {
+  auto backend = backend::select("defect:pad-raw-zero+w-zp-ignored", RoundingProfile::correctly_rounded);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Report report = run_random(std::move(*backend), 600, {"ConvInteger"});
+  const auto findings = by_signature(report);
+  ASSERT_EQ(findings.size(), 3U);
+  for (const char* const name : {"pad-raw-zero", "w-zp-ignored", "pad-raw-zero+w-zp-ignored"}) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(findings.contains(name));
+    EXPECT_EQ(findings.at(name)->diagnosis->status, "explained");
+    EXPECT_EQ(findings.at(name)->diagnosis->examined, findings.at(name)->cases);
+  }
+  expect_consistent(report);
+}
+
 // A shape is wrong whatever the arithmetic, and the values beside it are right by an admitted one.
 TEST(CampaignDiagnosis, ADefectOfShapeIsFoundUnderAnotherArithmetic) {
   auto backend = backend::select("defect:asym-pads-symmetrised", RoundingProfile::ort_f32);

@@ -110,6 +110,14 @@ bool Causes::is_part(std::size_t cause, std::size_t of) const {
          std::all_of(defects.begin(), defects.end(), [&](const Defect* defect) { return is_among(all, defect); });
 }
 
+const Explanation* Causes::explanation_of_whole(std::size_t cause) const {
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    const auto& explanation = causes_[i].explanation;
+    if (explanation && explanation->status == Status::explained && is_part(cause, i)) return &*explanation;
+  }
+  return nullptr;
+}
+
 void Causes::drop_larger(std::vector<std::size_t>& claims) const {
   const std::vector<std::size_t> all = claims;
   std::erase_if(claims, [&](std::size_t cause) {

@@ -87,6 +87,11 @@ class Causes {
   }
   /// The first arithmetic under which the cause has every byte of these; empty where it takes several.
   [[nodiscard]] std::string arithmetic_of(std::size_t cause, const Evidence& kept) const;
+  /// Whether the one's defects are some of the other's, and not all.
+  [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
+  /// The explanation without doubt of a set that this one is a part of: it speaks for each of its defects. Null where
+  /// there is none.
+  [[nodiscard]] const Explanation* explanation_of_whole(std::size_t cause) const;
   /// Of models run by claim() so far, in products.
   [[nodiscard]] std::uint64_t claim_work() const { return claim_work_; }
   /// Whether its defects have every byte of it, under some admitted arithmetic.
@@ -108,8 +113,6 @@ class Causes {
 
   [[nodiscard]] Part& part_of(const std::string& signature);
   [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation);
-  /// Whether the one's defects are some of the other's, and not all.
-  [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
   void drop_larger(std::vector<std::size_t>& claims) const;
   void add_parts(std::size_t cause);
   /// Of those that no cause reproduces: the smallest ones.
