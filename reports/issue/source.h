@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/backend.h"
 #include "harness/core/tensor.h"
 #include "harness/judge/judge.h"
 

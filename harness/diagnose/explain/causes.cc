@@ -176,11 +176,15 @@ std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
   return added;
 }
 
-// Each defect of the set may also have failures to itself.
+// Fewer of its defects may also have failures to themselves.
 void Causes::add_parts(std::size_t cause) {
   const std::vector<const Defect*> defects = causes_[cause].set.defects;
   if (defects.size() < 2) return;
-  for (const Defect* defect : defects) add(DefectSet{{defect}}, std::nullopt);
+  for (const Defect* left_out : defects) {
+    DefectSet part{defects};
+    std::erase(part.defects, left_out);
+    add(std::move(part), std::nullopt);
+  }
 }
 
 void Causes::give_to(std::size_t cause) {

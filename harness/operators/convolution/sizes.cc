@@ -133,7 +133,8 @@ void set_edge(Shape& shape, std::int64_t digits) {
     axis.stride = 1 + digits / 8 % 2;
     axis.dilation = 1 + digits / 16 % 2;
     const std::int64_t extent = axis.kernel_extent();
-    const std::int64_t seen = std::array{std::int64_t{0}, std::int64_t{1}, extent - 1, extent}[digits % 4];
+    const std::int64_t seen =
+        std::array{std::int64_t{0}, std::int64_t{1}, extent - 1, extent}[static_cast<std::size_t>(digits % 4)];
     axis.pad_end = extent - seen;
     const std::int64_t lacking = std::max<std::int64_t>(0, 1 + axis.pad_begin - seen);  // until x has an element
     axis.output = 1 + (lacking + axis.stride - 1) / axis.stride;
