@@ -1,0 +1,126 @@
+// A quantized graph as the reference computes it: values, and steps in which everything is decided but the numbers.
+//
+// Whoever reads a graph (harness/operators/graph) makes a Program of it; sets.h says which outputs are right, and
+// interpreter.h computes it as written. Both see the same steps, so shapes, taps and broadcasting are worked out once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "reference/dequantize_linear/dequantize_linear.h"
+#include "reference/graph/taps.h"
+#include "reference/numerics/element.h"
+#include "reference/quantize_linear/quantize_linear.h"
+
+namespace qconform::reference::graph {
+
+using Shape = std::vector<std::int64_t>;
+
+/// Number of a value in Program::values.
+using ValueId = std::size_t;
+
+struct Value {
+  Element type = Element::none;  ///< `none`: of integers that are no data (shapes, indices), or of truth values
+  Shape shape;                   ///< row-major
+  /// The elements of an input or initializer, exact; empty of a value that a step computes.
+  std::vector<double> stated = {};
+};
+
+/// QuantizeLinear of operand 0; its own parameters are stated.
+struct Quantize {
+  QuantizeLinear node;
+};
+/// DequantizeLinear of operand 0.
+struct Dequantize {
+  DequantizeLinear node;
+};
+
+/// y[i] = (alpha * sum a[..] * b[..] + beta * c[c_index[i]]) / divisor[i]. Operands: a, [b], [c].
+/// Conv, ConvTranspose, Gemm, MatMul, AveragePool, ReduceSum, ReduceMean.
+struct WeightedSum {
+  Taps taps;
+  bool has_factor = true;               ///< b is an operand; otherwise all its elements are 1
+  std::vector<std::int64_t> c_index{};  ///< by output element; empty: no c
+  double alpha = 1;
+  double beta = 1;
+  std::vector<std::int32_t> divisor{};  ///< by output element; empty: 1
+};
+
+/// y[i] = the largest (or smallest) of operand 0's elements in its taps. MaxPool, ReduceMax, ReduceMin.
+struct Extreme {
+  Taps taps;
+  bool smallest = false;
+};
+
+/// y[i] = element `index[i]` of operand `operand[i]`; operand -1 is the number 0. Transpose, Reshape, Concat, Slice,
+/// Pad, Expand, Gather, Split (a step for each output), Identity, DepthToSpace, nearest Resize.
+struct Move {
+  std::vector<std::int32_t> operand;  ///< by output element; empty: 0 everywhere
+  std::vector<std::int64_t> index;    ///< likewise; empty: i
+};
+
+enum class Function : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  neg,
+  abs,
+  relu,
+  leaky_relu,    ///< alpha
+  hard_sigmoid,  ///< max(0, min(1, alpha * x + beta))
+  clip,          ///< min(max(x, alpha), beta); alpha may exceed beta: then beta
+  sigmoid,
+  tanh,
+  erf,
+  gelu,       ///< x/2 * (1 + erf(x / sqrt 2))
+  gelu_tanh,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+  cast,       ///< to the value's type, a float type
+  where,      ///< operand 0 chooses between operands 1 and 2
+};
+
+/// y[i] = function(operand 0 [index 0 of i], ...), with broadcasting worked out.
+struct Elementwise {
+  Function function = Function::add;
+  /// By operand, then by output element; an empty list is i itself.
+  std::vector<std::vector<std::int64_t>> index{};
+  double alpha = 0;
+  double beta = 0;
+};
+
+/// y[i] = exp(x[i]) / sum of exp(x[j]) over the elements of its own row. Operand 0 is seen as [outer, length, inner].
+struct Softmax {
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+};
+
+/// y[i] = which element of its row is the largest: an index along the axis, of type int64.
+struct ArgMax {
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+  bool smallest = false;           ///< ArgMin
+  bool select_last_index = false;  ///< of equal ones
+};
+
+struct Step {
+  std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax> what;
+  std::vector<ValueId> operands;
+  ValueId result = 0;
+  std::size_t node = 0;  ///< of the graph
+};
+
+struct Program {
+  std::vector<Value> values;
+  std::vector<Step> steps;  ///< in an order in which each finds its operands computed
+  std::vector<ValueId> outputs;
+  /// Whether conditions (a), (b), (d) and (f) of the exact lane hold: every scale, factor, slope and divisor is a power
+  /// of two within the domain, every bias has the scale of its sum, and no step rounds whatever the numbers are.
+  bool may_be_exact = false;
+};
+
+}  // namespace qconform::reference::graph

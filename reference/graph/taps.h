@@ -1,0 +1,186 @@
+// Which elements of its operands a sum, or a maximum over a window, is made of: one small struct for each kind.
+//
+// Each calls `f(a, b)` for the terms of output element `output`, in row-major order of the window or of the summed
+// axis: `a` and `b` are flat indices of the two factors; where there is no second factor, b means nothing. Taps in the
+// padding have no term (rule G-Conv: a padded tap is exactly 0).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "reference/convolution/geometry.h"
+
+namespace qconform::reference::graph {
+
+/// Steps through all positions of a few axes, the last one fastest; `f` gets the digits.
+template <typename F>
+void for_each_position(const std::vector<std::int64_t>& extents, F&& f) {
+  std::vector<std::int64_t> digits(extents.size(), 0);
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return;
+  while (true) {
+    f(digits);
+    std::size_t axis = extents.size();
+    while (axis > 0 && ++digits[axis - 1] == extents[axis - 1]) digits[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+/// x [N, C, inputs...] and w [M, C/group, kernels...], as Conv has them.
+struct ConvolutionTaps {
+  ConvolutionGeometry geometry;
+
+  template <typename F>
+  void for_each(std::int64_t output, F&& f) const;
+};
+
+/// x [N, C, inputs...] and w [C, M/group, kernels...], as ConvTranspose has them: output o takes input i by tap k where
+/// o = i * stride + k * dilation - pad_begin. In `geometry`, `output` is y's size, and the channels are x's and y's.
+struct TransposedTaps {
+  ConvolutionGeometry geometry;
+
+  template <typename F>
+  void for_each(std::int64_t output, F&& f) const;
+};
+
+/// y[batch, m, n] = sum over k of a[a_batch[batch], m, k] * b[b_batch[batch], k, n], with any strides.
+struct MatrixTaps {
+  std::int64_t m = 1;
+  std::int64_t n = 1;
+  std::int64_t k = 1;
+  std::int64_t a_row = 0;                ///< distance of neighbours along m in a
+  std::int64_t a_inner = 1;              ///< along k
+  std::int64_t b_inner = 0;              ///< along k in b
+  std::int64_t b_column = 1;             ///< along n
+  std::vector<std::int64_t> a_begin{0};  ///< of each batch, the first element
+  std::vector<std::int64_t> b_begin{0};
+
+  template <typename F>
+  void for_each(std::int64_t output, F&& f) const {
+    const auto batch = static_cast<std::size_t>(output / (m * n));
+    std::int64_t a = a_begin[batch] + output / n % m * a_row;
+    std::int64_t b = b_begin[batch] + output % n * b_column;
+    for (std::int64_t i = 0; i < k; ++i, a += a_inner, b += b_inner) f(a, b);
+  }
+};
+
+/// The windows of a pool over x [N, C, inputs...]; one channel each. `axes[d].output` is y's size.
+struct WindowTaps {
+  std::vector<SpatialAxis> axes;
+
+  template <typename F>
+  void for_each(std::int64_t output, F&& f) const;
+};
+
+/// The elements that a reduction or an interpolation sees together: listed by output element. A second factor, the
+/// weights, has an element for each entry of the list.
+struct ListedTaps {
+  std::vector<std::int64_t> begin{0};  ///< of output i, the terms are index[begin[i]] to index[begin[i + 1]]
+  std::vector<std::int64_t> index;
+
+  template <typename F>
+  void for_each(std::int64_t output, F&& f) const {
+    const auto i = static_cast<std::size_t>(output);
+    for (auto at = static_cast<std::size_t>(begin[i]); at < static_cast<std::size_t>(begin[i + 1]); ++at) {
+      f(index[at], static_cast<std::int64_t>(at));
+    }
+  }
+};
+
+using Taps = std::variant<ConvolutionTaps, TransposedTaps, MatrixTaps, WindowTaps, ListedTaps>;
+
+// What follows is how.
+
+namespace detail {
+
+/// Output `position`, in row-major order, as one digit for each axis.
+inline void digits_of(std::int64_t position, const std::vector<SpatialAxis>& axes, std::vector<std::int64_t>& digits) {
+  digits.resize(axes.size());
+  for (std::size_t d = axes.size(); d-- > 0;) {
+    digits[d] = position % axes[d].output;
+    position /= axes[d].output;
+  }
+}
+
+/// The taps of one window that lie inside the input: f(offset within the input's channel, within the kernel).
+template <typename F>
+void taps_inside(const std::vector<SpatialAxis>& axes, const std::vector<std::int64_t>& at, F&& f, std::size_t axis = 0,
+                 std::int64_t input = 0, std::int64_t kernel = 0) {
+  if (axis == axes.size()) return f(input, kernel);
+  const SpatialAxis& a = axes[axis];
+  const TapRange range = a.taps_inside(at[axis]);
+  for (std::int64_t k = range.begin; k < range.end; ++k) {
+    const std::int64_t i = at[axis] * a.stride - a.pad_begin + k * a.dilation;
+    taps_inside(axes, at, f, axis + 1, input * a.input + i, kernel * a.kernel + k);
+  }
+}
+
+/// The same of a transposed convolution.
+template <typename F>
+void taps_onto(const std::vector<SpatialAxis>& axes, const std::vector<std::int64_t>& at, F&& f, std::size_t axis = 0,
+               std::int64_t input = 0, std::int64_t kernel = 0) {
+  if (axis == axes.size()) return f(input, kernel);
+  const SpatialAxis& a = axes[axis];
+  for (std::int64_t k = 0; k < a.kernel; ++k) {
+    const std::int64_t from = at[axis] + a.pad_begin - k * a.dilation;
+    if (from < 0 || from % a.stride != 0 || from / a.stride >= a.input) continue;
+    taps_onto(axes, at, f, axis + 1, input * a.input + from / a.stride, kernel * a.kernel + k);
+  }
+}
+
+}  // namespace detail
+
+template <typename F>
+void ConvolutionTaps::for_each(std::int64_t output, F&& f) const {
+  const std::int64_t positions = geometry.output_positions();
+  const std::int64_t channel = output / positions % geometry.output_channels;
+  const std::int64_t image = output / positions / geometry.output_channels;
+  const std::int64_t depth = geometry.group_input_channels();
+  const std::int64_t first = image * geometry.input_channels + channel / geometry.group_output_channels() * depth;
+  const std::int64_t inputs = geometry.input_positions();
+  const std::int64_t kernel = geometry.kernel_taps();
+  thread_local std::vector<std::int64_t> at;
+  detail::digits_of(output % positions, geometry.axes, at);
+  for (std::int64_t c = 0; c < depth; ++c) {
+    detail::taps_inside(geometry.axes, at, [&](std::int64_t input, std::int64_t tap) {
+      f((first + c) * inputs + input, (channel * depth + c) * kernel + tap);
+    });
+  }
+}
+
+template <typename F>
+void TransposedTaps::for_each(std::int64_t output, F&& f) const {
+  const std::int64_t positions = geometry.output_positions();
+  const std::int64_t channel = output / positions % geometry.output_channels;
+  const std::int64_t image = output / positions / geometry.output_channels;
+  const std::int64_t depth = geometry.group_input_channels();
+  const std::int64_t width = geometry.group_output_channels();
+  const std::int64_t group = channel / width;
+  const std::int64_t inputs = geometry.input_positions();
+  const std::int64_t kernel = geometry.kernel_taps();
+  thread_local std::vector<std::int64_t> at;
+  detail::digits_of(output % positions, geometry.axes, at);
+  for (std::int64_t c = group * depth; c < (group + 1) * depth; ++c) {
+    detail::taps_onto(geometry.axes, at, [&](std::int64_t input, std::int64_t tap) {
+      f((image * geometry.input_channels + c) * inputs + input, (c * width + channel % width) * kernel + tap);
+    });
+  }
+}
+
+template <typename F>
+void WindowTaps::for_each(std::int64_t output, F&& f) const {
+  std::int64_t positions = 1;
+  std::int64_t inputs = 1;
+  for (const SpatialAxis& axis : axes) {
+    positions *= axis.output;
+    inputs *= axis.input;
+  }
+  thread_local std::vector<std::int64_t> at;
+  detail::digits_of(output % positions, axes, at);
+  const std::int64_t first = output / positions * inputs;
+  detail::taps_inside(axes, at, [&](std::int64_t input, std::int64_t) { f(first + input, std::int64_t{0}); });
+}
+
+}  // namespace qconform::reference::graph
