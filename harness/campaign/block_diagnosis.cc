@@ -38,7 +38,7 @@ void BlockDiagnosis::passed(std::size_t backend, const Case& test_case, const Ex
   if (!expected.output) return;
   const std::uint64_t hash = hash_of(test_case);
   if (block_ >= kEarlyBlocks && hash % kPassingTurn != 0) return;
-  const std::pair key(backend, test_case.op_types());
+  const std::pair key(backend, test_case.subject());
   passing_.try_emplace(key, CampaignAggregate::kSampled)
       .first->second.add(hash, diagnose::features_of(test_case, expected));
 }
@@ -48,11 +48,11 @@ std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, c
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
   const auto observation = diagnose::Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
-  const std::uint64_t number = failed_[{backend, test_case.op_types()}]++;
+  const std::uint64_t number = failed_[{backend, test_case.subject()}]++;
   const std::uint64_t first = block_ < kEarlyBlocks ? kExaminedEarly : kExamined;
   if (number >= first && number % kExaminedAfterwards != 0) return kUnexamined;
   std::string symptom = symptom_of(*observation);
-  Examined& examined = examined_[{backend, test_case.op_types(), symptom, ""}];
+  Examined& examined = examined_[{backend, test_case.subject(), symptom, ""}];
   ++examined.cases;
   examined.sample.add(hash_of(test_case), diagnose::features_of(test_case, expected));
   return symptom;

@@ -48,7 +48,7 @@ using Rows = std::map<std::uint64_t, CaseRow>;
 
 void note_row(const Case& test_case, const std::vector<CaseResult::OfBackend>& backends, Rows& rows) {
   CaseRow& row = rows[test_case.provenance.index];
-  row.op_type = test_case.op_types();
+  row.op_type = test_case.subject();
   for (const CaseResult::OfBackend& of : backends) {
     row.backends.push_back({of.verdict, of.tier, of.wrong_elements, of.finding, "", of.reason});
   }

@@ -67,6 +67,10 @@ std::string Case::op_types() const {
   return all;
 }
 
+std::string Case::subject() const {
+  return is_one_node() ? node().op_type : std::string(kGraphSubject);
+}
+
 const Tensor* Case::input(std::size_t position) const {
   return position < inputs.size() && inputs[position] ? &*inputs[position] : nullptr;
 }

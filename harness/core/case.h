@@ -52,6 +52,9 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+/// What reports call a case of several nodes.
+inline constexpr std::string_view kGraphSubject = "Graph";
+
 /// A small ONNX graph with its tensors, and what is expected of it. harness/operators/graph/wiring.h says how the names
 /// of its values must fit together.
 struct Case {
@@ -80,8 +83,10 @@ struct Case {
   /// The only node. Of several, the first: only code that is_one_node() guards may take it for the case.
   [[nodiscard]] Node& node() { return nodes.front(); }
   [[nodiscard]] const Node& node() const { return nodes.front(); }
-  /// What reports call the operator: "QLinearConv"; of several nodes "DequantizeLinear+Conv+QuantizeLinear".
+  /// The nodes' operators: "QLinearConv"; "DequantizeLinear+Conv+QuantizeLinear".
   [[nodiscard]] std::string op_types() const;
+  /// What reports count the case by: its operator, or kGraphSubject.
+  [[nodiscard]] std::string subject() const;
   [[nodiscard]] std::size_t output_count() const { return is_one_node() ? 1 : outputs.size(); }
   /// An attribute of the only node, or null.
   [[nodiscard]] const Attribute* attribute(std::string_view name) const;

@@ -97,6 +97,8 @@ struct ErrorHistogram {
 /// One element, for the reader.
 struct ElementReport {
   QC_DESCRIBED(.name = "element", .is_base = true);
+  QC_FIELD(std::uint64_t, output, {}, "output", .doc = "Which of a graph's outputs, from 0 on.",
+           .presence = Presence::omitted);
   QC_FIELD(std::vector<std::int64_t>, index, {}, "index");  ///< into the output, one value per dimension
   QC_FIELD(std::string, got, {}, "got");
   QC_FIELD(std::string, admissible, {}, "admissible", .doc = "The right values.");  ///< "{214}"

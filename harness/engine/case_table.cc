@@ -15,11 +15,11 @@ void CaseTable::add(const std::string& suite, const Case& test_case, std::vector
   if (fails) ++failing_cases_;
   if (!fails && kept_ == RowsKept::failing) return;
   const bool has_room = last_to_go_.size() < most_rows_ / 2;
-  const bool stays = fails || (has_room && shows_reason(test_case.op_types(), backends));
+  const bool stays = fails || (has_room && shows_reason(test_case.subject(), backends));
   std::vector<Row>& rows = stays ? last_to_go_ : first_to_go_;
   if (rows.size() + (stays ? 0 : last_to_go_.size()) >= most_rows_) return;
   rows.emplace_back(number,
-                    CaseResult{suite, test_case.id, test_case.op_types(), summary_of(test_case), std::move(backends)});
+                    CaseResult{suite, test_case.id, test_case.subject(), summary_of(test_case), std::move(backends)});
   if (first_to_go_.size() + last_to_go_.size() > most_rows_) first_to_go_.pop_back();
 }
 

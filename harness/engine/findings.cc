@@ -31,7 +31,7 @@ void note_representative(const Case& test_case, const Verdict& verdict,
 std::string subject_of(const Case& test_case) {
   const auto& tags = test_case.tags;
   const bool of_model = std::find(tags.begin(), tags.end(), "model") != tags.end();
-  return of_model ? test_case.op_types() + " " + test_case.id : test_case.op_types();
+  return of_model ? test_case.subject() + " " + test_case.id : test_case.subject();
 }
 
 std::string id_of(std::size_t position) {
@@ -67,7 +67,7 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
     Finding finding;
     finding.id = id_of(position);
     finding.backend = backend;
-    finding.op_type = test_case.op_types();
+    finding.op_type = test_case.subject();
     if (waiver != nullptr) finding.waiver = WaivedBy{waiver->id, waiver->reason, waiver->reference};
     finding.signature = std::move(signature);
     findings_.push_back(std::move(finding));

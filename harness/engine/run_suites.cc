@@ -205,7 +205,7 @@ class SuiteRunner {
                                       std::optional<Outcome> answer) {
     BackendResult& result = report_.backends[number];
     if (!answer) {
-      ++result.operators[test_case.op_types()].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
+      ++result.operators[test_case.subject()].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
       return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
     }
     Outcome outcome = std::move(*answer);
@@ -220,7 +220,7 @@ class SuiteRunner {
     }
     record(test_case, verdict, result);
     if (verdict.kind == VerdictKind::wrong) {
-      Counts& pinned_by = result.operators[test_case.op_types()].pinned_by;
+      Counts& pinned_by = result.operators[test_case.subject()].pinned_by;
       for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
     }
     stopwatch_.lap(report_.times.judge);
@@ -303,13 +303,13 @@ class SuiteRunner {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!qconform::is_computed(results[i].verdict)) continue;
       any_computed = true;
-      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.op_types()).first;
+      auto& [op_type, computed] = *computed_[i].try_emplace(test_case.subject()).first;
       for (std::size_t h = 0; h < kHazards; ++h) computed[h] += expected.hazards.all()[h] > 0 ? 1 : 0;
-      OperatorResult& result = report_.backends[i].operators[test_case.op_types()];
+      OperatorResult& result = report_.backends[i].operators[test_case.subject()];
       result.exact_ties += expected.ties.exact;
       result.near_ties += expected.ties.near;
     }
-    if (any_computed) report_.hazards.add(test_case.op_types(), type_mix(test_case, expected), expected.hazards);
+    if (any_computed) report_.hazards.add(test_case.subject(), type_mix(test_case, expected), expected.hazards);
   }
 
   void report_hazards() {
@@ -324,7 +324,7 @@ class SuiteRunner {
   }
 
   void record(const Case& test_case, const Verdict& verdict, BackendResult& result) {
-    OperatorResult& counts = result.operators[test_case.op_types()];
+    OperatorResult& counts = result.operators[test_case.subject()];
     ++counts.verdicts[static_cast<std::size_t>(verdict.kind)];
     counts.elements += verdict.elements;
     counts.wrong_elements += verdict.wrong_elements;
@@ -355,7 +355,7 @@ class SuiteRunner {
                                ? nullptr
                                : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
     if (waiver != nullptr) {
-      ++result.operators[test_case.op_types()].waived[static_cast<std::size_t>(verdict.kind)];
+      ++result.operators[test_case.subject()].waived[static_cast<std::size_t>(verdict.kind)];
       return findings_.add(result.info.name, test_case, verdict, {}, waiver);
     }
     ++failures_;

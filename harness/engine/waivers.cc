@@ -220,7 +220,7 @@ const Waiver* Waivers::covering(const BackendInfo& backend, const Case& test_cas
                                 const Verdict& verdict, const Policy& policy) const {
   const Tensor* answer = output_of(outcome);
   for (const Waiver& waiver : waivers_) {
-    if (waiver.op_type != test_case.op_types() || waiver.verdict != verdict.kind || !applies(waiver, backend)) continue;
+    if (waiver.op_type != test_case.subject() || waiver.verdict != verdict.kind || !applies(waiver, backend)) continue;
     if (waiver.detail && *waiver.detail != verdict.detail) continue;
     if (is_pinned(waiver.cases, test_case, outcome)) return &waiver;
     // A profile that pins one expression has no sets to examine elements by.

@@ -244,10 +244,10 @@ Result<Waivers> Waivers::load(const std::filesystem::path& file) {
 void WaiverDraft::add(const BackendInfo& backend, const Case& test_case, const Outcome& outcome,
                       const Verdict& verdict) {
   auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
-    return e.backend.name == backend.name && e.op_type == test_case.op_types() && e.verdict == verdict.kind;
+    return e.backend.name == backend.name && e.op_type == test_case.subject() && e.verdict == verdict.kind;
   });
   if (entry == entries_.end()) {
-    entries_.push_back({backend, test_case.op_types(), verdict.kind, {}});
+    entries_.push_back({backend, test_case.subject(), verdict.kind, {}});
     entry = std::prev(entries_.end());
   }
   WaivedCase waived{test_case.id, digest_of(test_case), {}};

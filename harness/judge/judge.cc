@@ -33,53 +33,69 @@ const Tensor* pinned_of(const Expected& expected) {
   return expected.pinned ? &*expected.pinned : nullptr;
 }
 
-Comparison compare_with(const Expected& expected, const Tensor& got) {
-  return compare(*expected.classification.lowered, got, *expected.output, pinned_of(expected), expected.policy);
+// Profiles pin the first output alone: a graph has no pinned one.
+Comparison compare_with(const Expected& expected, std::size_t number, const Tensor& got) {
+  return compare(expected.classification.lowered->output(number), got, expected.output_at(number),
+                 number == 0 ? pinned_of(expected) : nullptr, expected.policy);
 }
 
-Verdict judge_values(const Expected& expected, const Tensor& got) {
+ElementReport worst_of(const Expected& expected, std::size_t number, const Tensor& got, const Comparison& comparison);
+
+Verdict judge_values(const Expected& expected, std::size_t number, const Tensor& got) {
   Verdict verdict;
   verdict.elements = static_cast<std::uint64_t>(got.elements());
   if (expected.classification.value_is_open) return verdict;
-  const Comparison comparison = compare_with(expected, got);
+  const Comparison comparison = compare_with(expected, number, got);
   verdict.tiers = comparison.tiers;
-  if (comparison.wrong == 0) {
-    if (!expected.mistrust.empty()) verdict.kind = VerdictKind::mistrusted;
-    verdict.detail = expected.mistrust;
-    return verdict;
-  }
+  if (comparison.wrong == 0) return verdict;
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
   verdict.errors = comparison.errors;
-  ElementView worst = view(expected, got, comparison.worst);
-  verdict.worst = ElementReport{.index = index_of(comparison.worst, got.shape),
-                                .got = std::move(worst.got),
-                                .admissible = std::move(worst.admissible),
-                                .exact = std::move(worst.exact),
-                                .distance = comparison.worst_distance};
-  verdict.detail = fmt::format("{} of {} elements wrong", comparison.wrong, verdict.elements);
+  verdict.worst = worst_of(expected, number, got, comparison);
   return verdict;
 }
 
-Verdict judge_output(const Expected& expected, const Tensor& got) {
-  const Classification& classification = expected.classification;
-  if (const auto& violation = classification.contract.violation) {
-    return without_values(VerdictKind::not_rejected, "accepts what the document forbids: " + violation->text(),
-                          violation->rule);
-  }
-  const Lowered& right = *classification.lowered;
+Verdict judge_output(const Expected& expected, std::size_t number, const Tensor& got) {
+  const Lowered& right = expected.classification.lowered->output(number);
   if (got.type != right.output_type() || got.shape != right.output_shape()) {
     return without_values(VerdictKind::bad_shape,
                           fmt::format("output {} {}, expected {} {}", name_of(got.type), shape_text(got.shape),
                                       name_of(right.output_type()), shape_text(right.output_shape())));
   }
-  return judge_values(expected, got);
+  return judge_values(expected, number, got);
 }
 
-// Those of one node: it has one.
+// Of all outputs together: the worst kind, and the worst element.
+void add_output(Verdict& all, Verdict one) {
+  all.elements += one.elements;
+  all.wrong_elements += one.wrong_elements;
+  all.tiers.add(one.tiers);
+  all.errors.add(one.errors);
+  if (one.worst && (!all.worst || one.worst->distance > all.worst->distance)) all.worst = std::move(one.worst);
+  if (all.kind == VerdictKind::bad_shape || one.kind == VerdictKind::pass) return;
+  all.kind = one.kind;
+  all.detail = std::move(one.detail);
+}
+
 Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outputs) {
-  if (outputs.size() == 1) return judge_output(expected, outputs.front());
-  return without_values(VerdictKind::bad_shape, fmt::format("{} outputs, expected 1", outputs.size()));
+  const Classification& classification = expected.classification;
+  if (const auto& violation = classification.contract.violation) {
+    return without_values(VerdictKind::not_rejected, "accepts what the document forbids: " + violation->text(),
+                          violation->rule);
+  }
+  const std::size_t count = classification.lowered->outputs();
+  if (outputs.size() != count) {
+    return without_values(VerdictKind::bad_shape, fmt::format("{} outputs, expected {}", outputs.size(), count));
+  }
+  Verdict all = judge_output(expected, 0, outputs[0]);
+  for (std::size_t i = 1; i < count; ++i) add_output(all, judge_output(expected, i, outputs[i]));
+  if (all.kind == VerdictKind::wrong) {
+    all.detail = fmt::format("{} of {} elements wrong", all.wrong_elements, all.elements);
+  } else if (all.kind == VerdictKind::pass && !classification.value_is_open) {
+    if (!expected.mistrust.empty()) all.kind = VerdictKind::mistrusted;
+    all.detail = expected.mistrust;
+  }
+  return all;
 }
 
 // A clean refusal is right for a case out of contract and for one with latitude. For a valid case it
@@ -147,14 +163,16 @@ struct OutcomeJudge {
 };
 
 // A recorded output need not be the one that a profile pins: the specification alone decides.
-bool recorded_output_is_right(const Expected& expected, const Tensor& recorded) {
-  if (!expected.classification.lowered) return false;
-  const Lowered& right = *expected.classification.lowered;
-  if (recorded.type != right.output_type() || recorded.shape != right.output_shape()) return false;
-  if (!expected.output) return true;
+bool recorded_outputs_are_right(const Expected& expected, const std::vector<Tensor>& recorded) {
+  if (!expected.classification.lowered || recorded.size() != expected.classification.lowered->outputs()) return false;
   Policy policy = expected.policy;
   if (policy.profile != Profile::dml_doc) policy.profile = Profile::conformance;
-  return compare(right, recorded, *expected.output, nullptr, policy).wrong == 0;
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    const Lowered& right = expected.classification.lowered->output(i);
+    if (recorded[i].type != right.output_type() || recorded[i].shape != right.output_shape()) return false;
+    if (expected.output && compare(right, recorded[i], expected.output_at(i), nullptr, policy).wrong > 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -200,7 +218,11 @@ Expected expect(const Case& test_case, const Policy& policy) {
   expected.classification = classify(test_case);
   const Classification& classification = expected.classification;
   if (!classification.lowered || classification.value_is_open) return expected;
-  expected.output = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
+  const Lowered& lowered = *classification.lowered;
+  expected.output = lowered.evaluate(RoundingProfile::correctly_rounded);
+  for (std::size_t i = 1; i < lowered.outputs(); ++i) {
+    expected.further_outputs.push_back(lowered.output(i).evaluate(RoundingProfile::correctly_rounded));
+  }
   if (!tier_of(expected.policy.profile)) {
     expected.pinned = classification.lowered->evaluate(arithmetic_of(expected.policy.profile));
   }
@@ -229,24 +251,43 @@ void assess(const Case& test_case, Expected& expected) {
     expected.hazards = concerning(*operator_of(test_case), statistics.hazards);
     expected.mistrust = reason_to_mistrust(*expected.output, expected.ties);
   }
-  if (const Tensor* recorded = test_case.recorded_output()) {
-    expected.recorded_output_disputed = !recorded_output_is_right(expected, *recorded);
+  if (!test_case.recorded_outputs.empty()) {
+    expected.recorded_output_disputed = !recorded_outputs_are_right(expected, test_case.recorded_outputs);
   }
   expected.expectation_disputed =
       test_case.expectation != Expectation::unstated && test_case.expectation != classification.expectation();
 }
 
-ElementView view(const Expected& expected, const Tensor& got, std::int64_t index) {
-  const Lowered& lowered = *expected.classification.lowered;
-  const Tensor* pinned = pinned_of(expected);
-  const std::string right = element_text(pinned == nullptr ? *expected.output : *pinned, index);
+namespace {
+
+ElementView view_of(const Expected& expected, std::size_t number, const Tensor& got, std::int64_t index) {
+  const Lowered& lowered = expected.classification.lowered->output(number);
+  const Tensor& exact = expected.output_at(number);
+  const Tensor* pinned = number == 0 ? pinned_of(expected) : nullptr;
+  const std::string right = element_text(pinned == nullptr ? exact : *pinned, index);
   TierCounts tiers;
   const bool is_from_file = expected.policy.pinned != nullptr;
-  return {.right = is_right(lowered, got, *expected.output, pinned, expected.policy, index, tiers),
+  return {.right = is_right(lowered, got, exact, pinned, expected.policy, index, tiers),
           .got = element_text(got, index),
           .expected = right,
           .exact = lowered.exact_value(index),
           .admissible = is_from_file ? "{" + right + "}" : lowered.admissible_text(index, expected.policy)};
+}
+
+ElementReport worst_of(const Expected& expected, std::size_t number, const Tensor& got, const Comparison& comparison) {
+  ElementView worst = view_of(expected, number, got, comparison.worst);
+  return {.output = number,
+          .index = index_of(comparison.worst, got.shape),
+          .got = std::move(worst.got),
+          .admissible = std::move(worst.admissible),
+          .exact = std::move(worst.exact),
+          .distance = comparison.worst_distance};
+}
+
+}  // namespace
+
+ElementView view(const Expected& expected, const Tensor& got, std::int64_t index) {
+  return view_of(expected, 0, got, index);
 }
 
 namespace {

@@ -1,8 +1,10 @@
 // Case + Outcome -> Verdict.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/core/case.h"
 #include "harness/core/outcome.h"
@@ -17,9 +19,15 @@ struct Expected {
   const Case* test_case = nullptr;
   Policy policy;
   Classification classification;
-  std::optional<Tensor> output;  ///< the reference's answer, correctly rounded; absent when the case is
-                                 ///< out of contract, or any in-range value is right
-  std::optional<Tensor> pinned;  ///< the only right values, under a profile that pins an expression
+  std::optional<Tensor> output;         ///< the reference's answer, correctly rounded; absent when the case is
+                                        ///< out of contract, or any in-range value is right
+  std::vector<Tensor> further_outputs;  ///< of a graph: the answers behind the first
+  std::optional<Tensor> pinned;         ///< the only right values, under a profile that pins an expression
+
+  /// The reference's answer for one of the outputs; there is one.
+  [[nodiscard]] const Tensor& output_at(std::size_t number) const {
+    return number == 0 ? *output : further_outputs[number - 1];
+  }
 
   // What assess() adds.
   TieCounts ties;
@@ -42,7 +50,7 @@ struct Expected {
 /// What can be said of the case before any backend has run it.
 void assess(const Case& test_case, Expected& expected);
 
-/// One element of an output of the right type and shape, for the reader. `expected` has an output.
+/// One element of the first output, of the right type and shape, for the reader. `expected` has an output.
 struct ElementView {
   bool right = false;
   std::string got;

@@ -152,7 +152,7 @@ struct Family {
 
 /// The family of the operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Family* family_of(std::string_view domain, std::string_view op_type);
-/// Of the case's operator; null for several nodes, whose meaning no family has yet.
+/// Of the case's operator: operator_of().
 [[nodiscard]] const Family* family_of(const Case& test_case);
 
 }  // namespace qconform

@@ -78,6 +78,10 @@ class Lowered {
   Lowered& operator=(const Lowered&) = delete;
   virtual ~Lowered() = default;
 
+  /// How many outputs the case has, and what is said of each; all other members are about the first one.
+  [[nodiscard]] virtual std::size_t outputs() const { return 1; }
+  [[nodiscard]] virtual const Lowered& output(std::size_t /*number*/) const { return *this; }
+
   [[nodiscard]] virtual ElementType output_type() const = 0;
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).
@@ -164,7 +168,7 @@ struct Operator {
 /// The operator with that name in ONNX's default domain ("" or "ai.onnx"), or null.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view op_type);
 
-/// The operator of a case of one node; null where it is not known, and of several nodes.
+/// The operator of a case: of one node, or kGraphSubject of several; null where it is not known.
 [[nodiscard]] const Operator* operator_of(const Case& test_case);
 
 /// What the case's tensor at `position` is called: by the graph where there are several nodes, or by the operator;

@@ -1,5 +1,6 @@
 #include "harness/operators/operator.h"
 
+#include <utility>
 #include <vector>
 
 #include "harness/core/profile.h"
@@ -73,8 +74,20 @@ const Operator* find_operator(std::string_view domain, std::string_view op_type)
   return nullptr;
 }
 
+namespace {
+
+// Reports call a case of several nodes by a name that no node may have.
+std::pair<std::string_view, std::string_view> domain_and_name(const Case& test_case) {
+  if (!test_case.is_one_node()) return {"", kGraphSubject};
+  const Node& node = test_case.node();
+  return {node.op_type == kGraphSubject ? std::string_view("no node") : std::string_view(node.domain), node.op_type};
+}
+
+}  // namespace
+
 const Operator* operator_of(const Case& test_case) {
-  return test_case.is_one_node() ? find_operator(test_case.node().domain, test_case.node().op_type) : nullptr;
+  const auto [domain, op_type] = domain_and_name(test_case);
+  return find_operator(domain, op_type);
 }
 
 std::string_view input_name(const Case& test_case, std::size_t position) {
@@ -84,7 +97,8 @@ std::string_view input_name(const Case& test_case, std::size_t position) {
 }
 
 const Family* family_of(const Case& test_case) {
-  return test_case.is_one_node() ? family_of(test_case.node().domain, test_case.node().op_type) : nullptr;
+  const auto [domain, op_type] = domain_and_name(test_case);
+  return family_of(domain, op_type);
 }
 
 const Family* family_of(std::string_view domain, std::string_view op_type) {
@@ -118,6 +132,11 @@ Result<void> check_operator(const Case& test_case) {
 }
 
 Classification classify(const Case& test_case) {
+  if (test_case.nodes.empty()) {
+    Classification nothing;
+    nothing.contract.violate("graph", "nodes", "the graph has none");
+    return nothing;
+  }
   const Operator* known = operator_of(test_case);
   if (known != nullptr && known->version_at(test_case.node().opset_version) != 0) return known->classify(test_case);
   Classification result;

@@ -10,6 +10,7 @@
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
+#include "harness/operators/graph/random.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/corpus.h"
 #include "harness/suites/directed/directed.h"
@@ -37,6 +38,10 @@ constexpr std::array kSuites{
               "each extent alone across the sizes at which kernels change their way, to 512; --seed chooses the rest"},
     SuiteInfo{"directed", "cases solved for ties, saturation, overflow and other hazards; --seed, --cases (4000)"},
     SuiteInfo{"random", "random valid cases of every operator; --seed and --cases (10000) choose them"},
+    SuiteInfo{
+        "graphs",
+        "random quantized graphs: DequantizeLinear, one to eight compute nodes, QuantizeLinear; --seed and --cases "
+        "(10000)"},
     SuiteInfo{"fuzz", "what `qconform fuzz` draws, the same cases for the same seed; --seed and --cases (10000)"},
     SuiteInfo{"relations", "random cases, and those that must agree with them (docs/relations.md); --seed and --cases"},
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
@@ -127,7 +132,7 @@ std::optional<std::string_view> relations_base(std::string_view suite) {
 
 bool takes_number_of_cases(std::string_view suite) {
   const std::string_view drawn = relations_base(suite).value_or(suite);
-  return drawn == "random" || drawn == "fuzz" || drawn == "directed";
+  return drawn == "random" || drawn == "graphs" || drawn == "fuzz" || drawn == "directed";
 }
 
 Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
@@ -149,6 +154,10 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (name == "fuzz") {
     return one<FuzzSuite>(
         std::make_unique<FuzzSuite>(options.seed, options.cases.value_or(RandomSuite::kDefaultCases)));
+  }
+  if (name == "graphs") {
+    return one<DrawnSuite>(std::make_unique<DrawnSuite>("graphs", graph_case, options.seed,
+                                                        options.cases.value_or(RandomSuite::kDefaultCases)));
   }
   if (name == "random") {
     return one<RandomSuite>(

@@ -60,19 +60,24 @@ class PreparedSession final : public PreparedCase {
       inputs.push_back(value.get());
       names.push_back(all_names[fed_[i]].c_str());
     }
-    Owned<OrtValue> output(api_.ReleaseValue);
-    const char* output_name = kOutputName;
-    if (auto failed = failure(api_, api_.Run(session_.get(), nullptr, names.data(), inputs.data(), inputs.size(),
-                                             &output_name, 1, output.out()))) {
-      return failed;
+    const std::vector<std::string> output_names = qconform::output_names(case_);
+    std::vector<const char*> wanted;
+    for (const std::string& name : output_names) wanted.push_back(name.c_str());
+    std::vector<OrtValue*> outputs(wanted.size(), nullptr);
+    auto failed = failure(api_, api_.Run(session_.get(), nullptr, names.data(), inputs.data(), inputs.size(),
+                                         wanted.data(), wanted.size(), outputs.data()));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      Owned<OrtValue> output(api_.ReleaseValue);
+      *output.out() = outputs[i];
+      if (!failed) failed = copy_output(*output.get(), i, sink);
     }
-    return copy_output(*output.get(), sink);
+    return failed;
   }
 
-  [[nodiscard]] std::optional<std::string> copy_output(OrtValue& value, OutputSink& sink) const {
+  [[nodiscard]] std::optional<std::string> copy_output(OrtValue& value, std::size_t number, OutputSink& sink) const {
     ort::OutputView output;
     if (auto failed = ort::view(api_, value, output)) return failed;
-    ort::copy(output, sink.allocate(output.type, output.shape));
+    ort::copy(output, sink.allocate(number, output.type, output.shape));
     return std::nullopt;
   }
 
@@ -187,9 +192,9 @@ struct Level {
   std::string_view word;
   GraphOptimizationLevel level;
 };
-constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL}, Level{"basic", ORT_ENABLE_BASIC},
-                             Level{"extended", ORT_ENABLE_EXTENDED}, Level{"all", ORT_ENABLE_ALL},
-                             Level{"opt", ORT_ENABLE_ALL}};
+constexpr std::array kLevels{Level{"", ORT_DISABLE_ALL},       Level{"disabled", ORT_DISABLE_ALL},
+                             Level{"basic", ORT_ENABLE_BASIC}, Level{"extended", ORT_ENABLE_EXTENDED},
+                             Level{"all", ORT_ENABLE_ALL},     Level{"opt", ORT_ENABLE_ALL}};
 
 std::string unknown_form(const backend::Specification& what, const std::string& value) {
   return fmt::format("\"{}\": no form \"{}\"; expected {}", backend::text_of(what), value, kOrtFormNames);

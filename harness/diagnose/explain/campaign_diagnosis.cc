@@ -43,7 +43,7 @@ bool is_of_shape(const FailureGroup& group) {
 
 void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
   if (!expected.output) return;
-  Subject& subject = subjects_[{backend, test_case.op_types()}];
+  Subject& subject = subjects_[{backend, test_case.subject()}];
   const std::uint64_t number = subject.passed++;
   // Features cost a part of what judging costs.
   constexpr std::uint64_t kTurn = 16;
@@ -80,7 +80,7 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
-  Subject& subject = subjects_[{backend, test_case.op_types()}];
+  Subject& subject = subjects_[{backend, test_case.subject()}];
   if (!subject.causes) subject.causes.emplace(observation->modelled().op(), policy_);
   Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;

@@ -56,6 +56,7 @@ void add_values(const Case& test_case, const Role& role, Measure& result) {
 
 Measure measure(const Case& test_case, const std::optional<std::int64_t>& output_elements) {
   Measure result;
+  result.nodes = test_case.nodes.size();
   add(result.elements, static_cast<std::uint64_t>(output_elements.value_or(0)));
   for (const auto& input : test_case.inputs) {
     if (!input) continue;
@@ -63,7 +64,9 @@ Measure measure(const Case& test_case, const std::optional<std::int64_t>& output
     add(result.structure, 1 + input->shape.size());
   }
   add(result.structure, test_case.inputs.size());
-  for (const Attribute& attribute : test_case.node().attributes) add(result.structure, weight(attribute));
+  for (const Node& node : test_case.nodes) {
+    for (const Attribute& attribute : node.attributes) add(result.structure, weight(attribute));
+  }
   for (const Role& role : roles_of(test_case)) add_values(test_case, role, result);
   return result;
 }

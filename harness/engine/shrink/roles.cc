@@ -12,6 +12,38 @@ Part part_of(std::string_view name) {
   return name.ends_with("_zero_point") ? Part::zero_point : Part::data;
 }
 
+// Of a tensor that a Q or DQ reads, by its position there; everything else is data.
+Role role_in_graph(const Case& test_case, std::size_t position) {
+  const std::string& name = test_case.input_names[position];
+  Role role{position, Part::data, name, true, nullptr};
+  const auto tensor_called = [&](const std::string& wanted) -> const Tensor* {
+    for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+      if (test_case.input_names[i] == wanted && test_case.inputs[i]) return &*test_case.inputs[i];
+    }
+    return nullptr;
+  };
+  for (const Node& node : test_case.nodes) {
+    if (node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear") continue;
+    if (node.inputs.size() > 1 && node.inputs[1] == name) role.part = Part::scale;
+    if (node.inputs.size() > 2 && node.inputs[2] == name) role.part = Part::zero_point;
+    if (node.inputs.size() < 3 || node.inputs[0] != name) continue;
+    const Tensor* zero_point = tensor_called(node.inputs[2]);
+    if (zero_point != nullptr && zero_point->type == test_case.inputs[position]->type) role.zero_point = zero_point;
+  }
+  return role;
+}
+
+std::vector<Role> roles_in_graph(const Case& test_case) {
+  std::vector<Role> roles;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    // Shapes, axes and the like are no values that become plainer.
+    if (test_case.inputs[i] && test_case.inputs[i]->type != ElementType::int64) {
+      roles.push_back(role_in_graph(test_case, i));
+    }
+  }
+  return roles;
+}
+
 }  // namespace
 
 std::optional<std::size_t> position_of(const Case& test_case, std::string_view name) {
@@ -29,6 +61,7 @@ const Tensor* tensor_named(const Case& test_case, std::string_view name) {
 }
 
 std::vector<Role> roles_of(const Case& test_case) {
+  if (!test_case.is_one_node()) return roles_in_graph(test_case);
   std::vector<Role> roles;
   const Operator* known = operator_of(test_case);
   if (known == nullptr) return roles;

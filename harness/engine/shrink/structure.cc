@@ -109,6 +109,7 @@ void drop_dimensions(Subject& subject) {
 }
 
 void drop_inputs(Subject& subject) {
+  if (!subject.current().is_one_node()) return;
   for (std::size_t position = subject.current().inputs.size(); position-- > 0;) {
     Case candidate = subject.current();
     if (position + 1 >= candidate.inputs.size()) {
@@ -147,7 +148,7 @@ void reduce_entry(Subject& subject, const char* name, std::size_t entry, std::in
 }
 
 void drop_attributes(Subject& subject) {
-  if (subject.current().node().attributes.empty()) return;
+  if (!subject.current().is_one_node() || subject.current().node().attributes.empty()) return;
   Case bare = subject.current();
   bare.node().attributes.clear();
   if (subject.offer(std::move(bare))) return;
@@ -161,6 +162,7 @@ void drop_attributes(Subject& subject) {
 }
 
 void smaller_integers(Subject& subject) {
+  if (!subject.current().is_one_node()) return;
   const auto attributes = subject.current().node().attributes;
   for (const Attribute& attribute : attributes) {
     const auto* value = std::get_if<std::int64_t>(&attribute.value);

@@ -1,0 +1,101 @@
+#include "harness/operators/graph/edits.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/operators/text.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform {
+namespace {
+
+// A node that is left alone reads the case's tensors by position, and its values have no names.
+Case as_one_node(Case test_case) {
+  std::vector<std::optional<Tensor>> inputs;
+  for (const std::string& name : test_case.node().inputs) {
+    const auto at = std::find(test_case.input_names.begin(), test_case.input_names.end(), name);
+    inputs.push_back(at == test_case.input_names.end()
+                         ? std::nullopt
+                         : test_case.inputs[static_cast<std::size_t>(at - test_case.input_names.begin())]);
+  }
+  test_case.inputs = std::move(inputs);
+  test_case.input_names.clear();
+  test_case.outputs.clear();
+  test_case.fed_inputs = 0;
+  test_case.node().inputs.clear();
+  test_case.node().outputs.clear();
+  return test_case;
+}
+
+}  // namespace
+
+Case pruned(Case test_case) {
+  std::set<std::string> needed(test_case.outputs.begin(), test_case.outputs.end());
+  std::vector<Node> kept;
+  for (std::size_t i = test_case.nodes.size(); i-- > 0;) {
+    Node& node = test_case.nodes[i];
+    const bool is_needed = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                       [&](const std::string& name) { return needed.contains(name); });
+    if (!is_needed) continue;
+    needed.insert(node.inputs.begin(), node.inputs.end());
+    kept.push_back(std::move(node));
+  }
+  std::reverse(kept.begin(), kept.end());
+  test_case.nodes = std::move(kept);
+  std::vector<std::optional<Tensor>> inputs;
+  std::vector<std::string> names;
+  std::size_t fed = 0;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (!needed.contains(test_case.input_names[i])) continue;
+    fed += i < test_case.fed_inputs ? 1 : 0;
+    inputs.push_back(std::move(test_case.inputs[i]));
+    names.push_back(std::move(test_case.input_names[i]));
+  }
+  test_case.inputs = std::move(inputs);
+  test_case.input_names = std::move(names);
+  test_case.fed_inputs = fed;
+  return test_case.is_one_node() ? as_one_node(std::move(test_case)) : test_case;
+}
+
+Case fed_from(const Case& test_case, const std::string& value, Tensor tensor) {
+  Case result = test_case;
+  for (Node& node : result.nodes) {
+    const auto at = std::find(node.outputs.begin(), node.outputs.end(), value);
+    if (at == node.outputs.end()) continue;
+    // A node of several outputs goes on computing the others.
+    *at = value + ".computed";
+  }
+  result.inputs.insert(result.inputs.begin(), std::move(tensor));
+  result.input_names.insert(result.input_names.begin(), value);
+  ++result.fed_inputs;
+  return pruned(std::move(result));
+}
+
+Case rewired(Case test_case, std::string_view value, const std::string& other) {
+  for (Node& node : test_case.nodes) std::replace(node.inputs.begin(), node.inputs.end(), std::string(value), other);
+  std::replace(test_case.outputs.begin(), test_case.outputs.end(), std::string(value), other);
+  return pruned(std::move(test_case));
+}
+
+Tensor tensor_of(const reference::graph::Value& value, ElementType type, const reference::graph::Bounds& exact) {
+  Tensor tensor = Tensor::zeros(type, value.shape);
+  const int bits = bits_of(type);
+  for (std::size_t i = 0; i < exact.lo.size(); ++i) {
+    const double number = exact.is_open(i) ? 0 : exact.lo[i];
+    const auto index = static_cast<std::int64_t>(i);
+    if (is_integer(type) || type == ElementType::boolean) {
+      set_raw_bits_at(tensor.bytes, bits, index, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
+    } else if (type == ElementType::float64) {
+      set_raw_bits_at(tensor.bytes, bits, index, std::bit_cast<std::uint64_t>(number));
+    } else {
+      const reference::FloatFormat& format = reference::float_format(element_of(type));
+      set_raw_bits_at(tensor.bytes, bits, index, encode(format, number, reference::Overflow::special));
+    }
+  }
+  return tensor;
+}
+
+}  // namespace qconform

@@ -1,0 +1,492 @@
+#include "harness/operators/graph/random.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/operators/case_builder.h"
+#include "harness/operators/graph/edits.h"
+#include "harness/operators/graph/graph_builder.h"
+#include "harness/operators/graph/lowering.h"
+#include "harness/suites/random_values.h"
+#include "reference/graph/sets.h"
+
+// In a namespace of its own: convolutions have drafts too.
+namespace qconform::drawn_graphs {
+namespace {
+
+using enum ElementType;
+using Shape = std::vector<std::int64_t>;
+namespace graph = reference::graph;
+
+constexpr std::int64_t kOpsets[] = {10, 11, 13, 13, 13, 14, 17, 18, 19, 21, 21, 23, 24, 25};
+constexpr std::uint64_t kGraphBlock = 64;
+constexpr int kMantissaBits = 23;  // of random_float()
+
+/// A value that nodes can read.
+struct Wire {
+  std::string name;
+  ElementType type = undefined;
+  Shape shape;
+  double scale = 1;  ///< of quantized data, where it is one number
+};
+
+class Draft;
+using Step = std::optional<Wire> (*)(Draft& draft, const Wire& x);
+
+class Draft {
+ public:
+  Draft(std::uint64_t seed, std::uint64_t index, std::int64_t opset_version)
+      : rng(seed, index), build(opset_version), on_lane_(rng.chance(1, 2)) {}
+
+  Rng rng;
+  GraphBuilder build;
+
+  [[nodiscard]] bool on_lane() const { return on_lane_; }
+  [[nodiscard]] std::int64_t opset() const { return build.opset_version(); }
+
+  float draw_scale() {
+    if (on_lane_) return std::ldexp(1.0F, static_cast<int>(rng.between(-9, 0)));
+    return random_float(rng, static_cast<int>(rng.between(-9, 0)) - kMantissaBits);
+  }
+
+  Tensor data(ElementType type, Shape shape) {
+    Tensor tensor = Tensor::zeros(type, std::move(shape));
+    rng.fill(tensor.bytes);
+    return tensor;
+  }
+
+  ElementType quantized_type() {
+    if (opset() >= 21 && rng.chance(1, 12)) return rng.chance(1, 2) ? uint16 : int16;
+    return rng.chance(1, 2) ? uint8 : int8;
+  }
+  ElementType weight_type() {
+    if (opset() >= 21 && rng.chance(1, 16)) return rng.chance(1, 2) ? uint4 : int4;
+    return rng.chance(2, 3) ? int8 : uint8;
+  }
+
+  std::int64_t zero_point(ElementType type) {
+    if (type == uint8 || type == int8) return random_zero_point(rng, type);
+    return 0;
+  }
+
+  /// DQ with one scale, or with one for each index of an axis.
+  Wire dequantize(const Wire& q, float scale, std::int64_t zp, std::optional<std::int64_t> axis = {}) {
+    std::vector<std::string> inputs{q.name};
+    std::vector<Attribute> attributes;
+    double own = scale;
+    if (axis) {
+      const auto at = static_cast<std::size_t>(*axis);
+      std::vector<float> scales;
+      for (std::int64_t i = 0; i < q.shape[at]; ++i)
+        scales.push_back(on_lane_ ? std::ldexp(scale, static_cast<int>(rng.between(-2, 0)))
+                                  : scale * random_float(rng, -1 - kMantissaBits));
+      own = 0;
+      inputs.push_back(build.initializer(make::float32({q.shape[at]}, scales)));
+      axis_scales_ = scales;
+      if (*axis != 1 || rng.chance(1, 2)) attributes.push_back({"axis", *axis});
+    } else {
+      inputs.push_back(build.initializer(make::float32(scale)));
+    }
+    const bool omits = zp == 0 && q.type == uint8 && rng.chance(1, 2);
+    if (!omits) {
+      const Shape shape = axis ? Shape{q.shape[static_cast<std::size_t>(*axis)]} : Shape{};
+      inputs.push_back(build.initializer(make::filled(q.type, shape, zp)));
+    }
+    return {build.node("DequantizeLinear", inputs, attributes), float32, q.shape, own};
+  }
+
+  /// A fed or held quantized tensor, dequantized.
+  Wire operand(Shape shape, bool is_fed, std::optional<ElementType> type = {}) {
+    const ElementType chosen = type ? *type : quantized_type();
+    Tensor tensor = data(chosen, shape);
+    Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen, std::move(shape)};
+    return dequantize(q, draw_scale(), zero_point(chosen));
+  }
+
+  /// Weights with a scale, or one for each index of `axis`. Their scales are in `axis_scales()` then.
+  Wire weights(Shape shape, std::optional<std::int64_t> axis) {
+    const ElementType type = weight_type();
+    Tensor tensor = data(type, shape);
+    const Wire q{build.initializer(std::move(tensor)), type, std::move(shape)};
+    const bool is_per_axis = axis && opset() >= 13 && rng.chance(1, 2);
+    axis_scales_.clear();
+    const std::int64_t zp = is_per_axis || rng.chance(2, 3) ? 0 : zero_point(type);
+    return dequantize(q, draw_scale(), zp, is_per_axis ? axis : std::nullopt);
+  }
+
+  /// A bias for `count` channels of x * w: int32 with their scales, or float32.
+  std::string bias(std::int64_t count, const Wire& x, const Wire& w) {
+    if (x.scale == 0 || (!on_lane_ && rng.chance(1, 3))) return float_bias(count, x, w);
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(rng.between(-4000, 4000));
+    std::vector<float> scales;
+    const auto sx = static_cast<float>(x.scale);
+    for (const float sw : axis_scales_) scales.push_back(sx * sw);
+    std::vector<std::string> inputs{build.initializer(make::int32({count}, values))};
+    const bool is_per_axis = static_cast<std::int64_t>(scales.size()) == count && w.scale == 0;
+    inputs.push_back(build.initializer(is_per_axis
+                                           ? make::float32({count}, scales)
+                                           : make::float32(sx * static_cast<float>(w.scale == 0 ? 1 : w.scale))));
+    std::vector<Attribute> attributes;
+    if (is_per_axis) attributes.push_back({"axis", std::int64_t{0}});
+    return build.node("DequantizeLinear", inputs, attributes);
+  }
+
+  std::string float_bias(std::int64_t count, const Wire& x, const Wire& w) {
+    const double unit = (x.scale == 0 ? 1 : x.scale) * (w.scale == 0 ? 0.01 : w.scale);
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(static_cast<float>(unit * static_cast<double>(rng.between(-400000, 400000)) / 100));
+    return build.initializer(make::float32({count}, values));
+  }
+
+  /// What lowering says of a value that was added: its shape, and its exact elements. Nothing where the graph is out of
+  /// contract with it.
+  struct Seen {
+    Shape shape;
+    graph::Bounds bounds;
+  };
+  [[nodiscard]] std::optional<Seen> see(const std::string& name, graph::Reading reading) const {
+    const Case so_far = build.build({name});
+    reference::Contract contract;
+    const auto lowered = so_far.nodes.empty() ? std::nullopt : lower_graph(so_far, contract);
+    if (!lowered || !contract.latitude.empty()) return std::nullopt;
+    const graph::ValueId id = lowered->program.outputs.front();
+    return Seen{lowered->program.values[id].shape, graph::bounds_of(lowered->program, reading)[id]};
+  }
+
+  /// The wire of a float value that was added, if the graph is right with it and it is small.
+  std::optional<Wire> wire(std::string name) {
+    auto seen = see(name, graph::Reading::exact);
+    if (!seen) return std::nullopt;
+    std::int64_t elements = 1;
+    for (const std::int64_t size : seen->shape) elements *= size;
+    if (elements == 0 || elements > 2048) return std::nullopt;
+    return Wire{std::move(name), float32, std::move(seen->shape), 0};
+  }
+
+  /// Q of a float value, with a scale by which most of it is neither saturated nor alike. Tries a few where some
+  /// elements would have two right values.
+  std::optional<Wire> quantize(const Wire& x, bool must_be_single) {
+    const auto seen = see(x.name, graph::Reading::exact);
+    if (!seen) return std::nullopt;
+    double lo = 0;
+    double hi = 0;
+    for (std::size_t i = 0; i < seen->bounds.lo.size(); ++i) {
+      if (!std::isfinite(seen->bounds.lo[i])) return std::nullopt;
+      lo = std::min(lo, seen->bounds.lo[i]);
+      hi = std::max(hi, seen->bounds.hi[i]);
+    }
+    const ElementType type = quantized_type();
+    const std::size_t nodes = build.node_count();
+    const std::size_t held = build.held_count();
+    std::optional<Wire> best;
+    for (int attempt = 0; attempt < (must_be_single ? 4 : 1); ++attempt) {
+      build.keep(nodes, held);
+      best = quantized(x, type, lo, hi);
+      const auto result = see(best->name, graph::Reading::any_association);
+      if (!result) return std::nullopt;
+      if (result->bounds.lo == result->bounds.hi) break;
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] Wire quantized(const Wire& x, ElementType type, double lo, double hi) {
+    const double steps = type == uint16 || type == int16 ? 65535 : 255;
+    const double fitting = std::max((hi - lo) / steps, 0x1p-20) * (rng.chance(1, 4) ? 0.5 : 1.0);
+    int exponent = 0;
+    (void)std::frexp(fitting, &exponent);
+    const float scale = on_lane_ ? std::ldexp(1.0F, exponent) : random_float(rng, exponent - 1 - kMantissaBits);
+    const double lowest = type == int8 ? -128 : type == int16 ? -32768 : 0;
+    const double highest = lowest + steps;
+    const double fitted = std::clamp(std::round(lowest - lo / static_cast<double>(scale)), lowest, highest);
+    const bool is_plain = rng.chance(1, 4);
+    const auto zp = static_cast<std::int64_t>(is_plain ? 0 : fitted);
+    std::vector<std::string> inputs{x.name, build.initializer(make::float32(scale))};
+    if (type != uint8 || zp != 0 || rng.chance(1, 2)) inputs.push_back(build.initializer(make::integer(type, zp)));
+    Wire y{build.node("QuantizeLinear", inputs), type, x.shape, static_cast<double>(scale)};
+    zero_point_ = zp;
+    return y;
+  }
+
+ public:
+  /// Of the last Q.
+  [[nodiscard]] std::int64_t last_zero_point() const { return zero_point_; }
+
+ private:
+  bool on_lane_;
+  std::vector<float> axis_scales_;
+  std::int64_t zero_point_ = 0;
+};
+
+// Steps: each adds the nodes of one compute node behind float x, and returns its float output; nothing where x has no
+// fitting shape.
+
+std::optional<Wire> conv(Draft& d, const Wire& x) {
+  if (x.shape.size() < 3) return std::nullopt;
+  const std::int64_t channels = x.shape[1];
+  std::int64_t group = d.rng.chance(1, 4) ? channels : 1;
+  const std::int64_t width = group == 1 ? d.rng.between(1, 9) : d.rng.between(1, 2);
+  Shape kernel;
+  Shape pads;
+  Shape strides;
+  for (std::size_t i = 2; i < x.shape.size(); ++i) {
+    kernel.push_back(std::min(x.shape[i], d.rng.between(1, 3)));
+    pads.push_back(d.rng.chance(1, 2) ? d.rng.between(0, 1) : 0);
+    strides.push_back(d.rng.chance(1, 4) ? 2 : 1);
+  }
+  const std::size_t axes = pads.size();
+  for (std::size_t i = 0; i < axes; ++i) pads.push_back(pads[i]);
+  Shape shape{group * width, channels / group};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  const Wire w = d.weights(shape, 0);
+  std::vector<std::string> inputs{x.name, w.name};
+  if (d.rng.chance(1, 2)) inputs.push_back(d.bias(shape[0], x, w));
+  std::vector<Attribute> attributes{{"pads", pads}, {"strides", strides}};
+  if (group != 1) attributes.push_back({"group", group});
+  return d.wire(d.build.node("Conv", inputs, attributes));
+}
+
+std::optional<Wire> conv_transpose(Draft& d, const Wire& x) {
+  if (x.shape.size() < 3) return std::nullopt;
+  Shape shape{x.shape[1], d.rng.between(1, 4)};
+  Shape strides;
+  for (std::size_t i = 2; i < x.shape.size(); ++i) {
+    shape.push_back(d.rng.between(1, 3));
+    strides.push_back(d.rng.between(1, 2));
+  }
+  const Wire w = d.weights(shape, 1);
+  std::vector<std::string> inputs{x.name, w.name};
+  if (d.rng.chance(1, 2)) inputs.push_back(d.bias(shape[1], x, w));
+  return d.wire(d.build.node("ConvTranspose", inputs, {{"strides", strides}}));
+}
+
+std::optional<Wire> gemm(Draft& d, const Wire& x) {
+  if (x.shape.size() != 2) return std::nullopt;
+  const bool transposed = d.rng.chance(1, 2);
+  const std::int64_t columns = d.rng.between(1, 12);
+  const Wire w = d.weights(transposed ? Shape{columns, x.shape[1]} : Shape{x.shape[1], columns}, transposed ? 0 : 1);
+  std::vector<std::string> inputs{x.name, w.name};
+  std::vector<Attribute> attributes;
+  if (transposed) attributes.push_back({"transB", std::int64_t{1}});
+  if (d.rng.chance(1, 6)) attributes.push_back({"alpha", d.on_lane() ? 0.5F : 0.3F});
+  const bool has_bias = d.opset() < 11 || d.rng.chance(1, 2);
+  if (has_bias) inputs.push_back(d.bias(columns, x, w));
+  if (has_bias && d.rng.chance(1, 8)) attributes.push_back({"beta", d.on_lane() ? 2.0F : 0.7F});
+  return d.wire(d.build.node("Gemm", inputs, attributes));
+}
+
+std::optional<Wire> matmul(Draft& d, const Wire& x) {
+  if (x.shape.size() < 2) return std::nullopt;
+  const std::int64_t columns = d.rng.between(1, 12);
+  const Wire w =
+      d.rng.chance(1, 4) ? d.operand({x.shape.back(), columns}, true) : d.weights({x.shape.back(), columns}, 1);
+  std::string y = d.build.node("MatMul", {x.name, w.name});
+  if (d.rng.chance(1, 4)) y = d.build.node("Add", {y, d.bias(columns, x, w)});
+  return d.wire(std::move(y));
+}
+
+std::optional<Wire> binary(Draft& d, const Wire& x) {
+  static constexpr const char* kNames[] = {"Add", "Add", "Mul", "Sub"};
+  Shape shape = x.shape;
+  if (d.rng.chance(1, 3)) {
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = i == 1 || shape.size() == 1 ? shape[i] : 1;
+  }
+  const Wire other = d.operand(shape, d.rng.chance(1, 2));
+  return d.wire(d.build.node(d.rng.pick(kNames), {x.name, other.name}));
+}
+
+std::optional<Wire> square(Draft& d, const Wire& x) {
+  return d.wire(d.build.node("Mul", {x.name, x.name}));
+}
+
+std::optional<Wire> division(Draft& d, const Wire& x) {
+  const float by = d.on_lane() ? 4.0F : 3.7F;
+  return d.wire(d.build.node("Div", {x.name, d.build.initializer(make::float32(by))}));
+}
+
+std::optional<Wire> activation(Draft& d, const Wire& x) {
+  switch (d.rng.below(8)) {
+    case 0:
+    case 1:
+    case 2: return d.wire(d.build.node("Relu", {x.name}));
+    case 3: return d.wire(d.build.node("LeakyRelu", {x.name}, {{"alpha", d.on_lane() ? 0.125F : 0.1F}}));
+    case 4:
+    case 5: {
+      const float highest = d.on_lane() ? 4.0F : 6.0F;
+      if (d.opset() < 11) return d.wire(d.build.node("Clip", {x.name}, {{"min", 0.0F}, {"max", highest}}));
+      return d.wire(d.build.node(
+          "Clip", {x.name, d.build.initializer(make::float32(0.0F)), d.build.initializer(make::float32(highest))}));
+    }
+    case 6: return d.wire(d.build.node("HardSigmoid", {x.name}));
+    default: return d.wire(d.build.node(d.rng.chance(1, 2) ? "Sigmoid" : "Tanh", {x.name}));
+  }
+}
+
+std::optional<Wire> pool(Draft& d, const Wire& x) {
+  if (x.shape.size() != 4) return std::nullopt;
+  Shape kernel{std::min<std::int64_t>(x.shape[2], 2), std::min<std::int64_t>(x.shape[3], d.rng.between(1, 3))};
+  std::vector<Attribute> attributes{{"kernel_shape", kernel},
+                                    {"strides", Shape{d.rng.between(1, 2), d.rng.between(1, 2)}}};
+  switch (d.rng.below(4)) {
+    case 0: return d.wire(d.build.node("GlobalAveragePool", {x.name}));
+    case 1:
+      if (d.rng.chance(1, 2)) {
+        attributes.push_back({"pads", Shape{0, 0, kernel[0] > 1 ? 1 : 0, kernel[1] > 1 ? 1 : 0}});
+        attributes.push_back({"count_include_pad", std::int64_t{d.rng.chance(1, 2) ? 1 : 0}});
+      }
+      return d.wire(d.build.node("AveragePool", {x.name}, attributes));
+    default: return d.wire(d.build.node("MaxPool", {x.name}, attributes));
+  }
+}
+
+std::optional<Wire> movement(Draft& d, const Wire& x) {
+  const auto rank = static_cast<std::int64_t>(x.shape.size());
+  switch (d.rng.below(6)) {
+    case 0: {
+      Shape order;
+      for (std::int64_t i = 0; i < rank; ++i) order.push_back(i);
+      d.rng.shuffle(order);
+      return d.wire(d.build.node("Transpose", {x.name}, {{"perm", order}}));
+    }
+    case 1: {
+      const std::string shape = d.build.initializer(make::integers(int64, {2}, {0, -1}));
+      if (rank < 2) return std::nullopt;
+      return d.wire(d.build.node("Reshape", {x.name, shape}));
+    }
+    case 2: return d.wire(d.build.node("Flatten", {x.name}));
+    case 3: {
+      const Wire other = d.operand(x.shape, d.rng.chance(1, 2));
+      return d.wire(d.build.node("Concat", {x.name, other.name}, {{"axis", std::int64_t{rank > 1 ? 1 : 0}}}));
+    }
+    case 4: {
+      if (rank < 2 || x.shape[1] < 2) return std::nullopt;
+      const std::string starts = d.build.initializer(make::integers(int64, {1}, {1}));
+      const std::string ends = d.build.initializer(make::integers(int64, {1}, {x.shape[1]}));
+      const std::string axes = d.build.initializer(make::integers(int64, {1}, {1}));
+      return d.wire(d.build.node("Slice", {x.name, starts, ends, axes}));
+    }
+    default: {
+      if (rank != 4) return std::nullopt;
+      const Shape pads{0, 0, d.rng.between(0, 1), 1, 0, 0, 0, d.rng.between(0, 1)};
+      if (d.opset() < 11) return d.wire(d.build.node("Pad", {x.name}, {{"pads", pads}}));
+      return d.wire(d.build.node("Pad", {x.name, d.build.initializer(make::integers(int64, {8}, pads))}));
+    }
+  }
+}
+
+std::optional<Wire> reduction(Draft& d, const Wire& x) {
+  const auto rank = static_cast<std::int64_t>(x.shape.size());
+  if (d.rng.chance(1, 3)) {
+    return d.wire(d.build.node("Softmax", {x.name}, {{"axis", rank - 1}}));
+  }
+  if (d.opset() >= 18) {
+    return d.wire(d.build.node("ReduceMean", {x.name, d.build.initializer(make::integers(int64, {1}, {rank - 1}))}));
+  }
+  return d.wire(d.build.node("ReduceMean", {x.name}, {{"axes", Shape{rank - 1}}}));
+}
+
+struct Choice {
+  Step step;
+  std::uint32_t weight;
+};
+constexpr std::array kChoices{Choice{conv, 6},      Choice{conv_transpose, 1}, Choice{gemm, 4},    Choice{matmul, 3},
+                              Choice{binary, 4},    Choice{activation, 4},     Choice{pool, 4},    Choice{movement, 4},
+                              Choice{reduction, 1}, Choice{square, 1},         Choice{division, 1}};
+
+// Of one block: every choice as usual, left out, or common.
+std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
+  Rng rng(seed ^ 0x6772'6170'6873'0000U, index / kGraphBlock);
+  std::array<std::uint32_t, kChoices.size()> weights{};
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::uint64_t turn = rng.below(4);
+    weights[i] = kChoices[i].weight * (turn == 0 ? 0 : turn == 1 ? 4 : 1);
+  }
+  return weights;
+}
+
+Step draw_step(Rng& rng, const std::array<std::uint32_t, kChoices.size()>& weights) {
+  std::uint32_t total = 0;
+  for (const std::uint32_t weight : weights) total += weight;
+  if (total == 0) return kChoices[rng.below(kChoices.size())].step;
+  auto choice = static_cast<std::uint32_t>(rng.below(total));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (choice < weights[i]) return kChoices[i].step;
+    choice -= weights[i];
+  }
+  return kChoices.front().step;
+}
+
+Shape draw_shape(Rng& rng) {
+  switch (rng.below(4)) {
+    case 0: return {rng.between(1, 5), rng.between(1, 16)};
+    case 1: return {1, rng.between(1, 6), rng.between(2, 9)};
+    default: return {rng.chance(1, 4) ? 2 : 1, rng.between(1, 6), rng.between(2, 6), rng.between(2, 6)};
+  }
+}
+
+// Quantized x, then units: DQ, one compute node or two, Q.
+Case draw_graph(std::uint64_t seed, std::uint64_t index) {
+  const std::int64_t opset_version = Rng(seed + 1, index).pick(kOpsets);
+  Draft draft(seed, index, opset_version);
+  const auto weights = weights_of(seed, index);
+  Rng& rng = draft.rng;
+  Wire x = draft.operand(draw_shape(rng), true);
+  std::vector<std::string> outputs;
+  std::string also;  // an inner Q that is an output of the graph too
+  const std::int64_t wanted = rng.chance(1, 2) ? rng.between(1, 2) : rng.between(1, 8);
+  std::int64_t steps = 0;
+  for (int attempt = 0; steps < wanted && attempt < 24; ++attempt) {
+    const std::size_t nodes = draft.build.node_count();
+    const std::size_t held = draft.build.held_count();
+    auto y = draw_step(rng, weights)(draft, x);
+    if (!y) {
+      draft.build.keep(nodes, held);
+      continue;
+    }
+    ++steps;
+    const bool is_last = steps == wanted;
+    if (!is_last && rng.chance(1, 3)) {  // a second compute node in the unit
+      x = std::move(*y);
+      continue;
+    }
+    auto q = draft.quantize(*y, !is_last);
+    if (!q) {
+      draft.build.keep(nodes, held);
+      --steps;
+      continue;
+    }
+    outputs = {q->name};
+    if (!is_last && rng.chance(1, 12)) also = q->name;
+    x = draft.dequantize(*q, static_cast<float>(q->scale), draft.last_zero_point());
+    if (is_last && rng.chance(1, 8)) outputs = {x.name};
+  }
+  if (outputs.empty()) {
+    const auto q = draft.quantize(x, false);
+    outputs = {q ? q->name : x.name};
+  }
+  if (!also.empty() && also != outputs.front()) outputs.push_back(also);
+  return draft.build.build(outputs);
+}
+
+}  // namespace
+}  // namespace qconform::drawn_graphs
+
+namespace qconform {
+
+Case graph_case(std::uint64_t seed, std::uint64_t index) {
+  Case result = pruned(drawn_graphs::draw_graph(seed, index));
+  result.id = "graphs-" + std::to_string(seed) + "-" + std::to_string(index);
+  result.expectation = Expectation::valid;
+  result.provenance = {"graphs", seed, index};
+  return result;
+}
+
+}  // namespace qconform

@@ -1,0 +1,254 @@
+// Sets behind element-wise functions.
+#include <array>
+
+#include "reference/graph/evaluation.h"
+
+namespace qconform::reference::graph {
+namespace {
+
+// The values of all operands of one output element, and what to do with them.
+class Operands {
+ public:
+  Operands(const Elementwise& step, const StepView& view) : step_(step), view_(view) {}
+
+  [[nodiscard]] std::size_t index(std::size_t operand, std::size_t i) const {
+    const auto& map = step_.index.size() > operand ? step_.index[operand] : kIdentity;
+    return map.empty() ? i : static_cast<std::size_t>(map[i]);
+  }
+  [[nodiscard]] Interval exact(std::size_t operand, std::size_t i) const {
+    return view_.operands[operand]->at(index(operand, i));
+  }
+  [[nodiscard]] Interval ends(std::size_t operand, std::size_t i) const {
+    return view_.ends(operand, index(operand, i));
+  }
+  [[nodiscard]] double magnitude(std::size_t operand, std::size_t i) const {
+    return view_.operands[operand]->magnitude_at(index(operand, i));
+  }
+
+ private:
+  static inline const std::vector<std::int64_t> kIdentity{};
+  const Elementwise& step_;
+  const StepView& view_;
+};
+
+Interval outwards(Interval x) {
+  return {below(x.lo), above(x.hi)};
+}
+
+Interval sum(Interval a, Interval b) {
+  const Interval nearest{a.lo + b.lo, a.hi + b.hi};
+  // Two floats whose sum is a double are the usual case: it is exact then.
+  const bool is_exact =
+      nearest.lo - a.lo == b.lo && nearest.lo - b.lo == a.lo && nearest.hi - a.hi == b.hi && nearest.hi - b.hi == a.hi;
+  return is_exact ? nearest : outwards(nearest);
+}
+
+Interval negative(Interval x) {
+  return {-x.hi, -x.lo};
+}
+
+Interval product(Interval a, Interval b) {
+  const std::array corners{a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+  const Interval nearest{*std::min_element(corners.begin(), corners.end()),
+                         *std::max_element(corners.begin(), corners.end())};
+  const bool is_exact = a.lo == a.hi && b.lo == b.hi && std::fma(a.lo, b.lo, -nearest.lo) == 0;
+  return is_exact ? nearest : outwards(nearest);
+}
+
+// Nothing where 0 is among the divisors: any value is right there.
+Interval quotient(Interval a, Interval b) {
+  if (b.lo <= 0 && b.hi >= 0) return kOpen;
+  const std::array corners{a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi};
+  const Interval nearest{*std::min_element(corners.begin(), corners.end()),
+                         *std::max_element(corners.begin(), corners.end())};
+  const bool is_exact = a.lo == a.hi && b.lo == b.hi && std::fma(nearest.lo, b.lo, -a.lo) == 0;
+  return is_exact ? nearest : outwards(nearest);
+}
+
+Interval magnitude(Interval x) {
+  if (x.lo >= 0) return x;
+  if (x.hi <= 0) return negative(x);
+  return {0, std::max(-x.lo, x.hi)};
+}
+
+// Slope alpha below 0: two linear pieces, which meet at 0.
+Interval leaky(Interval x, double alpha) {
+  Interval result{kInfinity, -kInfinity};
+  if (x.hi >= 0) result = {std::max(x.lo, 0.0), x.hi};
+  if (x.lo < 0) result = hull(result, product({x.lo, std::min(x.hi, 0.0)}, {alpha, alpha}));
+  return result;
+}
+
+Interval clipped(Interval x, Interval lowest, Interval highest) {
+  return {std::min(std::max(x.lo, lowest.lo), highest.lo), std::min(std::max(x.hi, lowest.hi), highest.hi)};
+}
+
+double gelu(double x) {
+  return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+}
+double gelu_by_tanh(double x) {
+  return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
+// Of a function that rises: its ends, with the slack of bounded functions in floats, 4 units in the last place and
+// 4 * 2^-bits. The doubles of the C library are far closer.
+template <typename Real>
+Interval around(Interval x, int bits, Real real) {
+  const auto slack = [&](double value) { return 4 * std::ldexp(1, -bits) * std::max(1.0, std::fabs(value) * 2); };
+  const double lo = real(x.lo);
+  const double hi = real(x.hi);
+  return {lo - slack(lo), hi + slack(hi)};
+}
+
+// Gelu falls up to its minimum near -0.752, and rises behind it.
+template <typename Real>
+Interval around_gelu(Interval x, int bits, Real real) {
+  constexpr double kLowest = -0.7517915;
+  Interval result = around(x, bits, real);
+  result = {std::min(result.lo, around({x.hi, x.hi}, bits, real).lo),
+            std::max(result.hi, around({x.lo, x.lo}, bits, real).hi)};
+  if (x.lo < kLowest && x.hi > kLowest) result.lo = std::min(result.lo, around({kLowest, kLowest}, bits, real).lo);
+  return result;
+}
+
+Interval sigmoid(Interval x, int bits) {
+  Interval result = around(x, bits, [](double v) { return 1 / (1 + std::exp(-v)); });
+  return {std::max(result.lo, 0.0), std::min(result.hi, 1 + 4 * std::ldexp(1, -bits))};
+}
+
+// alpha * x + beta, with a rounding each.
+Interval affine(Interval x, double alpha, double beta, int bits) {
+  const Interval value = sum(product(x, {alpha, alpha}), {beta, beta});
+  const double size = std::max(std::fabs(x.lo), std::fabs(x.hi)) * std::fabs(alpha) + std::fabs(beta);
+  const double radius = 3 * std::ldexp(1, -bits) * size * (1 + 0x1p-20);
+  return {value.lo - radius, value.hi + radius};
+}
+
+// Those that round once, or as a whole.
+Interval rounding(const Elementwise& step, const StepView& view, const Operands& of, std::size_t i) {
+  const Interval x = of.ends(0, i);
+  const int bits = view.bits();
+  switch (step.function) {
+    case Function::add: return view.rounded(sum(x, of.ends(1, i)));
+    case Function::sub: return view.rounded(sum(x, negative(of.ends(1, i))));
+    case Function::mul: return view.rounded(product(x, of.ends(1, i)));
+    case Function::div: return view.rounded(quotient(x, of.ends(1, i)));
+    case Function::leaky_relu: return view.rounded(leaky(x, step.alpha));
+    case Function::hard_sigmoid: {
+      const Interval line = view.reading == Reading::exact
+                                ? sum(product(x, {step.alpha, step.alpha}), {step.beta, step.beta})
+                                : affine(x, step.alpha, step.beta, bits);
+      return clipped(line, {0, 0}, {1, 1});
+    }
+    case Function::sigmoid: return sigmoid(x, bits);
+    case Function::tanh: return around(x, bits, [](double v) { return std::tanh(v); });
+    case Function::erf: return around(x, bits, [](double v) { return std::erf(v); });
+    case Function::gelu: return around_gelu(x, bits, gelu);
+    case Function::gelu_tanh: return around_gelu(x, bits, gelu_by_tanh);
+    default: return x;
+  }
+}
+
+// Those whose result is one of the operands' numbers, or its opposite.
+std::optional<Interval> selecting(const Elementwise& step, const StepView& view, const Operands& of, std::size_t i) {
+  const Interval x = of.ends(0, i);
+  const std::size_t count = view.operands.size();
+  switch (step.function) {
+    case Function::neg: return negative(x);
+    case Function::abs: return magnitude(x);
+    case Function::relu: return Interval{std::max(x.lo, 0.0), std::max(x.hi, 0.0)};
+    case Function::clip: return clipped(x, {step.alpha, step.alpha}, {step.beta, step.beta});
+    case Function::max:
+    case Function::min: {
+      Interval result = x;
+      for (std::size_t operand = 1; operand < count; ++operand) {
+        const Interval other = of.ends(operand, i);
+        result = step.function == Function::max
+                     ? Interval{std::max(result.lo, other.lo), std::max(result.hi, other.hi)}
+                     : Interval{std::min(result.lo, other.lo), std::min(result.hi, other.hi)};
+      }
+      return result;
+    }
+    case Function::where: {
+      if (x.lo == x.hi) return of.ends(x.lo != 0 ? 1 : 2, i);
+      return hull(of.ends(1, i), of.ends(2, i));
+    }
+    case Function::cast: return view.rounded(x);
+    default: return std::nullopt;
+  }
+}
+
+bool is_open_anywhere(const StepView& view, const Operands& of, std::size_t i) {
+  for (std::size_t operand = 0; operand < view.operands.size(); ++operand) {
+    if (of.exact(operand, i).is_open()) return true;
+  }
+  return false;
+}
+
+// Add, Sub and Mul of a chain carry it on.
+Spread linear(const Elementwise& step, const StepView& view, const Operands& of) {
+  const Spread& a = *view.operands[0];
+  const Spread& b = *view.operands[1];
+  Spread y(view.elements());
+  y.magnitude.resize(y.size());
+  const bool is_product = step.function == Function::mul;
+  y.terms = is_product ? std::max(2, a.terms + b.terms) : std::max({1, a.terms, b.terms}) + 1;
+  y.extra = std::max(a.extra, b.extra) + (a.terms > 1 || b.terms > 1 ? 1 : 0);
+  if (is_product && a.unit && b.unit) y.unit = *a.unit + *b.unit;
+  if (!is_product) y.unit = finer(a.unit, b.unit);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double sizes[] = {of.magnitude(0, i), of.magnitude(1, i)};
+    y.magnitude[i] = is_product ? sizes[0] * sizes[1] : sizes[0] + sizes[1];
+    if (is_open_anywhere(view, of, i) || !(y.magnitude[i] < overflow_of(view.result().type))) {
+      y.set(i, kOpen);
+      y.magnitude[i] = kInfinity;
+      continue;
+    }
+    const Interval left = of.exact(0, i);
+    const Interval right = of.exact(1, i);
+    y.set(i, is_product ? product(left, right) : sum(left, step.function == Function::add ? right : negative(right)));
+  }
+  return y;
+}
+
+// Of those that select: the operands' own, and the bounds'.
+std::optional<int> unit_behind(const Elementwise& step, const StepView& view) {
+  if (!view.program.may_be_exact) return std::nullopt;
+  std::optional<int> unit = 1024;
+  const std::size_t first = step.function == Function::where ? 1 : 0;
+  for (std::size_t operand = first; operand < view.operands.size(); ++operand) {
+    unit = finer(unit, view.operands[operand]->unit);
+  }
+  if (step.function != Function::clip) return unit;
+  std::vector<double> bounds;
+  for (const double bound : {step.alpha, step.beta}) {
+    if (std::isfinite(bound)) bounds.push_back(bound);
+  }
+  return finer(unit, finest_unit(bounds));
+}
+
+bool is_linear(Function function) {
+  return function == Function::add || function == Function::sub || function == Function::mul;
+}
+
+}  // namespace
+
+Spread spread_of(const Elementwise& step, const StepView& view) {
+  const Operands of(step, view);
+  if (is_linear(step.function) && view.reading == Reading::any_association) return linear(step, view, of);
+  Spread y(view.elements());
+  bool selects = false;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (is_open_anywhere(view, of, i)) {
+      y.set(i, kOpen);
+      continue;
+    }
+    const auto selected = selecting(step, view, of, i);
+    selects = selected.has_value();
+    y.set(i, selected ? *selected : rounding(step, view, of, i));
+  }
+  if (selects) y.unit = unit_behind(step, view);
+  return y;
+}
+
+}  // namespace qconform::reference::graph

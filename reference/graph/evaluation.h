@@ -1,0 +1,56 @@
+// How each kind of step treats sets: for sets.cc alone.
+#pragma once
+
+#include <span>
+
+#include "reference/graph/spread.h"
+
+namespace qconform::reference::graph {
+
+/// What a step sees: its operands' spreads, in their order, and how it is to be read.
+struct StepView {
+  const Program& program;
+  const Step& step;
+  std::span<const Spread* const> operands;
+  Reading reading;
+
+  [[nodiscard]] const Value& result() const { return program.values[step.result]; }
+  [[nodiscard]] const Value& value(std::size_t operand) const { return program.values[step.operands[operand]]; }
+  /// Of the result's type.
+  [[nodiscard]] int bits() const { return precision_of(result().type); }
+  /// An operand's element with the roundings of its chain.
+  [[nodiscard]] Interval ends(std::size_t operand, std::size_t i) const {
+    return operands[operand]->ends(i, precision_of(value(operand).type));
+  }
+  [[nodiscard]] std::size_t elements() const {
+    std::size_t count = 1;
+    for (const std::int64_t size : result().shape) count *= static_cast<std::size_t>(size);
+    return count;
+  }
+  /// The interval of an operation's exact result as the result's type has it: rounded where nodes are read as written,
+  /// either where any association is right; open where it may overflow.
+  [[nodiscard]] Interval rounded(Interval exact) const;
+};
+
+[[nodiscard]] Spread spread_of(const Quantize& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Dequantize& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const WeightedSum& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Extreme& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Move& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Elementwise& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Softmax& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const ArgMax& step, const StepView& view);
+
+/// Numbers of at least this magnitude may overflow a float type; infinite for what is no float.
+[[nodiscard]] double overflow_of(Element type);
+
+/// The exponent of the lowest bit that is set in any of the numbers; nothing where one is not finite.
+[[nodiscard]] std::optional<int> finest_unit(std::span<const double> values);
+
+/// The coarser of two grids' common refinement; nothing where one has none.
+[[nodiscard]] inline std::optional<int> finer(std::optional<int> a, std::optional<int> b) {
+  if (!a || !b) return std::nullopt;
+  return std::min(*a, *b);
+}
+
+}  // namespace qconform::reference::graph

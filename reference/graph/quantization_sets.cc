@@ -1,0 +1,157 @@
+// Sets behind QuantizeLinear and DequantizeLinear.
+#include "reference/graph/evaluation.h"
+#include "reference/numerics/round.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform::reference::graph {
+namespace {
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::fabs(std::frexp(value, &exponent)) == 0.5;
+}
+
+// a * b: one double where that is exact, else its neighbours.
+Interval product(double a, double b) {
+  const double nearest = a * b;
+  if (std::fma(a, b, -nearest) == 0) return {nearest, nearest};
+  return {below(nearest), above(nearest)};
+}
+
+Interval quotient(double a, double b) {
+  const double nearest = a / b;
+  if (std::fma(nearest, b, -a) == 0) return {nearest, nearest};
+  return {below(nearest), above(nearest)};
+}
+
+// Between both ends' results, whichever is larger: scales may be negative.
+template <typename Operation>
+Interval of_ends(Interval x, Operation operation) {
+  return hull(operation(x.lo), operation(x.hi));
+}
+
+// x / scale, in every way that the reading allows.
+Interval quotients(const Quantize& step, const StepView& view, Interval x, double scale, bool is_exact) {
+  Interval result = of_ends(x, [&](double end) { return quotient(end, scale); });
+  if (is_exact || view.reading == Reading::exact) return result;
+  const Element type = division_type(step.node);
+  const auto round = [&](double value) { return rounded_to_type(type, value); };
+  // A precision that is narrower than the operands: they are cast first, or the quotient is.
+  const double narrow = round(scale);
+  if (narrow != 0 && std::isfinite(narrow)) {
+    result = hull(result, of_ends(x, [&](double end) { return quotient(round(end), narrow); }));
+  }
+  return hull(result, {round(result.lo), round(result.hi)});
+}
+
+// rne(quotient) + zero point, saturated.
+Interval integers(Interval quotient, std::int32_t zero_point, IntegerRange range) {
+  const auto clamped = [&](double end) {
+    return std::clamp(round_half_even(end) + zero_point, static_cast<double>(range.lo), static_cast<double>(range.hi));
+  };
+  return {clamped(quotient.lo), clamped(quotient.hi)};
+}
+
+// The numbers of a small float format between the rounded ends.
+Interval floats(Interval quotient, Element type, bool saturate) {
+  const FloatFormat& format = float_format(type);
+  const double largest = decode(format, format.largest());
+  if (!saturate && (quotient.lo < -largest || quotient.hi > largest)) return kOpen;
+  const auto nearest = [&](double end) { return decode(format, encode(format, end, Overflow::saturate)); };
+  return {nearest(quotient.lo), nearest(quotient.hi)};
+}
+
+// A Q whose input is stated keeps its own rules (Q1 to Q8).
+Interval of_stated(const Quantize& step, Element x_type, double x, std::size_t parameter) {
+  const std::uint64_t bits = x_type == Element::int32
+                                 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(x)) & 0xFFFFFFFFU
+                                 : encode(float_format(x_type), x, Overflow::special);
+  const AdmissibleBits set = admissible_quantize(step.node, bits, parameter, Latitude::onnx);
+  if (set.any_value()) return kOpen;
+  const Element type = step.node.y_type;
+  Interval result{kInfinity, -kInfinity};
+  for (const std::uint32_t member : set.members()) {
+    double value = member;
+    if (!is_integer(type)) {
+      value = decode(float_format(type), member);
+      if (std::isnan(value)) return kOpen;
+    } else if (is_signed_integer(type) && member >> (bits_of(type) - 1) != 0) {
+      value -= std::ldexp(1, bits_of(type));
+    }
+    result = hull(result, {value, value});
+  }
+  return result;
+}
+
+bool is_valid(double scale) {
+  return std::isfinite(scale) && scale != 0;
+}
+
+}  // namespace
+
+Spread spread_of(const Quantize& step, const StepView& view) {
+  const Spread& x = *view.operands[0];
+  const QuantizeLinear& node = step.node;
+  const Element x_type = view.value(0).type;
+  const int bits = precision_of(x_type);
+  Spread y(x.size());
+  if (view.program.may_be_exact) y.unit = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
+    const double scale = node.y_scale[parameter];
+    const Interval ends = x.ends(i, bits);
+    if (!is_valid(scale) || ends.is_open() || std::isnan(ends.lo)) {
+      // NaN may become anything, but what is stored is an element of y.
+      y.set(i, is_integer(node.y_type) ? Interval{static_cast<double>(range_of(node.y_type).lo),
+                                                  static_cast<double>(range_of(node.y_type).hi)}
+                                       : kOpen);
+      continue;
+    }
+    if (x.is_stated) {
+      y.set(i, of_stated(step, x_type, x.lo[i], parameter));
+      continue;
+    }
+    const bool is_exact = x.is_exact(i, bits) && is_power_of_two(scale);
+    const Interval q = quotients(step, view, ends, scale, is_exact);
+    y.set(i, is_integer(node.y_type) ? integers(q, node.y_zero_point[parameter], range_of(node.y_type))
+                                     : floats(q, node.y_type, node.saturate));
+  }
+  return y;
+}
+
+Spread spread_of(const Dequantize& step, const StepView& view) {
+  const Spread& x = *view.operands[0];
+  const DequantizeLinear& node = step.node;
+  Spread y(x.size());
+  const bool carries_chain = view.reading == Reading::any_association;
+  if (carries_chain) {
+    y.magnitude.resize(x.size());
+    y.terms = 1;
+  }
+  if (view.program.may_be_exact && x.unit) y.unit = finer(x.unit, 0).value() + *finest_unit(node.x_scale);
+  const bool has_wide_difference = node.x_type == Element::int32 || view.bits() < 24;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
+    const double scale = node.x_scale[parameter];
+    const double zero_point = node.x_zero_point[parameter];
+    if (!is_valid(scale) || x.at(i).is_open()) {
+      y.set(i, kOpen);
+      continue;
+    }
+    const Interval difference{x.lo[i] - zero_point, x.hi[i] - zero_point};
+    Interval exact = of_ends(difference, [&](double end) { return product(end, scale); });
+    if (!carries_chain && !(y.unit && exact.lo == exact.hi)) {
+      if (has_wide_difference && view.reading != Reading::exact) {
+        // Rule D2: the difference may be rounded to y's type first.
+        const auto rounded = [&](double end) { return product(rounded_to_type(node.y_type, end), scale); };
+        exact = hull(exact, of_ends(difference, rounded));
+      }
+      exact = view.rounded(exact);
+    }
+    y.set(i, exact);
+    if (carries_chain) y.magnitude[i] = std::max(std::fabs(exact.lo), std::fabs(exact.hi));
+  }
+  return y;
+}
+
+}  // namespace qconform::reference::graph

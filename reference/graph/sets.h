@@ -1,0 +1,52 @@
+// Which values every element of a quantized graph may have: the graph as written, and all that a right rewriting of it
+// computes. docs/graphs.md has the proofs.
+//
+// There are three readings, from strict to loose; each holds the one before it.
+//
+//   exact             the real value of the formula. Each Q rounds it once.
+//   as-written        every node in its own type: each operation rounded once, sums in any order, fused multiply-add or
+//                     not; or in binary64 and wider.
+//   any-association   for a chain of linear nodes between DQs and Q: within m/(2^p-m) * T of the exact value, where T
+//                     is the sum of the magnitudes of the centred terms, p the type's bits of precision, and
+//                     m = K + 5 for K terms, and 1 more for alpha, beta, a divisor and each further linear node.
+//
+// Between nodes a set is an interval whose ends are rounded outwards; Q's rounding, zero point and saturation are
+// monotone, so the integers between the rounded ends are all answers. On the exact lane (Program::may_be_exact, and the
+// sum of magnitudes of an element is at most 2^p of its finest unit) no order, association or fused operation rounds:
+// the three readings have one value there.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "reference/graph/program.h"
+
+namespace qconform::reference::graph {
+
+enum class Reading : std::uint8_t { exact, as_written, any_association };
+
+/// The right values of one value of the graph, by element.
+struct Bounds {
+  /// Between lo[i] and hi[i], rounded to the value's type. Both infinite: any value is right, NaN too.
+  std::vector<double> lo;
+  std::vector<double> hi;
+  /// Of ArgMax: the right indices, by element, ascending; `lo` and `hi` are the first and the last. Empty elsewhere.
+  std::vector<std::vector<std::int64_t>> members = {};
+
+  [[nodiscard]] bool is_open(std::size_t i) const {
+    return lo[i] == -std::numeric_limits<double>::infinity() && hi[i] == std::numeric_limits<double>::infinity();
+  }
+};
+
+/// Of every value of the program, in their order. Values of a float type have real ends: an element is right where it
+/// lies between their roundings.
+[[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Reading reading);
+
+/// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.
+[[nodiscard]] double rounded_to_type(Element type, double value);
+
+/// Bits of precision of a float type: 24 for float32; 53 for what is no float.
+[[nodiscard]] int precision_of(Element type);
+
+}  // namespace qconform::reference::graph

@@ -1,0 +1,82 @@
+// What the evaluation of sets knows of a value: the interval of its exact value, and the roundings behind it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "reference/graph/sets.h"
+
+namespace qconform::reference::graph {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Interval {
+  double lo;
+  double hi;
+
+  [[nodiscard]] bool is_open() const { return lo == -kInfinity && hi == kInfinity; }
+};
+
+inline constexpr Interval kOpen{-kInfinity, kInfinity};
+
+/// The next double outwards: for ends that a double operation may have rounded inwards.
+[[nodiscard]] inline double below(double value) {
+  return std::nextafter(value, -kInfinity);
+}
+[[nodiscard]] inline double above(double value) {
+  return std::nextafter(value, kInfinity);
+}
+
+/// The smallest interval of both.
+[[nodiscard]] inline Interval hull(Interval a, Interval b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+
+/// One value, by element. A chain of linear nodes carries the interval of its exact value along, and counts what
+/// roundings any association of it has; ends() adds them up.
+struct Spread {
+  std::vector<double> lo;  ///< of the exact value, given what the Qs before may have answered
+  std::vector<double> hi;
+  /// Sums of magnitudes that roundings are relative to; empty: `lo` and `hi` have all roundings in them.
+  std::vector<double> magnitude = {};
+  int terms = 0;              ///< K of the chain so far; 0: no chain
+  int extra = 0;              ///< further roundings of the chain
+  std::optional<int> unit{};  ///< on the exact lane: all elements that are exact are multiples of 2^unit
+  bool is_stated = false;     ///< an input or initializer, or one that was moved
+  std::vector<std::vector<std::int64_t>> members = {};
+
+  explicit Spread(std::size_t elements = 0) : lo(elements), hi(elements) {}
+
+  [[nodiscard]] std::size_t size() const { return lo.size(); }
+  [[nodiscard]] Interval at(std::size_t i) const { return {lo[i], hi[i]}; }
+  void set(std::size_t i, Interval interval) {
+    lo[i] = interval.lo;
+    hi[i] = interval.hi;
+  }
+  /// At least the magnitude of the element.
+  [[nodiscard]] double magnitude_at(std::size_t i) const {
+    const double size = std::max(std::fabs(lo[i]), std::fabs(hi[i]));
+    return magnitude.empty() ? size : std::max(size, magnitude[i]);
+  }
+  [[nodiscard]] bool is_determined(std::size_t i) const { return lo[i] == hi[i]; }
+
+  /// Whether element i is on the exact lane, in a type of `bits` bits of precision.
+  [[nodiscard]] bool is_exact(std::size_t i, int bits) const {
+    return unit && lo[i] == hi[i] && magnitude_at(i) <= std::ldexp(1, *unit + bits);
+  }
+  /// The element with the roundings of its chain (any-association), in a type of `bits` bits of precision.
+  [[nodiscard]] Interval ends(std::size_t i, int bits) const {
+    if (magnitude.empty() || magnitude[i] == 0 || is_exact(i, bits)) return at(i);
+    const double m = terms + 5 + extra;
+    const double unity = std::ldexp(1, bits);
+    if (m >= unity) return kOpen;
+    const double radius = m / (unity - m) * magnitude[i] * (1 + 0x1p-50) + (2.0 * terms + 4) * 0x1p-126;
+    return {below(lo[i] - radius), above(hi[i] + radius)};
+  }
+};
+
+}  // namespace qconform::reference::graph
