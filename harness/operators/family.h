@@ -6,13 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/core/outcome.h"
 #include "harness/hazards/hazard.h"
 #include "harness/operators/operator.h"
 
@@ -128,6 +131,10 @@ struct Family {
   /// no output. Null: failures are counted, and not explained; backends are not asked how they compute. Not null: each
   /// operator has a `draw`.
   std::optional<Tensor> (*run)(const Case& test_case, const Lowered& lowered, const diagnose::Stages& stages) = nullptr;
+  /// Where failures have no stages to be explained by: the least part of a failing case that fails too, in a few words.
+  /// Findings are told apart by it. `run` asks the backend. Null: by the verdict alone.
+  std::string (*culprit)(const Case& failing, const std::function<Outcome(const Case&)>& run,
+                         const Policy& policy) = nullptr;
   /// Replaces what the arithmetic that a profile pins computes in another way. Null: there is one arithmetic only.
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
   /// Of real kernels. Null: those in the stages that families share alone.

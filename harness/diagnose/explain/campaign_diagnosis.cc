@@ -60,24 +60,35 @@ void CampaignDiagnosis::passed(std::size_t backend, const Case& test_case, const
   if (observation != nullptr) subject.causes->passed(*observation);
 }
 
-Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation,
-                                            const ExplainOptions& options) {
-  GuardedOutput output;
-  // Every run that times out takes as long as it may: after a few nothing is run any more.
+namespace {
+
+// Every run that times out takes as long as it may: after a few nothing is run any more.
+Runner runner_on(Backend& backend, GuardedOutput& output) {
   constexpr int kMostTimedOut = 5;
-  int timed_out = 0;
-  const Runner run = [&](const Case& test_case) -> Outcome {
+  return [&backend, &output, timed_out = 0](const Case& test_case) mutable -> Outcome {
     if (timed_out >= kMostTimedOut) return outcome::Unsupported{"too many cases timed out"};
     Outcome outcome = execute(backend, test_case, output);
     if (std::holds_alternative<outcome::TimedOut>(outcome)) ++timed_out;
     return outcome;
   };
+}
+
+}  // namespace
+
+Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation& observation,
+                                            const ExplainOptions& options) {
+  GuardedOutput output;
+  const Runner run = runner_on(backend, output);
   return explain(observation.copy(), run, observation.expected().policy, options);
 }
 
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
+  if (const Family* family = family_of(test_case); family != nullptr && family->culprit != nullptr) {
+    GuardedOutput output;
+    return family->culprit(test_case, runner_on(*backends_[backend], output), policy_);
+  }
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
   Subject& subject = subjects_[{backend, test_case.subject()}];

@@ -105,6 +105,7 @@ class Search final : public Subject {
       before = steps_;
       for (std::size_t i = 0; i < reductions().size() && !exhausted(); ++i) {
         const std::uint64_t begun = steps_;
+        if (reductions()[i].stage > limits_.last_stage) break;
         reductions()[i].apply(*this);
         taken_[i] += steps_ - begun;
       }

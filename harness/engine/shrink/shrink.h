@@ -17,6 +17,7 @@
 #include "harness/core/profile.h"
 #include "harness/core/report.h"
 #include "harness/core/verdict.h"
+#include "harness/engine/shrink/reductions.h"
 
 namespace qconform::shrink {
 
@@ -31,6 +32,7 @@ struct Limits {
   double seconds = 4;         ///< wall-clock time; a run that has begun is not cut short
   /// Seconds since any fixed moment; the steady clock where empty.
   std::function<double()> clock;
+  Stage last_stage = Stage::values;  ///< reductions behind it are not tried
 };
 
 enum class Ending : std::uint8_t {

@@ -175,7 +175,8 @@ constexpr std::array kGraph{
 
 const Family& graph_family() {
   static constexpr Family family{
-      .name = "graph", .operators = kGraph, .reductions = shrink::graph_reductions, .extents = shrink::graph_extents};
+      .name = "graph", .operators = kGraph, .reductions = shrink::graph_reductions, .extents = shrink::graph_extents,
+                                 .culprit = shrink::graph_culprit};
   return family;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "harness/engine/shrink/edits.h"
+#include "harness/engine/shrink/shrink.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/graph.h"
 
@@ -163,6 +165,18 @@ std::span<const Reduction> graph_reductions() {
       Reduction{Stage::dimensions, "no optional inputs of nodes", no_optional_node_inputs},
   };
   return all;
+}
+
+std::string graph_culprit(const Case& failing, const std::function<Outcome(const Case&)>& run, const Policy& policy) {
+  constexpr std::uint64_t kRuns = 200;
+  constexpr double kSeconds = 1;
+  const Limits limits{.runs = kRuns, .seconds = kSeconds, .clock = {}, .last_stage = Stage::element};
+  const Result part = shrink(failing, run, policy, limits);
+  if (part.ending == Ending::does_not_fail) return {};
+  std::string text = part.smallest.op_types();
+  if (part.verdict.kind != VerdictKind::wrong) return text + ", " + std::string(name_of(part.verdict.kind));
+  if (part.verdict.worst && part.verdict.worst->distance <= 1) text += ", by one";
+  return text;
 }
 
 std::vector<Extent> graph_extents(const Case& test_case, const std::vector<std::int64_t>& /*wrong_element*/) {

@@ -2,16 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/outcome.h"
+#include "harness/core/profile.h"
 #include "harness/engine/shrink/extents.h"
 #include "harness/engine/shrink/reductions.h"
 
 namespace qconform::shrink {
 
 [[nodiscard]] std::span<const Reduction> graph_reductions();
+
+/// The nodes of the smallest part of the graph that fails in the same way:
+/// "DequantizeLinear+Relu+QuantizeLinear, by one".
+[[nodiscard]] std::string graph_culprit(const Case& failing, const std::function<Outcome(const Case&)>& run,
+                                        const Policy& policy);
 
 /// Axes of the same length, in one tensor of the graph or in several: whether they are the same index space, the
 /// contract tells.
