@@ -34,11 +34,11 @@ Lane lane_of(const Classification& classification) {
   return lane;
 }
 
-Failure::Failure(const Verdict& verdict)
+Failure::Failure(const Verdict& verdict, bool of_one_node)
     : kind_(verdict.kind),
       rule_(verdict.rule),
       detail_(constant_detail(verdict)),
-      off_by_one_(is_off_by_one(verdict)) {}
+      off_by_one_(of_one_node && is_off_by_one(verdict)) {}
 
 bool Failure::matches(const Verdict& verdict) const {
   return verdict.kind == kind_ && verdict.rule == rule_ && constant_detail(verdict) == detail_ &&

@@ -93,7 +93,7 @@ class Search final : public Subject {
       const Verdict verdict = run(current_);
       keep(verdict);
       if (!is_failure(verdict.kind) || (expected && *expected != verdict.kind)) continue;
-      failure_.emplace(verdict);
+      failure_.emplace(verdict, current_.is_one_node());
       return true;
     }
     return false;

@@ -175,7 +175,9 @@ std::string graph_culprit(const Case& failing, const std::function<Outcome(const
   if (part.ending == Ending::does_not_fail) return {};
   std::string text = part.smallest.op_types();
   if (part.verdict.kind != VerdictKind::wrong) return text + ", " + std::string(name_of(part.verdict.kind));
-  if (part.verdict.worst && part.verdict.worst->distance <= 1) text += ", by one";
+  const Classification classification = classify(part.smallest);
+  const bool is_rounded = classification.lowered && is_integer(classification.lowered->output_type());
+  if (is_rounded && part.verdict.worst && part.verdict.worst->distance <= 1) text += ", by one";
   return text;
 }
 
