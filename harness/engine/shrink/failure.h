@@ -23,8 +23,8 @@ struct Lane {
 /// How a backend failed, as far as shrinking must keep it.
 class Failure {
  public:
-  /// `of_one_node`: the mark of a rounding defect, an output that is off by one, stays. What a Q makes an off-by-one, the
-  /// value in front of it shows as something else, so that graphs may trade one for the other.
+  /// `of_one_node`: the mark of a rounding defect, an output that is off by one, stays. What a Q makes an off-by-one,
+  /// the value in front of it shows as something else, so that graphs may trade one for the other.
   explicit Failure(const Verdict& verdict, bool of_one_node = true);
   /// Whether `verdict` may stand for the failure. Slipping from a coarse failure to an off-by-one is
   /// allowed, the reverse is not.

@@ -174,8 +174,10 @@ constexpr std::array kGraph{
 }  // namespace
 
 const Family& graph_family() {
-  static constexpr Family family{
-      .name = "graph", .operators = kGraph, .reductions = shrink::graph_reductions, .extents = shrink::graph_extents,
+  static constexpr Family family{.name = "graph",
+                                 .operators = kGraph,
+                                 .reductions = shrink::graph_reductions,
+                                 .extents = shrink::graph_extents,
                                  .culprit = shrink::graph_culprit};
   return family;
 }

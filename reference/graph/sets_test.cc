@@ -1,0 +1,280 @@
+// No right rewriting of a quantized graph may leave its sets, and sets on the exact lane have one value.
+#include "reference/graph/sets.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness/tests/test_scale.h"
+#include "reference/numerics/round.h"
+
+namespace qconform::reference::graph {
+namespace {
+
+// y = Q(DQ(x) . DQ(w) + DQ(b)), a sum of K products.
+struct Unit {
+  std::vector<int> x;
+  std::vector<int> w;
+  int bias = 0;
+  int x_zero_point = 0;
+  int w_zero_point = 0;
+  int y_zero_point = 0;
+  float sx = 1;
+  float sw = 1;
+  float sb = 1;
+  float sy = 1;
+
+  [[nodiscard]] std::size_t terms() const { return x.size(); }
+  [[nodiscard]] float x_at(std::size_t i) const { return static_cast<float>(x[i] - x_zero_point) * sx; }
+  [[nodiscard]] float w_at(std::size_t i) const { return static_cast<float>(w[i] - w_zero_point) * sw; }
+  [[nodiscard]] float b() const { return static_cast<float>(bias) * sb; }
+  [[nodiscard]] std::int64_t accumulator() const {
+    std::int64_t sum = bias;
+    for (std::size_t i = 0; i < terms(); ++i) sum += std::int64_t{x[i] - x_zero_point} * (w[i] - w_zero_point);
+    return sum;
+  }
+  [[nodiscard]] long double exact() const {
+    return static_cast<long double>(accumulator()) * static_cast<long double>(sx) * static_cast<long double>(sw) /
+           static_cast<long double>(sy);
+  }
+  template <typename Float>
+  [[nodiscard]] int quantized(Float quotient) const {
+    const double rounded = static_cast<double>(round_half_even(quotient)) + y_zero_point;
+    return static_cast<int>(std::clamp(rounded, 0.0, 255.0));
+  }
+};
+
+QuantizationLayout whole(std::int64_t elements) {
+  return {.outer = 1, .channels = 1, .inner = elements};
+}
+
+Dequantize dequantize(Element type, std::int64_t elements, float scale, int zero_point) {
+  return {{.layout = whole(elements),
+           .x_type = type,
+           .x_scale = {static_cast<double>(scale)},
+           .x_zero_point = {static_cast<double>(zero_point)}}};
+}
+
+template <typename Integer>
+std::vector<double> doubles(const std::vector<Integer>& values) {
+  return {values.begin(), values.end()};
+}
+
+Program program_of(const Unit& unit, bool may_be_exact) {
+  const auto k = static_cast<std::int64_t>(unit.terms());
+  Program program;
+  program.values = {{Element::uint8, {1, k}, doubles(unit.x)},
+                    {Element::int8, {k, 1}, doubles(unit.w)},
+                    {Element::int32, {1}, {static_cast<double>(unit.bias)}},
+                    {Element::float32, {1, k}},
+                    {Element::float32, {k, 1}},
+                    {Element::float32, {1}},
+                    {Element::float32, {1, 1}},
+                    {Element::uint8, {1, 1}}};
+  const WeightedSum sum{.taps = MatrixTaps{.m = 1, .n = 1, .k = k, .a_row = k, .b_inner = 1}, .c_index = {0}};
+  const Quantize quantize{{.layout = whole(1),
+                           .y_type = Element::uint8,
+                           .y_scale = {static_cast<double>(unit.sy)},
+                           .y_zero_point = {unit.y_zero_point}}};
+  program.steps = {{dequantize(Element::uint8, k, unit.sx, unit.x_zero_point), {0}, 3},
+                   {dequantize(Element::int8, k, unit.sw, unit.w_zero_point), {1}, 4},
+                   {dequantize(Element::int32, 1, unit.sb, 0), {2}, 5},
+                   {sum, {3, 4, 5}, 6},
+                   {quantize, {6}, 7}};
+  program.outputs = {7};
+  program.may_be_exact = may_be_exact;
+  return program;
+}
+
+struct Ends {
+  int lo;
+  int hi;
+};
+Ends ends_of(const Program& program, Reading reading) {
+  const Bounds bounds = bounds_of(program, reading).back();
+  return {static_cast<int>(bounds.lo[0]), static_cast<int>(bounds.hi[0])};
+}
+
+// Right ways to compute a unit: none may leave the set.
+struct Rewriting {
+  const char* name;
+  int (*compute)(const Unit&);
+  bool as_written;  // within the narrower set too
+};
+
+template <typename Float>
+Float summed(const Unit& u, bool backward, bool fused) {
+  Float sum = 0;
+  for (std::size_t i = 0; i < u.terms(); ++i) {
+    const std::size_t at = backward ? u.terms() - 1 - i : i;
+    const Float a = u.x_at(at);
+    const Float b = u.w_at(at);
+    sum = fused ? std::fma(a, b, sum) : sum + a * b;
+  }
+  return sum + static_cast<Float>(u.b());
+}
+
+float pairwise(const Unit& u, std::size_t begin, std::size_t end) {
+  if (end - begin == 1) return u.x_at(begin) * u.w_at(begin);
+  const std::size_t middle = begin + (end - begin) / 2;
+  return pairwise(u, begin, middle) + pairwise(u, middle, end);
+}
+
+const Rewriting kRewritings[] = {
+    {"forward", [](const Unit& u) { return u.quantized(summed<float>(u, false, false) / u.sy); }, true},
+    {"backward", [](const Unit& u) { return u.quantized(summed<float>(u, true, false) / u.sy); }, true},
+    {"fused multiply-add", [](const Unit& u) { return u.quantized(summed<float>(u, false, true) / u.sy); }, true},
+    {"pairwise", [](const Unit& u) { return u.quantized((pairwise(u, 0, u.terms()) + u.b()) / u.sy); }, true},
+    {"bias first",
+     [](const Unit& u) {
+       float sum = u.b();
+       for (std::size_t i = 0; i < u.terms(); ++i) sum += u.x_at(i) * u.w_at(i);
+       return u.quantized(sum / u.sy);
+     },
+     true},
+    {"binary64", [](const Unit& u) { return u.quantized(summed<double>(u, false, false) / static_cast<double>(u.sy)); },
+     true},
+    {"exact", [](const Unit& u) { return u.quantized(u.exact()); }, true},
+    {"reciprocal", [](const Unit& u) { return u.quantized(summed<float>(u, false, false) * (1 / u.sy)); }, false},
+    {"pre-divided weights",
+     [](const Unit& u) {
+       float sum = u.b() / u.sy;
+       for (std::size_t i = 0; i < u.terms(); ++i) sum += u.x_at(i) * (u.w_at(i) / u.sy);
+       return u.quantized(sum);
+     },
+     false},
+    {"integer sum, one multiplier",
+     [](const Unit& u) { return u.quantized(static_cast<float>(u.accumulator()) * (u.sx * u.sw / u.sy)); }, false},
+    {"integer sum, scales one by one",
+     [](const Unit& u) { return u.quantized(static_cast<float>(u.accumulator()) * u.sx * u.sw / u.sy); }, false},
+    {"integer sum, multiplier by reciprocal",
+     [](const Unit& u) { return u.quantized(static_cast<float>(u.accumulator()) * (u.sx * (u.sw * (1 / u.sy)))); },
+     false},
+    {"scale of x folded into w",
+     [](const Unit& u) {
+       float sum = u.b();
+       for (std::size_t i = 0; i < u.terms(); ++i) {
+         sum += static_cast<float>(u.x[i] - u.x_zero_point) * (u.w_at(i) * u.sx);
+       }
+       return u.quantized(sum / u.sy);
+     },
+     false},
+};
+
+using Random = std::mt19937_64;
+
+int between(Random& random, int lo, int hi) {
+  return lo + static_cast<int>(random() % static_cast<std::uint64_t>(hi - lo + 1));
+}
+
+float scale(Random& random, bool is_power) {
+  const float mantissa = is_power ? 1.0F : 1 + static_cast<float>(random() >> 41) * 0x1p-23F;
+  return std::ldexp(mantissa, between(random, -8, 0));
+}
+
+// y's scale puts the exact value beside a tie: there a rounding more or less shows.
+Unit draw(Random& random, bool on_lane) {
+  Unit unit;
+  const int terms = between(random, 1, 40);
+  for (int i = 0; i < terms; ++i) {
+    unit.x.push_back(between(random, 0, 255));
+    unit.w.push_back(between(random, -128, 127));
+  }
+  unit.bias = between(random, -3000, 3000);
+  unit.x_zero_point = between(random, 0, 255);
+  unit.w_zero_point = between(random, -5, 5);
+  unit.y_zero_point = between(random, 0, 255);
+  unit.sx = scale(random, on_lane);
+  unit.sw = scale(random, on_lane);
+  unit.sb = unit.sx * unit.sw;
+  unit.sy = scale(random, on_lane);
+  if (on_lane) return unit;
+  const double real = static_cast<double>(unit.exact()) * static_cast<double>(unit.sy);
+  const int whole = between(random, -254, 254);
+  const double wanted = real / (whole + 0.5);
+  if (wanted > 0x1p-20 && wanted < 0x1p20) unit.sy = static_cast<float>(wanted);
+  return unit;
+}
+
+TEST(GraphSets, HoldEveryRightRewriting) {
+  Random random(1);
+  const int units = testing::scaled(60000);
+  int wide = 0;
+  for (int n = 0; n < units; ++n) {
+    const Unit unit = draw(random, false);
+    const Program program = program_of(unit, false);
+    const Ends any = ends_of(program, Reading::any_association);
+    const Ends as_written = ends_of(program, Reading::as_written);
+    const Ends exact = ends_of(program, Reading::exact);
+    EXPECT_LE(any.lo, as_written.lo);
+    EXPECT_GE(any.hi, as_written.hi);
+    EXPECT_LE(as_written.lo, exact.lo);
+    EXPECT_GE(as_written.hi, exact.hi);
+    wide += any.hi - any.lo > 1 ? 1 : 0;
+    for (const Rewriting& rewriting : kRewritings) {
+      const int y = rewriting.compute(unit);
+      EXPECT_TRUE(any.lo <= y && y <= any.hi) << rewriting.name << ": " << y << " outside " << any.lo << ".." << any.hi;
+      if (!rewriting.as_written) continue;
+      EXPECT_TRUE(as_written.lo <= y && y <= as_written.hi)
+          << rewriting.name << ": " << y << " outside " << as_written.lo << ".." << as_written.hi << " as written";
+    }
+  }
+  EXPECT_LT(wide, units / 100) << "sets of more than two values prove little";
+}
+
+TEST(GraphSets, LeaveOutWrongOnes) {
+  Random random(2);
+  int outside = 0;
+  for (int n = 0; n < 20000; ++n) {
+    const Unit unit = draw(random, false);
+    const Ends any = ends_of(program_of(unit, false), Reading::any_association);
+    // A bias that is rounded to the scale of y first.
+    const float biased = summed<float>(unit, false, false) - unit.b() + std::nearbyint(unit.b() / unit.sy) * unit.sy;
+    const int y = unit.quantized(biased / unit.sy);
+    outside += y < any.lo || y > any.hi ? 1 : 0;
+  }
+  EXPECT_GT(outside, 1000) << "of 20,000; much is saturated";
+}
+
+TEST(GraphSets, HaveOneValueOnTheExactLane) {
+  Random random(3);
+  int ties = 0;
+  for (int n = 0; n < testing::scaled(60000); ++n) {
+    const Unit unit = draw(random, true);
+    const Ends any = ends_of(program_of(unit, true), Reading::any_association);
+    EXPECT_EQ(any.lo, any.hi);
+    const auto exact = static_cast<double>(unit.exact());
+    ties += std::fabs(exact - std::floor(exact) - 0.5) == 0 && std::fabs(exact) < 200 ? 1 : 0;
+    for (const Rewriting& rewriting : kRewritings) EXPECT_EQ(rewriting.compute(unit), any.lo) << rewriting.name;
+  }
+  EXPECT_GT(ties, 100) << "ties are what a lane that is not exact would show in";
+}
+
+TEST(GraphSets, LoseTheLaneWhereASumIsTooLong) {
+  Unit unit;
+  unit.x.assign(600, 255);
+  unit.w.assign(600, -128);  // 600 * 255 * 128 exceeds 2^24
+  unit.sy = std::ldexp(1.0F, 20);
+  const auto [lo, hi] = ends_of(program_of(unit, true), Reading::any_association);
+  EXPECT_LE(lo, hi);
+  const Bounds sum = bounds_of(program_of(unit, true), Reading::any_association)[6];
+  EXPECT_LT(sum.lo[0], sum.hi[0]);
+}
+
+TEST(GraphSets, AreOpenWhereAFloatMayOverflow) {
+  Program program;
+  program.values = {{Element::float32, {2}, {1e30, 2}}, {Element::float32, {2}}};
+  program.steps = {{Elementwise{.function = Function::mul, .index = {}}, {0, 0}, 1}};
+  program.outputs = {1};
+  const Bounds product = bounds_of(program, Reading::any_association)[1];
+  EXPECT_TRUE(product.is_open(0));
+  EXPECT_FALSE(product.is_open(1));
+}
+
+}  // namespace
+}  // namespace qconform::reference::graph
