@@ -238,7 +238,7 @@ TEST(GraphSets, LeaveOutWrongOnes) {
     const int y = unit.quantized(biased / unit.sy);
     outside += y < any.lo || y > any.hi ? 1 : 0;
   }
-  EXPECT_GT(outside, 1000) << "of 20,000; much is saturated";
+  EXPECT_GT(outside, 300) << "of 20,000: most biases are small beside y_scale";
 }
 
 TEST(GraphSets, HaveOneValueOnTheExactLane) {
