@@ -61,16 +61,18 @@ TEST(Wiring, NamesWhatDoesNotFit) {
             "nodes: the values of a case of one node have no names [rule graph]");
 }
 
-TEST(Graph, HasNoOperatorAndNoFamilyYet) {
+TEST(Graph, HasAnOperatorAndAFamilyOfItsOwn) {
   const Case graph = round_trip();
   EXPECT_EQ(graph.op_types(), "QuantizeLinear+DequantizeLinear");
-  EXPECT_EQ(operator_of(graph), nullptr);
-  EXPECT_EQ(family_of(graph), nullptr);
+  EXPECT_EQ(graph.subject(), "Graph");
+  ASSERT_NE(operator_of(graph), nullptr);
+  EXPECT_EQ(operator_of(graph)->name, graph.subject());
+  EXPECT_EQ(family_of(graph)->name, "graph");
   EXPECT_EQ(input_name(graph, 1), "s");
-  EXPECT_EQ(classify(graph).expectation(), Expectation::invalid);
-  EXPECT_EQ(check_operator(graph).error().text(),
-            "op_type: expected QLinearConv, ConvInteger, QuantizeLinear or DequantizeLinear, got "
-            "QuantizeLinear+DequantizeLinear [rule operator]");
+  EXPECT_EQ(classify(graph).expectation(), Expectation::valid);
+  Case node;
+  node.node().op_type = "Graph";
+  EXPECT_EQ(operator_of(node), nullptr) << "no node has the name of graphs";
 }
 
 TEST(Graph, IsAnotherCaseWithOtherNamesOrOrder) {
