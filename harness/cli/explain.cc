@@ -7,9 +7,11 @@
 
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
+#include "harness/base/file.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/sandbox_options.h"
+#include "harness/diagnose/models/learnt_model.h"
 #include "harness/engine/environment.h"
 #include "harness/engine/execute.h"
 #include "harness/engine/shrink/shrink.h"
@@ -29,6 +31,7 @@ struct ExplainCommand {
   diagnose::ExplainOptions explain;
   bool json = false;
   bool issue = false;
+  std::string model_file;
 };
 
 // Of the case that is shown.
@@ -67,6 +70,18 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
   return report::issue_page(issue);
 }
 
+// The learnt model, where there is one.
+Result<void> save_model(const report::Explained& explained, const std::string& file) {
+  const auto& explanation = explained.explanation;
+  if (!explanation || explanation->candidates.empty() || !explanation->candidates.front().is_learnt()) {
+    fmt::print(stderr, "--save-model: no model was learnt, {} is not written\n", file);
+    return {};
+  }
+  const std::string note =
+      fmt::format("{} on {}, {}", explained.test_case.id, explained.backend, diagnose::name_of(explanation->status));
+  return write_file(file, diagnose::model_text(*explanation->candidates.front().defects.front(), note));
+}
+
 Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
@@ -84,6 +99,7 @@ Result<int> run_explain(ExplainCommand options) {
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
   }
+  if (!options.model_file.empty()) QCONFORM_TRY(save_model(result, options.model_file));
   if (options.issue && is_failure(result.verdict.kind)) {
     QCONFORM_ASSIGN(const auto page, issue_page(result, backend->info(), policy, sandbox));
     fmt::print("{}", page);
@@ -108,6 +124,8 @@ void add_explain(CLI::App& app, Action& action) {
   command->add_option("--max-seconds", options->explain.seconds, "Most seconds that the backend may take for them")
       ->check(at_least(0))
       ->capture_default_str();
+  command->add_option("--save-model", options->model_file,
+                      "Write the model that was learnt, where no known one explains the case; defect:FILE runs it");
   command->add_option("--seed", options->explain.seed, "Seed of the generated cases")->capture_default_str();
   add_policy_options(*command, options->policy);
   add_sandbox_options(*command, options->sandbox);

@@ -238,8 +238,8 @@ struct DiagnosedDefect {
 
 /// Why cases fail: docs/explain.md.
 struct Diagnosis {
-  static constexpr std::array<std::string_view, 5> kStatuses{"explained", "ambiguous", "reproduced", "partial",
-                                                             "unexplained"};
+  static constexpr std::array<std::string_view, 6> kStatuses{"explained",  "learnt",  "ambiguous",
+                                                             "reproduced", "partial", "unexplained"};
 
   QC_DESCRIBED(.name = "diagnosis",
                .doc =

@@ -45,6 +45,7 @@ struct Arithmetic;
 struct Choice;
 struct DefectList;
 struct Element;
+struct ExpressionSlot;
 struct FeatureList;
 struct Experiment;
 }  // namespace diagnose
@@ -139,6 +140,8 @@ struct Family {
   void (*use_profile)(RoundingProfile profile, diagnose::Stages& stages) = nullptr;
   /// Of real kernels. Null: those in the stages that families share alone.
   std::span<const diagnose::DefectList> (*defects)() = nullptr;
+  /// Where an expression may stand in for what a stage does. Null: in the stages that families share alone.
+  std::span<const diagnose::ExpressionSlot> (*expressions)() = nullptr;
   /// Those that the policy admits beside its own, of one operator. Null: none.
   std::vector<diagnose::Arithmetic> (*arithmetics)(const Operator& known, const Policy& policy) = nullptr;
   /// Whether the answer by one of them can be far from that by another. Null: never.

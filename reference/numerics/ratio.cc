@@ -49,7 +49,7 @@ int leading_exponent(const Ratio& value) {
 RoundedMagnitude round_to_unit(const Ratio& value, int unit) {
   // Below half a unit. What is left is shifted without loss: the quotient lies in [1/2, 2^63), so the
   // numerator grows to 53 + 63 bits at most, and the divisor to one more than the numerator has.
-  if (value.is_zero() || leading_exponent(value) < unit - 1) return {0, false, 0};
+  if (value.is_zero() || leading_exponent(value) < unit - 1) return {0, false, 0, value.is_zero()};
   uint128 numerator = value.numerator;
   uint128 divisor = value.denominator;
   const int shift = value.exponent - unit;
@@ -63,7 +63,7 @@ RoundedMagnitude round_to_unit(const Ratio& value, int unit) {
   const uint128 complement = divisor - remainder;
   const bool is_tie = remainder == complement;
   const bool up = remainder > complement || (is_tie && floor % 2 != 0);
-  return {floor + (up ? 1 : 0), is_tie, floor};
+  return {floor + (up ? 1 : 0), is_tie, floor, remainder == 0};
 }
 
 }  // namespace qconform::reference

@@ -31,6 +31,7 @@ struct RoundedMagnitude {
   std::uint64_t units;
   bool is_tie;          ///< the magnitude lay exactly between two integers
   std::uint64_t floor;  ///< the lower one of them
+  bool is_whole;        ///< the magnitude is an integer
 };
 
 /// |value| / 2^unit, which must be below 2^63.

@@ -68,19 +68,31 @@ std::string region_text(const diagnose::Region& region) {
                      with_thousands(region.passing_inside), with_thousands(region.passing));
 }
 
+std::string learning_text(const Explanation& e) {
+  return fmt::format("{} expressions tried; {} made to test it, on which it differs from what is right, agree",
+                     with_thousands(e.expressions), plural(e.agreed, "case"));
+}
+
 std::string verdict_line(const Explanation& e) {
   switch (e.status) {
     case Status::explained: return fmt::format("explained: {}\n", e.candidates.front().name());
+    case Status::learnt: return fmt::format("learnt: behaves as: {}\n", e.candidates.front().name());
     case Status::ambiguous:
       return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
     case Status::reproduced:  // of findings alone
     case Status::partial:
+      if (e.candidates.front().is_learnt()) {
+        return fmt::format("partial: perhaps behaves as: {}; too few cases speak for it\n",
+                           e.candidates.front().name());
+      }
       return fmt::format(
           "partial: nearest is {}, which {}\n", e.candidates.front().name(),
           e.support.reproduces_case ? "reproduces this case, but not everything" : "does not reproduce this case");
     case Status::unexplained: break;
   }
-  return "unexplained: no model, and no two of them, come near\n";
+  if (e.expressions == 0) return "unexplained: no model, and no two of them, come near\n";
+  return fmt::format("unexplained: no model, and no two of them, come near, and none of {} expressions fits\n",
+                     with_thousands(e.expressions));
 }
 
 std::string explanation_lines(const Explanation& e) {
@@ -89,6 +101,7 @@ std::string explanation_lines(const Explanation& e) {
     for (const Defect* defect : candidate.defects) text += defect_lines(*defect);
   }
   if (!e.candidates.empty()) text += line("support", support_text(e.support));
+  if (!e.candidates.empty() && e.candidates.front().is_learnt()) text += line("learnt", learning_text(e));
   if (e.support.legal > 0) {
     text += line(
         "", fmt::format("{} legal elements come from an arithmetic without a name", with_thousands(e.support.legal)));
@@ -150,6 +163,7 @@ void add_explanation(Json& json, const Explanation& e) {
   json["status"] = name_of(e.status);
   json["signature"] = e.signature();
   json["candidates"] = candidates_json(e.candidates);
+  json["learning"] = {{"expressions", e.expressions}, {"agreed", e.agreed}};
   json["arithmetic"] = e.arithmetic;
   json["not_excluded"] = candidates_json(e.not_excluded);
   json["support"] = support_json(e.support);

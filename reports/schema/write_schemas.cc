@@ -10,6 +10,7 @@
 #include "harness/describe/report_archive.h"
 #include "harness/describe/schema_archive.h"
 #include "harness/diagnose/audit/audit_json.h"
+#include "harness/diagnose/models/model_file.h"
 #include "harness/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/render/bench_document.h"
@@ -39,6 +40,9 @@ bool write_all(const std::filesystem::path& folder) {
          write<diagnose::AuditDocument>(
              folder, "audit-1", "qconform audit, version 1",
              "What `qconform audit --json` prints and `--baseline` reads: which defect models suites detect.") &&
+         write<diagnose::ModelFile>(folder, "model-1", "qconform model, version 1",
+                                    "A learnt model, as `qconform explain --save-model` writes it and `defect:FILE` "
+                                    "runs it. docs/explain.md describes the language of its expression.") &&
          write<PinnedProfile>(
              folder, "profile-1", "qconform pinned profile, version 1",
              "What one backend computes, as `qconform identify -o` writes it and `--profile FILE` reads it. What a "

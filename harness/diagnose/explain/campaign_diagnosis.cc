@@ -14,6 +14,8 @@ namespace {
 // hundred defects, and all their pairs, reproduce a few elements by chance.
 constexpr std::uint64_t kFewestFailing = 3;
 constexpr std::uint64_t kFewestWrong = 8;
+// Of models, in products, before a model is learnt.
+constexpr std::uint64_t kWorkBeforeLearning = std::uint64_t{1} << 27;
 
 DiagnosedDefect diagnosed(const Defect& defect) {
   std::string stages;
@@ -135,6 +137,7 @@ std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& o
 
 void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
   subject.causes->find();
+  learn_open(subject, backend);
   subject.groups = subject.causes->take_groups(subject.unexplained);
   int explanations = 0;
   for (FailureGroup& group : subject.groups) {
@@ -151,6 +154,21 @@ void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
     if (group.cause && group.status == Status::partial) decide(subject, group);
   }
   unite_groups(subject);
+}
+
+// The known models have been tried on these failures, so that little is spent on them once more.
+void CampaignDiagnosis::learn_open(Subject& subject, Backend& backend) const {
+  const std::vector<const Observation*> open = subject.causes->smallest_open();
+  if (open.size() < kFewestFailing || limits_.learning == 0) return;
+  ExplainOptions options = limits_.each;
+  options.work = std::min(options.work, kWorkBeforeLearning);
+  options.learning_work = limits_.learning;
+  options.is_explained = [&](const Observation& observation) { return subject.causes->is_reproduced(observation); };
+  for (std::size_t i = 1; i < open.size(); ++i) options.neighbours.push_back(open[i]->test_case());
+  Explanation learnt = explain_case(backend, *open.front(), options);
+  if (learnt.status != Status::learnt) return;
+  DefectSet set = learnt.candidates.front();
+  subject.causes->add(std::move(set), std::move(learnt));
 }
 
 // A backend with several defects: failures that one of them alone reproduces are told apart.

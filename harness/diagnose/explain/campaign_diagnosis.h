@@ -26,8 +26,9 @@ class CampaignDiagnosis final : public Diagnoser {
                                                             ///< spent; the others are counted with the commonest cause
 
   struct Limits {
-    ExplainOptions each{.seconds = kExplanationSeconds};  ///< what an explanation may take
-    std::uint64_t examining = std::uint64_t{1} << 32;     ///< of models run on failures, in products
+    ExplainOptions each{.learning_work = 0, .seconds = kExplanationSeconds};  ///< what an explanation may take
+    std::uint64_t learning = std::uint64_t{1} << 29;   ///< and learning a model of what none explains, in products
+    std::uint64_t examining = std::uint64_t{1} << 32;  ///< of models run on failures, in products
   };
 
   /// What is known of failures with one signature from elsewhere.
@@ -76,6 +77,8 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
                                                 const ExplainOptions& options);
   void settle(Subject& subject, Backend& backend) const;
+  /// Looks for a model of what no cause reproduces, once.
+  void learn_open(Subject& subject, Backend& backend) const;
   /// Looks for an explanation of a group that has none that is certain, with the failures that were kept.
   void confirm(Subject& subject, FailureGroup& group, Backend& backend) const;
   static void explain_part(const Subject& subject, FailureGroup& group, Explanation whole);

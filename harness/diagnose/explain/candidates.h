@@ -31,6 +31,8 @@ struct DefectSet {
 
   /// "pad-raw-zero+half-away"
   [[nodiscard]] std::string name() const;
+  /// Whether it is a learnt model (harness/diagnose/models/learnt_model.h).
+  [[nodiscard]] bool is_learnt() const { return defects.size() == 1 && defects[0]->expression != nullptr; }
 };
 
 /// Tests candidates against evidence, element by element, and counts what that takes.

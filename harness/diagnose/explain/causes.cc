@@ -129,6 +129,13 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
   return causes_[cause].models.match(test_, observation).holds;
 }
 
+bool Causes::is_reproduced(const Observation& observation) const {
+  for (std::size_t i = 0; i < causes_.size(); ++i) {
+    if (reproduces(i, observation)) return true;
+  }
+  return false;
+}
+
 std::string Causes::claim(const Observation& observation) {
   const std::uint64_t before = test_.work();
   std::vector<std::size_t> claims = claims_on(observation);

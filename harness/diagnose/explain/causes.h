@@ -78,6 +78,11 @@ class Causes {
   /// Looks for causes of the open failures, until there is none or too much was spent on it.
   void find();
 
+  /// Of the failures that no cause reproduces the smallest kPeeled ones that were kept.
+  [[nodiscard]] std::vector<const Observation*> smallest_open() const;
+  /// Whether some cause has every byte of it.
+  [[nodiscard]] bool is_reproduced(const Observation& observation) const;
+
   /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
   /// without a cause; `unexplained` is of one of them.
   [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained);
@@ -115,8 +120,6 @@ class Causes {
   [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation);
   void drop_larger(std::vector<std::size_t>& claims) const;
   void add_parts(std::size_t cause);
-  /// Of those that no cause reproduces: the smallest ones.
-  [[nodiscard]] std::vector<const Observation*> smallest_open() const;
   void give_to(std::size_t cause);
   [[nodiscard]] std::optional<std::size_t> commonest_of(const std::vector<Part*>& parts) const;
   [[nodiscard]] FailureGroup begin_group(std::size_t cause) const;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/diagnose/explain/learning.h"
 #include "harness/diagnose/explain/nearest_set.h"
 #include "harness/diagnose/explain/peeling.h"
 #include "harness/diagnose/explain/probes.h"
@@ -69,6 +70,7 @@ class Search {
     separate();
     doubt_region();
     Explanation result = build_explanation();
+    if (result.status >= Status::partial && options_.learning_work > 0) learn_model(result);
     describe(result, evidence_, test_);
     result.region = region(learn_region);
     result.work = budget_.work();
@@ -280,6 +282,21 @@ class Search {
     result.candidates = std::move(fitting_);
     result.not_excluded = std::move(larger_);
     return result;
+  }
+
+  // Nothing that is known explains it: what is found is told only where nothing contradicts it.
+  void learn_model(Explanation& result) {
+    const auto observe_case = [&](Case test_case) -> const Observation* {
+      return budget_.is_backend_left() ? observe(std::move(test_case)) : nullptr;
+    };
+    Learning learning =
+        learn(op_, evidence_, probes_, test_, observe_case, {options_.learning_work, options_.is_explained});
+    result.expressions = learning.tried;
+    if (learning.candidates.empty()) return;
+    const bool is_one = learning.candidates.size() == 1;
+    result.status = is_one && learning.is_certain ? Status::learnt : is_one ? Status::partial : Status::ambiguous;
+    result.candidates = std::move(learning.candidates);
+    result.agreed = learning.agreed;
   }
 
   const Clock::time_point start_ = Clock::now();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,11 +19,15 @@ struct ExplainOptions {
   /// At most, of models run on cases, in products (ModelledCase::expense()): a few nanoseconds each. A step
   /// that has begun is not cut short. The answer does not depend on how busy the machine is.
   std::uint64_t work = std::uint64_t{1} << 30;
+  /// The same for learning a model where those that are known do not explain the failure; 0: not at all.
+  std::uint64_t learning_work = std::uint64_t{1} << 30;
   double seconds = 6;  ///< at most, that the backend takes, wall-clock time
   /// Further cases on which the backend fails, small ones where the case in question is large.
   std::vector<Case> neighbours{};
   /// The models that come into question; empty: all of them.
   std::vector<const Defect*> known{};
+  /// Whether another cause has this failure, so that nothing is to be learnt from it. May be empty.
+  std::function<bool(const Observation&)> is_explained{};
 };
 
 /// `observation` is a failure of the backend that `run` runs. What it is refused, or crashes on, says

@@ -47,12 +47,27 @@ bool lists(const std::vector<DefectSet>& candidates, const Plant& plant) {
                      [&](const DefectSet& candidate) { return candidate.defects == plant.defects; });
 }
 
+// Of several learnt models one is to compute the same.
+Grade learnt_alternatives(const Plant& plant, const Explanation& explanation, const TrialOptions& options) {
+  const CandidateTest test(*plant.op, {});
+  const bool has_it =
+      std::any_of(explanation.candidates.begin(), explanation.candidates.end(), [&](const DefectSet& candidate) {
+        return compute_the_same(test.model_of(candidate), plant.model(), *plant.op, options);
+      });
+  return has_it ? Grade::ambiguous : Grade::wrong;
+}
+
 Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOptions& options) {
   if (explanation.status == Status::unexplained) return Grade::unexplained;
   if (explanation.status == Status::partial) return Grade::partial;
   if (explanation.status == Status::ambiguous && lists(explanation.candidates, plant)) return Grade::ambiguous;
+  if (explanation.status == Status::ambiguous && explanation.candidates.front().is_learnt()) {
+    return learnt_alternatives(plant, explanation, options);
+  }
   if (explanation.candidates.front().defects == plant.defects) return Grade::named;
-  if (compute_the_same(*explanation.model({}), plant.model(), *plant.op, options)) return Grade::equivalent;
+  if (compute_the_same(*explanation.model({}), plant.model(), *plant.op, options)) {
+    return explanation.status == Status::learnt ? Grade::learnt : Grade::equivalent;
+  }
   return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;
 }
 
@@ -144,6 +159,7 @@ std::string_view name_of(Grade grade) {
     case Grade::equivalent: return "equivalent";
     case Grade::incomplete: return "incomplete";
     case Grade::ambiguous: return "ambiguous";
+    case Grade::learnt: return "learnt";
     case Grade::partial: return "partial";
     case Grade::unexplained: return "unexplained";
     case Grade::wrong: break;

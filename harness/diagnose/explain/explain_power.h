@@ -34,6 +34,7 @@ enum class Grade : std::uint8_t {
   equivalent,  ///< explained, by a model that computes the same on every case tried
   incomplete,  ///< explained by some of them, and the planted set is listed as not excluded
   ambiguous,   ///< the planted set is one of several candidates
+  learnt,      ///< an expression that computes the same on every case tried
   partial,     ///< a near set, marked so
   unexplained,
   wrong,  ///< explained by something else

@@ -41,12 +41,12 @@ class Measurement {
     std::string not_excluded;
     for (const DefectSet& set : e.not_excluded) not_excluded += " " + set.name();
     fmt::print(
-        "{:<60} {:<11} {:5.2f} s {:4} M  {} by {}; {}/{} cases, {} failing, {} of {} wrong; {}; in {}; not "
-        "excluded:{}\n",
+        "{:<60} {:<11} {:5.2f} s {:4} M  {} by {}; {}/{} cases, {} failing, {} of {} wrong; {} expressions, {} agreed; "
+        "{}; in {}; not excluded:{}\n",
         trial.plant.name(), name_of(trial.grade), trial.processor_seconds, e.work / 1'000'000,
         e.candidates.empty() ? "-" : e.candidates.front().name(), e.arithmetic, e.support.reproduced_cases,
-        e.support.cases, e.support.failing, e.support.explained, e.support.wrong, e.pattern.id, e.region.text(),
-        not_excluded);
+        e.support.cases, e.support.failing, e.support.explained, e.support.wrong, e.expressions, e.agreed, e.pattern.id,
+        e.region.text(), not_excluded);
     if (sound.failing > 0) {
       fmt::print(
           "    of {} further failing cases {} outside the region, {} with a wrong element outside the pattern; "
@@ -107,6 +107,9 @@ int main(int argc, char** argv) {
   app.add_option("--sets", options.sets, "So many random sets of defects, in place of every single one");
   app.add_option("--defects", options.defects, "Of each set")->capture_default_str();
   app.add_flag("--hold-out", options.trial.hold_out, "Explain without the planted model");
+  app.add_option("--further", options.trial.further, "Cases at least on which where and when are held to what is said")
+      ->capture_default_str();
+  app.add_option("--failing", options.trial.failing, "Of them failing ones, at least")->capture_default_str();
   app.add_option("--seed", options.trial.seed, "Of sets, cases and probes")->capture_default_str();
   app.add_option("--shards", options.shards, "Divide the work into so many parts")->capture_default_str();
   app.add_option("--shard", options.shard, "Do this part, from 0")->capture_default_str();

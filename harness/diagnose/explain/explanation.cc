@@ -25,6 +25,7 @@ void describe_support(Explanation& explanation, const Evidence& evidence, const 
 std::string_view name_of(Status status) {
   switch (status) {
     case Status::explained: return "explained";
+    case Status::learnt: return "learnt";
     case Status::ambiguous: return "ambiguous";
     case Status::reproduced: return "reproduced";
     case Status::partial: return "partial";
@@ -35,7 +36,7 @@ std::string_view name_of(Status status) {
 
 std::string Explanation::signature() const {
   if (status == Status::partial && support.reproduces_case) return "partial:" + candidates.front().name();
-  if (status != Status::explained && status != Status::ambiguous) return "unexplained:" + std::string(place().id);
+  if (status > Status::ambiguous) return "unexplained:" + std::string(place().id);
   std::vector<std::string> names;
   for (const DefectSet& candidate : candidates) names.push_back(candidate.name());
   std::sort(names.begin(), names.end());

@@ -35,6 +35,7 @@ struct Region {
 
 enum class Status : std::uint8_t {
   explained,    ///< one set of models reproduces every byte of every output seen, and no other of its size does
+  learnt,       ///< no model of a known defect does, and one expression in the place of a stage's does (learning.h)
   ambiguous,    ///< several sets of that size do, and no generated case tells them apart
   reproduced,   ///< of a finding: one set reproduces every byte of its failing cases, three or more; where the backend
                 ///< is right it may compute something else
@@ -43,7 +44,7 @@ enum class Status : std::uint8_t {
   unexplained,  ///< no set comes near
 };
 
-/// "explained", "ambiguous", "reproduced", "partial", "unexplained"
+/// "explained", "learnt", "ambiguous", "reproduced", "partial", "unexplained"
 [[nodiscard]] std::string_view name_of(Status status);
 
 /// How much stands behind an explanation.
@@ -69,12 +70,14 @@ struct Explanation {
   /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
   std::vector<DefectSet> not_excluded;
   Support support;
-  Pattern pattern;           ///< of the wrong elements of all cases
-  Pattern pattern_of_case;   ///< of the case in question alone
-  ErrorDistribution errors;  ///< of the case in question
-  Region region;             ///< of the cases that the backend was run on
-  std::uint64_t work = 0;    ///< of models: ExplainOptions::work
-  double seconds = 0;        ///< wall-clock time
+  Pattern pattern;                ///< of the wrong elements of all cases
+  Pattern pattern_of_case;        ///< of the case in question alone
+  ErrorDistribution errors;       ///< of the case in question
+  Region region;                  ///< of the cases that the backend was run on
+  std::uint64_t expressions = 0;  ///< tried, to learn a model
+  std::uint64_t agreed = 0;       ///< cases on which a learnt model differs from the reference, made when it was known
+  std::uint64_t work = 0;         ///< of models: ExplainOptions::work
+  double seconds = 0;             ///< wall-clock time
 
   /// Of the wrong elements of all cases; "shape" where the case in question has none.
   [[nodiscard]] const Pattern& place() const { return pattern_of_case.id == "shape" ? pattern_of_case : pattern; }

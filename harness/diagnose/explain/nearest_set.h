@@ -21,6 +21,7 @@ class Budget {
   void spend(std::uint64_t work) { other_work_ += work; }
   void spend_on_backend(double seconds) { backend_seconds_ += seconds; }
 
+  [[nodiscard]] bool is_backend_left() const { return backend_seconds_ < most_seconds_; }
   [[nodiscard]] std::uint64_t work() const { return test_.work() + other_work_; }
   [[nodiscard]] std::uint64_t most_work() const { return most_work_; }
   /// Whether less than this share (0 to 1) of both is spent.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/base/text.h"
+#include "harness/diagnose/models/learnt_model.h"
 #include "harness/operators/family.h"
 
 namespace qconform::diagnose {
@@ -47,6 +48,7 @@ std::string unknown_id(std::string_view id) {
 }  // namespace
 
 void Defect::apply(Stages& stages) const {
+  if (expression != nullptr) return expression->slot().set(stages, *expression);
   replace(stages);
   for (const auto further : also) further(stages);
 }
@@ -107,6 +109,9 @@ Result<Model> Model::named(std::string_view ids, reference::RoundingProfile prof
     const std::size_t end = std::min(ids.find('+', begin), ids.size());
     const std::string_view id = ids.substr(begin, end - begin);
     const Defect* defect = find_defect(id);
+    if (defect == nullptr && names_a_file(id)) {
+      QCONFORM_ASSIGN(defect, in_context(field, load_model(std::string(id))));
+    }
     if (defect == nullptr) return fail(field, unknown_id(id));
     if (const Result<void> added = model.add(*defect); !added) return fail(field, added.error().message);
     begin = end + 1;

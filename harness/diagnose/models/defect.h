@@ -38,6 +38,8 @@ struct Defect {
   void (*replace)(Stages& stages) = nullptr;
   /// What further families replace, of entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
+  /// Of a model that was learnt (learnt_model.h), in place of `replace`. It lives as long as the program.
+  const Expression* expression = nullptr;
 
   void apply(Stages& stages) const;
 };
@@ -74,8 +76,8 @@ class Model {
   /// Adds a defect. An error, and no change, when one that is present replaces the same stage.
   [[nodiscard]] Result<void> add(const Defect& defect);
 
-  /// "ID" or "ID+ID...". Errors name the unknown id with the nearest ones, or the stage that two
-  /// defects replace. `field` is what messages call the argument.
+  /// "ID" or "ID+ID...", where a learnt model's file may stand for an ID. Errors name the unknown id with the nearest
+  /// ones, what is wrong in a file, or the stage that two defects replace. `field` is what messages call the argument.
   [[nodiscard]] static Result<Model> named(std::string_view ids, reference::RoundingProfile profile,
                                            const std::string& field);
 

@@ -29,13 +29,13 @@ Stages::Replaced& Stages::at(const StageInfo& stage) {
 Neighbours neighbours_of(const Quotient& value) {
   const std::int64_t sign = value.value.negative ? -1 : 1;
   constexpr std::int64_t kHuge = std::int64_t{1} << kSaturatingExponent;
-  if (value.kind == Quotient::Kind::nan || value.is_zero()) return {sign, 0, 0, false};
+  if (value.kind == Quotient::Kind::nan || value.is_zero()) return {sign, 0, 0, false, true};
   if (value.kind == Quotient::Kind::infinite || leading_exponent(value.value) >= kSaturatingExponent) {
-    return {sign, kHuge, kHuge, false};
+    return {sign, kHuge, kHuge, false, true};
   }
   const reference::RoundedMagnitude magnitude = round_to_unit(value.value, 0);
   return {sign, static_cast<std::int64_t>(magnitude.floor), static_cast<std::int64_t>(magnitude.units),
-          magnitude.is_tie};
+          magnitude.is_tie, magnitude.is_whole};
 }
 
 Quotient quotient_of_float(double value) {

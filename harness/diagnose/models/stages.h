@@ -29,31 +29,75 @@ struct StageInfo {
   SmallSet<Hazard> hazards = {};
 };
 
-/// A step of a pipeline, known by its address: a constant that there is once.
+class Expression;
+
+/// What is done at a stage that is a function: a plain one, or one that asks an expression (expression.h), which
+/// outlives it.
+template <typename Signature>
+class StageFunction;
+template <typename R, typename... A>
+class StageFunction<R(A...)> {
+ public:
+  using Plain = R (*)(A...);
+  using Asking = R (*)(const Expression& expression, A...);
+
+  constexpr StageFunction() = default;
+  constexpr StageFunction(Plain plain) : plain_(plain) {}  // NOLINT(google-explicit-constructor): stands for it
+  template <typename F>
+  requires std::is_convertible_v<F, Plain>
+  constexpr StageFunction(F plain) : plain_(plain) {}  // NOLINT(google-explicit-constructor): of a lambda
+  constexpr StageFunction(Asking asking, const Expression& expression) : asking_(asking), expression_(&expression) {}
+
+  R operator()(A... arguments) const {
+    return expression_ == nullptr ? plain_(arguments...) : asking_(*expression_, arguments...);
+  }
+
+ private:
+  union {
+    Plain plain_ = nullptr;
+    Asking asking_;
+  };
+  const Expression* expression_ = nullptr;
+};
+
+template <typename T>
+struct DoneAt {
+  using Type = T;
+};
+template <typename R, typename... A>
+struct DoneAt<R (*)(A...)> {
+  using Type = StageFunction<R(A...)>;
+};
+
+/// A step of a pipeline, known by its address: a constant that there is once. T is a function, or a few pointers.
 template <typename T>
 struct Stage {
+  using Done = typename DoneAt<T>::Type;
+
   StageInfo info;
-  T reference;  ///< what the reference does: a function, or a few pointers
+  Done reference;  ///< what the reference does
 };
 
 /// What is done at each stage: what the reference does, but where something else is set.
 class Stages {
  public:
   template <typename T>
-  [[nodiscard]] T get(const Stage<T>& stage) const {
+  [[nodiscard]] typename Stage<T>::Done get(const Stage<T>& stage) const {
+    using Done = typename Stage<T>::Done;
     for (const Replaced& replaced : replaced_) {
       if (replaced.stage != &stage.info) continue;
-      T found;
-      std::memcpy(&found, replaced.by.data(), sizeof(T));
+      Done found;
+      std::memcpy(&found, replaced.by.data(), sizeof(Done));
       return found;
     }
     return stage.reference;
   }
 
   template <typename T>
-  void set(const Stage<T>& stage, const std::type_identity_t<T>& by) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Replaced::by));
-    std::memcpy(at(stage.info).by.data(), &by, sizeof(T));
+  void set(const Stage<T>& stage, const std::type_identity_t<typename Stage<T>::Done>& by) {
+    using Done = typename Stage<T>::Done;
+    static_assert(std::is_trivially_copyable_v<Done> && sizeof(Done) <= sizeof(Replaced::by));
+    std::memcpy(at(stage.info).by.data(), &by, sizeof(Done));
   }
 
   /// The stages for which something is set, in that order.
@@ -84,6 +128,7 @@ struct Neighbours {
   std::int64_t lower;
   std::int64_t nearest;  ///< ties to even
   bool is_tie;
+  bool is_whole;  ///< the value itself is the integer, or counts as one
 
   [[nodiscard]] std::int64_t even() const { return sign * nearest; }
   /// At a tie the odd neighbour, else the nearest integer.

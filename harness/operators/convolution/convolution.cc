@@ -71,6 +71,7 @@ const Family& convolution_family() {
                              .run = diagnose::run_convolution,
                              .use_profile = diagnose::use_requantization,
                              .defects = diagnose::convolution_defects,
+                             .expressions = diagnose::convolution_slots,
                              .arithmetics = diagnose::requantization_arithmetics,
                              .arithmetics_diverge = diagnose::requantizations_diverge,
                              .case_features = diagnose::convolution_case_features,

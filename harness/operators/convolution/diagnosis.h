@@ -11,6 +11,7 @@
 #include "harness/diagnose/identify/identify_probe.h"
 #include "harness/diagnose/identify/identify_variants.h"
 #include "harness/diagnose/models/defect.h"
+#include "harness/diagnose/models/expression.h"
 #include "harness/operators/convolution/pipeline.h"
 #include "harness/operators/operator.h"
 
@@ -20,6 +21,7 @@ namespace qconform::diagnose {
                                                     const Stages& stages);
 void use_requantization(RoundingProfile profile, Stages& stages);
 [[nodiscard]] std::span<const DefectList> convolution_defects();
+[[nodiscard]] std::span<const ExpressionSlot> convolution_slots();
 [[nodiscard]] std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const Policy& policy);
 [[nodiscard]] bool requantizations_diverge(const Lowered& lowered);
 [[nodiscard]] const FeatureList& convolution_case_features();
@@ -34,6 +36,15 @@ void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::span<const Defect> geometry_defects();
 [[nodiscard]] std::span<const Defect> sum_defects();
 [[nodiscard]] std::span<const Defect> requantization_defects();
+
+/// What an axis' output size is by its pads, for all of them; false when the window does not fit.
+bool resize_all(ConvolutionGeometry& geometry);
+/// Whether auto_pad is SAME_UPPER or SAME_LOWER.
+[[nodiscard]] bool is_same(const StatedGeometry& stated);
+/// The pads that SAME adds in all, negative where a window is shorter than the stride.
+[[nodiscard]] std::int64_t same_total(std::int64_t input, std::int64_t extent, std::int64_t stride);
+/// Sets the pads of both sides as SAME_LOWER, or else SAME_UPPER, divides them.
+void split_padding(reference::SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated);
 
 /// Whether OpenCV has a kernel of its own for it: depthwise 3x3 along long rows, with a pad of one at most.
 [[nodiscard]] bool has_depthwise_rows(const ConvolutionGeometry& geometry);

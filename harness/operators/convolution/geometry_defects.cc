@@ -4,9 +4,9 @@
 #include "harness/operators/convolution/diagnosis.h"
 
 namespace qconform::diagnose {
-namespace {
-
 using reference::SpatialAxis;
+
+namespace {
 
 // The output size that follows from the pads; false when the window does not fit.
 bool resize(SpatialAxis& axis) {
@@ -16,9 +16,28 @@ bool resize(SpatialAxis& axis) {
   return true;
 }
 
+}  // namespace
+
 bool resize_all(ConvolutionGeometry& geometry) {
   return std::all_of(geometry.axes.begin(), geometry.axes.end(), resize);
 }
+
+bool is_same(const StatedGeometry& stated) {
+  return stated.attributes.auto_pad == "SAME_UPPER" || stated.attributes.auto_pad == "SAME_LOWER";
+}
+
+void split_padding(SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated) {
+  // Rounded down also where the total is negative.
+  const std::int64_t half = (total - ((total % 2 + 2) % 2)) / 2;
+  axis.pad_begin = stated.attributes.auto_pad == "SAME_LOWER" ? total - half : half;
+  axis.pad_end = total - axis.pad_begin;
+}
+
+std::int64_t same_total(std::int64_t input, std::int64_t extent, std::int64_t stride) {
+  return ((input + stride - 1) / stride - 1) * stride + extent - input;
+}
+
+namespace {
 
 // [begin0, begin1, end0, end1] taken for [begin0, end0, begin1, end1]. The output keeps its size.
 bool interleave_pads(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
@@ -41,10 +60,6 @@ bool symmetrise_pads_of_one_axis(ConvolutionGeometry& geometry, const StatedGeom
   return geometry.axes.size() != 1 || symmetrise_pads(geometry, stated);
 }
 
-bool is_same(const StatedGeometry& stated) {
-  return stated.attributes.auto_pad == "SAME_UPPER" || stated.attributes.auto_pad == "SAME_LOWER";
-}
-
 bool swap_same(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (!is_same(stated)) return true;
   for (SpatialAxis& axis : geometry.axes) std::swap(axis.pad_begin, axis.pad_end);
@@ -55,23 +70,12 @@ bool pad_lower_as_upper(ConvolutionGeometry& geometry, const StatedGeometry& sta
   return stated.attributes.auto_pad != "SAME_LOWER" || swap_same(geometry, stated);
 }
 
-void split(SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated) {
-  // Rounded down also where the total is negative.
-  const std::int64_t half = (total - ((total % 2 + 2) % 2)) / 2;
-  axis.pad_begin = stated.attributes.auto_pad == "SAME_LOWER" ? total - half : half;
-  axis.pad_end = total - axis.pad_begin;
-}
-
-std::int64_t same_total(std::int64_t input, std::int64_t extent, std::int64_t stride) {
-  return ((input + stride - 1) / stride - 1) * stride + extent - input;
-}
-
 // SAME computed from the first dimensions of x, which are batch and channels.
 bool pad_by_batch_and_channels(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (!is_same(stated)) return true;
   for (std::size_t a = 0; a < geometry.axes.size(); ++a) {
     SpatialAxis& axis = geometry.axes[a];
-    split(axis, same_total(stated.x_shape[a], axis.kernel, axis.stride), stated);
+    split_padding(axis, same_total(stated.x_shape[a], axis.kernel, axis.stride), stated);
   }
   return resize_all(geometry);
 }
@@ -79,7 +83,7 @@ bool pad_by_batch_and_channels(ConvolutionGeometry& geometry, const StatedGeomet
 bool pad_valid(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (stated.attributes.auto_pad != "VALID") return true;
   for (SpatialAxis& axis : geometry.axes) {
-    split(axis, std::max<std::int64_t>(0, same_total(axis.input, axis.kernel_extent(), axis.stride)), stated);
+    split_padding(axis, std::max<std::int64_t>(0, same_total(axis.input, axis.kernel_extent(), axis.stride)), stated);
   }
   return resize_all(geometry);
 }
@@ -87,7 +91,7 @@ bool pad_valid(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
 bool crop_same(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (!is_same(stated)) return true;
   for (SpatialAxis& axis : geometry.axes) {
-    split(axis, same_total(axis.input, axis.kernel_extent(), axis.stride), stated);
+    split_padding(axis, same_total(axis.input, axis.kernel_extent(), axis.stride), stated);
   }
   return true;
 }
@@ -95,7 +99,7 @@ bool crop_same(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
 bool pad_without_dilation(ConvolutionGeometry& geometry, const StatedGeometry& stated) {
   if (!is_same(stated)) return true;
   for (SpatialAxis& axis : geometry.axes) {
-    split(axis, std::max<std::int64_t>(0, same_total(axis.input, axis.kernel, axis.stride)), stated);
+    split_padding(axis, std::max<std::int64_t>(0, same_total(axis.input, axis.kernel, axis.stride)), stated);
   }
   return true;
 }

@@ -16,6 +16,46 @@ std::int64_t coordinate(std::span<const std::int64_t> shape, std::size_t dimensi
   return index % shape[dimension];
 }
 
+}  // namespace
+
+std::size_t parameter_of_axis(const LinearPlacement& p, std::int64_t axis, std::int64_t index) {
+  const QuantizationLayout& layout = p.layout;
+  const auto rank = static_cast<std::int64_t>(p.x_shape.size());
+  if (layout.parameters() == 1 || axis >= rank || axis < -2 * rank) return layout.parameter_of(index);
+  const auto read = static_cast<std::size_t>((axis + 2 * rank) % rank);
+  const std::int64_t position = coordinate(p.x_shape, read, index);
+  if (!layout.is_blocked()) return static_cast<std::size_t>(position % layout.parameters());
+  // The tensor of parameters keeps its shape: that of x, but for the blocks of the stated axis.
+  const auto stated = static_cast<std::size_t>((p.axis + rank) % rank);
+  std::int64_t parameter = 0;
+  for (std::size_t d = 0; d < p.x_shape.size(); ++d) {
+    const std::int64_t extent = d == stated ? layout.blocks() : p.x_shape[d];
+    const std::int64_t at = coordinate(p.x_shape, d, index);
+    parameter = parameter * extent + (d == read ? at / layout.block : at) % extent;
+  }
+  return static_cast<std::size_t>(parameter);
+}
+
+std::size_t parameter_of_block(const QuantizationLayout& layout, std::int64_t index, std::int64_t block) {
+  const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + block;
+  const std::int64_t parameter = row * layout.inner + index % layout.inner;
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(parameter, 0, layout.parameters() - 1));
+}
+
+double int32_as_float32(reference::Element type, double stated) {
+  return type == reference::Element::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(stated)) : stated;
+}
+
+std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
+  const FloatFormat& format = reference::float_format(node.y_type);
+  const auto product = [&](double value) {
+    return decode(format, multiply(reference::Multiplications(node).first(), node.y_type, value, scale));
+  };
+  return encode(format, product(x) - product(zero_point), reference::Overflow::special);
+}
+
+namespace {
+
 // axis = -k counted from one dimension further left.
 std::size_t parameter_off_by_one(const LinearPlacement& p, std::int64_t index) {
   if (p.layout.is_blocked() || p.layout.parameters() == 1 || p.axis >= 0) return p.layout.parameter_of(index);
@@ -35,35 +75,14 @@ std::size_t interleaved_parameter(const LinearPlacement& p, std::int64_t index) 
 
 // The attribute axis not read: 1, its default.
 std::size_t parameter_of_axis_1(const LinearPlacement& p, std::int64_t index) {
-  constexpr std::size_t kDefault = 1;
-  const QuantizationLayout& layout = p.layout;
-  if (layout.parameters() == 1 || p.x_shape.size() <= kDefault) return layout.parameter_of(index);
-  const std::int64_t position = coordinate(p.x_shape, kDefault, index);
-  if (!layout.is_blocked()) return static_cast<std::size_t>(position % layout.parameters());
-  // The tensor of parameters keeps its shape: that of x, but for the blocks of the stated axis.
-  const auto rank = static_cast<std::int64_t>(p.x_shape.size());
-  const auto stated = static_cast<std::size_t>((p.axis + rank) % rank);
-  std::int64_t parameter = 0;
-  for (std::size_t d = 0; d < p.x_shape.size(); ++d) {
-    const std::int64_t extent = d == stated ? layout.blocks() : p.x_shape[d];
-    const std::int64_t at = coordinate(p.x_shape, d, index);
-    parameter = parameter * extent + (d == kDefault ? at / layout.block : at) % extent;
-  }
-  return static_cast<std::size_t>(parameter);
+  return parameter_of_axis(p, 1, index);
 }
 
 // The attribute block_size not read: an element for each parameter, and the last one for those behind.
 std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
   const QuantizationLayout& layout = p.layout;
   if (!layout.is_blocked()) return layout.parameter_of(index);
-  const std::int64_t channel = index / layout.inner % layout.channels;
-  const std::int64_t row = index / layout.inner / layout.channels * layout.blocks() + channel;
-  return static_cast<std::size_t>(std::min(row * layout.inner + index % layout.inner, layout.parameters() - 1));
-}
-
-// The float32 with an int32's bits.
-double int32_as_float32(reference::Element type, double stated) {
-  return type == reference::Element::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(stated)) : stated;
+  return parameter_of_block(layout, index, index / layout.inner % layout.channels);
 }
 
 // float16 and bfloat16 divided in float32.
@@ -84,15 +103,6 @@ void multiply_and_add(Stages& s) {
   });
   add_zero_point_in_float32(s);
   s.set(stage::held, hold_as_int8);
-}
-
-// x*s - zp*s, every operation in y's type.
-std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double, double scale) {
-  const FloatFormat& format = reference::float_format(node.y_type);
-  const auto product = [&](double value) {
-    return decode(format, multiply(reference::Multiplications(node).first(), node.y_type, value, scale));
-  };
-  return encode(format, product(x) - product(zero_point), reference::Overflow::special);
 }
 
 // RN(x*s - RN(zp*s)), uint8 held as int8 less 128. The difference is exact in double: both products have 40 bits at

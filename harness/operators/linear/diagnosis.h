@@ -10,12 +10,14 @@
 #include "harness/diagnose/identify/identify_probe.h"
 #include "harness/diagnose/identify/identify_variants.h"
 #include "harness/diagnose/models/defect.h"
+#include "harness/diagnose/models/expression.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
 
 [[nodiscard]] std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages);
 [[nodiscard]] std::span<const DefectList> linear_defects();
+[[nodiscard]] std::span<const ExpressionSlot> linear_slots();
 [[nodiscard]] const FeatureList& linear_case_features();
 void place_by_parameter(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Choice> linear_choices();

@@ -55,6 +55,7 @@ const Family& linear_family() {
                              .layer_sets = bench::linear_layer_sets,
                              .run = diagnose::run_linear,
                              .defects = diagnose::linear_defects,
+                             .expressions = diagnose::linear_slots,
                              .case_features = diagnose::linear_case_features,
                              .place = diagnose::place_by_parameter,
                              .choices = diagnose::linear_choices,

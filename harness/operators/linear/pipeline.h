@@ -35,6 +35,18 @@ std::uint64_t multiply(const DequantizeLinear& node, double x, double zero_point
 
 std::uint64_t encode_quotient(const QuantizeLinear& node, const Quotient& quotient);
 
+// What other implementations do.
+/// The parameter of an element if this were the axis, the tensor of parameters keeping its shape; an axis that x has
+/// not changes nothing, and a negative one is counted from the end.
+std::size_t parameter_of_axis(const LinearPlacement& placement, std::int64_t axis, std::int64_t index);
+/// The parameter of an element if it belonged to this block, the nearest one where there is none.
+std::size_t parameter_of_block(const QuantizationLayout& layout, std::int64_t index, std::int64_t block);
+/// The float32 with an int32's bits.
+double int32_as_float32(reference::Element type, double stated);
+/// x*s - zp*s, every operation in y's type.
+std::uint64_t multiply_expanded(const DequantizeLinear& node, double x, double zero_point, double difference,
+                                double scale);
+
 namespace stage {
 
 /// The type of y. `without` is what it is without the attribute output_dtype.

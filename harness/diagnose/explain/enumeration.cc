@@ -1,0 +1,210 @@
+#include "harness/diagnose/explain/enumeration.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace qconform::diagnose {
+namespace {
+
+using Node = Expression::Node;
+
+constexpr Operation kWidths[] = {Operation::negate,   Operation::wrap8,          Operation::wrap16,
+                                 Operation::wrap32,   Operation::saturate16,     Operation::saturate32,
+                                 Operation::saturate, Operation::int32_or_lowest};
+constexpr Operation kOfIndices[] = {Operation::add,       Operation::subtract, Operation::multiply, Operation::divide,
+                                    Operation::remainder, Operation::minimum,  Operation::maximum};
+constexpr Operation kOfValues[] = {Operation::add,     Operation::subtract, Operation::multiply,    Operation::divide,
+                                   Operation::minimum, Operation::maximum,  Operation::exclusive_or};
+constexpr Operation kOfConditions[] = {Operation::remainder, Operation::multiply, Operation::equal, Operation::unequal,
+                                       Operation::less};
+
+std::span<const Operation> binary_of(Operators allowed) {
+  if (allowed == Operators::indices) return kOfIndices;
+  if (allowed == Operators::values) return kOfValues;
+  return {};
+}
+
+bool commutes(Operation operation) {
+  constexpr Operation kCommuting[] = {Operation::add,   Operation::multiply, Operation::minimum,     Operation::maximum,
+                                      Operation::equal, Operation::unequal,  Operation::exclusive_or};
+  return std::find(std::begin(kCommuting), std::end(kCommuting), operation) != std::end(kCommuting);
+}
+
+// Names before there is a context are told apart by themselves.
+std::vector<Row> rows_of_names(const ExpressionSlot& slot) {
+  Row row{{}, {INT32_MIN, INT32_MAX}};
+  for (const Variable& variable : slot.variables) row.variables.push_back(variable.which);
+  return {row};
+}
+
+}  // namespace
+
+std::uint64_t fingerprint_of(std::span<const std::int64_t> values) {
+  std::uint64_t hash = 0x9E37'79B9'7F4A'7C15U;
+  for (const std::int64_t value : values) {
+    hash ^= static_cast<std::uint64_t>(value);
+    hash *= 0xFF51'AFD7'ED55'8CCDU;
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
+Enumeration::Enumeration(const ExpressionSlot& slot, std::vector<Row> rows)
+    : slot_(slot), rows_(slot.allowed == Operators::none ? rows_of_names(slot) : std::move(rows)) {
+  reference_ = entry_of(Expression::parse(slot, slot.reference)->nodes());
+  if (slot.allowed != Operators::none) find_conditions();
+}
+
+Enumeration::Entry Enumeration::entry_of(std::vector<Node> nodes) const {
+  Entry entry{std::move(nodes), {}};
+  for (const Row& row : rows_) {
+    std::vector<std::int64_t> stack;
+    for (const Node& node : entry.nodes) {
+      const auto count = static_cast<std::size_t>(operands_of(node.operation));
+      std::int64_t value = node.value;
+      if (node.operation == Operation::variable) value = row.variables[static_cast<std::size_t>(node.value)];
+      if (count > 0) value = apply(node.operation, std::span(stack).last(count), row.range);
+      stack.resize(stack.size() - count);
+      stack.push_back(value);
+    }
+    entry.values.push_back(stack.front());
+  }
+  return entry;
+}
+
+Enumeration::Entry Enumeration::joined(Operation operation, std::span<const Entry* const> operands) const {
+  Entry entry;
+  entry.values.resize(rows_.size());
+  std::array<std::int64_t, 3> values{};
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    for (std::size_t o = 0; o < operands.size(); ++o) values[o] = operands[o]->values[i];
+    entry.values[i] = apply(operation, std::span(values).first(operands.size()), rows_[i].range);
+  }
+  if (seen_.contains(fingerprint(entry))) return {};
+  for (const Entry* operand : operands) {
+    entry.nodes.insert(entry.nodes.end(), operand->nodes.begin(), operand->nodes.end());
+  }
+  entry.nodes.push_back({operation});
+  return entry;
+}
+
+// The values as the stage takes them.
+std::vector<std::int64_t> Enumeration::stored(std::vector<std::int64_t> values) const {
+  for (std::size_t i = 0; slot_.is_held && i < values.size(); ++i) values[i] = held_in(rows_[i].range, values[i]);
+  return values;
+}
+
+std::uint64_t Enumeration::fingerprint(const Entry& entry) const {
+  return fingerprint_of(slot_.is_held ? stored(entry.values) : entry.values);
+}
+
+void Enumeration::add(Entry entry) {
+  if (has_ended_ || entry.nodes.empty() || !seen_.insert(fingerprint(entry)).second) return;
+  // What the reference does is no answer, and may be part of one.
+  if (stored(entry.values) != stored(reference_.values))
+    has_ended_ = !(*visit_)(Expression(slot_, entry.nodes), entry.values);
+  if (entry.nodes.back().operation == Operation::choose) return;
+  if (entries_.back().size() < kMostOfASize) {
+    entries_.back().push_back(std::move(entry));
+  } else {
+    complete_ = std::min(complete_, size());
+  }
+}
+
+void Enumeration::add_leaves() {
+  std::vector<std::int64_t> constants{0, 1};
+  constants.insert(constants.end(), slot_.constants.begin(), slot_.constants.end());
+  std::vector<std::vector<Node>> leaves;
+  for (std::size_t i = 0; i < slot_.variables.size(); ++i)
+    leaves.push_back({{Operation::variable, static_cast<std::int64_t>(i)}});
+  if (slot_.allowed == Operators::indices || slot_.allowed == Operators::values) {
+    for (const std::int64_t constant : constants) leaves.push_back({{Operation::constant, constant}});
+  }
+  for (std::vector<Node>& nodes : leaves) {
+    add(entry_of(std::move(nodes)));
+  }
+}
+
+void Enumeration::add_joined(std::size_t size) {
+  if (slot_.allowed == Operators::values) {
+    for (const Operation operation : kWidths) {
+      for (const Entry& operand : entries_[size - 1]) {
+        const Entry* const operands[] = {&operand};
+        add(joined(operation, operands));
+        if (has_ended_) return;
+      }
+    }
+  }
+  for (const Operation operation : binary_of(slot_.allowed)) {
+    for (std::size_t first = 1; first + 1 < size; ++first) {
+      if (commutes(operation) && first > size - 1 - first) continue;
+      for (const Entry& a : entries_[first]) {
+        for (const Entry& b : entries_[size - 1 - first]) {
+          const Entry* const operands[] = {&a, &b};
+          add(joined(operation, operands));
+          if (has_ended_) return;
+        }
+      }
+    }
+  }
+}
+
+// Of the shape `condition ? something : what the reference does`.
+void Enumeration::add_choices(std::size_t size) {
+  for (std::size_t first = 1; first < conditions_.size() && first + 1 < size; ++first) {
+    for (const Entry& condition : conditions_[first]) {
+      for (const Entry& then : entries_[size - 1 - first]) {
+        const Entry* const operands[] = {&condition, &then, &reference_};
+        add(joined(Operation::choose, operands));
+        if (has_ended_) return;
+      }
+    }
+  }
+}
+
+void Enumeration::find_conditions() {
+  conditions_.resize(4);
+  std::unordered_set<std::uint64_t> seen;
+  const auto consider = [&](std::size_t size, Entry entry) {
+    std::vector<std::int64_t> holds;
+    for (const std::int64_t value : entry.values) holds.push_back(value != 0 ? 1 : 0);
+    const bool is_constant = std::adjacent_find(holds.begin(), holds.end(), std::not_equal_to<>()) == holds.end();
+    if (!is_constant && seen.insert(fingerprint_of(holds)).second) conditions_[size].push_back(std::move(entry));
+  };
+  Entries leaves;
+  for (std::size_t i = 0; i < slot_.variables.size(); ++i) {
+    if (!slot_.variables[i].is_for_conditions) continue;
+    leaves.push_back(entry_of({{Operation::variable, static_cast<std::int64_t>(i)}}));
+    consider(1, leaves.back());
+  }
+  std::vector<std::int64_t> constants{0, 1, 2};
+  for (const std::int64_t constant : slot_.constants) {
+    if (constant > 2) constants.push_back(constant);
+  }
+  for (const std::int64_t constant : constants) leaves.push_back(entry_of({{Operation::constant, constant}}));
+  for (const Operation operation : kOfConditions) {
+    for (std::size_t a = 0; a < leaves.size(); ++a) {
+      for (std::size_t b = commutes(operation) ? a + 1 : 0; b < leaves.size(); ++b) {
+        std::vector<Node> nodes{leaves[a].nodes[0], leaves[b].nodes[0], {operation}};
+        consider(3, entry_of(std::move(nodes)));
+      }
+    }
+  }
+}
+
+void Enumeration::next_size(const Visit& visit) {
+  entries_.emplace_back();
+  const std::size_t size = entries_.size() - 1;
+  if (rows_.empty() || has_ended_) return;
+  visit_ = &visit;
+  if (size == 1) {
+    add_leaves();
+  } else if (slot_.allowed != Operators::none) {
+    add_joined(size);
+    add_choices(size);
+  }
+  visit_ = nullptr;
+}
+
+}  // namespace qconform::diagnose

@@ -1,0 +1,323 @@
+#include "harness/diagnose/explain/learning.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/diagnose/explain/enumeration.h"
+#include "harness/diagnose/models/learnt_model.h"
+
+namespace qconform::diagnose {
+namespace {
+
+constexpr std::size_t kMostRows = 384;       // that expressions are told apart by,
+constexpr std::size_t kRowsOfFirst = 96;     // of these from the failing case that is tried first,
+constexpr std::size_t kRowsOfKnown = 24;     // from each of the next ones,
+constexpr std::size_t kRowsOfACase = 12;     // and from each other one
+constexpr std::size_t kKnownCases = 8;       // of which it is known that the same values come to the same
+constexpr std::size_t kUnobserved = 200;     // cases that give rows and are not run
+constexpr std::size_t kMostCandidates = 48;  // that are told apart by cases
+constexpr std::size_t kFurther = 1;          // operators more than in the smallest candidate, up to which all are tried
+constexpr std::size_t kMostGenerated = 3000;  // to tell candidates apart,
+constexpr std::size_t kMostForOne = 900;      // and to hold a single one against the backend
+constexpr std::uint64_t kEnoughAgreed = 40;   // of a single candidate
+constexpr std::uint64_t kFewestAgreed = 8;    // for it to be certain
+constexpr std::uint64_t kBlindTurn = 8;       // one case in so many is run although all agree on it
+constexpr std::size_t kFewestFailing = 3;
+constexpr int kRounds = 3;
+
+// The rows of a slot, each once, and which of them a case has.
+class RowObserver final : public ContextObserver {
+ public:
+  explicit RowObserver(const ExpressionSlot& slot) : slot_(slot) {}
+
+  void begin_case(std::size_t most) {
+    most_ = std::min(most, kMostRows - std::min(kMostRows, rows_.size()));
+    of_case_.clear();
+    is_whole_ = true;
+  }
+  void see(const StageContext& context) override {
+    if (most_ == 0) {
+      is_whole_ = false;
+      return;
+    }
+    Row row{{}, context.range};
+    for (const Variable& variable : slot_.variables) row.variables.push_back(variable.read(context, variable.which));
+    std::vector<std::int64_t> key = row.variables;
+    key.push_back(row.range.lo);
+    const auto [at, is_new] = seen_.try_emplace(std::move(key), rows_.size());
+    of_case_.insert(at->second);
+    if (!is_new) return;
+    rows_.push_back(std::move(row));
+    --most_;
+  }
+  [[nodiscard]] std::vector<Row> take() { return std::move(rows_); }
+  [[nodiscard]] bool is_empty() const { return rows_.empty(); }
+  /// Nothing where some were not looked at.
+  [[nodiscard]] std::optional<std::vector<std::size_t>> rows_of_case() const {
+    if (!is_whole_) return std::nullopt;
+    return std::vector(of_case_.begin(), of_case_.end());
+  }
+
+ private:
+  const ExpressionSlot& slot_;
+  std::vector<Row> rows_;
+  std::map<std::vector<std::int64_t>, std::size_t> seen_;
+  std::set<std::size_t> of_case_;
+  std::size_t most_ = 0;
+  bool is_whole_ = true;
+};
+
+// What expressions with the same values in one case come to, which is the same.
+struct KnownCase {
+  std::vector<std::size_t> rows;
+  std::unordered_map<std::uint64_t, bool> fits;  ///< by the values in these rows
+};
+
+// One slot's expressions, and what is known of them.
+struct SearchedSlot {
+  Enumeration enumeration;
+  std::vector<std::optional<KnownCase>> cases;  ///< of the first observations; nothing where not all rows are known
+};
+
+struct Candidate {
+  const Defect* defect;
+  std::size_t size;
+};
+
+class Learner {
+ public:
+  Learner(const Operator& op, const Evidence& evidence, Probes& probes, const CandidateTest& test,
+          const std::function<const Observation*(Case)>& observe, const LearningOptions& options)
+      : op_(op),
+        evidence_(evidence),
+        probes_(probes),
+        test_(test),
+        observe_(observe),
+        options_(options),
+        last_work_(test.work() + options.work) {}
+
+  Learning run() {
+    Learning result;
+    choose_arithmetic();
+    for (std::size_t i = 0; i < kUnobserved; ++i) unobserved_.push_back(probes_.next());
+    for (int round = 0; round < kRounds && is_work_left(); ++round) {
+      order_evidence();
+      if (failing_ == 0) break;
+      search();
+      if (candidates_.empty()) break;
+      separate();
+      if (!candidates_.empty()) break;
+    }
+    for (const Candidate& candidate : candidates_) result.candidates.push_back({{candidate.defect}, arithmetic_});
+    order_evidence();
+    result.is_certain =
+        is_complete_ && candidates_.size() == 1 && agreed_ >= kFewestAgreed && failing_ >= kFewestFailing;
+    result.tried = tried_;
+    result.agreed = agreed_;
+    return result;
+  }
+
+ private:
+  [[nodiscard]] bool is_work_left() const { return test_.work() + further_work_ < last_work_; }
+
+  // The one under which the reference has most of what is right.
+  void choose_arithmetic() {
+    const auto all = test_.known_arithmetics();
+    std::size_t most = 0;
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      std::size_t reproduced = 0;
+      for (const auto& observation : evidence_) {
+        if (!observation->is_failure()) reproduced += test_.outcome_of(all[a].model, *observation).is_exact() ? 1 : 0;
+      }
+      if (a > 0 && reproduced <= most) continue;
+      most = reproduced;
+      arithmetic_ = a;
+    }
+  }
+
+  [[nodiscard]] const Stages& original() const { return test_.known_arithmetics()[arithmetic_].model.original(); }
+
+  void order_evidence() {
+    ordered_ = in_testing_order(evidence_);
+    std::erase_if(ordered_, [&](const Observation* observation) {
+      return observation->is_failure() && options_.is_explained && options_.is_explained(*observation);
+    });
+    testing_ = ordered_;
+    failing_ = static_cast<std::size_t>(std::count_if(
+        ordered_.begin(), ordered_.end(), [](const Observation* observation) { return observation->is_failure(); }));
+  }
+
+  // The first of the observations that contradicts the expression, or the end.
+  template <typename Observations>
+  [[nodiscard]] auto contradiction(const Expression& expression, const Observations& observations) const {
+    Stages stages = original();
+    expression.slot().set(stages, expression);
+    const Model model(std::move(stages));
+    return std::find_if(std::begin(observations), std::end(observations), [&](const Observation* observation) {
+      return !test_.outcome_of(model, *observation).is_exact();
+    });
+  }
+
+  [[nodiscard]] bool fits(const Expression& expression, const Observation& observation) const {
+    const Observation* const one[] = {&observation};
+    return contradiction(expression, one) == std::end(one);
+  }
+
+  // What has just refuted one expression is likely to refute the next.
+  [[nodiscard]] bool fits_all(const Expression& expression) {
+    const auto found = contradiction(expression, testing_);
+    if (found == testing_.end()) return true;
+    std::rotate(testing_.begin(), testing_.begin() + (found - testing_.begin()),
+                testing_.begin() + (found - testing_.begin()) + 1);
+    return false;
+  }
+
+  // With what the expressions of the slot see, in the failing case that is tried first and then elsewhere; nothing
+  // where that case does not ask it.
+  [[nodiscard]] std::unique_ptr<SearchedSlot> searched(const ExpressionSlot& slot) {
+    if (slot.allowed == Operators::none) return std::make_unique<SearchedSlot>(SearchedSlot{Enumeration(slot, {}), {}});
+    RowObserver observer(slot);
+    Expression reference = *Expression::parse(slot, slot.reference);
+    reference.observe(observer);
+    Stages stages = original();
+    slot.set(stages, reference);
+    const auto watch = [&](const ModelledCase& modelled, std::size_t most) {
+      observer.begin_case(most);
+      static_cast<void>(modelled.run(stages));
+      further_work_ += modelled.expense();
+    };
+    std::vector<std::optional<KnownCase>> cases;
+    for (std::size_t i = 0; i < ordered_.size(); ++i) {
+      watch(ordered_[i]->modelled(), i == 0 ? kRowsOfFirst : i < kKnownCases ? kRowsOfKnown : kRowsOfACase);
+      if (observer.is_empty()) return nullptr;
+      if (i >= kKnownCases) continue;
+      auto rows = observer.rows_of_case();
+      cases.push_back(rows ? std::optional(KnownCase{std::move(*rows), {}}) : std::nullopt);
+    }
+    for (const Case& test_case : unobserved_) {
+      if (const auto modelled = ModelledCase::prepare(test_case)) watch(*modelled, kRowsOfACase);
+    }
+    return std::make_unique<SearchedSlot>(SearchedSlot{Enumeration(slot, observer.take()), std::move(cases)});
+  }
+
+  // Most expressions are refuted by the first cases, and most of those by the values of another one there.
+  [[nodiscard]] bool fits(const Expression& expression, std::span<const std::int64_t> values,
+                          std::vector<std::optional<KnownCase>>& cases) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (!cases[i]) continue;
+      std::vector<std::int64_t> there;
+      for (const std::size_t row : cases[i]->rows) there.push_back(values[row]);
+      const auto [at, is_new] = cases[i]->fits.try_emplace(fingerprint_of(there), false);
+      if (is_new) at->second = fits(expression, *ordered_[i]);
+      if (!at->second) return false;
+    }
+    return fits_all(expression);
+  }
+
+  void search() {
+    candidates_.clear();
+    is_complete_ = true;
+    std::vector<std::unique_ptr<SearchedSlot>> slots;
+    for (const ExpressionSlot* slot : slots_of(op_.name)) {
+      if (auto one = searched(*slot)) slots.push_back(std::move(one));
+    }
+    std::size_t last = Enumeration::kLargest;
+    for (std::size_t size = 1; size <= last && is_work_left(); ++size) {
+      for (const auto& slot : slots) try_size(*slot, size);
+      if (candidates_.empty()) continue;
+      last = std::min(last, candidates_.front().size + kFurther);
+      const bool is_whole = std::all_of(slots.begin(), slots.end(), [&](const auto& slot) {
+        return slot->enumeration.complete_up_to() >= candidates_.front().size;
+      });
+      is_complete_ = is_complete_ && is_whole && (is_work_left() || size > candidates_.front().size);
+    }
+  }
+
+  void try_size(SearchedSlot& slot, std::size_t size) {
+    slot.enumeration.next_size([&](const Expression& expression, std::span<const std::int64_t> values) {
+      ++tried_;
+      further_work_ += values.size() / 4;
+      is_complete_ = is_complete_ && candidates_.size() < kMostCandidates;
+      if (!is_work_left() || candidates_.size() >= kMostCandidates) return false;
+      if (fits(expression, values, slot.cases)) candidates_.push_back({&model_of(op_.name, expression), size});
+      return true;
+    });
+  }
+
+  // Whether the candidates, or they and the reference, give different answers.
+  struct Answers {
+    bool candidates_differ = false;
+    bool differ_from_right = false;
+  };
+  [[nodiscard]] Answers answers_to(const Case& test_case) {
+    Answers answers;
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) return answers;
+    const auto right = modelled->run(Model(original()));
+    std::optional<std::optional<Tensor>> first;
+    for (const Candidate& candidate : candidates_) {
+      const auto answer = modelled->run(test_.model_of({{candidate.defect}, arithmetic_}));
+      further_work_ += modelled->expense();
+      answers.differ_from_right = answers.differ_from_right || answer != right;
+      answers.candidates_differ = answers.candidates_differ || (first && *first != answer);
+      if (!first) first = answer;
+    }
+    return answers;
+  }
+
+  [[nodiscard]] std::size_t most_generated() const { return candidates_.size() > 1 ? kMostGenerated : kMostForOne; }
+
+  void separate() {
+    std::vector<const Observation*> failures(ordered_.begin(),
+                                             ordered_.begin() + static_cast<std::ptrdiff_t>(failing_));
+    probes_.target(common_hazards(op_, failures));
+    agreed_ = 0;
+    // The cases that gave rows come first: in some of them the candidates see something that tells them apart.
+    const std::size_t first = unobserved_.size();
+    for (std::size_t i = 0; i < first + most_generated() && !candidates_.empty() && is_work_left(); ++i) {
+      if (candidates_.size() == 1 && agreed_ >= kEnoughAgreed) return;
+      Case next = i < first ? unobserved_[i] : probes_.next();
+      const Answers answers = answers_to(next);
+      const bool is_needless = candidates_.size() > 1 && !answers.candidates_differ && agreed_ >= kEnoughAgreed;
+      if ((!answers.differ_from_right || is_needless) && !answers.candidates_differ && i % kBlindTurn != 0) continue;
+      const Observation* observation = observe_(std::move(next));
+      if (observation == nullptr) continue;
+      if (observation->is_failure() && options_.is_explained && options_.is_explained(*observation)) continue;
+      std::erase_if(candidates_,
+                    [&](const Candidate& candidate) { return !fits(*candidate.defect->expression, *observation); });
+      agreed_ += answers.differ_from_right ? 1 : 0;
+    }
+  }
+
+  const Operator& op_;
+  const Evidence& evidence_;
+  Probes& probes_;
+  const CandidateTest& test_;
+  const std::function<const Observation*(Case)>& observe_;
+  const LearningOptions& options_;
+  std::uint64_t last_work_;
+  std::uint64_t further_work_ = 0;
+  std::size_t arithmetic_ = 0;
+  std::vector<Case> unobserved_;
+  std::vector<const Observation*> ordered_;  // failing ones first
+  std::vector<const Observation*> testing_;  // the same, those first that refuted something
+  std::size_t failing_ = 0;
+  std::vector<Candidate> candidates_;
+  bool is_complete_ = true;
+  std::uint64_t tried_ = 0;
+  std::uint64_t agreed_ = 0;
+};
+
+}  // namespace
+
+Learning learn(const Operator& op, const Evidence& evidence, Probes& probes, const CandidateTest& test,
+               const std::function<const Observation*(Case)>& observe, const LearningOptions& options) {
+  return Learner(op, evidence, probes, test, observe, options).run();
+}
+
+}  // namespace qconform::diagnose

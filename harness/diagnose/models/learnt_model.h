@@ -1,0 +1,24 @@
+// An expression in place of what the reference does, as a model like those of known defects.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/diagnose/models/defect.h"
+#include "harness/diagnose/models/expression.h"
+
+namespace qconform::diagnose {
+
+/// The model of an operator with this expression in its slot: "w_scale.index = 0". There is one for each text, and it
+/// lives as long as the program.
+[[nodiscard]] const Defect& model_of(std::string_view op_type, const Expression& expression);
+
+/// Reads what model_text() wrote. Errors name the file, and the field, value and rule that are wrong.
+[[nodiscard]] Result<const Defect*> load_model(const std::string& path);
+/// The model as a file of JSON; `defect` has an expression. `note` says what it was learnt from; it may be empty.
+[[nodiscard]] std::string model_text(const Defect& defect, std::string_view note);
+
+/// Whether a model's name is that of a file: it ends in .json, or has a /.
+[[nodiscard]] bool names_a_file(std::string_view id);
+
+}  // namespace qconform::diagnose
