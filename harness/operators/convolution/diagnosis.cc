@@ -49,6 +49,13 @@ bool requantizations_diverge(const Lowered& lowered) {
   return false;
 }
 
+std::string_view layout_of_convolution(const Lowered& lowered) {
+  const ConvolutionGeometry& g = operands_of(lowered)->geometry;
+  if (g.group == 1) return g.kernel_taps() == 1 ? layout::pointwise : layout::windows;
+  if (g.group_input_channels() > 1) return layout::groups;
+  return g.group_output_channels() == 1 ? layout::depthwise : layout::multiplied;
+}
+
 std::optional<Profile> profile_of_requantization(const Pin& pin) {
   const auto variant = [&](const char* choice) {
     const auto found = pin.variants.find(choice);
