@@ -44,6 +44,7 @@ struct DefectList;
 struct Element;
 struct FeatureList;
 struct Experiment;
+struct Variant;
 }  // namespace diagnose
 
 namespace bench {
@@ -143,6 +144,8 @@ struct Family {
   /// What implementations do differently, operator by operator, and the cases that tell. Null: nothing that is known.
   std::vector<diagnose::Choice> (*choices)() = nullptr;
   std::vector<diagnose::Experiment> (*experiments)() = nullptr;
+  /// Whether the policy admits what an implementation computes that makes the choice so. Null: it is not asked.
+  bool (*admits)(const diagnose::Choice& choice, const diagnose::Variant& variant, const Policy& policy) = nullptr;
   /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
   /// Empty: one.
   std::span<const std::string_view> layouts = {};

@@ -68,15 +68,20 @@ std::string region_text(const diagnose::Region& region) {
                      with_thousands(region.passing_inside), with_thousands(region.passing));
 }
 
+// " on ort-f32"
+std::string on_base(const Explanation& e) {
+  return e.base().empty() ? "" : " on " + e.base();
+}
+
 std::string verdict_line(const Explanation& e) {
   switch (e.status) {
-    case Status::explained: return fmt::format("explained: {}\n", e.candidates.front().name());
+    case Status::explained: return fmt::format("explained: {}{}\n", e.candidates.front().name(), on_base(e));
     case Status::ambiguous:
       return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
     case Status::reproduced:  // of findings alone
     case Status::partial:
       return fmt::format(
-          "partial: nearest is {}, which {}\n", e.candidates.front().name(),
+          "partial: nearest is {}{}, which {}\n", e.candidates.front().name(), on_base(e),
           e.support.reproduces_case ? "reproduces this case, but not everything" : "does not reproduce this case");
     case Status::unexplained: break;
   }
@@ -151,6 +156,7 @@ void add_explanation(Json& json, const Explanation& e) {
   json["signature"] = e.signature();
   json["candidates"] = candidates_json(e.candidates);
   json["arithmetic"] = e.arithmetic;
+  if (!e.base().empty()) json["base"] = e.base();
   json["not_excluded"] = candidates_json(e.not_excluded);
   json["support"] = support_json(e.support);
   json["pattern"] = pattern_json(e.pattern);

@@ -45,7 +45,7 @@ class Search {
         policy_(policy),
         options_(options),
         probes_(op_, options.seed),
-        test_(op_, first->expected().policy),
+        test_(op_, first->expected().policy, options.base ? &*options.base : nullptr),
         budget_(test_, options.work, options.seconds) {
     for (const Defect* defect : defects_in(op_.name)) {
       const auto& known = options.known;
@@ -164,7 +164,7 @@ class Search {
     for (const std::vector<DefectSet>* list : {&fitting_, &larger_}) {
       for (const DefectSet& candidate : *list) {
         budget_.spend(modelled->expense());
-        std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
+        std::optional<Tensor> answer = test_.model_of(candidate).run(*modelled);
         if (first && *first != answer) return true;
         if (!first) first = std::move(answer);
       }

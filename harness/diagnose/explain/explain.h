@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/diagnose/explain/explanation.h"
@@ -21,6 +22,8 @@ struct ExplainOptions {
   double seconds = 6;  ///< at most, that the backend takes, wall-clock time
   /// Further cases on which the backend fails, small ones where the case in question is large.
   std::vector<Case> neighbours{};
+  /// What is known of the backend's arithmetic (base_arithmetic.h).
+  std::optional<Arithmetic> base{};
   /// The models that come into question; empty: all of them.
   std::vector<const Defect*> known{};
 };

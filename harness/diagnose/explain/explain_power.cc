@@ -52,7 +52,8 @@ Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOp
   if (explanation.status == Status::partial) return Grade::partial;
   if (explanation.status == Status::ambiguous && lists(explanation.candidates, plant)) return Grade::ambiguous;
   if (explanation.candidates.front().defects == plant.defects) return Grade::named;
-  if (compute_the_same(*explanation.model({}), plant.model(), *plant.op, options)) return Grade::equivalent;
+  const NodeModels named = CandidateTest(*explanation.op, {}).model_of(explanation.candidates.front());
+  if (compute_the_same(named.common, plant.model(), *plant.op, options)) return Grade::equivalent;
   return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;
 }
 

@@ -13,6 +13,8 @@
 namespace qconform::diagnose {
 namespace {
 
+using Run = std::function<Outcome(const Case&)>;
+
 constexpr int kDrawsForAForm = 2;
 constexpr int kMostCases = 400;
 // Of each kind of node, once all kinds together seem to have one answer; more where a case aims at a single tie.
@@ -129,14 +131,14 @@ void tell_apart(std::vector<Answer>& answers) {
 
 class Identifier {
  public:
-  Identifier(Backend& backend, const IdentifyOptions& options) : backend_(backend), options_(options) {
-    result_.backend = backend.info();
+  Identifier(const Run& run, const BackendInfo& info, const IdentifyOptions& options) : run_(run), options_(options) {
+    result_.backend = info;
     result_.seed = options.seed;
   }
 
   Identification run() {
     for (const Experiment& experiment : experiments()) {
-      if (options_.op_type.empty() || experiment.op_type == options_.op_type) perform(experiment);
+      if (!options_.wants || options_.wants(experiment)) perform(experiment);
     }
     return std::move(result_);
   }
@@ -146,7 +148,7 @@ class Identifier {
 
   Outcome execute_on_backend(const Case& test_case) {
     ++result_.cases;
-    Outcome outcome = execute(backend_, test_case, output_);
+    Outcome outcome = run_(test_case);
     if (options_.progress) options_.progress(result_.cases);
     return outcome;
   }
@@ -318,10 +320,9 @@ class Identifier {
     return is_news;
   }
 
-  Backend& backend_;
+  const Run& run_;
   const IdentifyOptions& options_;
   Identification result_;
-  GuardedOutput output_;
   std::map<std::string_view, std::vector<Form>> accepted_;  // by operator
   std::uint64_t draws_ = 0;
 };
@@ -368,7 +369,13 @@ const Candidate* Answer::nearest_eliminated() const {
 }
 
 Identification identify(Backend& backend, const IdentifyOptions& options) {
-  return Identifier(backend, options).run();
+  GuardedOutput output;
+  return identify([&](const Case& test_case) { return execute(backend, test_case, output); }, backend.info(), options);
+}
+
+Identification identify(const std::function<Outcome(const Case&)>& run, const BackendInfo& info,
+                        const IdentifyOptions& options) {
+  return Identifier(run, info, options).run();
 }
 
 }  // namespace qconform::diagnose

@@ -68,11 +68,15 @@ struct Identification {
 
 struct IdentifyOptions {
   std::uint64_t seed = 1;
-  std::string_view op_type = {};                           ///< that alone is asked about; empty: all
+  /// Experiments that are performed; empty: all.
+  std::function<bool(const Experiment&)> wants = {};
   std::function<void(std::uint64_t cases)> progress = {};  ///< called after every case; may be empty
 };
 
 [[nodiscard]] Identification identify(Backend& backend, const IdentifyOptions& options);
+/// The same of whatever `run` runs, and `info` describes.
+[[nodiscard]] Identification identify(const std::function<Outcome(const Case&)>& run, const BackendInfo& info,
+                                      const IdentifyOptions& options);
 
 [[nodiscard]] std::string identification_json(const Identification& identification);
 

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "harness/base/file.h"
 #include "harness/core/profile.h"
@@ -14,23 +16,6 @@
 namespace qconform::diagnose {
 namespace {
 
-NodeKind kind_of(const Case& test_case, const ModelledCase& modelled) {
-  NodeKind kind{ElementType::undefined, ElementType::undefined, modelled.lowered().output_type()};
-  const auto inputs = modelled.op().inputs;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].name == "x") kind.x = test_case.input(i)->type;
-    if (inputs[i].name == "w") kind.w = test_case.input(i)->type;
-  }
-  if (const auto layout_of = modelled.family().layout_of) kind.layout = layout_of(modelled.lowered());
-  return kind;
-}
-
-bool speaks_of(const Pin& pin, const NodeKind& kind) {
-  KindPattern pattern = pin.types;
-  if (!pin.layout.empty()) pattern["layout"] = pin.layout;
-  return matches(pattern, kind);
-}
-
 void add_variants(const Answer& answer, TextsByKey& variants) {
   for (std::size_t a = 0; a < answer.choices.size(); ++a) {
     const Choice& choice = *answer.choices[a];
@@ -40,10 +25,12 @@ void add_variants(const Answer& answer, TextsByKey& variants) {
 }
 
 // What is pinned of one kind of node.
-TextsByKey variants_for(const Identification& identification, std::string_view op_type, const NodeKind& kind) {
+TextsByKey variants_for(const Identification& identification, std::string_view op_type, const NodeKind& kind,
+                        bool with_narrowed) {
   TextsByKey variants;
   for (const Answer& answer : identification.answers) {
-    const bool is_pinned = answer.forms.empty() || (!answer.survivors().empty() && answer.narrowed.empty());
+    const bool is_answered = !answer.survivors().empty() && (with_narrowed || answer.narrowed.empty());
+    const bool is_pinned = answer.forms.empty() || is_answered;
     if (answer.op_type == op_type && is_pinned && any_matches(answer.only, kind)) add_variants(answer, variants);
   }
   return variants;
@@ -59,31 +46,6 @@ std::vector<NodeKind> kinds_asked(const Identification& identification, std::str
     }
   }
   return kinds;
-}
-
-// A pin for each set of nodes that differs from others.
-void add_pins(const Identification& identification, std::string_view op_type, PinnedProfile& profile) {
-  std::vector<TextsByKey> variants;
-  std::vector<std::vector<NodeKind>> groups;
-  for (const NodeKind& kind : kinds_asked(identification, op_type)) {
-    TextsByKey of_kind = variants_for(identification, op_type, kind);
-    const auto same = std::find(variants.begin(), variants.end(), of_kind);
-    if (same == variants.end()) {
-      variants.push_back(std::move(of_kind));
-      groups.push_back({kind});
-    } else {
-      groups[static_cast<std::size_t>(same - variants.begin())].push_back(kind);
-    }
-  }
-  const auto patterns = tell_apart(groups);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    for (const KindPattern& pattern : patterns[i]) {
-      Pin pin{std::string(op_type), pattern, {}, variants[i]};
-      const auto layout = pin.types.extract("layout");
-      if (!layout.empty()) pin.layout = layout.mapped();
-      profile.pins.push_back(std::move(pin));
-    }
-  }
 }
 
 tl::unexpected<Error> unknown(std::string where, const char* what, const std::string& name,
@@ -123,9 +85,44 @@ Result<void> check(const Pin& pin, const std::string& where) {
 
 }  // namespace
 
+KindPattern pattern_of(const Pin& pin) {
+  KindPattern pattern = pin.types;
+  if (!pin.layout.empty()) pattern["layout"] = pin.layout;
+  return pattern;
+}
+
+std::vector<Pin> pins_of(const Identification& identification, std::string_view op_type, bool with_narrowed) {
+  std::vector<Pin> pins;
+  std::vector<TextsByKey> variants;
+  std::vector<std::vector<NodeKind>> groups;
+  for (const NodeKind& kind : kinds_asked(identification, op_type)) {
+    TextsByKey of_kind = variants_for(identification, op_type, kind, with_narrowed);
+    const auto same = std::find(variants.begin(), variants.end(), of_kind);
+    if (same == variants.end()) {
+      variants.push_back(std::move(of_kind));
+      groups.push_back({kind});
+    } else {
+      groups[static_cast<std::size_t>(same - variants.begin())].push_back(kind);
+    }
+  }
+  const auto patterns = tell_apart(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (const KindPattern& pattern : patterns[i]) {
+      Pin pin{std::string(op_type), pattern, {}, variants[i]};
+      const auto layout = pin.types.extract("layout");
+      if (!layout.empty()) pin.layout = layout.mapped();
+      pins.push_back(std::move(pin));
+    }
+  }
+  return pins;
+}
+
 PinnedProfile pinned_profile(const Identification& identification) {
   PinnedProfile profile{identification.backend.name + " " + identification.backend.version, {}};
-  for (const Operator& known : operators()) add_pins(identification, known.name, profile);
+  for (const Operator& known : operators()) {
+    std::vector<Pin> pins = pins_of(identification, known.name, false);
+    std::move(pins.begin(), pins.end(), std::back_inserter(profile.pins));
+  }
   return profile;
 }
 
@@ -133,9 +130,10 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
                                     const PinnedProfile& profile) {
   const auto modelled = ModelledCase::prepare(test_case, classification);
   if (modelled == nullptr) return std::nullopt;
-  const NodeKind kind = kind_of(test_case, *modelled);
-  const auto pin = std::find_if(profile.pins.begin(), profile.pins.end(),
-                                [&](const Pin& p) { return p.op_type == modelled->op().name && speaks_of(p, kind); });
+  const NodeKind kind = kind_of(*modelled);
+  const auto pin = std::find_if(profile.pins.begin(), profile.pins.end(), [&](const Pin& p) {
+    return p.op_type == modelled->op().name && matches(pattern_of(p), kind);
+  });
   if (pin == profile.pins.end()) return std::nullopt;
   Stages stages;
   for (const Choice& choice : choices()) {

@@ -199,7 +199,11 @@ std::map<std::string, std::string> requantizations_of(std::string_view defect, s
                                                       std::optional<ElementType> x = std::nullopt) {
   DefectInSome backend(defect, layout, x);
   std::map<std::string, std::string> found;
-  for (const Answer& answer : identify(backend, {.op_type = "QLinearConv"}).answers) {
+  for (const Answer& answer :
+       identify(
+           backend,
+           {.wants = [](const Experiment& e) { return e.choices.front() == "product" && e.op_type == "QLinearConv"; }})
+           .answers) {
     if (answer.choices.front()->id == "product") found[answer.holds_for] = variants_of(answer);
   }
   return found;

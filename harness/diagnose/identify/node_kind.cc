@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "harness/diagnose/models/modelled_case.h"
+
 namespace qconform::diagnose {
 namespace {
 
@@ -87,7 +89,23 @@ std::string text_of_properties(const KindPattern& properties) {
   return text;
 }
 
-// "w int8 (1x1, windows); depthwise": layouts of the same types together.
+}  // namespace
+
+NodeKind kind_of(const ModelledCase& modelled) {
+  NodeKind kind{ElementType::undefined, ElementType::undefined, modelled.lowered().output_type()};
+  const auto inputs = modelled.op().inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == "x") kind.x = modelled.test_case().input(i)->type;
+    if (inputs[i].name == "w") kind.w = modelled.test_case().input(i)->type;
+  }
+  if (const auto layout_of = modelled.family().layout_of) kind.layout = layout_of(modelled.lowered());
+  return kind;
+}
+
+std::string text_of(const NodeKind& kind) {
+  return text_of_properties(properties_of(kind));
+}
+
 std::string text_of_patterns(const std::vector<KindPattern>& patterns) {
   std::vector<std::pair<std::string, std::string>> layouts_by_types;
   for (KindPattern pattern : patterns) {
@@ -104,12 +122,6 @@ std::string text_of_patterns(const std::vector<KindPattern>& patterns) {
     text += (text.empty() ? "" : "; ") + types + (has_both ? " (" + layouts + ")" : layouts);
   }
   return text;
-}
-
-}  // namespace
-
-std::string text_of(const NodeKind& kind) {
-  return text_of_properties(properties_of(kind));
 }
 
 bool matches(const KindPattern& pattern, const NodeKind& kind) {

@@ -12,6 +12,8 @@
 
 namespace qconform::diagnose {
 
+class ModelledCase;
+
 struct NodeKind {
   ElementType x = ElementType::uint8;
   ElementType w = ElementType::undefined;  ///< of weights, where there are some
@@ -21,12 +23,18 @@ struct NodeKind {
   bool operator==(const NodeKind&) const = default;
 };
 
+/// Of a case.
+[[nodiscard]] NodeKind kind_of(const ModelledCase& modelled);
+
 /// "x uint8, w int8, y uint8, depthwise"; what is not known is left out.
 [[nodiscard]] std::string text_of(const NodeKind& kind);
 
 /// Some properties of kinds, by "x", "w", "y" and "layout": a kind that has them all matches. The empty pattern matches
 /// every kind.
 using KindPattern = TextsByKey;
+
+/// "w int8 (1x1, windows); depthwise": layouts of the same types together.
+[[nodiscard]] std::string text_of_patterns(const std::vector<KindPattern>& patterns);
 
 [[nodiscard]] bool matches(const KindPattern& pattern, const NodeKind& kind);
 /// Whether any of them does, or there is none.

@@ -77,6 +77,7 @@ const Family& convolution_family() {
                              .place = diagnose::place_in_convolution,
                              .choices = diagnose::convolution_choices,
                              .experiments = diagnose::convolution_experiments,
+                             .admits = diagnose::admits_requantization,
                              .layouts = diagnose::kLayouts,
                              .layout_of = diagnose::layout_of_convolution,
                              .profile_of = diagnose::profile_of_requantization};

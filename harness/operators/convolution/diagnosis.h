@@ -40,6 +40,7 @@ inline constexpr std::string_view multiplied = "depthwise-multiplier";  ///< sev
 }  // namespace layout
 inline constexpr std::array kLayouts{layout::pointwise, layout::windows, layout::groups, layout::depthwise,
                                      layout::multiplied};
+[[nodiscard]] bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy);
 [[nodiscard]] std::string_view layout_of_convolution(const Lowered& lowered);
 
 /// Of that list: QLinearConv's requantization, with scales and sums solved for ties and near ties.
