@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -85,7 +84,7 @@ Result<int> run_explain(ExplainCommand options) {
     if (!is_small(test_case, classify(test_case))) options.explain.neighbours.push_back(shrunk.smallest);
     auto base = diagnose::learn_base(runner, observation->modelled().op(), policy, options.explain.seconds);
     options.explain.base = std::move(base.arithmetic);
-    std::move(base.telling.begin(), base.telling.end(), std::back_inserter(options.explain.neighbours));
+    options.explain.telling = std::move(base.telling);
     result.explanation = diagnose::explain(std::move(observation), runner, policy, options.explain);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);

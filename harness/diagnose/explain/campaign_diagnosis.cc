@@ -120,7 +120,7 @@ void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const O
 ExplainOptions CampaignDiagnosis::options_for(const Subject& subject) const {
   ExplainOptions options = limits_.each;
   options.base = subject.base.arithmetic;
-  options.neighbours = subject.base.telling;
+  options.telling = subject.base.telling;
   return options;
 }
 

@@ -68,6 +68,7 @@ class Search {
       larger_ = fitting(with_one_more(fitting_[0]), kForGrowing);
     separate();
     doubt_region();
+    doubt_arithmetic();
     Explanation result = build_explanation();
     describe(result, evidence_, test_);
     result.region = region(learn_region);
@@ -259,6 +260,13 @@ class Search {
       Region fresh = region(suspected_region);
       if (fresh.conditions != believed.conditions) passed = 0;
       believed = std::move(fresh);
+    }
+  }
+
+  void doubt_arithmetic() {
+    for (const Case& test_case : options_.telling) {
+      if (fitting_.empty()) return;
+      if (const Observation* observation = observe(test_case)) learn_from(*observation);
     }
   }
 

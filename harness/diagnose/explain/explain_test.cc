@@ -72,7 +72,7 @@ Explanation explained_on_base(const Runner& run) {
     BaseArithmetic base = learn_base(run, observation->modelled().op(), {}, 100);
     ExplainOptions options;
     options.base = std::move(base.arithmetic);
-    options.neighbours = std::move(base.telling);
+    options.telling = std::move(base.telling);
     return explain(std::move(observation), run, {}, options);
   }
   return {};
