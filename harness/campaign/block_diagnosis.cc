@@ -21,7 +21,7 @@ std::uint64_t hash_of(const Case& test_case) {
 
 std::string symptom_of(const diagnose::Observation& observation) {
   const Operator& op = observation.modelled().op();
-  const diagnose::Model own = diagnose::arithmetics(op, observation.expected().policy).front().model;
+  const diagnose::Model own = diagnose::arithmetics(op, observation.expected().policy).front().models.common;
   const diagnose::Defect* first = nullptr;
   for (const diagnose::Defect* defect : diagnose::defects_in(op.name)) {
     diagnose::Model model = own;

@@ -1,9 +1,11 @@
 #include "harness/diagnose/explain/explain.h"
+#include "harness/diagnose/explain/base_arithmetic.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
@@ -95,6 +97,9 @@ Result<int> run_explain(ExplainCommand options) {
   if (observation != nullptr && observation->is_failure()) {
     shrink::Result shrunk = shrink::shrink(test_case, runner, policy, {kShrinkingRuns, kShrinkingSeconds, {}});
     if (!is_small(test_case, classify(test_case))) options.explain.neighbours.push_back(shrunk.smallest);
+    auto base = diagnose::learn_base(runner, observation->modelled().op(), policy, options.explain.seconds);
+    options.explain.base = std::move(base.arithmetic);
+    options.explain.telling = std::move(base.telling);
     result.explanation = diagnose::explain(std::move(observation), runner, policy, options.explain);
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);

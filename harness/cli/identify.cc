@@ -32,9 +32,11 @@ struct IdentifyCommand {
 };
 
 // "ort-f32, half-even"
-std::string variants_text(const Candidate& candidate) {
+std::string variants_text(const Answer& answer, const Candidate& candidate) {
   std::string text;
-  for (const diagnose::Variant* const variant : candidate.variants) text += (text.empty() ? "" : ", ") + variant->id;
+  for (std::size_t a = 0; a < answer.choices.size(); ++a) {
+    if (answer.settling(candidate, a) == nullptr) text += (text.empty() ? "" : ", ") + candidate.variants[a]->id;
+  }
   return text;
 }
 
@@ -45,6 +47,10 @@ std::string counted(std::uint64_t count, const char* what) {
 void print_variants(const Answer& answer, const Candidate& candidate) {
   for (std::size_t a = 0; a < answer.choices.size(); ++a) {
     const diagnose::Variant& variant = *candidate.variants[a];
+    if (const diagnose::Variant* const settling = answer.settling(candidate, a)) {
+      fmt::print("  {:<17} {}\n", answer.choices[a]->id, settling->settled_as);
+      continue;
+    }
     fmt::print("  {:<17} {}: {}{}\n", answer.choices[a]->id, variant.id, variant.formula,
                variant.defect.empty() ? "" : fmt::format(" (defect model {})", variant.defect));
   }
@@ -56,12 +62,12 @@ void print_evidence(const Answer& answer, const Candidate& candidate) {
   if (const Candidate* const nearest = answer.nearest_eliminated()) {
     const std::size_t eliminated = answer.candidates.size() - answer.survivors().size();
     fmt::print("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"),
-               variants_text(*nearest), counted(nearest->refuted_elements, "element"));
+               variants_text(answer, *nearest), counted(nearest->refuted_elements, "element"));
   }
 }
 
 void print_answer(const Answer& answer) {
-  if (answer.by_types) fmt::print("  for {}\n", diagnose::types_text(answer.forms.front()));
+  if (!answer.only.empty()) fmt::print("  {}:\n", answer.holds_for);
   if (!answer.narrowed.empty()) fmt::print("  {}\n", answer.narrowed);
   const auto survivors = answer.survivors();
   if (answer.forms.empty()) {
@@ -69,11 +75,11 @@ void print_answer(const Answer& answer) {
       fmt::print("  {:<17} not asked: {}\n", choice->id, answer.declined);
     }
   } else if (survivors.empty()) {
-    for (const diagnose::Choice* const choice : answer.choices) {
-      fmt::print("  {:<17} none of the {} known variants\n", choice->id, choice->variants.size());
-    }
+    std::string choices;
+    for (const diagnose::Choice* const choice : answer.choices) choices += (choices.empty() ? "" : ", ") + choice->id;
+    fmt::print("  {:<17} none of the {} known ways fits\n", choices, answer.candidates.size());
     const Candidate& nearest = *answer.nearest_eliminated();
-    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(nearest),
+    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(answer, nearest),
                counted(nearest.refuted_elements, "element"), counted(answer.elements, "element"));
   } else if (survivors.size() > 1 && survivors.size() == answer.candidates.size()) {
     fmt::print("  {:<17} unknown: no case tells the {} variants apart\n", answer.choices.front()->id, survivors.size());
@@ -81,7 +87,7 @@ void print_answer(const Answer& answer) {
     print_variants(answer, *survivors.front());
     print_evidence(answer, *survivors.front());
     for (std::size_t i = 1; i < survivors.size(); ++i) {
-      fmt::print("{:<20}no case tells it from {}\n", "", variants_text(*survivors[i]));
+      fmt::print("{:<20}no case tells it from {}\n", "", variants_text(answer, *survivors[i]));
     }
   }
 }

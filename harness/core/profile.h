@@ -29,12 +29,15 @@ using TextsByKey = std::map<std::string, std::string>;
 struct Pin {
   static constexpr std::array<std::string_view, 3> kTyped{"x", "w", "y"};
 
-  QC_DESCRIBED(.name = "pin",
-               .doc =
-                   "The arithmetic of one operator. The first pin that speaks of a case's operator and types counts.");
+  QC_DESCRIBED(.name = "pin", .doc =
+                                  "The arithmetic of one operator. The first pin that speaks of a case's operator, "
+                                  "types and layout counts.");
   QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(TextsByKey, types, {}, "types", .doc = "Element types that it holds for; absent ones do not matter.",
            .presence = Presence::omitted, .names = Pin::kTyped);
+  QC_FIELD(std::string, layout, {}, "layout",
+           .doc = "How nodes are laid out that it holds for: 1x1, windows, groups, depthwise or depthwise-multiplier.",
+           .presence = Presence::omitted);
   QC_FIELD(TextsByKey, variants, {}, "ways",
            .doc = "By choice, the id of the variant. A case that a choice without a variant concerns is not pinned.",
            .names = choice_ids(), .names_def = "aspect");  ///< {"product", "ort-f32"}

@@ -250,6 +250,12 @@ struct Diagnosis {
            .doc = "Of the best explanation; of the nearest one where partial.");
   QC_FIELD(std::string, arithmetic, {}, "arithmetic",
            .doc = "Of QLinearConv's scaled value under the explanation; may be empty.");
+  QC_FIELD(
+      std::string, base, {}, "base",
+      .doc =
+          "The same where it is the backend's own, as identify finds it, and the defects leave it: they were tried "
+          "on it first.",
+      .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, examined, {}, "examined",
            .doc =
                "Failing cases that were compared with the explanation element by element, or whose wrong elements "

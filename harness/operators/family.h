@@ -48,6 +48,7 @@ struct Element;
 struct ExpressionSlot;
 struct FeatureList;
 struct Experiment;
+struct Variant;
 }  // namespace diagnose
 
 namespace bench {
@@ -153,6 +154,13 @@ struct Family {
   /// What implementations do differently, operator by operator, and the cases that tell. Null: nothing that is known.
   std::vector<diagnose::Choice> (*choices)() = nullptr;
   std::vector<diagnose::Experiment> (*experiments)() = nullptr;
+  /// Whether the policy admits what an implementation computes that makes the choice so. Null: it is not asked.
+  bool (*admits)(const diagnose::Choice& choice, const diagnose::Variant& variant, const Policy& policy) = nullptr;
+  /// The layouts of nodes for which implementations have kernels, and perhaps arithmetics, of their own: "depthwise".
+  /// Empty: one.
+  std::span<const std::string_view> layouts = {};
+  /// Which of them the node has. Null where there are none.
+  std::string_view (*layout_of)(const Lowered& lowered) = nullptr;
   /// The named profile whose arithmetic the pin of an operator states, if there is one. Null: none.
   std::optional<Profile> (*profile_of)(const Pin& pin) = nullptr;
 };

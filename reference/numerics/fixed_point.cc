@@ -18,8 +18,11 @@ std::int32_t to_int32(std::int64_t value) {
 }  // namespace
 
 FixedPointMultiplier fixed_point_multiplier(const Requantization& p) {
-  const double multiplier =
-      static_cast<double>(p.x_scale) * static_cast<double>(p.w_scale) / static_cast<double>(p.y_scale);
+  return fixed_point_multiplier(static_cast<double>(p.x_scale) * static_cast<double>(p.w_scale) /
+                                static_cast<double>(p.y_scale));
+}
+
+FixedPointMultiplier fixed_point_multiplier(double multiplier) {
   FixedPointMultiplier result{};
   result.mantissa = static_cast<std::int64_t>(std::round(std::frexp(multiplier, &result.exponent) * 0x1p31));
   if (result.mantissa == kOne || result.mantissa == -kOne) {

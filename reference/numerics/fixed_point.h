@@ -21,6 +21,8 @@ struct FixedPointMultiplier {
 
 /// M in double, rounded to 31 bits, half away from zero: TensorFlow Lite's QuantizeMultiplier().
 [[nodiscard]] FixedPointMultiplier fixed_point_multiplier(const Requantization& parameters);
+/// The same of an M that was formed otherwise; finite.
+[[nodiscard]] FixedPointMultiplier fixed_point_multiplier(double multiplier);
 
 /// A * M rounded twice: MultiplyByQuantizedMultiplier(). Where |A * M| is 2^15 and more, what is returned is too, but
 /// perhaps another number; the original's behaviour is undefined where A * 2^exponent leaves int32.

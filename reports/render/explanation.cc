@@ -73,9 +73,14 @@ std::string learning_text(const Explanation& e) {
                      with_thousands(e.expressions), plural(e.agreed, "case"));
 }
 
+// " on ort-f32"
+std::string on_base(const Explanation& e) {
+  return e.base().empty() ? "" : " on " + e.base();
+}
+
 std::string verdict_line(const Explanation& e) {
   switch (e.status) {
-    case Status::explained: return fmt::format("explained: {}\n", e.candidates.front().name());
+    case Status::explained: return fmt::format("explained: {}{}\n", e.candidates.front().name(), on_base(e));
     case Status::learnt: return fmt::format("learnt: behaves as: {}\n", e.candidates.front().name());
     case Status::ambiguous:
       return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
@@ -86,7 +91,7 @@ std::string verdict_line(const Explanation& e) {
                            e.candidates.front().name());
       }
       return fmt::format(
-          "partial: nearest is {}, which {}\n", e.candidates.front().name(),
+          "partial: nearest is {}{}, which {}\n", e.candidates.front().name(), on_base(e),
           e.support.reproduces_case ? "reproduces this case, but not everything" : "does not reproduce this case");
     case Status::unexplained: break;
   }
@@ -165,6 +170,7 @@ void add_explanation(Json& json, const Explanation& e) {
   json["candidates"] = candidates_json(e.candidates);
   json["learning"] = {{"expressions", e.expressions}, {"agreed", e.agreed}};
   json["arithmetic"] = e.arithmetic;
+  if (!e.base().empty()) json["base"] = e.base();
   json["not_excluded"] = candidates_json(e.not_excluded);
   json["support"] = support_json(e.support);
   json["pattern"] = pattern_json(e.pattern);

@@ -81,7 +81,8 @@ std::string subject_of(const Finding& finding) {
   } else {
     rules = finding.verdict.rule;
   }
-  const std::string name = finding.diagnosis ? ", " + finding.signature : "";
+  std::string name = finding.diagnosis ? ", " + finding.signature : "";
+  if (finding.diagnosis && !finding.diagnosis->base.empty()) name += " on " + finding.diagnosis->base;
   return name + (rules.empty() ? "" : " (" + rules + ")");
 }
 

@@ -94,7 +94,13 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   const auto observation = Observation::borrowing(test_case, expected, outcome);
   if (observation == nullptr || !observation->is_failure()) return {};
   Subject& subject = subjects_[{backend, test_case.subject()}];
-  if (!subject.causes) subject.causes.emplace(observation->modelled().op(), policy_);
+  if (!subject.causes) {
+    GuardedOutput output;
+    const Runner run = [&](const Case& one) { return execute(*backends_[backend], one, output); };
+    subject.base = learn_base(run, observation->modelled().op(), policy_, kIdentifyingSeconds);
+    const auto& base = subject.base.arithmetic;
+    subject.causes.emplace(observation->modelled().op(), policy_, base ? &*base : nullptr);
+  }
   Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;
   if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return causes.count_only();
@@ -111,7 +117,7 @@ void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const O
   constexpr std::size_t kFewestOpen = 16;
   Causes& causes = *subject.causes;
   if (subject.explanations < kExplanations) {
-    Explanation explanation = explain_case(backend, observation, limits_.each);
+    Explanation explanation = explain_case(backend, observation, options_for(subject));
     subject.explanations += explanation.candidates.empty() ? 3 : explanation.status == Status::partial ? 2 : 1;
     if (has_model(explanation)) {
       DefectSet set = explanation.candidates.front();
@@ -122,6 +128,13 @@ void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const O
   } else if (causes.open() >= kFewestOpen && (std::has_single_bit(causes.open()) || causes.open() % 200 == 0)) {
     causes.find();
   }
+}
+
+ExplainOptions CampaignDiagnosis::options_for(const Subject& subject) const {
+  ExplainOptions options = limits_.each;
+  options.base = subject.base.arithmetic;
+  options.telling = subject.base.telling;
+  return options;
 }
 
 std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& op_type, const std::string& signature) {
@@ -196,7 +209,7 @@ void CampaignDiagnosis::decide(const Subject& subject, FailureGroup& group) {
 void CampaignDiagnosis::confirm(Subject& subject, FailureGroup& group, Backend& backend) const {
   const Evidence& kept = group.failures.kept;
   if (kept.empty()) return;
-  ExplainOptions options = limits_.each;
+  ExplainOptions options = options_for(subject);
   for (auto other = kept.begin() + 1; other != kept.end(); ++other) options.neighbours.push_back((*other)->test_case());
   Explanation again = explain_case(backend, *kept.front(), options);
   if (!has_model(again)) return;
@@ -306,11 +319,18 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   if (group->cause) {
     const auto& defects = subject->second.causes->defects_of(*group->cause);
     for (const Defect* defect : defects) diagnosis.defects.push_back(diagnosed(*defect));
-    diagnosis.arithmetic = subject->second.causes->arithmetic_of(*group->cause, group->failures.kept);
+    const CandidateTest& test = subject->second.causes->test();
+    if (const auto fitting = subject->second.causes->fitting_all(*group->cause, group->failures.kept)) {
+      diagnosis.arithmetic = test.known_arithmetics()[fitting->arithmetic].name;
+      if (test.is_on_base(*fitting)) diagnosis.base = diagnosis.arithmetic;
+    }
   }
   if (!group->explanation) return diagnosis;
   const Explanation& explanation = *group->explanation;
-  if (diagnosis.arithmetic.empty()) diagnosis.arithmetic = explanation.arithmetic;
+  if (diagnosis.arithmetic.empty()) {
+    diagnosis.arithmetic = explanation.arithmetic;
+    diagnosis.base = explanation.base();
+  }
   diagnosis.trial_cases = explanation.support.cases;
   diagnosis.trial_failing = explanation.support.failing;
   diagnosis.trial_reproduced = explanation.support.reproduced_cases;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/backend.h"
+#include "harness/diagnose/explain/base_arithmetic.h"
 #include "harness/diagnose/explain/causes.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/engine/diagnoser.h"
@@ -22,6 +23,7 @@ class CampaignDiagnosis final : public Diagnoser {
   // What it takes at most, for each backend and operator.
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
   static constexpr double kExplanationSeconds = 1.5;        ///< each
+  static constexpr double kIdentifyingSeconds = 5;          ///< of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
                                                             ///< spent; the others are counted with the commonest cause
 
@@ -63,7 +65,8 @@ class CampaignDiagnosis final : public Diagnoser {
  private:
   /// One backend on one operator.
   struct Subject {
-    std::optional<Causes> causes;  ///< from the first failure on
+    BaseArithmetic base;           ///< from the first failure on
+    std::optional<Causes> causes;  ///< likewise
     std::vector<FeatureSet> passing;
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
@@ -74,6 +77,7 @@ class CampaignDiagnosis final : public Diagnoser {
   };
 
   void explain_open(Subject& subject, Backend& backend, const Observation& observation) const;
+  [[nodiscard]] ExplainOptions options_for(const Subject& subject) const;
   [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
                                                 const ExplainOptions& options);
   void settle(Subject& subject, Backend& backend) const;

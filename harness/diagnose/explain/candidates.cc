@@ -28,6 +28,21 @@ std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
   return all;
 }
 
+std::optional<Tensor> NodeModels::run(const ModelledCase& modelled) const {
+  if (of_kinds.empty()) return modelled.run(common);
+  const NodeKind kind = kind_of(modelled);
+  const auto found =
+      std::find_if(of_kinds.begin(), of_kinds.end(), [&](const auto& one) { return matches(one.first, kind); });
+  return modelled.run(found == of_kinds.end() ? common : found->second);
+}
+
+CandidateTest::CandidateTest(const Operator& op, const Policy& policy, const Arithmetic* base)
+    : arithmetics_(arithmetics(op, policy)), has_base_(base != nullptr) {
+  if (base == nullptr) return;
+  std::erase_if(arithmetics_, [&](const Arithmetic& one) { return one.name == base->name; });
+  arithmetics_.insert(arithmetics_.begin(), *base);
+}
+
 std::string DefectSet::name() const {
   std::string text;
   for (const Defect* defect : defects) text += (text.empty() ? "" : "+") + std::string(defect->id);
@@ -40,10 +55,13 @@ bool CandidateTest::arithmetics_diverge(const Observation& observation) {
   return diverge != nullptr && diverge(modelled.lowered());
 }
 
-Model CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic) const {
-  Model model = arithmetics_[arithmetic].model;
-  for (const Defect* defect : candidate.defects) static_cast<void>(model.add(*defect));
-  return model;
+NodeModels CandidateTest::model_of(const DefectSet& candidate, std::size_t arithmetic) const {
+  NodeModels models = arithmetics_[arithmetic].models;
+  for (const Defect* defect : candidate.defects) {
+    static_cast<void>(models.common.add(*defect));
+    for (auto& [pattern, model] : models.of_kinds) static_cast<void>(model.add(*defect));
+  }
+  return models;
 }
 
 std::size_t CandidateTest::choices_for(const DefectSet& candidate) const {
@@ -52,9 +70,14 @@ std::size_t CandidateTest::choices_for(const DefectSet& candidate) const {
     const auto stages = replaced_stages(*defect);
     replaced.insert(replaced.end(), stages.begin(), stages.end());
   }
+  const auto leaves_nothing = [&](const Model& model) {
+    const auto stages = model.original().replaced();
+    return std::find_first_of(stages.begin(), stages.end(), replaced.begin(), replaced.end()) != stages.end();
+  };
   for (const Arithmetic& arithmetic : arithmetics_) {
-    for (const StageInfo* stage : arithmetic.model.original().replaced()) {
-      if (std::find(replaced.begin(), replaced.end(), stage) != replaced.end()) return 1;
+    if (leaves_nothing(arithmetic.models.common)) return 1;
+    for (const auto& [pattern, model] : arithmetic.models.of_kinds) {
+      if (leaves_nothing(model)) return 1;
     }
   }
   return arithmetics_.size();
@@ -62,7 +85,7 @@ std::size_t CandidateTest::choices_for(const DefectSet& candidate) const {
 
 std::optional<std::uint64_t> CandidateTest::legal_under(const DefectSet& candidate, std::size_t arithmetic,
                                                         std::span<const Observation* const> evidence) const {
-  const Model model = model_of(candidate, arithmetic);
+  const NodeModels model = model_of(candidate, arithmetic);
   std::uint64_t legal = 0;
   for (const Observation* observation : evidence) {
     const Match found = outcome_of(model, *observation);
@@ -74,7 +97,7 @@ std::optional<std::uint64_t> CandidateTest::legal_under(const DefectSet& candida
 
 // First the policy's own arithmetic. The others come into question only where it is off by a step.
 bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* const> evidence) const {
-  const Model model = model_of(candidate, candidate.arithmetic);
+  const NodeModels model = model_of(candidate, candidate.arithmetic);
   const std::size_t choices = choices_for(candidate);
   bool is_exact = true;
   for (const Observation* observation : evidence) {
@@ -102,9 +125,9 @@ bool CandidateTest::fits(DefectSet& candidate, std::span<const Observation* cons
   return holds;
 }
 
-Match CandidateTest::outcome_of(const Model& model, const Observation& observation) const {
+Match CandidateTest::outcome_of(const NodeModels& model, const Observation& observation) const {
   work_ += observation.modelled().expense();
-  return match(observation, observation.modelled().run(model));
+  return match(observation, model.run(observation.modelled()));
 }
 
 std::vector<DefectSet> single_candidates(std::span<const Defect* const> defects) {

@@ -5,17 +5,28 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/core/profile.h"
 #include "harness/diagnose/explain/evidence.h"
+#include "harness/diagnose/identify/node_kind.h"
 
 namespace qconform::diagnose {
 
+/// A model for every kind of node.
+struct NodeModels {
+  Model common;
+  /// Of some kinds: the first whose pattern matches counts.
+  std::vector<std::pair<KindPattern, Model>> of_kinds = {};
+
+  [[nodiscard]] std::optional<Tensor> run(const ModelledCase& modelled) const;
+};
+
 /// A way to compute what a policy leaves open: each that it admits may be a backend's, whatever else is wrong with it.
 struct Arithmetic {
-  std::string name;  ///< "correctly-rounded", "ort-f32", ...: those of profiles and of the family
-  Model model;       ///< without defects
+  std::string name;   ///< "correctly-rounded", "ort-f32", ...: those of profiles and of the family
+  NodeModels models;  ///< without defects
 };
 
 /// The policy's own first, then those of the operator's family.
@@ -38,10 +49,17 @@ struct DefectSet {
 /// Tests candidates against evidence, element by element, and counts what that takes.
 class CandidateTest {
  public:
-  CandidateTest(const Operator& op, const Policy& policy) : arithmetics_(arithmetics(op, policy)) {}
+  /// `base`: what is known of the backend's arithmetic, which is tried before the others; may be null.
+  CandidateTest(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);
 
   [[nodiscard]] const std::vector<Arithmetic>& known_arithmetics() const { return arithmetics_; }
-  [[nodiscard]] Model model_of(const DefectSet& candidate) const { return model_of(candidate, candidate.arithmetic); }
+  [[nodiscard]] NodeModels model_of(const DefectSet& candidate) const {
+    return model_of(candidate, candidate.arithmetic);
+  }
+  /// Whether it is the backend's own, as far as that is known, and not replaced by the defects.
+  [[nodiscard]] bool is_on_base(const DefectSet& candidate) const {
+    return has_base_ && candidate.arithmetic == 0 && choices_for(candidate) > 1;
+  }
 
   /// Whether the defects reproduce every element of every observation, under one arithmetic if there is
   /// one. Sets `arithmetic` and `legal`.
@@ -49,11 +67,11 @@ class CandidateTest {
   /// How many of the arithmetics come into question, from the first on: one where the defects replace what they differ
   /// in.
   [[nodiscard]] std::size_t choices_for(const DefectSet& candidate) const;
-  [[nodiscard]] Model model_of(const DefectSet& candidate, std::size_t arithmetic) const;
+  [[nodiscard]] NodeModels model_of(const DefectSet& candidate, std::size_t arithmetic) const;
   /// Whether one arithmetic's answer may be far from another's there.
   [[nodiscard]] static bool arithmetics_diverge(const Observation& observation);
   /// The model on one observation.
-  [[nodiscard]] Match outcome_of(const Model& model, const Observation& observation) const;
+  [[nodiscard]] Match outcome_of(const NodeModels& model, const Observation& observation) const;
   /// Of all models run so far: ModelledCase::expense().
   [[nodiscard]] std::uint64_t work() const { return work_; }
 
@@ -63,6 +81,7 @@ class CandidateTest {
                                                          std::span<const Observation* const> evidence) const;
 
   std::vector<Arithmetic> arithmetics_;
+  bool has_base_ = false;  // the first of them
   mutable std::uint64_t work_ = 0;
 };
 

@@ -63,7 +63,8 @@ void describe_place(FailureGroup& group) {
   if (!group.cause) group.signature = "unexplained:" + std::string(pattern.id);
 }
 
-Causes::Causes(const Operator& op, const Policy& policy) : test_(op, policy), known_(defects_in(op.name)) {}
+Causes::Causes(const Operator& op, const Policy& policy, const Arithmetic* base)
+    : test_(op, policy, base), known_(defects_in(op.name)) {}
 
 void Causes::passed(const Observation& observation) {
   if (!wants_passed() || observation.modelled().expense() > Failures::kKeptExpense) return;
@@ -250,17 +251,18 @@ std::optional<std::size_t> Causes::commonest_of(const std::vector<Part*>& parts)
   return best;
 }
 
-std::string Causes::arithmetic_of(std::size_t cause, const Evidence& kept) const {
-  const DefectSet& set = causes_[cause].set;
-  if (kept.empty()) return {};
+std::optional<DefectSet> Causes::fitting_all(std::size_t cause, const Evidence& kept) const {
+  DefectSet set = causes_[cause].set;
+  if (kept.empty()) return std::nullopt;
   for (std::size_t i = 0; i < test_.choices_for(set); ++i) {
-    const Model model = test_.model_of(set, i);
+    const NodeModels model = test_.model_of(set, i);
     const bool has_all = std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
       return test_.outcome_of(model, *observation).is_exact();
     });
-    if (has_all) return test_.known_arithmetics()[i].name;
+    set.arithmetic = i;
+    if (has_all) return set;
   }
-  return {};
+  return std::nullopt;
 }
 
 FailureGroup Causes::begin_group(std::size_t cause) const {

@@ -57,7 +57,8 @@ class Causes {
   static constexpr std::uint64_t kClaimedThoroughly = 100;               ///< failures that every cause is tried on
   static constexpr int kPeelings = 48;                                   ///< searches for a further one
 
-  Causes(const Operator& op, const Policy& policy);
+  /// `base`: CandidateTest's.
+  Causes(const Operator& op, const Policy& policy, const Arithmetic* base = nullptr);
 
   void passed(const Observation& observation);
   [[nodiscard]] bool wants_passed() const { return passed_.size() < kPassing; }
@@ -90,8 +91,9 @@ class Causes {
   [[nodiscard]] const std::vector<const Defect*>& defects_of(std::size_t cause) const {
     return causes_[cause].set.defects;
   }
-  /// The first arithmetic under which the cause has every byte of these; empty where it takes several.
-  [[nodiscard]] std::string arithmetic_of(std::size_t cause, const Evidence& kept) const;
+  /// The cause under the first arithmetic under which it has every byte of these; nothing where it takes several.
+  [[nodiscard]] std::optional<DefectSet> fitting_all(std::size_t cause, const Evidence& kept) const;
+  [[nodiscard]] const CandidateTest& test() const { return test_; }
   /// Whether the one's defects are some of the other's, and not all.
   [[nodiscard]] bool is_part(std::size_t cause, std::size_t of) const;
   /// The explanation without doubt of a set that this one is a part of: it speaks for each of its defects. Null where

@@ -46,7 +46,7 @@ class Search {
         policy_(policy),
         options_(options),
         probes_(op_, options.seed),
-        test_(op_, first->expected().policy),
+        test_(op_, first->expected().policy, options.base ? &*options.base : nullptr),
         budget_(test_, options.work, options.seconds) {
     for (const Defect* defect : defects_in(op_.name)) {
       const auto& known = options.known;
@@ -69,6 +69,7 @@ class Search {
       larger_ = fitting(with_one_more(fitting_[0]), kForGrowing);
     separate();
     doubt_region();
+    doubt_arithmetic();
     Explanation result = build_explanation();
     if (result.status >= Status::partial && options_.learning_work > 0) learn_model(result);
     describe(result, evidence_, test_);
@@ -166,7 +167,7 @@ class Search {
     for (const std::vector<DefectSet>* list : {&fitting_, &larger_}) {
       for (const DefectSet& candidate : *list) {
         budget_.spend(modelled->expense());
-        std::optional<Tensor> answer = modelled->run(test_.model_of(candidate));
+        std::optional<Tensor> answer = test_.model_of(candidate).run(*modelled);
         if (first && *first != answer) return true;
         if (!first) first = std::move(answer);
       }
@@ -261,6 +262,13 @@ class Search {
       Region fresh = region(suspected_region);
       if (fresh.conditions != believed.conditions) passed = 0;
       believed = std::move(fresh);
+    }
+  }
+
+  void doubt_arithmetic() {
+    for (const Case& test_case : options_.telling) {
+      if (fitting_.empty()) return;
+      if (const Observation* observation = observe(test_case)) learn_from(*observation);
     }
   }
 

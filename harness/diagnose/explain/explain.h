@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/diagnose/explain/explanation.h"
@@ -24,6 +25,10 @@ struct ExplainOptions {
   double seconds = 6;  ///< at most, that the backend takes, wall-clock time
   /// Further cases on which the backend fails, small ones where the case in question is large.
   std::vector<Case> neighbours{};
+  /// What is known of the backend's arithmetic (base_arithmetic.h).
+  std::optional<Arithmetic> base{};
+  /// Cases that tell the backend from the arithmetics nearest to its own: a candidate that fits has to have them too.
+  std::vector<Case> telling{};
   /// The models that come into question; empty: all of them.
   std::vector<const Defect*> known{};
   /// Whether another cause has this failure, so that nothing is to be learnt from it. May be empty.

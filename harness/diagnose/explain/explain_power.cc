@@ -52,7 +52,7 @@ Grade learnt_alternatives(const Plant& plant, const Explanation& explanation, co
   const CandidateTest test(*plant.op, {});
   const bool has_it =
       std::any_of(explanation.candidates.begin(), explanation.candidates.end(), [&](const DefectSet& candidate) {
-        return compute_the_same(test.model_of(candidate), plant.model(), *plant.op, options);
+        return compute_the_same(test.model_of(candidate).common, plant.model(), *plant.op, options);
       });
   return has_it ? Grade::ambiguous : Grade::wrong;
 }
@@ -65,7 +65,8 @@ Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOp
     return learnt_alternatives(plant, explanation, options);
   }
   if (explanation.candidates.front().defects == plant.defects) return Grade::named;
-  if (compute_the_same(*explanation.model({}), plant.model(), *plant.op, options)) {
+  const NodeModels named = CandidateTest(*explanation.op, {}).model_of(explanation.candidates.front());
+  if (compute_the_same(named.common, plant.model(), *plant.op, options)) {
     return explanation.status == Status::learnt ? Grade::learnt : Grade::equivalent;
   }
   return lists(explanation.not_excluded, plant) ? Grade::incomplete : Grade::wrong;

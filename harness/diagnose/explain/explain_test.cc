@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/diagnose/explain/base_arithmetic.h"
 #include "harness/diagnose/explain/explain_power.h"
 #include "harness/diagnose/explain/probes.h"
+#include "harness/diagnose/identify/identify_variants.h"
 #include "harness/operators/case_builder.h"
+#include "harness/suites/random.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {
@@ -57,6 +60,71 @@ TEST(Explain, TellsTheArithmeticFromTheDefect) {
   EXPECT_EQ(e.status, Status::explained);
   EXPECT_EQ(e.signature(), "k-tail");
   EXPECT_EQ(e.arithmetic, "multiplier-sw-by-sy");
+}
+
+// A failing random case of a backend, explained with what it says of its own arithmetic.
+Explanation explained_on_base(const Runner& run) {
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    Case drawn = random_case(7, i);
+    if (drawn.node().op_type != "QLinearConv") continue;
+    auto observation = Observation::of(std::move(drawn), run, {});
+    if (observation == nullptr || !observation->is_failure()) continue;
+    BaseArithmetic base = learn_base(run, observation->modelled().op(), {}, 100);
+    ExplainOptions options;
+    options.base = std::move(base.arithmetic);
+    options.telling = std::move(base.telling);
+    return explain(std::move(observation), run, {}, options);
+  }
+  return {};
+}
+
+// The reference's stages, changed by `change`.
+Runner runner_with(void (*change)(const ModelledCase& modelled, Stages& stages)) {
+  return [change](const Case& test_case) -> Outcome {
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) return outcome::Unsupported{"out of contract"};
+    Stages stages;
+    change(*modelled, stages);
+    auto y = modelled->run(stages);
+    if (!y) return outcome::Unsupported{"no output"};
+    return outcome::Produced{std::move(*y)};
+  };
+}
+
+void use_way(const char* choice, const char* variant, Stages& stages) {
+  find_variant(*find_choice("QLinearConv", choice), variant)->replace(stages);
+}
+
+TEST(Explain, TriesDefectsOnTheBackendsOwnArithmetic) {
+  const Explanation e = explained_on_base(runner_with([](const ModelledCase&, Stages& stages) {
+    use_way("product", "divide-first", stages);
+    find_defect("zp-in-f32")->apply(stages);
+  }));
+  EXPECT_EQ(e.status, Status::explained);
+  EXPECT_EQ(e.signature(), "zp-in-f32");
+  EXPECT_EQ(e.base(), "divide-first");
+}
+
+// One arithmetic for all nodes there is none.
+TEST(Explain, TriesDefectsOnArithmeticsThatDifferByLayout) {
+  const Explanation e = explained_on_base(runner_with([](const ModelledCase& modelled, Stages& stages) {
+    const bool is_depthwise = modelled.family().layout_of(modelled.lowered()).starts_with("depthwise");
+    use_way("product", is_depthwise ? "f64" : "divide-first", stages);
+    find_defect("pad-raw-zero")->apply(stages);
+  }));
+  EXPECT_EQ(e.status, Status::explained);
+  EXPECT_EQ(e.signature(), "pad-raw-zero");
+  EXPECT_NE(e.base().find("f64 (depthwise, depthwise-multiplier)"), std::string::npos) << e.base();
+}
+
+// Fixed point whose multiplier is formed in float32 differs from the model of fixed point near ties alone.
+TEST(Explain, IsNotCertainOfAModelThatTheBackendDiffersFrom) {
+  const Explanation twice = explained_on_base(
+      runner_with([](const ModelledCase&, Stages& stages) { use_way("product", "q31-double-round-f32", stages); }));
+  EXPECT_GE(twice.status, Status::partial) << twice.signature();
+  const Explanation once = explained_on_base(runner_with(
+      [](const ModelledCase&, Stages& stages) { use_way("product", "q31-single-round-f32-sw-by-sy", stages); }));
+  EXPECT_GE(once.status, Status::partial) << once.signature();
 }
 
 // An arithmetic that is itself wrong is told by its defect, not by one that shows nowhere beside it.

@@ -7,8 +7,9 @@ namespace {
 
 void describe_support(Explanation& explanation, const Evidence& evidence, const CandidateTest& test) {
   const DefectSet& best = explanation.candidates.front();
-  const Model model = test.model_of(best);
+  const NodeModels model = test.model_of(best);
   explanation.arithmetic = test.known_arithmetics()[best.arithmetic].name;
+  explanation.is_on_base = test.is_on_base(best);
   Support& support = explanation.support;
   for (const auto& observation : evidence) {
     const Match found = test.outcome_of(model, *observation);
@@ -45,9 +46,8 @@ std::string Explanation::signature() const {
   return text;
 }
 
-std::optional<Model> Explanation::model(const Policy& policy) const {
-  if (candidates.empty() || (status == Status::partial && !support.reproduces_case)) return std::nullopt;
-  return CandidateTest(*op, policy).model_of(candidates.front());
+std::string Explanation::base() const {
+  return is_on_base ? arithmetic : std::string();
 }
 
 void describe(Explanation& explanation, const Evidence& evidence, const CandidateTest& test) {

@@ -66,7 +66,8 @@ struct Explanation {
   const Operator* op = nullptr;
   /// The best one first: one where explained, the nearest one where partial, none where unexplained.
   std::vector<DefectSet> candidates;
-  std::string arithmetic;  ///< Arithmetic::name, under the first candidate: "ort-f32"
+  std::string arithmetic;   ///< Arithmetic::name, under the first candidate: "ort-f32"
+  bool is_on_base = false;  ///< that is what identify found of the backend, and the defects leave it
   /// Sets of one defect more that no generated case excluded: the backend may have these defects too.
   std::vector<DefectSet> not_excluded;
   Support support;
@@ -85,8 +86,8 @@ struct Explanation {
   /// "w-zp-first-channel|w-zp-group-local" where ambiguous; "partial:pad-raw-zero" where that reproduces the
   /// case in question, but not everything; else "unexplained:border", with the pattern.
   [[nodiscard]] std::string signature() const;
-  /// The first candidate's model, where that reproduces the case in question.
-  [[nodiscard]] std::optional<Model> model(const Policy& policy) const;
+  /// The arithmetic, where it is the backend's own; else empty.
+  [[nodiscard]] std::string base() const;
 };
 
 /// Fills in what stands behind the candidates, from all that was observed; everything but the region.

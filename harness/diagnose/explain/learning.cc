@@ -132,7 +132,7 @@ class Learner {
     for (std::size_t a = 0; a < all.size(); ++a) {
       std::size_t reproduced = 0;
       for (const auto& observation : evidence_) {
-        if (!observation->is_failure()) reproduced += test_.outcome_of(all[a].model, *observation).is_exact() ? 1 : 0;
+        if (!observation->is_failure()) reproduced += test_.outcome_of(all[a].models, *observation).is_exact() ? 1 : 0;
       }
       if (a > 0 && reproduced <= most) continue;
       most = reproduced;
@@ -140,7 +140,7 @@ class Learner {
     }
   }
 
-  [[nodiscard]] const Stages& original() const { return test_.known_arithmetics()[arithmetic_].model.original(); }
+  [[nodiscard]] const Stages& original() const { return test_.known_arithmetics()[arithmetic_].models.common.original(); }
 
   void order_evidence() {
     ordered_ = in_testing_order(evidence_);
@@ -157,7 +157,7 @@ class Learner {
   [[nodiscard]] auto contradiction(const Expression& expression, const Observations& observations) const {
     Stages stages = original();
     expression.slot().set(stages, expression);
-    const Model model(std::move(stages));
+    const NodeModels model{Model(std::move(stages))};
     return std::find_if(std::begin(observations), std::end(observations), [&](const Observation* observation) {
       return !test_.outcome_of(model, *observation).is_exact();
     });
@@ -261,7 +261,7 @@ class Learner {
     const auto right = modelled->run(Model(original()));
     std::optional<std::optional<Tensor>> first;
     for (const Candidate& candidate : candidates_) {
-      const auto answer = modelled->run(test_.model_of({{candidate.defect}, arithmetic_}));
+      const auto answer = test_.model_of({{candidate.defect}, arithmetic_}).run(*modelled);
       further_work_ += modelled->expense();
       answers.differ_from_right = answers.differ_from_right || answer != right;
       answers.candidates_differ = answers.candidates_differ || (first && *first != answer);

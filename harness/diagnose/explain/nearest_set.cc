@@ -59,7 +59,7 @@ class Comparison {
  private:
   // Wrong elements explained less those made wrong, in parts of the wrong ones.
   [[nodiscard]] double share_of(const DefectSet& candidate, std::span<const Observation* const> evidence) const {
-    const Model model = test_.model_of(candidate);
+    const NodeModels model = test_.model_of(candidate);
     std::uint64_t wrong = 0;
     double gained = 0;
     for (const Observation* observation : evidence) {

@@ -24,7 +24,7 @@ class CandidateModels {
   [[nodiscard]] Match match(const CandidateTest& test, const Observation& observation) const;
 
  private:
-  std::vector<Model> models_;
+  std::vector<NodeModels> models_;
 };
 
 /// The set of `known` defects that reproduces the most of these failures, each bit for bit under some admitted

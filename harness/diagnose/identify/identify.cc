@@ -1,7 +1,10 @@
 #include "harness/diagnose/identify/identify.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "harness/diagnose/identify/elimination.h"
 #include "harness/engine/execute.h"
@@ -10,8 +13,13 @@
 namespace qconform::diagnose {
 namespace {
 
+using Run = std::function<Outcome(const Case&)>;
+
 constexpr int kDrawsForAForm = 2;
 constexpr int kMostCases = 400;
+// Of each kind of node, once all kinds together seem to have one answer; more where a case aims at a single tie.
+constexpr int kCasesOfAKind = 6;
+constexpr int kCasesOfAPlainKind = 18;
 
 struct Narrowing {
   const char* text;
@@ -38,19 +46,100 @@ std::string refusal_of(const Outcome& outcome) {
   return "it did not come to an output";
 }
 
-bool is_known_by_types(const std::vector<Form>& forms, const Form& form) {
-  return std::any_of(forms.begin(), forms.end(), [&](const Form& known) { return known.has_types_of(form); });
+// A case that was asked, of the form in that position, and the answer.
+struct Asked {
+  std::size_t form;
+  Case test_case;
+  Tensor got;
+};
+
+// The forms of one experiment that a backend takes, and on top of which stages candidates compute them.
+struct Question {
+  const Experiment& experiment;
+  std::vector<Form> forms;
+  std::vector<Stages> bases;
+  std::vector<std::size_t> base_of;  // by form
+};
+
+std::vector<NodeKind> kinds_of(const std::vector<Form>& forms) {
+  std::vector<NodeKind> kinds;
+  for (const Form& form : forms) {
+    if (std::find(kinds.begin(), kinds.end(), form.kind()) == kinds.end()) kinds.push_back(form.kind());
+  }
+  return kinds;
+}
+
+bool is_known(const std::vector<Form>& forms, const NodeKind& kind) {
+  return std::any_of(forms.begin(), forms.end(), [&](const Form& known) { return known.kind() == kind; });
+}
+
+// Another answer to the same question, for further kinds of nodes.
+void add(Answer& answer, const Answer& other) {
+  answer.forms.insert(answer.forms.end(), other.forms.begin(), other.forms.end());
+  answer.cases += other.cases;
+  answer.elements += other.elements;
+  for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
+    Candidate& candidate = answer.candidates[i];
+    const Candidate& more = other.candidates[i];
+    candidate.confirmed_elements += more.confirmed_elements;
+    candidate.confirmed_cases += more.confirmed_cases;
+    candidate.refuted_elements += more.refuted_elements;
+    candidate.refuted_cases += more.refuted_cases;
+    if (!candidate.refutation) candidate.refutation = more.refutation;
+  }
+}
+
+// Whether one candidate fits both, or none fits either.
+bool agree(const Answer& a, const Answer& b) {
+  if (a.survivors().empty() || b.survivors().empty()) return a.survivors().empty() && b.survivors().empty();
+  for (std::size_t i = 0; i < a.candidates.size(); ++i) {
+    if (a.candidates[i].survives() && b.candidates[i].survives()) return true;
+  }
+  return false;
+}
+
+// As few answers as there can be; the one for the most kinds comes first. Those that leave the least open decide.
+std::vector<Answer> united(std::vector<Answer> answers) {
+  std::stable_sort(answers.begin(), answers.end(),
+                   [](const Answer& a, const Answer& b) { return a.survivors().size() < b.survivors().size(); });
+  std::vector<Answer> result;
+  for (Answer& answer : answers) {
+    const auto same = std::find_if(result.begin(), result.end(), [&](const Answer& one) { return agree(one, answer); });
+    if (same == result.end()) {
+      result.push_back(std::move(answer));
+    } else {
+      add(*same, answer);
+    }
+  }
+  std::stable_sort(result.begin(), result.end(), [](const Answer& a, const Answer& b) {
+    return kinds_of(a.forms).size() > kinds_of(b.forms).size();
+  });
+  return result;
+}
+
+// Says of each for which nodes it holds.
+void tell_apart(std::vector<Answer>& answers) {
+  std::vector<std::vector<NodeKind>> groups;
+  for (const Answer& answer : answers) groups.push_back(kinds_of(answer.forms));
+  const auto patterns = tell_apart(groups);
+  const auto words = told_apart(groups);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    answers[i].only = patterns[i];
+    answers[i].holds_for = words[i];
+  }
 }
 
 class Identifier {
  public:
-  Identifier(Backend& backend, const IdentifyOptions& options) : backend_(backend), options_(options) {
-    result_.backend = backend.info();
+  Identifier(const Run& run, const BackendInfo& info, const IdentifyOptions& options) : run_(run), options_(options) {
+    result_.backend = info;
     result_.seed = options.seed;
   }
 
   Identification run() {
-    for (const Experiment& experiment : experiments()) perform(experiment);
+    for (const Experiment& experiment : experiments()) {
+      if (!options_.wants || options_.wants(experiment)) perform(experiment);
+    }
     return std::move(result_);
   }
 
@@ -59,7 +148,7 @@ class Identifier {
 
   Outcome execute_on_backend(const Case& test_case) {
     ++result_.cases;
-    Outcome outcome = execute(backend_, test_case, output_);
+    Outcome outcome = run_(test_case);
     if (options_.progress) options_.progress(result_.cases);
     return outcome;
   }
@@ -82,7 +171,7 @@ class Identifier {
     for (const std::vector<Form>& chain : experiment.forms) {
       for (const Form& form : chain) {
         const bool is_candidate = before.empty() || std::find(before.begin(), before.end(), form) != before.end() ||
-                                  (experiment.asks_again && !is_known_by_types(before, form));
+                                  (experiment.asks_again && !is_known(before, form.kind()));
         if (!is_candidate || !takes(experiment, form, reason)) continue;
         accepted.push_back(form);
         break;
@@ -102,32 +191,39 @@ class Identifier {
 
   void perform(const Experiment& experiment) {
     std::string reason;
-    const std::vector<Form> forms = accepted_forms(experiment, reason);
+    std::vector<Form> forms = accepted_forms(experiment, reason);
     if (accepted_[experiment.op_type].empty()) accepted_[experiment.op_type] = forms;
-    Answer answer = ask(experiment, forms);
-    if (forms.empty()) answer.declined = reason;
-    if (!answer.survivors().empty()) return keep(std::move(answer));
-    std::vector<Answer> by_types = ask_by_types(experiment, forms);
-    const auto is_answered = [](const Answer& a) { return !a.survivors().empty(); };
-    if (!by_types.empty() && std::all_of(by_types.begin(), by_types.end(), is_answered)) return keep_all(by_types);
-    if (auto narrowed = ask_narrowed(experiment, forms)) return keep(std::move(*narrowed));
-    if (std::any_of(by_types.begin(), by_types.end(), is_answered)) return keep_all(by_types);
-    keep(std::move(answer));
+    const Question question = question_of(experiment, std::move(forms));
+    std::vector<Asked> asked;
+    Answer answer = ask(question, asked);
+    if (question.forms.empty()) answer.declined = reason;
+    const bool is_settled = !answer.survivors().empty() || kinds_of(question.forms).size() < 2;
+    std::vector<Answer> answers = is_settled ? std::vector{std::move(answer)} : ask_by_kind(question, asked);
+    for (Answer& one : answers) {
+      if (!one.survivors().empty()) continue;
+      if (auto narrowed = ask_narrowed(experiment, one.forms)) one = std::move(*narrowed);
+    }
+    if (answers.size() > 1) tell_apart(answers);
+    for (Answer& one : answers) result_.answers.push_back(std::move(one));
   }
 
-  // Types may have arithmetics of their own, which no candidate for all of them can follow.
-  std::vector<Answer> ask_by_types(const Experiment& experiment, const std::vector<Form>& forms) {
+  // Types and layouts may have arithmetics of their own, which no candidate for all of them can follow. What was asked
+  // counts.
+  std::vector<Answer> ask_by_kind(const Question& question, const std::vector<Asked>& asked) {
     std::vector<Answer> answers;
-    for (std::size_t i = 0; i < forms.size(); ++i) {
-      if (is_known_by_types({forms.begin(), forms.begin() + static_cast<std::ptrdiff_t>(i)}, forms[i])) continue;
+    for (const NodeKind& kind : kinds_of(question.forms)) {
       std::vector<Form> alike;
-      std::copy_if(forms.begin(), forms.end(), std::back_inserter(alike),
-                   [&](const Form& form) { return form.has_types_of(forms[i]); });
-      answers.push_back(ask(experiment, alike));
-      answers.back().by_types = true;
+      std::copy_if(question.forms.begin(), question.forms.end(), std::back_inserter(alike),
+                   [&](const Form& form) { return form.kind() == kind; });
+      std::vector<Asked> before;
+      for (const Asked& one : asked) {
+        const auto form = std::find(alike.begin(), alike.end(), question.forms[one.form]);
+        if (form == alike.end()) continue;
+        before.push_back({static_cast<std::size_t>(form - alike.begin()), one.test_case, one.got});
+      }
+      answers.push_back(ask(question_of(question.experiment, std::move(alike)), before));
     }
-    if (answers.size() < 2) answers.clear();
-    return answers;
+    return united(std::move(answers));
   }
 
   // A backend may compute wrongly with a parameter, a defect beside its arithmetic, and rightly without.
@@ -140,47 +236,94 @@ class Identifier {
         const bool is_new = std::find(narrowed.begin(), narrowed.end(), form) == narrowed.end();
         if (is_new && takes(experiment, form, reason)) narrowed.push_back(form);
       }
-      Answer answer = ask(experiment, narrowed);
+      std::vector<Asked> asked;
+      Answer answer = ask(question_of(experiment, narrowed), asked);
       answer.narrowed = narrowing.text;
       if (!narrowed.empty() && !answer.survivors().empty()) return answer;
     }
     return std::nullopt;
   }
 
-  Answer ask(const Experiment& experiment, const std::vector<Form>& forms) {
-    Elimination elimination(experiment, known_[experiment.op_type]);
+  // What earlier experiments found out about nodes of that kind.
+  [[nodiscard]] std::vector<const Candidate*> found_before(std::string_view op_type, const NodeKind& kind) const {
+    std::vector<const Candidate*> found;
+    for (const Answer& answer : result_.answers) {
+      if (answer.op_type != op_type || answer.forms.empty() || !any_matches(answer.only, kind)) continue;
+      const auto survivors = answer.survivors();
+      if (!survivors.empty()) found.push_back(survivors.front());
+    }
+    return found;
+  }
+
+  [[nodiscard]] Question question_of(const Experiment& experiment, std::vector<Form> forms) const {
+    Question question{experiment, std::move(forms), {}, {}};
+    std::vector<std::vector<const Candidate*>> known;
+    for (const Form& form : question.forms) {
+      auto found = found_before(experiment.op_type, form.kind());
+      const auto same = std::find(known.begin(), known.end(), found);
+      question.base_of.push_back(static_cast<std::size_t>(same - known.begin()));
+      if (same != known.end()) continue;
+      Stages& base = question.bases.emplace_back();
+      for (const Candidate* candidate : found) {
+        for (const Variant* const variant : candidate->variants) variant->replace(base);
+      }
+      known.push_back(std::move(found));
+    }
+    return question;
+  }
+
+  // `asked`: what is known already; what is asked now is added.
+  Answer ask(const Question& question, std::vector<Asked>& asked) {
+    Elimination elimination(question.experiment, question.bases);
+    for (const Asked& one : asked) {
+      if (elimination.predict(one.test_case, question.base_of[one.form]))
+        static_cast<void>(elimination.eliminate(one.test_case, one.got));
+    }
+    const bool of_one_kind = !asked.empty();
     int idle = 0;
-    for (int i = 0; i < kMostCases && !forms.empty() && !elimination.is_over(idle); ++i) {
-      const Form& form = forms[static_cast<std::size_t>(i) % forms.size()];
-      const Case test_case = draw(experiment, form, elimination.pairs());
-      ++idle;
-      if (!elimination.predict(test_case)) continue;
-      const Outcome outcome = execute_on_backend(test_case);
-      const Tensor* const produced = output_of(outcome);
-      if (produced != nullptr && elimination.eliminate(test_case, *produced)) idle = 0;
+    for (int i = 0; i < kMostCases && !question.forms.empty() && !elimination.is_over(idle); ++i) {
+      const std::size_t form = static_cast<std::size_t>(i) % question.forms.size();
+      const bool is_news = ask_case(question, form, elimination.pairs(question.base_of[form]), elimination, asked);
+      idle = is_news ? 0 : idle + 1;
+      // Of a single kind, where others have been asked before, the alternatives to what is left suffice.
+      if (is_news && of_one_kind && elimination.left() == 1) elimination.watch_neighbours();
     }
-    return elimination.take(forms);
+    if (kinds_of(question.forms).size() > 1) ask_every_kind(question, elimination, asked);
+    return elimination.take(question.forms);
   }
 
-  void keep_all(std::vector<Answer>& answers) {
-    for (Answer& answer : answers) keep(std::move(answer));
-  }
-
-  // Later experiments start from what this one found out.
-  void keep(Answer answer) {
-    const auto survivors = answer.survivors();
-    if (!survivors.empty() && !answer.by_types && !answer.forms.empty()) {
-      for (const Variant* const variant : survivors.front()->variants) variant->replace(known_[answer.op_type]);
+  // What is left was found on the kinds of nodes that came up. Each kind may be the one that computes otherwise.
+  void ask_every_kind(const Question& question, Elimination& elimination, std::vector<Asked>& asked) {
+    elimination.watch_neighbours();
+    for (std::size_t form = 0; form < question.forms.size(); ++form) {
+      const Form& f = question.forms[form];
+      const auto forms_of_kind = std::count_if(question.forms.begin(), question.forms.end(),
+                                               [&](const Form& other) { return other.kind() == f.kind(); });
+      const int cases = f.bias || f.channel_scales ? kCasesOfAKind : kCasesOfAPlainKind;
+      for (int i = 0; i < cases && elimination.left() > 0; i += static_cast<int>(forms_of_kind)) {
+        static_cast<void>(
+            ask_case(question, form, elimination.neighbour_pairs(question.base_of[form]), elimination, asked));
+      }
     }
-    result_.answers.push_back(std::move(answer));
   }
 
-  Backend& backend_;
+  // Whether the case eliminated a candidate.
+  bool ask_case(const Question& question, std::size_t form, const CandidatePairs& pairs, Elimination& elimination,
+                std::vector<Asked>& asked) {
+    Case test_case = draw(question.experiment, question.forms[form], pairs);
+    if (!elimination.predict(test_case, question.base_of[form])) return false;
+    const Outcome outcome = execute_on_backend(test_case);
+    const Tensor* const produced = output_of(outcome);
+    if (produced == nullptr) return false;
+    const bool is_news = elimination.eliminate(test_case, *produced);
+    asked.push_back({form, std::move(test_case), *produced});
+    return is_news;
+  }
+
+  const Run& run_;
   const IdentifyOptions& options_;
   Identification result_;
-  GuardedOutput output_;
-  std::map<std::string_view, Stages> known_;  // by operator
-  std::map<std::string_view, std::vector<Form>> accepted_;
+  std::map<std::string_view, std::vector<Form>> accepted_;  // by operator
   std::uint64_t draws_ = 0;
 };
 
@@ -196,16 +339,6 @@ std::vector<Experiment> all_experiments() {
 
 }  // namespace
 
-bool Form::has_types_of(const Form& other) const {
-  return x == other.x && w == other.w && y == other.y;
-}
-
-std::string types_text(const Form& form) {
-  std::string text = "x " + name_of(form.x);
-  if (form.w != ElementType::undefined) text += ", w " + name_of(form.w);
-  return form.y == ElementType::undefined ? text : text + ", y " + name_of(form.y);
-}
-
 std::span<const Experiment> experiments() {
   static const std::vector<Experiment> all = all_experiments();
   return all;
@@ -219,6 +352,13 @@ std::vector<const Candidate*> Answer::survivors() const {
   return left;
 }
 
+const Variant* Answer::settling(const Candidate& candidate, std::size_t choice) const {
+  const auto& variants = candidate.variants;
+  const auto found = std::find_if(variants.begin(), variants.end(),
+                                  [&](const Variant* variant) { return variant->settles == choices[choice]->id; });
+  return found == variants.end() ? nullptr : *found;
+}
+
 const Candidate* Answer::nearest_eliminated() const {
   const Candidate* nearest = nullptr;
   for (const Candidate& candidate : candidates) {
@@ -229,7 +369,13 @@ const Candidate* Answer::nearest_eliminated() const {
 }
 
 Identification identify(Backend& backend, const IdentifyOptions& options) {
-  return Identifier(backend, options).run();
+  GuardedOutput output;
+  return identify([&](const Case& test_case) { return execute(backend, test_case, output); }, backend.info(), options);
+}
+
+Identification identify(const std::function<Outcome(const Case&)>& run, const BackendInfo& info,
+                        const IdentifyOptions& options) {
+  return Identifier(run, info, options).run();
 }
 
 }  // namespace qconform::diagnose

@@ -39,19 +39,22 @@ struct Candidate {
   [[nodiscard]] bool survives() const { return refuted_elements == 0; }
 };
 
-/// What came of one experiment.
+/// What came of one experiment, for all nodes or for some.
 struct Answer {
   std::string_view op_type;
   std::vector<const Choice*> choices;
-  std::vector<Form> forms;  ///< that the backend takes; empty: none, so that nothing could be asked
-  bool by_types = false;    ///< the answer holds for the types of `forms` alone; other types have others
-  std::string narrowed;     ///< what had to be left out of the forms for any candidate to fit; may be empty
-  std::string declined;     ///< the backend's reason, where it takes no form
-  std::uint64_t cases = 0;  ///< that it computed
+  std::vector<Form> forms;        ///< that the backend takes; empty: none, so that nothing could be asked
+  std::vector<KindPattern> only;  ///< kinds of nodes that the answer holds for, where others have another; else empty
+  std::string holds_for;          ///< the same in words: "all but depthwise"
+  std::string narrowed;           ///< what had to be left out of the forms for any candidate to fit; may be empty
+  std::string declined;           ///< the backend's reason, where it takes no form
+  std::uint64_t cases = 0;        ///< that it computed
   std::uint64_t elements = 0;
-  std::vector<Candidate> candidates;
+  std::vector<Candidate> candidates;  ///< of one experiment always in the same order
 
   [[nodiscard]] std::vector<const Candidate*> survivors() const;
+  /// The variant that leaves nothing of the choice in that position (Variant::settles); null where there is none.
+  [[nodiscard]] const Variant* settling(const Candidate& candidate, std::size_t choice) const;
   /// The eliminated candidate that the fewest elements refute; null when none is eliminated.
   [[nodiscard]] const Candidate* nearest_eliminated() const;
 };
@@ -65,10 +68,15 @@ struct Identification {
 
 struct IdentifyOptions {
   std::uint64_t seed = 1;
+  /// Experiments that are performed; empty: all.
+  std::function<bool(const Experiment&)> wants = {};
   std::function<void(std::uint64_t cases)> progress = {};  ///< called after every case; may be empty
 };
 
 [[nodiscard]] Identification identify(Backend& backend, const IdentifyOptions& options);
+/// The same of whatever `run` runs, and `info` describes.
+[[nodiscard]] Identification identify(const std::function<Outcome(const Case&)>& run, const BackendInfo& info,
+                                      const IdentifyOptions& options);
 
 [[nodiscard]] std::string identification_json(const Identification& identification);
 

@@ -19,7 +19,8 @@ Json survivor_object(const Answer& answer, const Candidate& candidate) {
   Json defects = Json::array();
   for (std::size_t a = 0; a < answer.choices.size(); ++a) {
     const Variant& variant = *candidate.variants[a];
-    formulas[answer.choices[a]->id] = variant.formula;
+    const Variant* const settling = answer.settling(candidate, a);
+    formulas[answer.choices[a]->id] = settling == nullptr ? variant.formula : settling->settled_as;
     if (!variant.defect.empty()) defects.push_back(variant.defect);
   }
   return {{"ways", variants_object(answer, candidate)},
@@ -43,7 +44,10 @@ bool has_input(std::string_view op_type, std::string_view name) {
 }
 
 Json form_object(const Form& form) {
-  Json object{{"types", types_text(form)}, {"opset_version", form.version}, {"rank", form.rank}};
+  NodeKind types = form.kind();
+  types.layout = {};
+  Json object{{"types", text_of(types)}, {"opset_version", form.version}, {"rank", form.rank}};
+  if (!form.layout.empty()) object["layout"] = form.layout;
   if (has_input(form.op_type, "w_scale")) object["channel_scales"] = form.channel_scales;
   if (has_input(form.op_type, "B")) object["bias"] = form.bias;
   object["x_zero_point"] = form.x_zero_point;
@@ -68,8 +72,9 @@ Json answer_object(const Answer& answer) {
       eliminated.push_back(eliminated_object(answer, candidate));
     }
   }
-  Json object{{"operator", answer.op_type}, {"aspects", std::move(choices)}, {"by_types", answer.by_types},
+  Json object{{"operator", answer.op_type}, {"aspects", std::move(choices)}, {"by_types", !answer.only.empty()},
               {"forms", std::move(forms)},  {"cases", answer.cases},         {"elements", answer.elements}};
+  if (!answer.only.empty()) object["holds_for"] = answer.holds_for;
   if (!answer.narrowed.empty()) object["narrowed"] = answer.narrowed;
   if (!answer.declined.empty()) object["declined"] = text_json(answer.declined);
   object["survivors"] = std::move(survivors);

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/diagnose/identify/node_kind.h"
 #include "harness/diagnose/models/defect.h"
 #include "harness/suites/rng.h"
 
 namespace qconform::diagnose {
 
-/// What a probe may use: backends decline types, parameters and ranks.
+/// What a probe may use: backends decline types, parameters, ranks and layouts.
 struct Form {
   std::string_view op_type;
   std::int64_t version = 10;
@@ -27,14 +28,11 @@ struct Form {
   bool x_zero_point = false;  ///< other than 0
   bool w_zero_point = false;
   bool y_zero_point = false;
+  std::string_view layout = {};  ///< of Family::layouts
 
   bool operator==(const Form&) const = default;
-  /// Whether both have the same types.
-  [[nodiscard]] bool has_types_of(const Form& other) const;
+  [[nodiscard]] NodeKind kind() const { return {x, w, y, layout}; }
 };
-
-/// "x uint8, w int8, y uint8": the types.
-[[nodiscard]] std::string types_text(const Form& form);
 
 /// Two candidates to be told apart at a time, drawn anew for each element of a case.
 class CandidatePairs {

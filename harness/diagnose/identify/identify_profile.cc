@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "harness/base/file.h"
 #include "harness/core/profile.h"
@@ -14,30 +16,6 @@
 namespace qconform::diagnose {
 namespace {
 
-// The types that a pin may speak of.
-TextsByKey types_of(const Form& form) {
-  TextsByKey types{{"x", name_of(form.x)}};
-  if (form.w != ElementType::undefined) types["w"] = name_of(form.w);
-  if (form.y != ElementType::undefined) types["y"] = name_of(form.y);
-  return types;
-}
-
-TextsByKey types_of(const Case& test_case, const ModelledCase& modelled) {
-  TextsByKey types{{"y", name_of(modelled.lowered().output_type())}};
-  const auto inputs = modelled.op().inputs;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].role != InputRole::parameter) types[std::string(inputs[i].name)] = name_of(test_case.input(i)->type);
-  }
-  return types;
-}
-
-bool speaks_of(const Pin& pin, const TextsByKey& types) {
-  return std::all_of(pin.types.begin(), pin.types.end(), [&](const auto& type) {
-    const auto found = types.find(type.first);
-    return found != types.end() && found->second == type.second;
-  });
-}
-
 void add_variants(const Answer& answer, TextsByKey& variants) {
   for (std::size_t a = 0; a < answer.choices.size(); ++a) {
     const Choice& choice = *answer.choices[a];
@@ -46,33 +24,28 @@ void add_variants(const Answer& answer, TextsByKey& variants) {
   }
 }
 
-// Where answers differ by types, each set of types has a pin of its own, which holds what is common too.
-void add_pins(const Identification& identification, std::string_view op_type, PinnedProfile& profile) {
-  Pin common{std::string(op_type), {}, {}};
-  bool takes_any = false;
-  std::vector<const Answer*> by_types;
+// What is pinned of one kind of node.
+TextsByKey variants_for(const Identification& identification, std::string_view op_type, const NodeKind& kind,
+                        bool with_narrowed) {
+  TextsByKey variants;
   for (const Answer& answer : identification.answers) {
-    if (answer.op_type != op_type) continue;
-    takes_any = takes_any || !answer.forms.empty();
-    if (answer.by_types) {
-      by_types.push_back(&answer);
-    } else if (!answer.survivors().empty() && answer.narrowed.empty()) {
-      add_variants(answer, common.variants);
+    const bool is_answered = !answer.survivors().empty() && (with_narrowed || answer.narrowed.empty());
+    const bool is_pinned = answer.forms.empty() || is_answered;
+    if (answer.op_type == op_type && is_pinned && any_matches(answer.only, kind)) add_variants(answer, variants);
+  }
+  return variants;
+}
+
+std::vector<NodeKind> kinds_asked(const Identification& identification, std::string_view op_type) {
+  std::vector<NodeKind> kinds;
+  for (const Answer& answer : identification.answers) {
+    for (const Form& form : answer.forms) {
+      const bool is_new =
+          answer.op_type == op_type && std::find(kinds.begin(), kinds.end(), form.kind()) == kinds.end();
+      if (is_new) kinds.push_back(form.kind());
     }
   }
-  if (!takes_any) return;
-  if (by_types.empty()) return profile.pins.push_back(std::move(common));
-  for (const Answer* const answer : by_types) {
-    if (answer->survivors().empty()) continue;
-    const auto types = types_of(answer->forms.front());
-    auto present = std::find_if(profile.pins.begin(), profile.pins.end(),
-                                [&](const Pin& pin) { return pin.op_type == common.op_type && pin.types == types; });
-    if (present == profile.pins.end()) {
-      profile.pins.push_back({common.op_type, types, common.variants});
-      present = std::prev(profile.pins.end());
-    }
-    add_variants(*answer, present->variants);
-  }
+  return kinds;
 }
 
 tl::unexpected<Error> unknown(std::string where, const char* what, const std::string& name,
@@ -102,6 +75,9 @@ Result<void> check(const Pin& pin, const std::string& where) {
   for (const auto& [input, type] : pin.types) {
     if (!element_type_named(type)) return fail(json_path(types, input), fmt::format("no type \"{}\"", type));
   }
+  const auto layouts = family_of("", pin.op_type)->layouts;
+  if (!pin.layout.empty() && std::find(layouts.begin(), layouts.end(), pin.layout) == layouts.end())
+    return unknown(json_path(where, "layout"), "layout", pin.layout, layouts);
   for (const auto& [id, name] : pin.variants)
     QCONFORM_TRY(check_variant(pin.op_type, id, name, json_path(where, "ways")));
   return {};
@@ -109,9 +85,44 @@ Result<void> check(const Pin& pin, const std::string& where) {
 
 }  // namespace
 
+KindPattern pattern_of(const Pin& pin) {
+  KindPattern pattern = pin.types;
+  if (!pin.layout.empty()) pattern["layout"] = pin.layout;
+  return pattern;
+}
+
+std::vector<Pin> pins_of(const Identification& identification, std::string_view op_type, bool with_narrowed) {
+  std::vector<Pin> pins;
+  std::vector<TextsByKey> variants;
+  std::vector<std::vector<NodeKind>> groups;
+  for (const NodeKind& kind : kinds_asked(identification, op_type)) {
+    TextsByKey of_kind = variants_for(identification, op_type, kind, with_narrowed);
+    const auto same = std::find(variants.begin(), variants.end(), of_kind);
+    if (same == variants.end()) {
+      variants.push_back(std::move(of_kind));
+      groups.push_back({kind});
+    } else {
+      groups[static_cast<std::size_t>(same - variants.begin())].push_back(kind);
+    }
+  }
+  const auto patterns = tell_apart(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (const KindPattern& pattern : patterns[i]) {
+      Pin pin{std::string(op_type), pattern, {}, variants[i]};
+      const auto layout = pin.types.extract("layout");
+      if (!layout.empty()) pin.layout = layout.mapped();
+      pins.push_back(std::move(pin));
+    }
+  }
+  return pins;
+}
+
 PinnedProfile pinned_profile(const Identification& identification) {
   PinnedProfile profile{identification.backend.name + " " + identification.backend.version, {}};
-  for (const Operator& known : operators()) add_pins(identification, known.name, profile);
+  for (const Operator& known : operators()) {
+    std::vector<Pin> pins = pins_of(identification, known.name, false);
+    std::move(pins.begin(), pins.end(), std::back_inserter(profile.pins));
+  }
   return profile;
 }
 
@@ -119,9 +130,10 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
                                     const PinnedProfile& profile) {
   const auto modelled = ModelledCase::prepare(test_case, classification);
   if (modelled == nullptr) return std::nullopt;
-  const auto types = types_of(test_case, *modelled);
-  const auto pin = std::find_if(profile.pins.begin(), profile.pins.end(),
-                                [&](const Pin& p) { return p.op_type == modelled->op().name && speaks_of(p, types); });
+  const NodeKind kind = kind_of(*modelled);
+  const auto pin = std::find_if(profile.pins.begin(), profile.pins.end(), [&](const Pin& p) {
+    return p.op_type == modelled->op().name && matches(pattern_of(p), kind);
+  });
   if (pin == profile.pins.end()) return std::nullopt;
   Stages stages;
   for (const Choice& choice : choices()) {
@@ -136,7 +148,7 @@ std::optional<Tensor> pinned_output(const Case& test_case, const Classification&
 Profile named_profile_like(const PinnedProfile& profile) {
   for (const Pin& pin : profile.pins) {
     const Family* family = family_of("", pin.op_type);
-    if (!pin.types.empty() || family == nullptr || family->profile_of == nullptr) continue;
+    if (!pin.types.empty() || !pin.layout.empty() || family == nullptr || family->profile_of == nullptr) continue;
     if (const auto like = family->profile_of(pin)) return *like;
   }
   return Profile::conformance;

@@ -18,6 +18,13 @@ namespace qconform::diagnose {
 /// declines the reference's.
 [[nodiscard]] PinnedProfile pinned_profile(const Identification& identification);
 
+/// Of one operator: a pin for each set of nodes that differs from others. `with_narrowed`: also what was found where
+/// the backend has a defect beside its arithmetic (Answer::narrowed).
+[[nodiscard]] std::vector<Pin> pins_of(const Identification& identification, std::string_view op_type,
+                                       bool with_narrowed);
+/// Of the nodes that it speaks of.
+[[nodiscard]] KindPattern pattern_of(const Pin& pin);
+
 /// The only right output of the case under the profile; nullopt where it pins nothing for the case, which
 /// is then judged as usual. `classification` is the case's.
 [[nodiscard]] std::optional<Tensor> pinned_output(const Case& test_case, const Classification& classification,

@@ -6,18 +6,22 @@
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
 #include "harness/diagnose/identify/identify_profile.h"
+#include "harness/diagnose/models/modelled_case.h"
 #include "harness/engine/execute.h"
 #include "harness/json/case_json.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/text.h"
 #include "harness/suites/random.h"
+#include "harness/tests/prepared_output.h"
 
 namespace qconform::diagnose {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 std::unique_ptr<Backend> backend_named(const std::string& name,
                                        RoundingProfile arithmetic = RoundingProfile::correctly_rounded) {
@@ -78,8 +82,14 @@ TEST(Identify, NamesEveryDefectModelThatIsAdmitted) {
 TEST(Identify, NamesModelsOutsideTheAdmissibleSetToo) {
   EXPECT_EQ(requantization_of(identified("defect:half-away")), "exact, half-away, integer");
   EXPECT_THAT(requantization_of(identified("defect:zp-before-round")), StartsWith("exact, zero-point-first, integer"));
-  // Its product is an integer: no rounding is left to be seen.
-  EXPECT_THAT(requantization_of(identified("defect:double-round")), StartsWith("q31-double-round, half-even, integer"));
+  // Its product is an integer: no rounding is left to be seen, and none is named.
+  const Identification fixed_point = identified("defect:double-round");
+  EXPECT_EQ(requantization_of(fixed_point), "q31-double-round, half-even, integer");
+  const Answer& answer = answer_of(fixed_point, "QLinearConv", "product");
+  const Variant* const settling = answer.settling(*answer.survivors().front(), 1);
+  ASSERT_NE(settling, nullptr);
+  EXPECT_EQ(settling->id, "q31-double-round");
+  EXPECT_THAT(identification_json(fixed_point), HasSubstr("\"rounding\": \"Q31: the product rounds twice"));
   const Identification pairs = identified("defect:pair-sat-i16");
   EXPECT_EQ(variants_of(answer_of(pairs, "QLinearConv", "sum")), "pair-sat-i16");
   EXPECT_EQ(variants_of(answer_of(pairs, "ConvInteger", "sum")), "pair-sat-i16");
@@ -161,6 +171,62 @@ TEST(Identify, TheSameSeedGivesTheSameAnswer) {
   EXPECT_EQ(identification_json(identified("defect:reciprocal")), identification_json(identified("defect:reciprocal")));
 }
 
+// Computes as the reference but for the defect, where the node is of that layout and x of that type, if there is one.
+class DefectInSome final : public Backend {
+ public:
+  DefectInSome(std::string_view defect, std::string_view layout, std::optional<ElementType> x = std::nullopt)
+      : defect_(*find_defect(defect)), layout_(layout), x_(x) {}
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    if (test_case.node().op_type != "QLinearConv") return outcome::Unsupported{"another operator"};
+    const auto modelled = ModelledCase::prepare(test_case);
+    if (modelled == nullptr) return outcome::Rejected{"out of contract"};
+    Stages stages;
+    const bool is_laid_out = layout_.empty() || modelled->family().layout_of(modelled->lowered()).starts_with(layout_);
+    if (is_laid_out && (!x_ || *x_ == test_case.input(0)->type)) defect_.apply(stages);
+    return std::make_unique<testing::PreparedOutput>(*modelled->run(stages));
+  }
+
+ private:
+  const Defect& defect_;
+  std::string_view layout_;
+  std::optional<ElementType> x_;
+  BackendInfo info_{"defect-in-some", "1", "test"};
+};
+
+// By what they hold for: "exact, half-even, integer".
+std::map<std::string, std::string> requantizations_of(std::string_view defect, std::string_view layout,
+                                                      std::optional<ElementType> x = std::nullopt) {
+  DefectInSome backend(defect, layout, x);
+  std::map<std::string, std::string> found;
+  for (const Answer& answer :
+       identify(
+           backend,
+           {.wants = [](const Experiment& e) { return e.choices.front() == "product" && e.op_type == "QLinearConv"; }})
+           .answers) {
+    if (answer.choices.front()->id == "product") found[answer.holds_for] = variants_of(answer);
+  }
+  return found;
+}
+
+TEST(Identify, TellsLayoutsApart) {
+  EXPECT_THAT(requantizations_of("half-away", "depthwise"),
+              UnorderedElementsAre(Pair("all but depthwise, depthwise-multiplier", "exact, half-even, integer"),
+                                   Pair("depthwise, depthwise-multiplier", "exact, half-away, integer")));
+  EXPECT_THAT(
+      requantizations_of("half-up", "1x1"),
+      UnorderedElementsAre(Pair("all but 1x1", "exact, half-even, integer"), Pair("1x1", "exact, half-up, integer")));
+  EXPECT_THAT(requantizations_of("half-up", "depthwise-multiplier", ElementType::uint8),
+              UnorderedElementsAre(Pair("all but x uint8 (depthwise-multiplier)", "exact, half-even, integer"),
+                                   Pair("x uint8 (depthwise-multiplier)", "exact, half-up, integer")));
+}
+
+TEST(Identify, TellsSignednessApart) {
+  EXPECT_THAT(
+      requantizations_of("half-up", "", ElementType::uint8),
+      UnorderedElementsAre(Pair("x int8", "exact, half-even, integer"), Pair("x uint8", "exact, half-up, integer")));
+}
+
 Policy pinned_policy(const Identification& found) {
   Policy policy;
   policy.pinned = std::make_shared<const PinnedProfile>(pinned_profile(found));
@@ -185,6 +251,17 @@ TEST(PinnedProfile, HoldsABackendToWhatItDid) {
   EXPECT_GT(failures(*away, {}), 0U);
 }
 
+TEST(PinnedProfile, HoldsABackendToWhatItDidInEachLayout) {
+  DefectInSome backend("truncate", "depthwise");
+  const Identification found = identify(backend, {});
+  EXPECT_EQ(failures(backend, pinned_policy(found)), 0U);
+  const auto read = read_pinned_profile_json(pinned_profile_json(pinned_profile(found)));
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(*read, pinned_profile(found));
+  DefectInSome elsewhere("truncate", "windows");
+  EXPECT_GT(failures(elsewhere, pinned_policy(found)), 0U);
+}
+
 TEST(PinnedProfile, SurvivesItsFile) {
   const PinnedProfile profile = pinned_profile(identified("scalar"));
   EXPECT_EQ(profile.pins.size(), 4U);
@@ -207,6 +284,8 @@ TEST(PinnedProfile, MistakesInTheFileAreNamed) {
               HasSubstr("pins[0].ways.sum: no variant \"f64\"; there are exact"));
   EXPECT_THAT(message(R"({"operator":"ConvInteger","types":{"x":"byte"},"ways":{}})"),
               HasSubstr("pins[0].types.x: no type \"byte\""));
+  EXPECT_THAT(message(R"({"operator":"ConvInteger","layout":"deep","ways":{}})"),
+              HasSubstr("pins[0].layout: no layout \"deep\"; there are 1x1, windows, groups, depthwise"));
   EXPECT_THAT(message(R"({"operator":"ConvInteger"})"), HasSubstr("ways"));
   EXPECT_FALSE(read_pinned_profile_json("{}").has_value());
 }

@@ -17,7 +17,9 @@ struct Variant {
   std::string id;       ///< "ort-f32"
   std::string formula;  ///< "A * ((sx * sw) / sy)": one line for the reader
   std::function<void(Stages&)> replace;
-  std::string_view defect = {};  ///< the defect model that computes the same, if there is one
+  std::string_view defect = {};   ///< the defect model that computes the same, if there is one
+  std::string_view settles = {};  ///< the later choice that it leaves nothing of: a product that is an integer,
+  std::string settled_as = {};    ///< and what is said of that choice then: "Q31: the product rounds twice"
 };
 
 /// One question about an operator.

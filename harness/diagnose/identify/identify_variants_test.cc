@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iostream>
 
 #include "harness/diagnose/identify/identify.h"
 #include "harness/diagnose/models/modelled_case.h"
+#include "harness/tests/prepared_output.h"
 #include "harness/tests/test_scale.h"
 
 namespace qconform::diagnose {
@@ -27,18 +27,6 @@ Stages stages_with(const ModelledCase& modelled, const std::vector<const Variant
   return stages;
 }
 
-class PreparedOutput final : public PreparedCase {
- public:
-  explicit PreparedOutput(Tensor output) : output_(std::move(output)) {}
-  void run(OutputSink& sink) override {
-    const std::span<std::byte> y = sink.allocate(output_.type, output_.shape);
-    if (!y.empty()) std::memcpy(y.data(), output_.bytes.data(), y.size());
-  }
-
- private:
-  Tensor output_;
-};
-
 // Computes one operator, one choice of it in another variant than the reference.
 class OneVariant final : public Backend {
  public:
@@ -48,7 +36,7 @@ class OneVariant final : public Backend {
     if (test_case.node().op_type != op_type_) return outcome::Unsupported{"another operator"};
     const auto modelled = ModelledCase::prepare(test_case);
     if (modelled == nullptr) return outcome::Rejected{"out of contract"};
-    return std::make_unique<PreparedOutput>(*modelled->run(stages_with(*modelled, {&way_})));
+    return std::make_unique<testing::PreparedOutput>(*modelled->run(stages_with(*modelled, {&way_})));
   }
 
  private:

@@ -23,6 +23,7 @@ class ModelledCase {
   [[nodiscard]] static std::unique_ptr<ModelledCase> prepare(const Case& test_case,
                                                              const Classification& classification);
 
+  [[nodiscard]] const Case& test_case() const { return case_; }
   [[nodiscard]] const Operator& op() const { return *op_; }
   [[nodiscard]] const Family& family() const { return *family_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/backends/kinds.h"
+#include "harness/backends/select.h"
 #include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/measure.h"
 #include "harness/engine/shrink/reductions.h"
@@ -177,6 +178,75 @@ TEST(Shrink, PackedAndBlockedCasesShrink) {
   EXPECT_EQ(result.verdict.kind, VerdictKind::wrong);
   EXPECT_EQ(result.smallest.input(0)->elements(), 2) << summary_of(result.smallest);
   EXPECT_EQ(result.smallest.input(1)->elements(), 2);
+}
+
+// Image n is read from `offset` of n and the bytes of an image, as far as x goes.
+Runner misplaced_images(std::int64_t (*offset)(std::int64_t n, std::int64_t image)) {
+  const auto scalar = std::shared_ptr<Backend>(planted("scalar"));
+  return [=](const Case& test_case) -> Outcome {
+    Case moved = test_case;
+    Tensor& x = *moved.inputs[0];
+    const std::int64_t batch = x.shape.empty() ? 0 : x.shape[0];
+    const std::int64_t image = batch == 0 ? 0 : x.elements() / batch;
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const std::int64_t from = offset(i / image, image) + i % image;
+      x.bytes[static_cast<std::size_t>(i)] =
+          from < x.elements() ? test_case.input(0)->bytes[static_cast<std::size_t>(from)] : std::byte{};
+    }
+    return in_process(*scalar)(moved);
+  };
+}
+
+// What is left is as large as the offset needs, and has one output of each image.
+TEST(Shrink, ImagesReadFromAWrongOffsetHaveOneOutputEach) {
+  const Runner kernels[] = {
+      misplaced_images([](std::int64_t n, std::int64_t image) { return n * image % 256; }),
+      misplaced_images([](std::int64_t n, std::int64_t image) { return n * image % 65536; }),
+  };
+  for (const Runner& runner : kernels) {
+    int found = 0;
+    for (std::uint64_t i = 0; found < 2; ++i) {
+      ASSERT_LT(i, 6000U);
+      const Case original = random_case(5, i);
+      const std::string op_type = original.node().op_type;
+      if (op_type != "QLinearConv" && op_type != "ConvInteger") continue;
+      if (!is_failure(verdict_on(original, runner).kind)) continue;
+      ++found;
+      const Result result = shrink(original, runner, {});
+      EXPECT_EQ(result.ending, Ending::minimal);
+      const std::int64_t images = result.smallest.input(0)->shape[0];
+      EXPECT_EQ(elements_of(classify(result.smallest).lowered->output_shape()), images) << summary_of(result.smallest);
+    }
+  }
+}
+
+// By halves 14 columns become 7, and never 2.
+TEST(Shrink, AnEvenNumberBecomesTwo) {
+  const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {
+    auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr || test_case.input(0)->shape[3] % 2 != 0) return;
+    for (std::byte& byte : produced->outputs.front().bytes) byte ^= std::byte{0x40};
+  });
+  const Case original = QLinearConvBuilder()
+                            .x(make::filled(ElementType::uint8, {1, 1, 1, 14}, 7))
+                            .w(make::filled(ElementType::int8, {1, 1, 1, 3}, 5))
+                            .build();
+  const Result result = shrink(original, runner, {});
+  EXPECT_EQ(result.smallest.input(0)->shape, (make::Shape{1, 1, 1, 2})) << summary_of(result.smallest);
+}
+
+// Nine middling products leave int16, as two large ones do.
+TEST(Shrink, ALargeSumBecomesFewLargeProducts) {
+  auto backend = backend::select("defect:acc-wrap-i16-9tap", RoundingProfile::correctly_rounded);
+  ASSERT_TRUE(backend) << backend.error().text();
+  const Case original = QLinearConvBuilder()
+                            .x(make::filled(ElementType::int8, {1, 1, 3, 3}, 90))
+                            .w(make::filled(ElementType::int8, {1, 1, 3, 3}, 60))
+                            .y_scale(1000)
+                            .build();
+  const Result result = shrink(original, in_process(**backend), {});
+  ASSERT_EQ(result.ending, Ending::minimal);
+  EXPECT_EQ(result.smallest.input(3)->elements(), 2) << summary_of(result.smallest);
 }
 
 TEST(Shrink, PassingCaseIsLeftAlone) {

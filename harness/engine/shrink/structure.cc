@@ -59,13 +59,26 @@ void cut_to_prefix(Subject& subject, List list, const std::string& name) {
   }
 }
 
-// Delta debugging: the one index that matters, then halves, quarters, ... left out.
-void cut_extent(Subject& subject, List list, const std::string& name) {
+// Of so many indices, so few neighbouring ones are tried wherever they lie.
+constexpr std::int64_t kShort = 16;
+constexpr std::int64_t kFew = 3;
+
+// Where an even length is needed, 14 never comes to 2 by halves: 7 are left, or 11, or 13.
+void cut_to_few(Subject& subject, List list, const std::string& name) {
+  const auto extent = find_extent(subject, list, name);
+  if (!extent || extent->length > kShort) return;
+  for (std::int64_t count = 1; count <= std::min(kFew, extent->length - 1); ++count) {
+    for (std::int64_t begin = 0; begin + count <= extent->length; ++begin) {
+      std::vector<std::int64_t> keep = positions(count);
+      for (std::int64_t& index : keep) index += begin;
+      if (subject.exhausted() || subject.offer(extent->cut(subject.current(), keep))) return;
+    }
+  }
+}
+
+// Delta debugging: halves, quarters, ... left out.
+void cut_pieces(Subject& subject, List list, const std::string& name) {
   auto extent = find_extent(subject, list, name);
-  if (!extent) return;
-  if (extent->focus >= 0 && subject.offer(extent->cut(subject.current(), {extent->focus}))) return;
-  cut_to_prefix(subject, list, name);
-  extent = find_extent(subject, list, name);
   if (!extent) return;
   for (std::int64_t chunk = (extent->length + 1) / 2;
        chunk * most_pieces(extent->length) >= extent->length && !subject.exhausted();) {
@@ -80,6 +93,16 @@ void cut_extent(Subject& subject, List list, const std::string& name) {
     if (!extent || chunk == 1) return;
     chunk = std::min(chunk / 2, extent->length / 2);
   }
+}
+
+// The one index that matters, or as few as are found.
+void cut_extent(Subject& subject, List list, const std::string& name) {
+  const auto extent = find_extent(subject, list, name);
+  if (!extent) return;
+  if (extent->focus >= 0 && subject.offer(extent->cut(subject.current(), {extent->focus}))) return;
+  cut_to_prefix(subject, list, name);
+  cut_pieces(subject, list, name);
+  cut_to_few(subject, list, name);
 }
 
 void cut_all(Subject& subject, List list) {

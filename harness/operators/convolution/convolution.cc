@@ -32,7 +32,9 @@ std::span<const relations::FamilyRelation> convolution_relations() {
 std::span<const shrink::Reduction> convolution_reductions() {
   static constexpr std::array all{
       shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
+      shrink::Reduction{shrink::Stage::element, "one output of each image", shrink::one_output_an_image},
       shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
+      shrink::Reduction{shrink::Stage::sums, "few products of extreme values", shrink::few_extreme_products},
       shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
       shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
       shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
@@ -78,6 +80,9 @@ const Family& convolution_family() {
                              .place = diagnose::place_in_convolution,
                              .choices = diagnose::convolution_choices,
                              .experiments = diagnose::convolution_experiments,
+                             .admits = diagnose::admits_requantization,
+                             .layouts = diagnose::kLayouts,
+                             .layout_of = diagnose::layout_of_convolution,
                              .profile_of = diagnose::profile_of_requantization};
   return family;
 }

@@ -28,10 +28,18 @@ bool is_alone_in_row(const reference::SpatialAxis& a, std::int64_t column) {
   return !has_vectors || inside - a.pad_begin < kVector || column < a.pad_begin || column >= inside;
 }
 
+namespace {
+
+// Whether it leaves open in which floating-point expression the product is formed.
+bool is_open(const Policy& policy) {
+  return tier_of(policy.profile) && policy.profile != Profile::correctly_rounded;
+}
+
+}  // namespace
+
 std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const Policy& policy) {
   std::vector<Arithmetic> all;
-  const bool is_open = tier_of(policy.profile) && policy.profile != Profile::correctly_rounded;
-  if (known.name != "QLinearConv" || !is_open) return all;
+  if (known.name != "QLinearConv" || !is_open(policy)) return all;
   for (const auto& expression : reference::float_expressions()) {
     Stages stages;
     use_expression(stages, expression);
@@ -47,6 +55,21 @@ bool requantizations_diverge(const Lowered& lowered) {
     if (!reference::within_domain(quantized->requantization(m))) return true;
   }
   return false;
+}
+
+bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy) {
+  if (choice.op_type != "QLinearConv" || !is_open(policy)) return false;
+  if (choice.id == "subnormals") return true;
+  const auto expressions = reference::float_expressions();
+  return choice.id == "product" &&
+         std::any_of(expressions.begin(), expressions.end(), [&](const auto& e) { return e.name == variant.id; });
+}
+
+std::string_view layout_of_convolution(const Lowered& lowered) {
+  const ConvolutionGeometry& g = operands_of(lowered)->geometry;
+  if (g.group == 1) return g.kernel_taps() == 1 ? layout::pointwise : layout::windows;
+  if (g.group_input_channels() > 1) return layout::groups;
+  return g.group_output_channels() == 1 ? layout::depthwise : layout::multiplied;
 }
 
 std::optional<Profile> profile_of_requantization(const Pin& pin) {

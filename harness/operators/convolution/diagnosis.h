@@ -1,8 +1,10 @@
 // What diagnosis asks the family of QLinearConv and ConvInteger: Family says what each of these does.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/diagnose/explain/candidates.h"
@@ -29,6 +31,19 @@ void place_in_convolution(const Lowered& lowered, std::span<Element> elements);
 [[nodiscard]] std::vector<Choice> convolution_choices();
 [[nodiscard]] std::vector<Experiment> convolution_experiments();
 [[nodiscard]] std::optional<Profile> profile_of_requantization(const Pin& pin);
+
+/// In which a kernel may have code of its own, each another than those before it.
+namespace layout {
+inline constexpr std::string_view pointwise = "1x1";  ///< one group, one tap
+inline constexpr std::string_view windows = "windows";
+inline constexpr std::string_view groups = "groups";
+inline constexpr std::string_view depthwise = "depthwise";
+inline constexpr std::string_view multiplied = "depthwise-multiplier";  ///< several outputs of each input channel
+}  // namespace layout
+inline constexpr std::array kLayouts{layout::pointwise, layout::windows, layout::groups, layout::depthwise,
+                                     layout::multiplied};
+[[nodiscard]] bool admits_requantization(const Choice& choice, const Variant& variant, const Policy& policy);
+[[nodiscard]] std::string_view layout_of_convolution(const Lowered& lowered);
 
 /// Of that list: QLinearConv's requantization, with scales and sums solved for ties and near ties.
 [[nodiscard]] Case draw_requantization(Rng& rng, const Form& form, const CandidatePairs& pairs);

@@ -1,5 +1,5 @@
-// Probes of QLinearConv between sum and output: 1x1 kernels with one output position that counts, whose
-// value before rounding is put on a tie or beside one, as near as the candidates need it.
+// Probes of QLinearConv between sum and output: kernels of any layout with one output position, whose value before
+// rounding is put on a tie or beside one, as near as the candidates need it.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -13,8 +13,11 @@
 namespace qconform::diagnose {
 namespace {
 
-constexpr int kAttempts = 48;          // draws for one element
-constexpr std::int64_t kSmallest = 8;  // weights and data stay where no pair of products saturates
+constexpr int kAttempts = 48;  // draws for one element
+// Weights and data stay where no pair of products saturates, and no channel's sum of 9 wraps in int16.
+constexpr std::int64_t kSmallest = 8;
+constexpr std::int64_t kLargestWeight = 63;
+constexpr std::int64_t kLargestWeightOfNine = 15;
 
 enum class Family : std::uint8_t {
   near_tie,      // any scales
@@ -70,7 +73,7 @@ class RequantizationProbe {
  public:
   RequantizationProbe(Rng& rng, const Form& form, const CandidatePairs& pairs) : rng_(rng), form_(form), pairs_(pairs) {
     channels_ = form.bias || form.channel_scales ? 48 : 16;
-    depth_ = rng.pick({std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{16}, std::int64_t{33}});
+    draw_layout();
     scales_ = draw_scales(rng, form.bias ? static_cast<int>(rng.between(9, 30)) : 11);
     const bool is_signed = form.y == ElementType::int8;
     range_ = is_signed ? reference::IntegerRange{-128, 127} : reference::IntegerRange{0, 255};
@@ -94,22 +97,47 @@ class RequantizationProbe {
   }
 
  private:
+  void draw_layout() {
+    if (form_.layout == layout::pointwise) {
+      inputs_ = rng_.pick({std::int64_t{1}, std::int64_t{2}, std::int64_t{4}, std::int64_t{16}, std::int64_t{33}});
+      return;
+    }
+    kernel_ = form_.layout == layout::groups && rng_.chance(1, 2) ? 1 : 3;
+    if (form_.layout == layout::windows) inputs_ = rng_.between(1, 4);
+    if (form_.layout == layout::groups) {
+      inputs_ = rng_.between(2, 4);
+      groups_ = rng_.pick({std::int64_t{2}, std::int64_t{4}, std::int64_t{8}});
+    }
+    if (form_.layout == layout::depthwise) groups_ = channels_;
+    if (form_.layout == layout::multiplied) groups_ = channels_ / rng_.pick({std::int64_t{2}, std::int64_t{4}});
+  }
+
+  // Of one sum.
+  [[nodiscard]] std::int64_t depth() const {
+    std::int64_t taps = 1;
+    for (std::int64_t axis = 2; axis < form_.rank; ++axis) taps *= kernel_;
+    return inputs_ * taps;
+  }
+
   void draw_data() {
     const std::int64_t x_room = form_.x_zero_point ? 20 : 0;
     x_zero_point_ = form_.x_zero_point ? middle_of(form_.x) + rng_.between(-x_room, x_room) : 0;
     const bool is_centred = form_.x == ElementType::int8 || form_.x_zero_point;
-    for (std::int64_t c = 0; c < depth_; ++c) {
+    for (std::int64_t k = 0; k < groups_ * depth(); ++k) {
       x_.push_back(x_zero_point_ + (is_centred ? rng_.between(-60, 60) : rng_.between(kSmallest, 60)));
     }
     const bool is_signed = form_.w == ElementType::int8;
+    const std::int64_t largest = kernel_ > 1 ? kLargestWeightOfNine : kLargestWeight;
     for (std::int64_t m = 0; m < channels_; ++m) {
-      w_zero_points_.push_back(form_.w_zero_point ? (is_signed ? 0 : 32) + rng_.between(-5, 5) : 0);
+      w_zero_points_.push_back(form_.w_zero_point ? (is_signed ? 0 : (largest + 1) / 2) + rng_.between(-5, 5) : 0);
     }
     if (!form_.channel_scales) w_zero_points_.assign(w_zero_points_.size(), w_zero_points_[0]);
     sums_.assign(static_cast<std::size_t>(channels_), 0);
     for (std::size_t m = 0; m < sums_.size(); ++m) {
-      for (const std::int64_t x : x_) {
-        w_.push_back(is_signed ? rng_.between(-63, 63) : rng_.between(0, 63));
+      const auto group = static_cast<std::int64_t>(m) / (channels_ / groups_);
+      for (std::int64_t k = 0; k < depth(); ++k) {
+        w_.push_back(rng_.between(is_signed ? -largest : 0, largest));
+        const std::int64_t x = x_[static_cast<std::size_t>(group * depth() + k)];
         sums_[m] += (x - x_zero_point_) * (w_.back() - w_zero_points_[m]);
       }
     }
@@ -175,10 +203,10 @@ class RequantizationProbe {
 
   Case assemble() {
     QLinearConvBuilder builder;
-    make::Shape x_shape{1, depth_};
-    make::Shape w_shape{channels_, depth_};
-    x_shape.resize(static_cast<std::size_t>(form_.rank), 1);
-    w_shape.resize(static_cast<std::size_t>(form_.rank), 1);
+    make::Shape x_shape{1, groups_ * inputs_};
+    make::Shape w_shape{channels_, inputs_};
+    x_shape.resize(static_cast<std::size_t>(form_.rank), kernel_);
+    w_shape.resize(static_cast<std::size_t>(form_.rank), kernel_);
     builder.x(make::integers(form_.x, x_shape, x_)).x_zero_point(x_zero_point_).x_scale(scales_.x);
     builder.w(make::integers(form_.w, w_shape, w_));
     if (form_.channel_scales) {
@@ -188,6 +216,7 @@ class RequantizationProbe {
     }
     builder.y_type(form_.y).y_scale(scales_.y).y_zero_point(zero_point_);
     if (form_.bias) builder.bias(bias_);
+    if (groups_ > 1) builder.group(groups_);
     return builder.build();
   }
 
@@ -195,7 +224,9 @@ class RequantizationProbe {
   const Form& form_;
   const CandidatePairs& pairs_;
   std::int64_t channels_ = 1;
-  std::int64_t depth_ = 1;
+  std::int64_t inputs_ = 1;  // channels of a group
+  std::int64_t groups_ = 1;
+  std::int64_t kernel_ = 1;
   Scales scales_;
   reference::IntegerRange range_{};
   std::int32_t zero_point_ = 0;

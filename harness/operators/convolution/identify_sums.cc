@@ -28,22 +28,29 @@ struct Operands {
   make::Shape w_shape;
   std::vector<std::int64_t> x;
   std::vector<std::int64_t> w;
+  std::int64_t groups = 1;
   std::int64_t x_zero_point = 0;
   std::int64_t w_zero_point = 0;
 
   [[nodiscard]] std::int64_t channels() const { return w_shape[0]; }
   [[nodiscard]] std::int64_t sum(std::int64_t channel) const {
+    const std::size_t depth = w.size() / static_cast<std::size_t>(channels());
+    const std::size_t x_begin = static_cast<std::size_t>(channel / (channels() / groups)) * depth;
+    const std::size_t w_begin = static_cast<std::size_t>(channel) * depth;
     std::int64_t total = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      total += (x[k] - x_zero_point) * (w[static_cast<std::size_t>(channel) * x.size() + k] - w_zero_point);
+    for (std::size_t k = 0; k < depth; ++k) {
+      total += (x[x_begin + k] - x_zero_point) * (w[w_begin + k] - w_zero_point);
     }
     return total;
   }
 };
 
-Operands draw_shapes(const Form& form, std::int64_t outputs, std::int64_t inputs, std::int64_t kernel) {
+// `inputs`: channels of each group.
+Operands draw_shapes(const Form& form, std::int64_t outputs, std::int64_t inputs, std::int64_t kernel,
+                     std::int64_t groups = 1) {
   Operands o;
-  o.x_shape = {1, inputs};
+  o.groups = groups;
+  o.x_shape = {1, groups * inputs};
   o.w_shape = {outputs, inputs};
   o.x_shape.resize(static_cast<std::size_t>(form.rank), kernel);
   o.w_shape.resize(static_cast<std::size_t>(form.rank), kernel);
@@ -63,10 +70,16 @@ std::vector<std::int64_t> draw_values(Rng& rng, ElementType type, std::int64_t c
 
 // Few products for pairs and channels that saturate or wrap, or so many that float32 cannot hold the sum.
 Operands draw_sum_operands(Rng& rng, const Form& form) {
-  const bool is_deep = rng.chance(1, 4);
-  const std::int64_t kernel = is_deep || rng.chance(1, 2) ? 3 : 1;
-  const std::int64_t inputs = is_deep ? rng.between(200, 320) : rng.pick({2, 3, 4, 8, 16, 33});
-  Operands o = draw_shapes(form, 4, inputs, kernel);
+  constexpr std::int64_t kOutputs = 4;
+  const bool is_one_channel = form.layout == layout::depthwise || form.layout == layout::multiplied;
+  const bool is_deep = !is_one_channel && rng.chance(1, 4);
+  const bool is_pointwise = form.layout == layout::pointwise || (form.layout == layout::groups && rng.chance(1, 2));
+  const std::int64_t kernel = is_pointwise ? 1 : 3;
+  const std::int64_t deep = rng.between(200, 320) * (is_pointwise ? 9 : 1);
+  const std::int64_t inputs = is_deep ? deep : is_one_channel ? 1 : rng.pick({2, 3, 4, 8, 16, 33});
+  const bool is_grouped = form.layout == layout::groups || form.layout == layout::multiplied;
+  const std::int64_t groups = form.layout == layout::depthwise ? kOutputs : is_grouped ? 2 : 1;
+  Operands o = draw_shapes(form, kOutputs, inputs, kernel, groups);
   const Ends x_ends = ends_of(form.x);
   const Ends w_ends = ends_of(form.w);
   const std::int64_t x_end = form.x == ElementType::int8 ? x_ends.lo : x_ends.hi;
@@ -107,6 +120,7 @@ Case assemble(Rng& rng, const Form& form, const Operands& o, const Output& outpu
     builder.x(make::integers(form.x, o.x_shape, o.x)).w(make::integers(form.w, o.w_shape, o.w));
     if (form.x_zero_point || form.w_zero_point) builder.x_zero_point(o.x_zero_point);
     if (form.w_zero_point) builder.w_zero_point(o.w_zero_point);
+    if (o.groups > 1) builder.group(o.groups);
     return builder.build();
   }
   QLinearConvBuilder builder;
@@ -122,6 +136,7 @@ Case assemble(Rng& rng, const Form& form, const Operands& o, const Output& outpu
   builder.y_type(form.y).y_scale(output.y_scale);
   if (form.y_zero_point) builder.y_zero_point((form.y == ElementType::int8 ? 0 : 128) + rng.between(-9, 9));
   if (form.bias) builder.bias(output.bias);
+  if (o.groups > 1) builder.group(o.groups);
   return builder.build();
 }
 
@@ -232,22 +247,27 @@ using Forms = std::vector<std::vector<Form>>;
 
 constexpr ElementType kTypes[] = {ElementType::uint8, ElementType::int8};
 
+using Layouts = std::span<const std::string_view>;
+
 // What a library is most often made for comes first.
-Forms qlinear_forms() {
+Forms qlinear_forms(Layouts layouts) {
   Forms forms;
-  for (const ElementType w : {ElementType::int8, ElementType::uint8}) {
-    for (const ElementType x : kTypes) {
-      for (const ElementType y : kTypes) {
-        for (const bool with_channels : {true, false}) {
-          std::vector<Form> chain;
-          for (const std::int64_t rank : {4, 3}) {
-            for (const Freedom& f : kFreedoms) {
-              if (f.channel_scales != with_channels) continue;
-              chain.push_back({"QLinearConv", 10, x, w, y, rank, f.channel_scales, f.bias, f.x_zero_point,
-                               f.w_zero_point, f.y_zero_point});
-            }
-          }
-          forms.push_back(std::move(chain));
+  const auto add = [&](const NodeKind& kind, bool with_channels) {
+    std::vector<Form> chain;
+    for (const std::int64_t rank : {4, 3}) {
+      for (const Freedom& f : kFreedoms) {
+        if (f.channel_scales != with_channels) continue;
+        chain.push_back({"QLinearConv", 10, kind.x, kind.w, kind.y, rank, f.channel_scales, f.bias, f.x_zero_point,
+                         f.w_zero_point, f.y_zero_point, kind.layout});
+      }
+    }
+    forms.push_back(std::move(chain));
+  };
+  for (const std::string_view layout : layouts) {
+    for (const ElementType w : {ElementType::int8, ElementType::uint8}) {
+      for (const ElementType x : kTypes) {
+        for (const ElementType y : kTypes) {
+          for (const bool with_channels : {true, false}) add({x, w, y, layout}, with_channels);
         }
       }
     }
@@ -255,18 +275,21 @@ Forms qlinear_forms() {
   return forms;
 }
 
-Forms integer_forms() {
+Forms integer_forms(Layouts layouts) {
   Forms forms;
-  for (const ElementType w : {ElementType::int8, ElementType::uint8}) {
-    for (const ElementType x : kTypes) {
-      std::vector<Form> chain;
-      for (const std::int64_t rank : {4, 3}) {
-        for (const auto& [x_zero_point, w_zero_point] : {std::pair(true, true), {true, false}, {false, false}}) {
-          chain.push_back(
-              {"ConvInteger", 10, x, w, ElementType::undefined, rank, false, false, x_zero_point, w_zero_point, false});
-        }
+  const auto add = [&](const NodeKind& kind) {
+    std::vector<Form> chain;
+    for (const std::int64_t rank : {4, 3}) {
+      for (const auto& [x_zero_point, w_zero_point] : {std::pair(true, true), {true, false}, {false, false}}) {
+        chain.push_back({"ConvInteger", 10, kind.x, kind.w, ElementType::undefined, rank, false, false, x_zero_point,
+                         w_zero_point, false, kind.layout});
       }
-      forms.push_back(std::move(chain));
+    }
+    forms.push_back(std::move(chain));
+  };
+  for (const std::string_view layout : layouts) {
+    for (const ElementType w : {ElementType::int8, ElementType::uint8}) {
+      for (const ElementType x : kTypes) add({x, w, ElementType::undefined, layout});
     }
   }
   return forms;
@@ -277,13 +300,15 @@ Forms integer_forms() {
 std::vector<Experiment> convolution_experiments() {
   constexpr std::string_view kQ = "QLinearConv";
   constexpr std::string_view kI = "ConvInteger";
-  return {{kQ, {"product", "rounding", "bias"}, qlinear_forms(), draw_requantization},
-          {kQ, {"sum"}, qlinear_forms(), draw_sum},
-          {kQ, {"overflow"}, qlinear_forms(), draw_overflow},
-          {kQ, {"conversion"}, qlinear_forms(), draw_conversion},
-          {kQ, {"subnormals"}, qlinear_forms(), draw_subnormals},
-          {kI, {"sum"}, integer_forms(), draw_sum},
-          {kI, {"overflow"}, integer_forms(), draw_overflow}};
+  const Layouts all = kLayouts;
+  const Layouts pointwise = all.first(1);
+  return {{kQ, {"product", "rounding", "bias"}, qlinear_forms(all), draw_requantization},
+          {kQ, {"sum"}, qlinear_forms(all), draw_sum},
+          {kQ, {"overflow"}, qlinear_forms(pointwise), draw_overflow},
+          {kQ, {"conversion"}, qlinear_forms(pointwise), draw_conversion},
+          {kQ, {"subnormals"}, qlinear_forms(pointwise), draw_subnormals},
+          {kI, {"sum"}, integer_forms(all), draw_sum},
+          {kI, {"overflow"}, integer_forms(pointwise), draw_overflow}};
 }
 
 }  // namespace qconform::diagnose

@@ -1,9 +1,13 @@
 // The variants of QLinearConv and ConvInteger.
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "harness/diagnose/identify/identify_variants.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/pipeline.h"
+#include "reference/numerics/fixed_point.h"
+#include "reference/numerics/saturate.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -19,16 +23,73 @@ std::string_view defect_of(std::string_view expression) {
   return expression == "multiplier-reciprocal" ? "reciprocal" : std::string_view();
 }
 
+using Multiplier = float (*)(const reference::FloatArithmetic& f, const Requantization& p);
+using Multiply = std::int32_t (*)(std::int32_t sum, const reference::FixedPointMultiplier& multiplier);
+
+float left_first(const reference::FloatArithmetic& f, const Requantization& p) {
+  return reference::ort_f32_multiplier(f, p.x_scale, p.w_scale, p.y_scale);
+}
+
+float w_by_y_first(const reference::FloatArithmetic& f, const Requantization& p) {
+  return f.multiply(p.x_scale, f.divide(p.w_scale, p.y_scale));
+}
+
+float x_by_y_first(const reference::FloatArithmetic& f, const Requantization& p) {
+  return f.multiply(f.divide(p.x_scale, p.y_scale), p.w_scale);
+}
+
+float narrowed(const reference::FloatArithmetic& f, const Requantization& p) {
+  return f.narrow(static_cast<double>(p.x_scale) * static_cast<double>(p.w_scale) / static_cast<double>(p.y_scale));
+}
+
+// Fixed point whose multiplier was formed in float32. Beyond float32 it is none.
+template <Multiplier form, Multiply multiply>
+Quotient fixed_point_of_float32(std::int64_t accumulator, const Requantization& p, const reference::FloatExpression*) {
+  const float multiplier = form(reference::FloatArithmetic(reference::Subnormals::kept), p);
+  if (!std::isfinite(multiplier)) return quotient_of_float(static_cast<double>(accumulator) * multiplier);
+  return quotient_of_float(multiply(reference::wrap_to_int32(accumulator),
+                                    reference::fixed_point_multiplier(static_cast<double>(multiplier))));
+}
+
+// What is an integer before the stage `round`.
+Variant settling_rounding(Variant product, std::string settled_as) {
+  product.settles = "rounding";
+  product.settled_as = std::move(settled_as);
+  return product;
+}
+
+constexpr const char* kTwice = "Q31: the product rounds twice, high half and shift";
+constexpr const char* kOnce = "Q31: the product rounds once, half up";
+
+template <Multiplier form>
+void add_fixed_point_of_float32(std::vector<Variant>& variants, const std::string& suffix, const std::string& formula) {
+  const auto add = [&](const char* id, const char* roundings, const char* settled_as, auto by) {
+    variants.push_back(settling_rounding({id + suffix, "31-bit integer of the multiplier " + formula + ", " + roundings,
+                                          [by](Stages& s) { s.set(stage::product, {by}); }},
+                                         settled_as));
+  };
+  add("q31-double-round-", "two roundings", kTwice, fixed_point_of_float32<form, reference::multiply_rounding_twice>);
+  add("q31-single-round-", "one rounding of 64 bits", kOnce,
+      fixed_point_of_float32<form, reference::multiply_rounding_once>);
+}
+
 std::vector<Variant> product_variants() {
   std::vector<Variant> variants{plain_variant("exact", "A * sx * sw / sy, exactly")};
   for (const reference::FloatExpression& expression : reference::float_expressions()) {
     variants.push_back({std::string(expression.name), std::string(expression.formula),
                         [&expression](Stages& s) { use_expression(s, expression); }, defect_of(expression.name)});
   }
-  variants.push_back(variant_of_defect(
-      "q31-double-round", "31-bit integer multiplier, doubling high multiplication, rounding shift", "double-round"));
-  variants.push_back(
-      variant_of_defect("q31-single-round", "31-bit integer multiplier, one rounding of 64 bits", "q31-single-round"));
+  variants.push_back(settling_rounding(
+      variant_of_defect("q31-double-round", "31-bit integer multiplier, doubling high multiplication, rounding shift",
+                        "double-round"),
+      kTwice));
+  variants.push_back(settling_rounding(
+      variant_of_defect("q31-single-round", "31-bit integer multiplier, one rounding of 64 bits", "q31-single-round"),
+      kOnce));
+  add_fixed_point_of_float32<left_first>(variants, "f32", "f32(f32(sx * sw) / sy)");
+  add_fixed_point_of_float32<w_by_y_first>(variants, "f32-sw-by-sy", "f32(sx * f32(sw / sy))");
+  add_fixed_point_of_float32<x_by_y_first>(variants, "f32-sx-by-sy", "f32(f32(sx / sy) * sw)");
+  add_fixed_point_of_float32<narrowed>(variants, "f32-narrowed", "f32(f64(sx * sw / sy))");
   return variants;
 }
 

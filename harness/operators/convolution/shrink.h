@@ -10,7 +10,9 @@
 namespace qconform::shrink {
 
 void jump_to_window(Subject& subject);         ///< one output element with what it reads
+void one_output_an_image(Subject& subject);    ///< of 1x1 windows as far apart as an image is large
 void fewer_larger_products(Subject& subject);  ///< a long sum by the largest products that there are
+void few_extreme_products(Subject& subject);   ///< a short sum by a few of them
 void sum_into_bias(Subject& subject);          ///< a long sum to one tap, the rest of it as the bias
 void plain_strides(Subject& subject);          ///< strides and dilations to 1, the output as large as before
 void smaller_pads(Subject& subject);           ///< auto_pad to pads, pads to fewer

@@ -8,6 +8,7 @@
 
 #include "harness/engine/shrink/edits.h"
 #include "harness/engine/shrink/roles.h"
+#include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/convolution/shrink.h"
 
@@ -98,7 +99,45 @@ std::int64_t greatest_distance(const Case& test_case, std::string_view name, std
   return is_signed_integer(tensor_named(test_case, name)->type) ? 127 : 255;
 }
 
+// The ends of the factors' types that make products large.
+struct Extremes {
+  bool x_is_highest;
+  bool w_is_highest;
+};
+
+// `count` products of such factors, along `axis` of x and w, of which all others are 1. Zero points stay.
+Case with_extreme_products(const Case& from, std::int64_t count, std::size_t axis, Extremes extremes) {
+  Case result = from;
+  result.node().attributes.clear();
+  const auto fill = [&](std::string_view name, bool is_highest) {
+    Tensor& tensor = *result.inputs[*position_of(result, name)];
+    const std::int64_t lowest = is_signed_integer(tensor.type) ? -128 : 0;
+    tensor.shape.assign(tensor.shape.size(), 1);
+    tensor.shape[axis] = count;
+    tensor.bytes.assign(static_cast<std::size_t>(count),
+                        static_cast<std::byte>((is_highest ? lowest + 255 : lowest) & 0xFF));
+  };
+  fill("x", extremes.x_is_highest);
+  fill("w", extremes.w_is_highest);
+  return result;
+}
+
 }  // namespace
+
+// What needs a large sum may be left with many middling values, none of which it can do without.
+void few_extreme_products(Subject& subject) {
+  constexpr std::int64_t kFewProducts = 4;
+  const auto g = geometry_of(subject.current());
+  if (!g || g->depth() < 2 || g->depth() > kLongSum) return;
+  if (g->batch * g->output_channels * g->output_positions() != 1) return;
+  for (std::int64_t count = 1; count <= std::min(kFewProducts, g->depth() - 1); ++count) {
+    for (const std::size_t axis : {std::size_t{1}, g->axes.size() + 1}) {
+      for (const Extremes extremes : {Extremes{true, true}, {true, false}, {false, true}, {false, false}}) {
+        if (subject.offer(with_extreme_products(subject.current(), count, axis, extremes))) return;
+      }
+    }
+  }
+}
 
 void fewer_larger_products(Subject& subject) {
   const Case current = subject.current();

@@ -215,15 +215,9 @@ Case with_windows(Case test_case, const std::vector<Window>& windows) {
   return test_case;
 }
 
-// One image and one output channel, so one group; parameters of that channel as scalars.
-Case with_channel(Case test_case, const ConvolutionGeometry& g, std::int64_t image, std::int64_t channel) {
-  const std::int64_t group = channel / g.group_output_channels();
-  Indices inputs = positions(g.group_input_channels());
-  for (std::int64_t& input : inputs) input += group * g.group_input_channels();
-  Tensor& x = *test_case.inputs[*position_of(test_case, "x")];
-  Tensor& w = *test_case.inputs[*position_of(test_case, "w")];
-  x = with_positions(with_positions(x, 0, Indices{image}), 1, inputs);
-  w = with_positions(w, 0, Indices{channel});
+// One output channel; its parameters as scalars.
+void keep_output_channel(Case& test_case, const ConvolutionGeometry& g, std::int64_t channel) {
+  cut_input(test_case, "w", 0, Indices{channel});
   erase_attribute(test_case, "group");
   for (const char* name : {"w_scale", "w_zero_point", "B"}) {
     const auto at = position_of(test_case, name);
@@ -232,10 +226,52 @@ Case with_channel(Case test_case, const ConvolutionGeometry& g, std::int64_t ima
     const bool is_bias = std::string_view(name) == "B";
     parameter = is_bias ? with_positions(parameter, 0, Indices{channel}) : element_as_scalar(parameter, channel);
   }
+}
+
+// One image and one output channel, so one group.
+Case with_channel(Case test_case, const ConvolutionGeometry& g, std::int64_t image, std::int64_t channel) {
+  const std::int64_t group = channel / g.group_output_channels();
+  Indices inputs = positions(g.group_input_channels());
+  for (std::int64_t& input : inputs) input += group * g.group_input_channels();
+  cut_input(test_case, "x", 0, Indices{image});
+  cut_input(test_case, "x", 1, inputs);
+  keep_output_channel(test_case, g, channel);
+  return test_case;
+}
+
+// All of x, of which each image has one window: that of all channels at its first position. Weights are those of the
+// first tap or the last.
+Case with_one_output_an_image(Case test_case, const ConvolutionGeometry& g, std::int64_t channel, bool of_first_tap) {
+  keep_output_channel(test_case, g, channel);
+  Indices inputs = positions(g.input_channels);
+  for (std::int64_t& input : inputs) input %= g.group_input_channels();
+  cut_input(test_case, "w", 1, inputs);
+  Indices strides;
+  for (std::size_t axis = 0; axis < g.axes.size(); ++axis) {
+    cut_input(test_case, "w", 2 + axis, Indices{of_first_tap ? 0 : g.axes[axis].kernel - 1});
+    strides.push_back(g.axes[axis].input);
+  }
+  test_case.node().attributes.clear();
+  set_attribute(test_case, "strides", std::move(strides));
   return test_case;
 }
 
 }  // namespace
+
+// A failure that needs large images needs neither large kernels nor many outputs.
+void one_output_an_image(Subject& subject) {
+  const auto g = geometry_of(subject.current());
+  if (!g || g->batch < 2 || g->output_positions() * g->output_channels < 2) return;
+  constexpr std::int64_t kChannels = 8;
+  const Indices wrong = subject.wrong_element();
+  const std::int64_t first = wrong.size() < 2 ? 0 : wrong[1];
+  for (std::int64_t i = 0; i < std::min(kChannels, g->output_channels); ++i) {
+    const std::int64_t channel = (first + i) % g->output_channels;
+    for (const bool of_first_tap : {true, false}) {
+      if (subject.offer(with_one_output_an_image(subject.current(), *g, channel, of_first_tap))) return;
+    }
+  }
+}
 
 void jump_to_window(Subject& subject) {
   const auto g = geometry_of(subject.current());

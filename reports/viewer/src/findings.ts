@@ -125,7 +125,7 @@ function title(finding: Finding): Child {
     h(`span.${finding.waiver ? "aside" : "bad"}`, {}, finding.waiver ? `${finding.verdict}, waived` : finding.verdict),
     h("span", {}, finding.backend),
     h("span", {}, finding.operator),
-    h("strong", {}, finding.signature),
+    h("strong", {}, finding.diagnosis?.base ? `${finding.signature} on ${finding.diagnosis.base}` : finding.signature),
     h("span.note", {}, counted(finding.cases, "case")),
   ];
 }
