@@ -162,14 +162,14 @@ class Interpreter {
     const Elements& a = operand(0);
     const Elements* b = what.has_factor ? &operand(1) : nullptr;
     const Elements* c = what.c_index.empty() ? nullptr : &values_[step_->operands.back()];
+    const auto alpha = static_cast<T>(what.alpha);
+    const auto add = [&](std::int64_t at, std::int64_t by) {
+      sum.add(a[static_cast<std::size_t>(at)], b == nullptr ? 1 : (*b)[static_cast<std::size_t>(by)]);
+    };
     for (std::size_t i = 0; i < count_; ++i) {
       sum.clear();
-      const auto add = [&](std::int64_t at, std::int64_t by) {
-        sum.add(a[static_cast<std::size_t>(at)], b == nullptr ? 1 : (*b)[static_cast<std::size_t>(by)]);
-      };
       std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), add); }, what.taps);
       T total = sum.total();
-      const auto alpha = static_cast<T>(what.alpha);
       if (c == nullptr) {
         total = sum.flush(alpha * total);
       } else {
