@@ -19,6 +19,7 @@ qconform_reference_test(convolution_test property
   convolution/accumulate_test.cc conv_integer/conv_integer_test.cc qlinear_conv/qlinear_conv_test.cc)
 qconform_reference_test(round_test property numerics/round_test.cc)
 qconform_reference_test(graph_sets_test property graph/sets_test.cc COST 3)
+qconform_reference_test(interpreter_test unit graph/interpreter_test.cc)
 qconform_reference_test(layout_test unit linear_quantization/layout_test.cc)
 qconform_reference_test(linear_quantization_test property
   quantize_linear/quantize_linear_test.cc dequantize_linear/dequantize_linear_test.cc

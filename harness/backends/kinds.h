@@ -26,6 +26,16 @@ namespace qconform::backend {
 /// output is unsupported, and so are the operators of a family without stages (Family::run).
 [[nodiscard]] std::unique_ptr<Backend> defect_model(diagnose::Model model, std::string name);
 
+/// The name of interpreter() on the command line.
+inline constexpr std::string_view kInterpreter = "interpreter";
+
+/// Computes graphs of several nodes as they are written (reference/graph/interpreter.h), in the order and arithmetic
+/// that the settings name. Refuses what is out of contract, and scales by which any value is right (rule C21); cases of
+/// one node and what lower_graph() does not judge are unsupported. Errors: unknown settings and values.
+[[nodiscard]] Result<std::unique_ptr<Backend>> interpreter(const Specification& what);
+/// What may stand behind its @.
+[[nodiscard]] Accepted accepted_by_interpreter();
+
 /// Loads the library into this process, which it may bring down: open_in_sandbox() is where that is contained.
 /// Its path is what.name. Errors: a file that cannot be loaded, that exports no qconform_backend, or that speaks
 /// another version of the interface.

@@ -23,7 +23,7 @@ struct SandboxPolicy {
   std::string arm64_program = {};  ///< for processors of that kind (emulator.h)
 };
 
-/// A kernel set of this program, a library of library.h, a library with the interface of
+/// A kernel set of this program, the interpreter of graphs, a library of library.h, a library with the interface of
 /// harness/include/qconform/backend.h, a program that open_process() talks to, or a defect model. The WORD of kernel
 /// sets and defect models pins the requantization (correctly-rounded, ort-f32, onnx-reference), which otherwise is
 /// `arithmetic`. Any of these is not sent cases out of contract where `what` says so (valid_only()). On another

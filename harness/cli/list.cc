@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
@@ -39,6 +40,8 @@ std::vector<Row> kernel_rows() {
 std::vector<Row> backend_rows() {
   std::vector<Row> rows = kernel_rows();
   for (Row& row : rows) row.accepted = backend::accepted_arithmetics();
+  rows.push_back({std::string(backend::kInterpreter), "available",
+                  "graphs of several nodes, computed as they are written", backend::accepted_by_interpreter()});
   for (const backend::Library& library : backend::offered_libraries()) {
     const backend::LibraryState state = library.state();
     const bool here = state.absent.empty();

@@ -73,7 +73,7 @@ bool pad_to_size(const NodeLowering& node, const std::string& auto_pad, std::int
     return node.limit("output_shape", fmt::format("{} of at most {} is not judged", axis.output, full));
   }
   const std::int64_t total = full - axis.output;
-  if (total % 2 != 0 && auto_pad == "NOTSET") {
+  if (total % 2 != 0 && !auto_pad.starts_with("SAME")) {
     return node.limit("output_shape", "which side an odd padding goes to is told in two ways");
   }
   if (total % 2 != 0 && node.opset() < 11) return node.limit("auto_pad", "opset 10 leaves open where odd padding goes");
@@ -87,15 +87,17 @@ bool resolve_transposed_axis(const NodeLowering& node, const WindowLists& lists,
   const auto* sizes = node.get<std::vector<std::int64_t>>("output_shape");
   const std::int64_t added = lists.output_padding[d];
   if (added >= std::max(axis.stride, axis.dilation)) {
-    return node.violate("output_padding", fmt::format("expected less than the stride or dilation, got {}", added));
+    return node.limit("output_padding", fmt::format("{} is not less than the stride or dilation", added));
   }
   const std::int64_t full = axis.stride * (axis.input - 1) + added + axis.kernel_extent();
   if (sizes != nullptr) {
     axis.output = (*sizes)[d];
+    if (axis.output < axis.input) return node.limit("output_shape", "less than the input is not judged");
     return pad_to_size(node, auto_pad, full, axis);
   }
   if (auto_pad.starts_with("SAME")) {
     if (node.opset() < 11) return node.limit("auto_pad", "opset 10 leaves open what the size is to match");
+    if (added != 0) return node.limit("output_padding", "is not judged beside auto_pad");
     axis.output = axis.input * axis.stride;
     return pad_to_size(node, auto_pad, full, axis);
   }
@@ -103,7 +105,7 @@ bool resolve_transposed_axis(const NodeLowering& node, const WindowLists& lists,
   axis.pad_end = lists.pad_end[d];
   axis.output = full - axis.pad_begin - axis.pad_end;
   if (axis.output >= 1) return true;
-  return node.violate("pads", fmt::format("leave {} of {} elements", axis.output, full));
+  return node.limit("pads", fmt::format("leave {} of {} elements", axis.output, full));
 }
 
 bool lower_conv_transpose(const NodeLowering& node) {

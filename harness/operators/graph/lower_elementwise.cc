@@ -274,7 +274,7 @@ constexpr NodeOperator kElementwiseNodes[] = {
     unary("Tanh", 6, kFloats, lower_rounding<Function::tanh>, true),
     unary("Tanh", 13, kFloats13, lower_rounding<Function::tanh>, true),
     unary("Erf", 9, kNumbers, lower_rounding<Function::erf>, true),
-    unary("Erf", 13, kFloats13, lower_rounding<Function::erf>, true),
+    unary("Erf", 13, kNumbers13, lower_rounding<Function::erf>, true),
     unary("Gelu", 20, kFloats13, lower_gelu, true, kApproximate),
     cast<9>(),
     cast<13>(),

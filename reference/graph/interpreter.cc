@@ -1,0 +1,378 @@
+#include "reference/graph/interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+
+#include "reference/linear_quantization/value.h"
+#include "reference/numerics/bits.h"
+#include "reference/numerics/small_float.h"
+
+namespace qconform::reference::graph {
+namespace {
+
+using Elements = std::vector<double>;
+
+std::size_t elements_of(const Shape& shape) {
+  std::size_t count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
+// To the nearest number of the type; numbers that are no floats stay as they are.
+double round_to(Element type, double value) {
+  if (type == Element::float32) return static_cast<float>(value);
+  if (type == Element::none || type == Element::float64 || is_integer(type)) return value;
+  return rounded_to(float_format(type), value);
+}
+
+template <typename T>
+T flushed(T value, bool flush) {
+  constexpr auto kSmallest = static_cast<T>(std::numeric_limits<float>::min());
+  return flush && std::abs(value) < kSmallest ? std::copysign(T{0}, value) : value;
+}
+
+// The terms of one sum, in arithmetic T: float, or double where the sum is rounded once.
+template <typename T>
+class Sum {
+ public:
+  explicit Sum(const Arithmetic& arithmetic)
+      : arithmetic_(arithmetic), flush_(arithmetic.flush_subnormals && sizeof(T) == sizeof(float)) {}
+
+  void clear() { terms_.clear(); }
+  void add(double a, double b) { terms_.push_back({flush(static_cast<T>(a)), flush(static_cast<T>(b))}); }
+
+  [[nodiscard]] T total() const {
+    T total = 0;
+    switch (arithmetic_.order) {
+      case SumOrder::forward:
+        for (const Term& term : terms_) total = plus(total, term);
+        return total;
+      case SumOrder::backward:
+        for (std::size_t i = terms_.size(); i-- > 0;) total = plus(total, terms_[i]);
+        return total;
+      case SumOrder::pairwise: return terms_.empty() ? 0 : halves(0, terms_.size());
+      case SumOrder::blocked: break;
+    }
+    T partial[8] = {};
+    for (std::size_t i = 0; i < terms_.size(); ++i) partial[i % 8] = plus(partial[i % 8], terms_[i]);
+    for (const T part : partial) total = flush(total + part);
+    return total;
+  }
+  [[nodiscard]] T flush(T value) const { return flushed(value, flush_); }
+  /// factor * value + added
+  [[nodiscard]] T multiply_add(T factor, T value, T added) const {
+    return arithmetic_.fma ? flush(std::fma(factor, value, added)) : flush(flush(factor * value) + added);
+  }
+
+ private:
+  struct Term {
+    T a;
+    T b;
+  };
+
+  [[nodiscard]] T plus(T total, const Term& term) const { return multiply_add(term.a, term.b, total); }
+  [[nodiscard]] T halves(std::size_t begin, std::size_t end) const {
+    if (end - begin == 1) return flush(terms_[begin].a * terms_[begin].b);
+    const std::size_t middle = begin + (end - begin) / 2;
+    if (end - begin == 2) return plus(halves(begin, middle), terms_[middle]);
+    return flush(halves(begin, middle) + halves(middle, end));
+  }
+
+  const Arithmetic& arithmetic_;
+  bool flush_;
+  std::vector<Term> terms_;
+};
+
+float exp32(float x) {
+  return static_cast<float>(std::exp(static_cast<double>(x)));
+}
+float tanh32(float x) {
+  return static_cast<float>(std::tanh(static_cast<double>(x)));
+}
+float erf32(float x) {
+  return static_cast<float>(std::erf(static_cast<double>(x)));
+}
+
+float gelu32(float x) {
+  constexpr auto kRootOfTwo = static_cast<float>(std::numbers::sqrt2);
+  return 0.5F * x * (1 + erf32(x / kRootOfTwo));
+}
+
+float gelu_tanh32(float x) {
+  const auto factor = static_cast<float>(std::sqrt(2 / std::numbers::pi));
+  return 0.5F * x * (1 + tanh32(factor * (x + 0.044715F * (x * x * x))));
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const Arithmetic& arithmetic)
+      : program_(program), arithmetic_(arithmetic), values_(program.values.size()) {
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = program.values[i].stated;
+  }
+
+  std::vector<Elements> run() {
+    for (const Step& step : program_.steps) {
+      step_ = &step;
+      const Value& result = program_.values[step.result];
+      type_ = result.type;
+      count_ = elements_of(result.shape);
+      values_[step.result] = std::visit([&](const auto& what) { return compute(what); }, step.what);
+    }
+    return std::move(values_);
+  }
+
+ private:
+  [[nodiscard]] const Elements& operand(std::size_t i) const { return values_[step_->operands[i]]; }
+  [[nodiscard]] double flush(double value) const { return flushed(value, arithmetic_.flush_subnormals); }
+  [[nodiscard]] float narrow(double value) const {
+    return flushed(static_cast<float>(value), arithmetic_.flush_subnormals);
+  }
+  [[nodiscard]] double stored(double value) const { return flush(round_to(type_, flush(value))); }
+
+  template <typename Node>
+  Elements linear(const Node& node, void (*single)(const Node&, std::span<const std::byte>, std::span<std::byte>)) {
+    Elements x = operand(0);
+    if (!is_integer(node.x_type) && arithmetic_.flush_subnormals) {
+      for (double& element : x) element = flush(element);
+    }
+    const std::vector<std::byte> from = to_bytes(node.x_type, x);
+    std::vector<std::byte> to(static_cast<std::size_t>(bytes_for(static_cast<std::int64_t>(count_), bits_of(type_))));
+    single(node, from, to);
+    return from_bytes(type_, to, count_);
+  }
+
+  Elements compute(const Quantize& what) { return linear(what.node, quantize_linear); }
+  Elements compute(const Dequantize& what) {
+    Elements y = linear(what.node, dequantize_linear);
+    for (double& element : y) element = flush(element);
+    return y;
+  }
+
+  Elements compute(const WeightedSum& sum) {
+    return arithmetic_.double_sums ? weighted_sum<double>(sum) : weighted_sum<float>(sum);
+  }
+
+  template <typename T>
+  Elements weighted_sum(const WeightedSum& what) {
+    Elements y(count_);
+    Sum<T> sum(arithmetic_);
+    const Elements& a = operand(0);
+    const Elements* b = what.has_factor ? &operand(1) : nullptr;
+    const Elements* c = what.c_index.empty() ? nullptr : &values_[step_->operands.back()];
+    const auto alpha = static_cast<T>(what.alpha);
+    const auto add = [&](std::int64_t at, std::int64_t by) {
+      sum.add(a[static_cast<std::size_t>(at)], b == nullptr ? 1 : (*b)[static_cast<std::size_t>(by)]);
+    };
+    for (std::size_t i = 0; i < count_; ++i) {
+      sum.clear();
+      std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), add); }, what.taps);
+      T total = sum.total();
+      if (c == nullptr) {
+        total = sum.flush(alpha * total);
+      } else {
+        const T bias = sum.flush(static_cast<T>((*c)[static_cast<std::size_t>(what.c_index[i])]));
+        total = sum.multiply_add(alpha, total, sum.flush(static_cast<T>(what.beta) * bias));
+      }
+      if (!what.divisor.empty()) total = sum.flush(total / static_cast<T>(what.divisor[i]));
+      y[i] = stored(static_cast<double>(total));
+    }
+    return y;
+  }
+
+  Elements compute(const Extreme& what) {
+    Elements y(count_);
+    const Elements& x = operand(0);
+    for (std::size_t i = 0; i < count_; ++i) {
+      double best = what.smallest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+      const auto take = [&](std::int64_t at, std::int64_t) {
+        const double element = x[static_cast<std::size_t>(at)];
+        if (std::isnan(element) || (what.smallest ? element < best : element > best)) best = element;
+      };
+      std::visit([&](const auto& taps) { taps.for_each(static_cast<std::int64_t>(i), take); }, what.taps);
+      y[i] = best;
+    }
+    return y;
+  }
+
+  Elements compute(const Move& what) {
+    if (what.operand.empty() && what.index.empty() && count_ != 0) return operand(0);
+    Elements y(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::int32_t from = what.operand.empty() ? 0 : what.operand[i];
+      const std::size_t at = what.index.empty() ? i : static_cast<std::size_t>(what.index[i]);
+      y[i] = from < 0 ? 0 : operand(static_cast<std::size_t>(from))[at];
+    }
+    return y;
+  }
+
+  [[nodiscard]] double element(const Elementwise& what, std::size_t which, std::size_t i) const {
+    const bool has_index = which < what.index.size() && !what.index[which].empty();
+    return operand(which)[has_index ? static_cast<std::size_t>(what.index[which][i]) : i];
+  }
+
+  Elements compute(const Elementwise& what) {
+    Elements y(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const double x = element(what, 0, i);
+      switch (what.function) {
+        case Function::add:
+        case Function::sub:
+        case Function::mul:
+        case Function::div: y[i] = stored(binary(what.function, narrow(x), narrow(element(what, 1, i)))); break;
+        case Function::max:
+        case Function::min: y[i] = extreme(what, i); break;
+        case Function::where: y[i] = element(what, x != 0 ? 1 : 2, i); break;
+        case Function::cast: y[i] = type_ == Element::float32 ? stored(x) : round_to(type_, x); break;
+        default: y[i] = is_exact(what.function) ? chosen(what, x) : stored(unary(what, narrow(x))); break;
+      }
+    }
+    return y;
+  }
+
+  static float binary(Function function, float a, float b) {
+    if (function == Function::add) return a + b;
+    if (function == Function::sub) return a - b;
+    return function == Function::mul ? a * b : a / b;
+  }
+
+  [[nodiscard]] double extreme(const Elementwise& what, std::size_t i) const {
+    double best = element(what, 0, i);
+    for (std::size_t which = 1; which < step_->operands.size(); ++which) {
+      const double other = element(what, which, i);
+      if (std::isnan(other) || (what.function == Function::max ? other > best : other < best)) best = other;
+    }
+    return best;
+  }
+
+  // What rounds nothing, and is the same in every type.
+  static bool is_exact(Function function) {
+    return function == Function::neg || function == Function::abs || function == Function::relu ||
+           function == Function::clip;
+  }
+  static double chosen(const Elementwise& what, double x) {
+    if (what.function == Function::neg) return -x;
+    if (what.function == Function::abs) return std::abs(x);
+    if (what.function == Function::relu) return x < 0 ? 0 : x;
+    const double raised = x < what.alpha ? what.alpha : x;
+    return raised > what.beta ? what.beta : raised;
+  }
+
+  [[nodiscard]] float unary(const Elementwise& what, float x) const {
+    const auto alpha = static_cast<float>(what.alpha);
+    const auto beta = static_cast<float>(what.beta);
+    switch (what.function) {
+      case Function::leaky_relu: return x < 0 ? alpha * x : x;
+      case Function::hard_sigmoid: {
+        const float line = arithmetic_.fma ? std::fma(alpha, x, beta) : alpha * x + beta;
+        return std::max(0.0F, std::min(1.0F, line));
+      }
+      case Function::sigmoid: return 1 / (1 + exp32(-x));
+      case Function::tanh: return tanh32(x);
+      case Function::erf: return erf32(x);
+      case Function::gelu: return gelu32(x);
+      case Function::gelu_tanh: return gelu_tanh32(x);
+      default: return x;
+    }
+  }
+
+  // Calls f(first element, distance of neighbours) for each row along the axis.
+  template <typename What, typename F>
+  static void for_each_row(const What& what, std::size_t elements, F f) {
+    const auto length = static_cast<std::size_t>(what.length);
+    const auto inner = static_cast<std::size_t>(what.inner);
+    if (elements == 0) return;
+    for (std::size_t outer = 0; outer < elements / (length * inner); ++outer) {
+      for (std::size_t i = 0; i < inner; ++i) f(outer * length * inner + i, outer * inner + i);
+    }
+  }
+
+  Elements compute(const Softmax& what) {
+    const Elements& x = operand(0);
+    Elements y(x.size());
+    const auto length = static_cast<std::size_t>(what.length);
+    const auto inner = static_cast<std::size_t>(what.inner);
+    Sum<float> sum(arithmetic_);
+    std::vector<float> row(length);
+    for_each_row(what, x.size(), [&](std::size_t first, std::size_t) {
+      float largest = -std::numeric_limits<float>::infinity();
+      for (std::size_t k = 0; k < length; ++k) largest = std::max(largest, narrow(x[first + k * inner]));
+      sum.clear();
+      for (std::size_t k = 0; k < length; ++k) {
+        row[k] = narrow(exp32(narrow(narrow(x[first + k * inner]) - largest)));
+        sum.add(row[k], 1);
+      }
+      const float total = sum.total();
+      for (std::size_t k = 0; k < length; ++k) y[first + k * inner] = stored(row[k] / total);
+    });
+    return y;
+  }
+
+  Elements compute(const ArgMax& what) {
+    const Elements& x = operand(0);
+    Elements y(count_);
+    for_each_row(what, x.size(), [&](std::size_t first, std::size_t result) {
+      double best = x[first];
+      for (std::size_t k = 1; k < static_cast<std::size_t>(what.length); ++k) {
+        const double element = x[first + k * static_cast<std::size_t>(what.inner)];
+        const bool is_better = what.smallest ? element < best : element > best;
+        if (!is_better && !(what.select_last_index && element == best)) continue;
+        best = element;
+        y[result] = static_cast<double>(k);
+      }
+    });
+    return y;
+  }
+
+  const Program& program_;
+  const Arithmetic& arithmetic_;
+  std::vector<Elements> values_;
+  // Of the step under way.
+  const Step* step_ = nullptr;
+  Element type_ = Element::none;
+  std::size_t count_ = 0;
+};
+
+std::uint64_t bits_for(Element type, double value) {
+  if (is_integer(type)) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  return encode(float_format(type), value, Overflow::special);
+}
+
+}  // namespace
+
+std::vector<std::byte> to_bytes(Element type, const std::vector<double>& elements) {
+  const auto count = static_cast<std::int64_t>(elements.size());
+  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_for(count, bits_of(type))));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = elements[static_cast<std::size_t>(i)];
+    if (type == Element::float32) {
+      const auto narrow = static_cast<float>(value);
+      std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof narrow, &narrow, sizeof narrow);
+    } else {
+      store_bits(bytes, bits_of(type), i, bits_for(type, value));
+    }
+  }
+  return bytes;
+}
+
+std::vector<double> from_bytes(Element type, std::span<const std::byte> bytes, std::size_t count) {
+  std::vector<double> elements(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (type == Element::float32) {
+      float narrow = 0;
+      std::memcpy(&narrow, bytes.data() + i * sizeof narrow, sizeof narrow);
+      elements[i] = narrow;
+    } else {
+      elements[i] = value_at(type, bytes, static_cast<std::int64_t>(i));
+    }
+  }
+  return elements;
+}
+
+std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic) {
+  return Interpreter(program, arithmetic).run();
+}
+
+}  // namespace qconform::reference::graph
