@@ -265,9 +265,10 @@ class Search {
     }
   }
 
+  // A candidate that is an arithmetic itself. Of others these cases say nothing, and may show a further defect.
   void doubt_arithmetic() {
     for (const Case& test_case : options_.telling) {
-      if (fitting_.empty()) return;
+      if (fitting_.empty() || test_.choices_for(fitting_.front()) > 1) return;
       if (const Observation* observation = observe(test_case)) learn_from(*observation);
     }
   }

@@ -27,7 +27,8 @@ struct ExplainOptions {
   std::vector<Case> neighbours{};
   /// What is known of the backend's arithmetic (base_arithmetic.h).
   std::optional<Arithmetic> base{};
-  /// Cases that tell the backend from the arithmetics nearest to its own: a candidate that fits has to have them too.
+  /// Cases that tell the backend from the arithmetics nearest to its own: a candidate that is an arithmetic itself has
+  /// to have them too.
   std::vector<Case> telling{};
   /// The models that come into question; empty: all of them.
   std::vector<const Defect*> known{};

@@ -357,6 +357,8 @@ const std::map<std::string_view, Trigger>& triggers() {
       {"wrap-not-saturate", reaches_a_bound},
       {"axis-ignored", has_parameters},
       {"zp-first", has_zero_points_that_differ},
+      {"two-bit-parameters-of-later",
+       [](const Sample& s) { return has_parameters(s) && bits_of(s.quantize().y_type) == 2; }},
       {"scale-i32-as-f32", [](const Sample& s) { return s.quantize().scale_type == reference::Element::int32; }},
       {"zp-absent-128", is_uint8_without_zero_point},
       {"axis-unread", [](const Sample& s) { return has_parameters(s) && has_another_axis(s); }},

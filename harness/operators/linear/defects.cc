@@ -85,6 +85,18 @@ std::size_t parameter_of_one(const LinearPlacement& p, std::int64_t index) {
   return parameter_of_block(layout, index, index / layout.inner % layout.channels);
 }
 
+// Of a byte's four elements the second and the third quantize those before them anew, with their own parameters.
+std::size_t parameter_of_later_in_byte(const LinearPlacement& p, std::int64_t index) {
+  constexpr std::int64_t kInAByte = 4;
+  constexpr std::int64_t kLast = 2;
+  const QuantizationLayout& layout = p.layout;
+  const bool is_hit = p.x_type == reference::Element::float32 && is_integer(p.y_type) && bits_of(p.y_type) == 2 &&
+                      layout.inner == 1 && !layout.is_blocked();
+  const std::int64_t in_byte = index % kInAByte;
+  if (!is_hit || in_byte >= kLast) return layout.parameter_of(index);
+  return layout.parameter_of(std::min(index - in_byte + kLast, layout.elements() - 1));
+}
+
 // float16 and bfloat16 divided in float32.
 Quotient divide_wider(const QuantizeLinear& node, double x, double scale) {
   const reference::Element type = division_type(node);
@@ -202,6 +214,14 @@ constexpr Defect kLinearDefects[] = {
      .evidence = "oneDNN 3.12.1",
      .hazards = {Hazard::parameters_differ},
      .replace = [](Stages& s) { s.set(stage::zero_point_parameter, [](std::size_t) { return std::size_t{0}; }); }},
+    {.id = "two-bit-parameters-of-later",
+     .description = "2-bit outputs of float x take the parameters of a later element of their byte, the third at most",
+     .operators = {"QuantizeLinear"},
+     .trigger = "y of 2 bits, scales or zero points of the last axis that differ",
+     .rule = "D7",
+     .evidence = "ONNX Runtime 1.30.0",
+     .hazards = {Hazard::parameters_differ},
+     .replace = [](Stages& s) { s.set(stage::parameter, parameter_of_later_in_byte); }},
     {.id = "scale-i32-as-f32",
      .description = "a scale of int32 is read as float32: the number with its bits",
      .operators = {"QuantizeLinear"},

@@ -108,18 +108,20 @@ std::uint64_t multiply(const DequantizeLinear& node, double, double, double diff
 std::optional<Tensor> run_linear(const Case& test_case, const Lowered& lowered, const Stages& stages) {
   const Tensor& x = *test_case.input(0);
   const Attribute* axis = test_case.attribute("axis");
-  const LinearPlacement placement{*layout_of(lowered), x.shape,
-                                  axis == nullptr ? kDefaultAxis : std::get<std::int64_t>(axis->value)};
+  const auto placement = [&](const auto& node) -> LinearPlacement {
+    const std::int64_t stated = axis == nullptr ? kDefaultAxis : std::get<std::int64_t>(axis->value);
+    return {*layout_of(lowered), x.shape, stated, node.x_type, node.y_type};
+  };
   const Tensor* zero_point = test_case.input(2);
   if (const QuantizeLinear* stated = quantize_linear_of(lowered)) {
     const QuantizeLinear node = read_quantize(stages, *stated, zero_point);
     Tensor y = Tensor::zeros(element_type_of(node.y_type), x.shape);
-    run_quantize(stages, node, placement, x.bytes, y.bytes);
+    run_quantize(stages, node, placement(node), x.bytes, y.bytes);
     return y;
   }
   const DequantizeLinear node = read_dequantize(stages, *dequantize_linear_of(lowered), zero_point);
   Tensor y = Tensor::zeros(element_type_of(node.y_type), x.shape);
-  run_dequantize(stages, node, placement, x.bytes, y.bytes);
+  run_dequantize(stages, node, placement(node), x.bytes, y.bytes);
   return y;
 }
 

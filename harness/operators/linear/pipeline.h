@@ -26,6 +26,8 @@ struct LinearPlacement {
   const QuantizationLayout& layout;
   std::span<const std::int64_t> x_shape;
   std::int64_t axis;  ///< as the node states it, or its default
+  reference::Element x_type;
+  reference::Element y_type;
 };
 
 // What the reference does.
