@@ -1,6 +1,7 @@
 #include "harness/diagnose/explain/learning.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,10 +15,9 @@
 namespace qconform::diagnose {
 namespace {
 
-constexpr std::size_t kMostRows = 384;       // that expressions are told apart by,
-constexpr std::size_t kRowsOfFirst = 96;     // of these from the failing case that is tried first,
-constexpr std::size_t kRowsOfKnown = 24;     // from each of the next ones,
-constexpr std::size_t kRowsOfACase = 12;     // and from each other one
+constexpr std::size_t kMostRows = 448;       // that expressions are told apart by,
+constexpr std::size_t kRowsOfFirst = 64;     // of these from the failing case that is tried first,
+constexpr std::size_t kRowsOfKnown = 12;     // from each of the next ones, and one from each other
 constexpr std::size_t kKnownCases = 8;       // of which it is known that the same values come to the same
 constexpr std::size_t kUnobserved = 200;     // cases that give rows and are not run
 constexpr std::size_t kMostCandidates = 48;  // that are told apart by cases
@@ -28,6 +28,7 @@ constexpr std::uint64_t kEnoughAgreed = 40;   // of a single candidate
 constexpr std::uint64_t kFewestAgreed = 8;    // for it to be certain
 constexpr std::uint64_t kBlindTurn = 8;       // one case in so many is run although all agree on it
 constexpr std::size_t kFewestFailing = 3;
+constexpr std::uint64_t kOfAnExpression = 1000;  // what one takes that is not run, in products
 constexpr int kRounds = 3;
 
 // The rows of a slot, each once, and which of them a case has.
@@ -39,21 +40,26 @@ class RowObserver final : public ContextObserver {
     most_ = std::min(most, kMostRows - std::min(kMostRows, rows_.size()));
     of_case_.clear();
     is_whole_ = true;
+    taken_call_.reset();
+  }
+  // One row alone, of this call or, where there are fewer, of an earlier one.
+  void begin_case_at(std::size_t call) {
+    begin_case(1);
+    taken_call_ = call;
+    calls_ = 0;
+  }
+  void end_case() {
+    if (taken_call_ && taken_) add(std::move(*taken_));
+    taken_.reset();
   }
   void see(const StageContext& context) override {
     if (most_ == 0) {
       is_whole_ = false;
-      return;
+    } else if (!taken_call_) {
+      add(read(context));
+    } else if (calls_++ <= *taken_call_ && (std::has_single_bit(calls_) || calls_ == *taken_call_)) {
+      taken_ = read(context);
     }
-    Row row{{}, context.range};
-    for (const Variable& variable : slot_.variables) row.variables.push_back(variable.read(context, variable.which));
-    std::vector<std::int64_t> key = row.variables;
-    key.push_back(row.range.lo);
-    const auto [at, is_new] = seen_.try_emplace(std::move(key), rows_.size());
-    of_case_.insert(at->second);
-    if (!is_new) return;
-    rows_.push_back(std::move(row));
-    --most_;
   }
   [[nodiscard]] std::vector<Row> take() { return std::move(rows_); }
   [[nodiscard]] bool is_empty() const { return rows_.empty(); }
@@ -64,8 +70,29 @@ class RowObserver final : public ContextObserver {
   }
 
  private:
+  [[nodiscard]] Row read(const StageContext& context) const {
+    Row row{{}, context.range};
+    for (const Variable& variable : slot_.variables) row.variables.push_back(variable.read(context, variable.which));
+    return row;
+  }
+
+  void add(Row row) {
+    std::vector<std::int64_t> key = row.variables;
+    key.push_back(row.range.lo);
+    const auto known = seen_.find(key);
+    if (known == seen_.end() && most_ == 0) return;
+    const auto [at, is_new] = seen_.try_emplace(std::move(key), rows_.size());
+    of_case_.insert(at->second);
+    if (!is_new) return;
+    rows_.push_back(std::move(row));
+    --most_;
+  }
+
   const ExpressionSlot& slot_;
   std::vector<Row> rows_;
+  std::optional<std::size_t> taken_call_;
+  std::optional<Row> taken_;
+  std::size_t calls_ = 0;
   std::map<std::vector<std::int64_t>, std::size_t> seen_;
   std::set<std::size_t> of_case_;
   std::size_t most_ = 0;
@@ -107,16 +134,15 @@ class Learner {
     for (std::size_t i = 0; i < kUnobserved; ++i) unobserved_.push_back(probes_.next());
     for (int round = 0; round < kRounds && is_work_left(); ++round) {
       order_evidence();
-      if (failing_ == 0) break;
+      if (failing_ < kFewestFailing) break;
       search();
       if (candidates_.empty()) break;
       separate();
       if (!candidates_.empty()) break;
     }
+    if (agreed_ < kFewestAgreed) candidates_.clear();
     for (const Candidate& candidate : candidates_) result.candidates.push_back({{candidate.defect}, arithmetic_});
-    order_evidence();
-    result.is_certain =
-        is_complete_ && candidates_.size() == 1 && agreed_ >= kFewestAgreed && failing_ >= kFewestFailing;
+    result.is_certain = is_complete_ && candidates_.size() == 1;
     result.tried = tried_;
     result.agreed = agreed_;
     return result;
@@ -186,21 +212,27 @@ class Learner {
     reference.observe(observer);
     Stages stages = original();
     slot.set(stages, reference);
-    const auto watch = [&](const ModelledCase& modelled, std::size_t most) {
-      observer.begin_case(most);
+    const auto watch = [&](const ModelledCase& modelled) {
       static_cast<void>(modelled.run(stages));
+      observer.end_case();
       further_work_ += modelled.expense();
     };
     std::vector<std::optional<KnownCase>> cases;
-    for (std::size_t i = 0; i < ordered_.size(); ++i) {
-      watch(ordered_[i]->modelled(), i == 0 ? kRowsOfFirst : i < kKnownCases ? kRowsOfKnown : kRowsOfACase);
+    for (std::size_t i = 0; i < std::min(kKnownCases, ordered_.size()); ++i) {
+      observer.begin_case(i == 0 ? kRowsOfFirst : kRowsOfKnown);
+      watch(ordered_[i]->modelled());
       if (observer.is_empty()) return nullptr;
-      if (i >= kKnownCases) continue;
       auto rows = observer.rows_of_case();
       cases.push_back(rows ? std::optional(KnownCase{std::move(*rows), {}}) : std::nullopt);
     }
-    for (const Case& test_case : unobserved_) {
-      if (const auto modelled = ModelledCase::prepare(test_case)) watch(*modelled, kRowsOfACase);
+    constexpr std::size_t kCalls = 61;  // a prime: the call is another one from case to case
+    for (std::size_t i = 0; i < unobserved_.size(); ++i) {
+      observer.begin_case_at(i * 7 % kCalls);
+      if (const auto modelled = ModelledCase::prepare(unobserved_[i])) watch(*modelled);
+    }
+    for (std::size_t i = kKnownCases; i < ordered_.size(); ++i) {
+      observer.begin_case_at(i * 7 % kCalls);
+      watch(ordered_[i]->modelled());
     }
     return std::make_unique<SearchedSlot>(SearchedSlot{Enumeration(slot, observer.take()), std::move(cases)});
   }
@@ -226,6 +258,10 @@ class Learner {
     for (const ExpressionSlot* slot : slots_of(op_.name)) {
       if (auto one = searched(*slot)) slots.push_back(std::move(one));
     }
+    // Those with few expressions go further with what may be spent.
+    std::stable_sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) {
+      return a->enumeration.slot().allowed < b->enumeration.slot().allowed;
+    });
     std::size_t last = Enumeration::kLargest;
     for (std::size_t size = 1; size <= last && is_work_left(); ++size) {
       for (const auto& slot : slots) try_size(*slot, size);
@@ -239,14 +275,20 @@ class Learner {
   }
 
   void try_size(SearchedSlot& slot, std::size_t size) {
-    slot.enumeration.next_size([&](const Expression& expression, std::span<const std::int64_t> values) {
-      ++tried_;
-      further_work_ += values.size() / 4;
-      is_complete_ = is_complete_ && candidates_.size() < kMostCandidates;
-      if (!is_work_left() || candidates_.size() >= kMostCandidates) return false;
-      if (fits(expression, values, slot.cases)) candidates_.push_back({&model_of(op_.name, expression), size});
-      return true;
-    });
+    const std::uint64_t of_a_join = slot.enumeration.rows();
+    const std::uint64_t before = slot.enumeration.joins();
+    const std::uint64_t left = is_work_left() ? last_work_ - test_.work() - further_work_ : 0;
+    slot.enumeration.next_size(
+        [&](const Expression& expression, std::span<const std::int64_t> values) {
+          ++tried_;
+          further_work_ += kOfAnExpression;
+          is_complete_ = is_complete_ && candidates_.size() < kMostCandidates;
+          if (!is_work_left() || candidates_.size() >= kMostCandidates) return false;
+          if (fits(expression, values, slot.cases)) candidates_.push_back({&model_of(op_.name, expression), size});
+          return true;
+        },
+        left / of_a_join);
+    further_work_ += (slot.enumeration.joins() - before) * of_a_join;
   }
 
   // Whether the candidates, or they and the reference, give different answers.
