@@ -18,15 +18,17 @@ namespace {
 constexpr std::size_t kMostRows = 448;       // that expressions are told apart by,
 constexpr std::size_t kRowsOfFirst = 64;     // of these from the failing case that is tried first,
 constexpr std::size_t kRowsOfKnown = 12;     // from each of the next ones, and one from each other
+constexpr std::size_t kRowsOfRefuting = 32;  // and from each that refuted a candidate
 constexpr std::size_t kKnownCases = 8;       // of which it is known that the same values come to the same
 constexpr std::size_t kUnobserved = 200;     // cases that give rows and are not run
 constexpr std::size_t kMostCandidates = 48;  // that are told apart by cases
 constexpr std::size_t kFurther = 1;          // operators more than in the smallest candidate, up to which all are tried
-constexpr std::size_t kMostGenerated = 3000;  // to tell candidates apart,
-constexpr std::size_t kMostForOne = 900;      // and to hold a single one against the backend
-constexpr std::uint64_t kEnoughAgreed = 40;   // of a single candidate
-constexpr std::uint64_t kFewestAgreed = 8;    // for it to be certain
-constexpr std::uint64_t kBlindTurn = 8;       // one case in so many is run although all agree on it
+constexpr std::size_t kMostGenerated = 3000;   // to tell candidates apart,
+constexpr std::size_t kMostForOne = 900;       // and to hold a single one against the backend
+constexpr std::size_t kFewestGenerated = 400;  // all the same, for what shows elsewhere than the failures did
+constexpr std::uint64_t kEnoughAgreed = 40;    // of a single candidate
+constexpr std::uint64_t kFewestAgreed = 8;     // for it to be certain
+constexpr std::uint64_t kBlindTurn = 8;        // one case in so many is run although all agree on it
 constexpr std::size_t kFewestFailing = 3;
 constexpr std::uint64_t kOfAnExpression = 1000;  // what one takes that is not run, in products
 constexpr int kRounds = 3;
@@ -225,6 +227,11 @@ class Learner {
       auto rows = observer.rows_of_case();
       cases.push_back(rows ? std::optional(KnownCase{std::move(*rows), {}}) : std::nullopt);
     }
+    for (const Observation* observation : ordered_) {
+      if (!refuting_.contains(observation)) continue;
+      observer.begin_case(kRowsOfRefuting);
+      watch(observation->modelled());
+    }
     constexpr std::size_t kCalls = 61;  // a prime: the call is another one from case to case
     for (std::size_t i = 0; i < unobserved_.size(); ++i) {
       observer.begin_case_at(i * 7 % kCalls);
@@ -317,21 +324,30 @@ class Learner {
   void separate() {
     std::vector<const Observation*> failures(ordered_.begin(),
                                              ordered_.begin() + static_cast<std::ptrdiff_t>(failing_));
-    probes_.target(common_hazards(op_, failures));
+    const std::vector<Hazard> common = common_hazards(op_, failures);
+    std::vector<Hazard> all;
+    for (const HazardInfo& info : hazards()) {
+      if (info.concerns(op_.name)) all.push_back(info.hazard);
+    }
     agreed_ = 0;
     // The cases that gave rows come first: in some of them the candidates see something that tells them apart.
     const std::size_t first = unobserved_.size();
     for (std::size_t i = 0; i < first + most_generated() && !candidates_.empty() && is_work_left(); ++i) {
-      if (candidates_.size() == 1 && agreed_ >= kEnoughAgreed) return;
+      const bool is_enough = agreed_ >= kEnoughAgreed;
+      if (candidates_.size() == 1 && is_enough && i >= first + kFewestGenerated) return;
+      probes_.target(i % 2 == 0 ? common : all);
       Case next = i < first ? unobserved_[i] : probes_.next();
       const Answers answers = answers_to(next);
-      const bool is_needless = candidates_.size() > 1 && !answers.candidates_differ && agreed_ >= kEnoughAgreed;
-      if ((!answers.differ_from_right || is_needless) && !answers.candidates_differ && i % kBlindTurn != 0) continue;
+      // Once enough agree, mostly those that aim for something else than the failures have in common.
+      const bool is_elsewhere = candidates_.size() == 1 && i % 2 == 1;
+      const bool is_wanted = answers.candidates_differ || (answers.differ_from_right && (!is_enough || is_elsewhere));
+      if (!is_wanted && i % kBlindTurn != 0) continue;
       const Observation* observation = observe_(std::move(next));
       if (observation == nullptr) continue;
       if (observation->is_failure() && options_.is_explained && options_.is_explained(*observation)) continue;
-      std::erase_if(candidates_,
-                    [&](const Candidate& candidate) { return !fits(*candidate.defect->expression, *observation); });
+      const std::size_t refuted = std::erase_if(
+          candidates_, [&](const Candidate& candidate) { return !fits(*candidate.defect->expression, *observation); });
+      if (refuted > 0) refuting_.insert(observation);
       agreed_ += answers.differ_from_right ? 1 : 0;
     }
   }
@@ -350,6 +366,7 @@ class Learner {
   std::vector<const Observation*> testing_;  // the same, those first that refuted something
   std::size_t failing_ = 0;
   std::vector<Candidate> candidates_;
+  std::set<const Observation*> refuting_;  // in which candidates saw what tells them from others
   bool is_complete_ = true;
   std::uint64_t tried_ = 0;
   std::uint64_t agreed_ = 0;
