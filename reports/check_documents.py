@@ -55,7 +55,7 @@ class Checks:
         stated = {"format": "qconform-model", "version": 1, "operator": "ConvInteger",
                   "stage": "w_zero_point.index", "expression": "channel / group_channels"}
         file.write_text(json.dumps(stated), encoding="utf-8")
-        run = ["run", "--suite", "random", "--cases", "200", "--no-shrink", "--out", str(self.folder), "--backend"]
+        run = ["run", "--suite", "random", "--cases", "300", "--no-shrink", "--out", str(self.folder), "--backend"]
         told = self.run([*run, f"defect:{file}"], 1)
         if "behaves as: w_zero_point.index = channel / group_channels" not in told:
             self.problems.append("a run does not tell the model that was learnt")
