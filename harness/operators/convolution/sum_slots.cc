@@ -76,11 +76,11 @@ void set_x_zero_point(Stages& stages, const Expression& expression) {
 }
 
 void set_x_difference(Stages& stages, const Expression& expression) {
-  constexpr IntegerRange kInt8{INT8_MIN, INT8_MAX};
-  stages.set(stage::x_difference, {[](const Expression& e, std::int32_t x, std::int32_t zero_point) {
-                                     return narrowed(e.evaluate(FactorContext{{kInt8}, nullptr, x, zero_point}));
-                                   },
-                                   expression});
+  stages.set(stage::x_difference,
+             {[](const Expression& e, std::int32_t x, std::int32_t zero_point) {
+                return narrowed(e.evaluate(FactorContext{{{INT8_MIN, INT8_MAX}}, nullptr, x, zero_point}));
+              },
+              expression});
 }
 
 void set_w_value(Stages& stages, const Expression& expression) {
