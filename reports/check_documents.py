@@ -49,6 +49,24 @@ class Checks:
         if "version" not in self.run(run + ["--backend", "scalar", "--profile", str(file)], 2):
             self.problems.append("the error of a broken profile does not name what is missing")
 
+    def model(self):
+        """A learnt model is written, and is a backend that computes the same."""
+        file, learnt = self.folder / "unknown.json", self.folder / "learnt.json"
+        stated = {"format": "qconform-model", "version": 1, "operator": "ConvInteger",
+                  "stage": "w_zero_point.index", "expression": "channel / group_channels"}
+        file.write_text(json.dumps(stated), encoding="utf-8")
+        run = ["run", "--suite", "random", "--cases", "300", "--no-shrink", "--out", str(self.folder), "--backend"]
+        told = self.run([*run, f"defect:{file}"], 1)
+        if "behaves as: w_zero_point.index = channel / group_channels" not in told:
+            self.problems.append("a run does not tell the model that was learnt")
+        self.run(["explain", str(self.folder / "F1.json"), "--backend", f"defect:{file}", "--save-model", str(learnt)], 1)
+        self.validate("model-1.schema.json", learnt.read_text(encoding="utf-8"), "expression")
+        if json.loads(learnt.read_text(encoding="utf-8"))["expression"] != stated["expression"]:
+            self.problems.append("the model that is learnt is not the one that the backend has")
+        file.write_text(json.dumps({**stated, "expression": "chanel"}), encoding="utf-8")
+        if "expression: w_zero_point.index: expected a name out of channel" not in self.run([*run, f"defect:{file}"], 2):
+            self.problems.append("the error of a broken model does not name the field and what there is")
+
     def baseline(self):
         file = self.folder / "audit.json"
         audit = ["audit", "--suite", "random", "--cases"]
@@ -74,6 +92,7 @@ def main(schemas, qconform, emulator):
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(schemas, emulator + [qconform], folder)
         checks.profile()
+        checks.model()
         checks.baseline()
         checks.gate()
     print("\n".join(checks.problems + [f"{len(checks.problems)} problems"]))

@@ -3,7 +3,8 @@
 //     NAME[:VERSION][@SETTINGS]      what is built in or found: "avx2", "onednn:3.12@avx2", "onnxruntime@session.a=1"
 //     plugin:PATH[@SETTINGS]         a library with the C interface: "plugin:./mine.so@threads=2"
 //     process:COMMAND                a program that speaks the protocol
-//     defect:ID[+ID]...[@SETTINGS]   a defect model: "defect:pads-order@ort-f32"
+//     defect:ID[+ID]...[@SETTINGS]   a defect model: "defect:pads-order@ort-f32"; a learnt one by its file, which ends
+//                                    in .json or has a /, and has no + and no @: "defect:./mine.json"
 //
 //     SETTINGS is WORD, KEY=VALUE[,KEY=VALUE]... or WORD,KEY=VALUE[,KEY=VALUE]...; of a plugin KEY=VALUE alone.
 //

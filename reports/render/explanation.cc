@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/diagnose/models/expression.h"
 #include "harness/operators/family.h"
 #include "harness/operators/text.h"
 #include "reports/render/terminal.h"
@@ -30,7 +31,15 @@ std::string stages_text(const Defect& defect) {
   return fmt::format("{}", fmt::join(diagnose::stages_of(defect), ", "));
 }
 
+// What an expression stands for.
+std::string learnt_lines(const Defect& defect) {
+  const diagnose::ExpressionSlot& slot = defect.expression->slot();
+  return line(slot.name, std::string(slot.describes)) + line("  right is", std::string(slot.reference)) +
+         line("  look at", stages_text(defect));
+}
+
 std::string defect_lines(const Defect& defect) {
+  if (defect.expression != nullptr) return learnt_lines(defect);
   return line(defect.id, std::string(defect.description)) + line("  rule", std::string(defect.rule)) +
          line("  shows on", std::string(defect.trigger)) + line("  look at", stages_text(defect)) +
          line("  known from", std::string(defect.evidence));
@@ -87,7 +96,7 @@ std::string verdict_line(const Explanation& e) {
     case Status::reproduced:  // of findings alone
     case Status::partial:
       if (e.candidates.front().is_learnt()) {
-        return fmt::format("partial: perhaps behaves as: {}; too few cases speak for it\n",
+        return fmt::format("partial: perhaps behaves as: {}; not every other expression was tried\n",
                            e.candidates.front().name());
       }
       return fmt::format(

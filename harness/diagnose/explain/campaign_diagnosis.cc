@@ -172,11 +172,11 @@ void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
 // The known models have been tried on these failures, so that little is spent on them once more.
 void CampaignDiagnosis::learn_open(Subject& subject, Backend& backend) const {
   const std::vector<const Observation*> open = subject.causes->smallest_open();
-  if (open.size() < kFewestFailing || limits_.learning == 0) return;
+  if (open.empty() || limits_.learning == 0) return;
   ExplainOptions options = limits_.each;
   options.work = std::min(options.work, kWorkBeforeLearning);
   options.learning_work = limits_.learning;
-  options.is_explained = [&](const Observation& observation) { return subject.causes->is_reproduced(observation); };
+  options.is_explained = [&](const Observation& observation) { return subject.causes->is_explained(observation); };
   for (std::size_t i = 1; i < open.size(); ++i) options.neighbours.push_back(open[i]->test_case());
   Explanation learnt = explain_case(backend, *open.front(), options);
   if (learnt.status != Status::learnt) return;

@@ -8,6 +8,7 @@
 
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
+#include "harness/diagnose/models/learnt_model.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/operators/operator.h"
@@ -71,6 +72,24 @@ std::unique_ptr<Backend> planted(std::string_view name) {
 
 bool contains(const std::vector<std::string>& list, const std::string& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+// What no model has is learnt from the failures, and is one finding like any other.
+TEST(CampaignDiagnosis, LearnsWhatNoModelExplains) {
+  const auto parsed = Expression::parse(*find_slot("ConvInteger", "w_zero_point.index"), "channel / group_channels");
+  Model model;
+  ASSERT_TRUE(model.add(model_of("ConvInteger", *parsed)).has_value());
+  const Report report = run_random(backend::defect_model(std::move(model), "unknown"), 600, {"ConvInteger"});
+  ASSERT_EQ(report.findings.size(), 1U);
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.signature, "w_zero_point.index = channel / group_channels");
+  ASSERT_TRUE(finding.diagnosis.has_value());
+  EXPECT_EQ(finding.diagnosis->status, "learnt");
+  ASSERT_EQ(finding.diagnosis->defects.size(), 1U);
+  EXPECT_EQ(finding.diagnosis->defects[0].description,
+            "behaves as: w_zero_point.index = channel / group_channels; right is channel (which w_zero_point an output "
+            "channel has)");
+  EXPECT_EQ(finding.diagnosis->defects[0].stages, "w_zero_point");
 }
 
 // The planted kernels are written without the models.

@@ -130,9 +130,10 @@ bool Causes::reproduces(std::size_t cause, const Observation& observation) const
   return causes_[cause].models.match(test_, observation).holds;
 }
 
-bool Causes::is_reproduced(const Observation& observation) const {
+bool Causes::is_explained(const Observation& observation) const {
   for (std::size_t i = 0; i < causes_.size(); ++i) {
-    if (reproduces(i, observation)) return true;
+    const auto& explanation = causes_[i].explanation;
+    if (explanation && explanation->status == Status::explained && reproduces(i, observation)) return true;
   }
   return false;
 }

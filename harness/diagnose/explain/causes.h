@@ -81,8 +81,8 @@ class Causes {
 
   /// Of the failures that no cause reproduces the smallest kPeeled ones that were kept.
   [[nodiscard]] std::vector<const Observation*> smallest_open() const;
-  /// Whether some cause has every byte of it.
-  [[nodiscard]] bool is_reproduced(const Observation& observation) const;
+  /// Whether a cause that is explained without doubt has every byte of it.
+  [[nodiscard]] bool is_explained(const Observation& observation) const;
 
   /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
   /// without a cause; `unexplained` is of one of them.

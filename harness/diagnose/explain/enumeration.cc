@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
+
+#include "harness/diagnose/models/operations.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -31,6 +34,25 @@ bool commutes(Operation operation) {
   return std::find(std::begin(kCommuting), std::end(kCommuting), operation) != std::end(kCommuting);
 }
 
+// One operation on all rows.
+using Fill = void (*)(const std::array<const std::int64_t*, 3>& operands, const std::vector<Row>& rows,
+                      std::vector<std::int64_t>& values);
+template <std::size_t kOperation>
+void fill(const std::array<const std::int64_t*, 3>& operands, const std::vector<Row>& rows,
+          std::vector<std::int64_t>& values) {
+  constexpr auto kApplied = static_cast<Operation>(kOperation);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::array<std::int64_t, 3> of_row{};
+    for (std::size_t o = 0; o < operands.size(); ++o) of_row[o] = operands[o] == nullptr ? 0 : operands[o][i];
+    values[i] = apply(kApplied, of_row, rows[i].range);
+  }
+}
+constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::choose) + 1;
+constexpr auto kFills = []<std::size_t... kAll>(std::index_sequence<kAll...>) {
+  return std::array<Fill, kOperations>{fill<kAll>...};
+}
+(std::make_index_sequence<kOperations>());
+
 // Names before there is a context are told apart by themselves.
 std::vector<Row> rows_of_names(const ExpressionSlot& slot) {
   Row row{{}, {INT32_MIN, INT32_MAX}};
@@ -40,18 +62,27 @@ std::vector<Row> rows_of_names(const ExpressionSlot& slot) {
 
 }  // namespace
 
+// Four at a time, which do not wait for each other.
 std::uint64_t fingerprint_of(std::span<const std::int64_t> values) {
-  std::uint64_t hash = 0x9E37'79B9'7F4A'7C15U;
-  for (const std::int64_t value : values) {
-    hash ^= static_cast<std::uint64_t>(value);
-    hash *= 0xFF51'AFD7'ED55'8CCDU;
-    hash ^= hash >> 32U;
+  constexpr std::uint64_t kFactor = 0xFF51'AFD7'ED55'8CCDU;
+  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t& lane = lanes[i % lanes.size()];
+    lane = std::rotl((lane ^ static_cast<std::uint64_t>(values[i])) * kFactor, 31);
   }
-  return hash;
+  // Differences in one lane reach all bits before the next comes in.
+  std::uint64_t all = values.size();
+  for (const std::uint64_t lane : lanes) {
+    all += lane;
+    for (int round = 0; round < 2; ++round) all = (all ^ (all >> 30U)) * 0xBF58'476D'1CE4'E5B9U;
+    all ^= all >> 31U;
+  }
+  return all;
 }
 
 Enumeration::Enumeration(const ExpressionSlot& slot, std::vector<Row> rows)
     : slot_(slot), rows_(slot.allowed == Operators::none ? rows_of_names(slot) : std::move(rows)) {
+  scratch_.resize(rows_.size());
   reference_ = entry_of(Expression::parse(slot, slot.reference)->nodes());
   if (slot.allowed != Operators::none) find_conditions();
 }
@@ -73,20 +104,22 @@ Enumeration::Entry Enumeration::entry_of(std::vector<Node> nodes) const {
   return entry;
 }
 
-Enumeration::Entry Enumeration::joined(Operation operation, std::span<const Entry* const> operands) const {
-  Entry entry;
-  entry.values.resize(rows_.size());
-  std::array<std::int64_t, 3> values{};
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    for (std::size_t o = 0; o < operands.size(); ++o) values[o] = operands[o]->values[i];
-    entry.values[i] = apply(operation, std::span(values).first(operands.size()), rows_[i].range);
+void Enumeration::join(Operation operation, std::span<const Entry* const> operands) {
+  if (joins_++ >= most_joins_) {
+    complete_ = std::min(complete_, size() - 1);
+    has_ended_ = true;
+    return;
   }
-  if (seen_.contains(fingerprint(entry))) return {};
+  std::array<const std::int64_t*, 3> values{};
+  for (std::size_t i = 0; i < operands.size(); ++i) values[i] = operands[i]->values.data();
+  kFills[static_cast<std::size_t>(operation)](values, rows_, scratch_);
+  if (seen_.contains(fingerprint(scratch_))) return;
+  Entry entry{{}, scratch_};
   for (const Entry* operand : operands) {
     entry.nodes.insert(entry.nodes.end(), operand->nodes.begin(), operand->nodes.end());
   }
   entry.nodes.push_back({operation});
-  return entry;
+  add(std::move(entry));
 }
 
 // The values as the stage takes them.
@@ -95,12 +128,12 @@ std::vector<std::int64_t> Enumeration::stored(std::vector<std::int64_t> values) 
   return values;
 }
 
-std::uint64_t Enumeration::fingerprint(const Entry& entry) const {
-  return fingerprint_of(slot_.is_held ? stored(entry.values) : entry.values);
+std::uint64_t Enumeration::fingerprint(const std::vector<std::int64_t>& values) const {
+  return slot_.is_held ? fingerprint_of(stored(values)) : fingerprint_of(values);
 }
 
 void Enumeration::add(Entry entry) {
-  if (has_ended_ || entry.nodes.empty() || !seen_.insert(fingerprint(entry)).second) return;
+  if (has_ended_ || !seen_.insert(fingerprint(entry.values)).second) return;
   // What the reference does is no answer, and may be part of one.
   if (stored(entry.values) != stored(reference_.values))
     has_ended_ = !(*visit_)(Expression(slot_, entry.nodes), entry.values);
@@ -131,7 +164,7 @@ void Enumeration::add_joined(std::size_t size) {
     for (const Operation operation : kWidths) {
       for (const Entry& operand : entries_[size - 1]) {
         const Entry* const operands[] = {&operand};
-        add(joined(operation, operands));
+        join(operation, operands);
         if (has_ended_) return;
       }
     }
@@ -142,7 +175,7 @@ void Enumeration::add_joined(std::size_t size) {
       for (const Entry& a : entries_[first]) {
         for (const Entry& b : entries_[size - 1 - first]) {
           const Entry* const operands[] = {&a, &b};
-          add(joined(operation, operands));
+          join(operation, operands);
           if (has_ended_) return;
         }
       }
@@ -156,7 +189,7 @@ void Enumeration::add_choices(std::size_t size) {
     for (const Entry& condition : conditions_[first]) {
       for (const Entry& then : entries_[size - 1 - first]) {
         const Entry* const operands[] = {&condition, &then, &reference_};
-        add(joined(Operation::choose, operands));
+        join(Operation::choose, operands);
         if (has_ended_) return;
       }
     }
@@ -193,11 +226,12 @@ void Enumeration::find_conditions() {
   }
 }
 
-void Enumeration::next_size(const Visit& visit) {
+void Enumeration::next_size(const Visit& visit, std::uint64_t most_joins) {
   entries_.emplace_back();
   const std::size_t size = entries_.size() - 1;
   if (rows_.empty() || has_ended_) return;
   visit_ = &visit;
+  most_joins_ = joins_ + most_joins;
   if (size == 1) {
     add_leaves();
   } else if (slot_.allowed != Operators::none) {

@@ -32,10 +32,14 @@ class Enumeration {
   /// The expressions of the next size, from 1 on, in an order that depends on slot and rows alone; `visit` gets their
   /// values by row, too, and returns false to end.
   using Visit = std::function<bool(const Expression& expression, std::span<const std::int64_t> values)>;
-  void next_size(const Visit& visit);
+  /// Ends where `most_joins` would be exceeded, too: operations on all rows.
+  void next_size(const Visit& visit, std::uint64_t most_joins = UINT64_MAX / 2);
   [[nodiscard]] std::size_t size() const { return entries_.size() - 1; }
   /// The largest size of which all were visited: there may be too many to build larger ones of all of them.
   [[nodiscard]] std::size_t complete_up_to() const { return complete_; }
+  [[nodiscard]] const ExpressionSlot& slot() const { return slot_; }
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  [[nodiscard]] std::uint64_t joins() const { return joins_; }
   [[nodiscard]] const std::vector<std::int64_t>& reference() const { return reference_.values; }
 
  private:
@@ -46,13 +50,13 @@ class Enumeration {
   using Entries = std::vector<Entry>;
 
   [[nodiscard]] Entry entry_of(std::vector<Expression::Node> nodes) const;
-  [[nodiscard]] Entry joined(Operation operation, std::span<const Entry* const> operands) const;
+  void join(Operation operation, std::span<const Entry* const> operands);
   void add_leaves();
   void add_joined(std::size_t size);
   void add_choices(std::size_t size);
   void find_conditions();
   [[nodiscard]] std::vector<std::int64_t> stored(std::vector<std::int64_t> values) const;
-  [[nodiscard]] std::uint64_t fingerprint(const Entry& entry) const;
+  [[nodiscard]] std::uint64_t fingerprint(const std::vector<std::int64_t>& values) const;
   void add(Entry entry);
 
   const ExpressionSlot& slot_;
@@ -62,6 +66,9 @@ class Enumeration {
   std::vector<Entries> conditions_;  // by size, each true in some rows alone
   std::unordered_set<std::uint64_t> seen_;
   const Visit* visit_ = nullptr;
+  std::vector<std::int64_t> scratch_;
+  std::uint64_t joins_ = 0;
+  std::uint64_t most_joins_ = 0;
   bool has_ended_ = false;
   std::size_t complete_ = kLargest;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace qconform::diagnose {
 namespace {
@@ -69,6 +70,17 @@ TEST(Enumeration, CountsBytesThatAreStoredAlikeAsOne) {
   }
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "zero_point + 128"), 1);
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "zero_point ^ 128"), 0);
+}
+
+// -2, -1 and 0, 1 are the complements of each other.
+TEST(Enumeration, TellsValuesApartByTheirFingerprints) {
+  std::set<std::uint64_t> seen;
+  for (std::int64_t a = -40; a < 40; ++a) {
+    for (std::int64_t b = -40; b < 40; ++b) {
+      for (const std::vector<std::int64_t>& values : {std::vector{a, b}, {a, b, 0}, {0, a, 0, 0, b}})
+        EXPECT_TRUE(seen.insert(fingerprint_of(values)).second) << a << " " << b;
+    }
+  }
 }
 
 TEST(Enumeration, EndsWhereItIsTold) {

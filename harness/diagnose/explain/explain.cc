@@ -70,11 +70,13 @@ class Search {
     separate();
     doubt_region();
     doubt_arithmetic();
+    const bool is_known = !fitting_.empty();
     Explanation result = build_explanation();
-    if (result.status >= Status::partial && options_.learning_work > 0) learn_model(result);
+    const std::uint64_t work = budget_.work();
+    if (!is_known && options_.learning_work > 0) learn_model(result);
     describe(result, evidence_, test_);
     result.region = region(learn_region);
-    result.work = budget_.work();
+    result.work = work;
     result.seconds = seconds_since(start_);
     return result;
   }

@@ -14,6 +14,7 @@ using namespace qconform::diagnose;
 struct Options {
   std::uint64_t sets = 0;
   std::size_t defects = 2;
+  std::string only;
   std::uint64_t shards = 1;
   std::uint64_t shard = 0;
   TrialOptions trial;
@@ -92,6 +93,7 @@ int run(const Options& options) {
   for (std::uint64_t i = 0; i < options.sets; ++i)
     plants.push_back(random_plant(options.trial.seed, i, options.defects));
   Measurement measurement(options.sets > 0 ? "sets" : options.trial.hold_out ? "held out" : "singles");
+  std::erase_if(plants, [&](const Plant& plant) { return plant.name().find(options.only) == std::string::npos; });
   for (std::size_t i = options.shard; i < plants.size(); i += options.shards) {
     measurement.add(try_to_explain(plants[i], options.trial));
   }
@@ -111,6 +113,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--failing", options.trial.failing, "Of them failing ones, at least")->capture_default_str();
   app.add_option("--seed", options.trial.seed, "Of sets, cases and probes")->capture_default_str();
+  app.add_option("--only", options.only, "Those alone whose operator and defects hold this text");
   app.add_option("--shards", options.shards, "Divide the work into so many parts")->capture_default_str();
   app.add_option("--shard", options.shard, "Do this part, from 0")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -77,7 +77,7 @@ struct Explanation {
   Region region;                  ///< of the cases that the backend was run on
   std::uint64_t expressions = 0;  ///< tried, to learn a model
   std::uint64_t agreed = 0;       ///< cases on which a learnt model differs from the reference, made when it was known
-  std::uint64_t work = 0;         ///< of models: ExplainOptions::work
+  std::uint64_t work = 0;         ///< of models: ExplainOptions::work, without what learning took
   double seconds = 0;             ///< wall-clock time
 
   /// Of the wrong elements of all cases; "shape" where the case in question has none.

@@ -1,6 +1,7 @@
 #include "harness/diagnose/explain/learning.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,20 +15,22 @@
 namespace qconform::diagnose {
 namespace {
 
-constexpr std::size_t kMostRows = 384;       // that expressions are told apart by,
-constexpr std::size_t kRowsOfFirst = 96;     // of these from the failing case that is tried first,
-constexpr std::size_t kRowsOfKnown = 24;     // from each of the next ones,
-constexpr std::size_t kRowsOfACase = 12;     // and from each other one
+constexpr std::size_t kMostRows = 448;       // that expressions are told apart by,
+constexpr std::size_t kRowsOfFirst = 64;     // of these from the failing case that is tried first,
+constexpr std::size_t kRowsOfKnown = 12;     // from each of the next ones, and one from each other
+constexpr std::size_t kRowsOfRefuting = 32;  // and from each that refuted a candidate
 constexpr std::size_t kKnownCases = 8;       // of which it is known that the same values come to the same
 constexpr std::size_t kUnobserved = 200;     // cases that give rows and are not run
 constexpr std::size_t kMostCandidates = 48;  // that are told apart by cases
 constexpr std::size_t kFurther = 1;          // operators more than in the smallest candidate, up to which all are tried
-constexpr std::size_t kMostGenerated = 3000;  // to tell candidates apart,
-constexpr std::size_t kMostForOne = 900;      // and to hold a single one against the backend
-constexpr std::uint64_t kEnoughAgreed = 40;   // of a single candidate
-constexpr std::uint64_t kFewestAgreed = 8;    // for it to be certain
-constexpr std::uint64_t kBlindTurn = 8;       // one case in so many is run although all agree on it
+constexpr std::size_t kMostGenerated = 3000;   // to tell candidates apart,
+constexpr std::size_t kMostForOne = 900;       // and to hold a single one against the backend
+constexpr std::size_t kFewestGenerated = 400;  // all the same, for what shows elsewhere than the failures did
+constexpr std::uint64_t kEnoughAgreed = 40;    // of a single candidate
+constexpr std::uint64_t kFewestAgreed = 8;     // for it to be certain
+constexpr std::uint64_t kBlindTurn = 8;        // one case in so many is run although all agree on it
 constexpr std::size_t kFewestFailing = 3;
+constexpr std::uint64_t kOfAnExpression = 1000;  // what one takes that is not run, in products
 constexpr int kRounds = 3;
 
 // The rows of a slot, each once, and which of them a case has.
@@ -39,21 +42,26 @@ class RowObserver final : public ContextObserver {
     most_ = std::min(most, kMostRows - std::min(kMostRows, rows_.size()));
     of_case_.clear();
     is_whole_ = true;
+    taken_call_.reset();
+  }
+  // One row alone, of this call or, where there are fewer, of an earlier one.
+  void begin_case_at(std::size_t call) {
+    begin_case(1);
+    taken_call_ = call;
+    calls_ = 0;
+  }
+  void end_case() {
+    if (taken_call_ && taken_) add(std::move(*taken_));
+    taken_.reset();
   }
   void see(const StageContext& context) override {
     if (most_ == 0) {
       is_whole_ = false;
-      return;
+    } else if (!taken_call_) {
+      add(read(context));
+    } else if (calls_++ <= *taken_call_ && (std::has_single_bit(calls_) || calls_ == *taken_call_)) {
+      taken_ = read(context);
     }
-    Row row{{}, context.range};
-    for (const Variable& variable : slot_.variables) row.variables.push_back(variable.read(context, variable.which));
-    std::vector<std::int64_t> key = row.variables;
-    key.push_back(row.range.lo);
-    const auto [at, is_new] = seen_.try_emplace(std::move(key), rows_.size());
-    of_case_.insert(at->second);
-    if (!is_new) return;
-    rows_.push_back(std::move(row));
-    --most_;
   }
   [[nodiscard]] std::vector<Row> take() { return std::move(rows_); }
   [[nodiscard]] bool is_empty() const { return rows_.empty(); }
@@ -64,8 +72,29 @@ class RowObserver final : public ContextObserver {
   }
 
  private:
+  [[nodiscard]] Row read(const StageContext& context) const {
+    Row row{{}, context.range};
+    for (const Variable& variable : slot_.variables) row.variables.push_back(variable.read(context, variable.which));
+    return row;
+  }
+
+  void add(Row row) {
+    std::vector<std::int64_t> key = row.variables;
+    key.push_back(row.range.lo);
+    const auto known = seen_.find(key);
+    if (known == seen_.end() && most_ == 0) return;
+    const auto [at, is_new] = seen_.try_emplace(std::move(key), rows_.size());
+    of_case_.insert(at->second);
+    if (!is_new) return;
+    rows_.push_back(std::move(row));
+    --most_;
+  }
+
   const ExpressionSlot& slot_;
   std::vector<Row> rows_;
+  std::optional<std::size_t> taken_call_;
+  std::optional<Row> taken_;
+  std::size_t calls_ = 0;
   std::map<std::vector<std::int64_t>, std::size_t> seen_;
   std::set<std::size_t> of_case_;
   std::size_t most_ = 0;
@@ -107,16 +136,15 @@ class Learner {
     for (std::size_t i = 0; i < kUnobserved; ++i) unobserved_.push_back(probes_.next());
     for (int round = 0; round < kRounds && is_work_left(); ++round) {
       order_evidence();
-      if (failing_ == 0) break;
+      if (failing_ < kFewestFailing) break;
       search();
       if (candidates_.empty()) break;
       separate();
       if (!candidates_.empty()) break;
     }
+    if (agreed_ < kFewestAgreed) candidates_.clear();
     for (const Candidate& candidate : candidates_) result.candidates.push_back({{candidate.defect}, arithmetic_});
-    order_evidence();
-    result.is_certain =
-        is_complete_ && candidates_.size() == 1 && agreed_ >= kFewestAgreed && failing_ >= kFewestFailing;
+    result.is_certain = is_complete_ && candidates_.size() == 1;
     result.tried = tried_;
     result.agreed = agreed_;
     return result;
@@ -186,21 +214,32 @@ class Learner {
     reference.observe(observer);
     Stages stages = original();
     slot.set(stages, reference);
-    const auto watch = [&](const ModelledCase& modelled, std::size_t most) {
-      observer.begin_case(most);
+    const auto watch = [&](const ModelledCase& modelled) {
       static_cast<void>(modelled.run(stages));
+      observer.end_case();
       further_work_ += modelled.expense();
     };
     std::vector<std::optional<KnownCase>> cases;
-    for (std::size_t i = 0; i < ordered_.size(); ++i) {
-      watch(ordered_[i]->modelled(), i == 0 ? kRowsOfFirst : i < kKnownCases ? kRowsOfKnown : kRowsOfACase);
+    for (std::size_t i = 0; i < std::min(kKnownCases, ordered_.size()); ++i) {
+      observer.begin_case(i == 0 ? kRowsOfFirst : kRowsOfKnown);
+      watch(ordered_[i]->modelled());
       if (observer.is_empty()) return nullptr;
-      if (i >= kKnownCases) continue;
       auto rows = observer.rows_of_case();
       cases.push_back(rows ? std::optional(KnownCase{std::move(*rows), {}}) : std::nullopt);
     }
-    for (const Case& test_case : unobserved_) {
-      if (const auto modelled = ModelledCase::prepare(test_case)) watch(*modelled, kRowsOfACase);
+    for (const Observation* observation : ordered_) {
+      if (!refuting_.contains(observation)) continue;
+      observer.begin_case(kRowsOfRefuting);
+      watch(observation->modelled());
+    }
+    constexpr std::size_t kCalls = 61;  // a prime: the call is another one from case to case
+    for (std::size_t i = 0; i < unobserved_.size(); ++i) {
+      observer.begin_case_at(i * 7 % kCalls);
+      if (const auto modelled = ModelledCase::prepare(unobserved_[i])) watch(*modelled);
+    }
+    for (std::size_t i = kKnownCases; i < ordered_.size(); ++i) {
+      observer.begin_case_at(i * 7 % kCalls);
+      watch(ordered_[i]->modelled());
     }
     return std::make_unique<SearchedSlot>(SearchedSlot{Enumeration(slot, observer.take()), std::move(cases)});
   }
@@ -226,6 +265,10 @@ class Learner {
     for (const ExpressionSlot* slot : slots_of(op_.name)) {
       if (auto one = searched(*slot)) slots.push_back(std::move(one));
     }
+    // Those with few expressions go further with what may be spent.
+    std::stable_sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) {
+      return a->enumeration.slot().allowed < b->enumeration.slot().allowed;
+    });
     std::size_t last = Enumeration::kLargest;
     for (std::size_t size = 1; size <= last && is_work_left(); ++size) {
       for (const auto& slot : slots) try_size(*slot, size);
@@ -239,14 +282,20 @@ class Learner {
   }
 
   void try_size(SearchedSlot& slot, std::size_t size) {
-    slot.enumeration.next_size([&](const Expression& expression, std::span<const std::int64_t> values) {
-      ++tried_;
-      further_work_ += values.size() / 4;
-      is_complete_ = is_complete_ && candidates_.size() < kMostCandidates;
-      if (!is_work_left() || candidates_.size() >= kMostCandidates) return false;
-      if (fits(expression, values, slot.cases)) candidates_.push_back({&model_of(op_.name, expression), size});
-      return true;
-    });
+    const std::uint64_t of_a_join = slot.enumeration.rows();
+    const std::uint64_t before = slot.enumeration.joins();
+    const std::uint64_t left = is_work_left() ? last_work_ - test_.work() - further_work_ : 0;
+    slot.enumeration.next_size(
+        [&](const Expression& expression, std::span<const std::int64_t> values) {
+          ++tried_;
+          further_work_ += kOfAnExpression;
+          is_complete_ = is_complete_ && candidates_.size() < kMostCandidates;
+          if (!is_work_left() || candidates_.size() >= kMostCandidates) return false;
+          if (fits(expression, values, slot.cases)) candidates_.push_back({&model_of(op_.name, expression), size});
+          return true;
+        },
+        left / of_a_join);
+    further_work_ += (slot.enumeration.joins() - before) * of_a_join;
   }
 
   // Whether the candidates, or they and the reference, give different answers.
@@ -275,21 +324,30 @@ class Learner {
   void separate() {
     std::vector<const Observation*> failures(ordered_.begin(),
                                              ordered_.begin() + static_cast<std::ptrdiff_t>(failing_));
-    probes_.target(common_hazards(op_, failures));
+    const std::vector<Hazard> common = common_hazards(op_, failures);
+    std::vector<Hazard> all;
+    for (const HazardInfo& info : hazards()) {
+      if (info.concerns(op_.name)) all.push_back(info.hazard);
+    }
     agreed_ = 0;
     // The cases that gave rows come first: in some of them the candidates see something that tells them apart.
     const std::size_t first = unobserved_.size();
     for (std::size_t i = 0; i < first + most_generated() && !candidates_.empty() && is_work_left(); ++i) {
-      if (candidates_.size() == 1 && agreed_ >= kEnoughAgreed) return;
+      const bool is_enough = agreed_ >= kEnoughAgreed;
+      if (candidates_.size() == 1 && is_enough && i >= first + kFewestGenerated) return;
+      probes_.target(i % 2 == 0 ? common : all);
       Case next = i < first ? unobserved_[i] : probes_.next();
       const Answers answers = answers_to(next);
-      const bool is_needless = candidates_.size() > 1 && !answers.candidates_differ && agreed_ >= kEnoughAgreed;
-      if ((!answers.differ_from_right || is_needless) && !answers.candidates_differ && i % kBlindTurn != 0) continue;
+      // Once enough agree, mostly those that aim for something else than the failures have in common.
+      const bool is_elsewhere = candidates_.size() == 1 && i % 2 == 1;
+      const bool is_wanted = answers.candidates_differ || (answers.differ_from_right && (!is_enough || is_elsewhere));
+      if (!is_wanted && i % kBlindTurn != 0) continue;
       const Observation* observation = observe_(std::move(next));
       if (observation == nullptr) continue;
       if (observation->is_failure() && options_.is_explained && options_.is_explained(*observation)) continue;
-      std::erase_if(candidates_,
-                    [&](const Candidate& candidate) { return !fits(*candidate.defect->expression, *observation); });
+      const std::size_t refuted = std::erase_if(
+          candidates_, [&](const Candidate& candidate) { return !fits(*candidate.defect->expression, *observation); });
+      if (refuted > 0) refuting_.insert(observation);
       agreed_ += answers.differ_from_right ? 1 : 0;
     }
   }
@@ -308,6 +366,7 @@ class Learner {
   std::vector<const Observation*> testing_;  // the same, those first that refuted something
   std::size_t failing_ = 0;
   std::vector<Candidate> candidates_;
+  std::set<const Observation*> refuting_;  // in which candidates saw what tells them from others
   bool is_complete_ = true;
   std::uint64_t tried_ = 0;
   std::uint64_t agreed_ = 0;

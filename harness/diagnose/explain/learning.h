@@ -15,11 +15,11 @@
 namespace qconform::diagnose {
 
 struct Learning {
-  /// Models (learnt_model.h) that reproduce every byte of every observation, the smallest expression first. Several
-  /// where no generated case tells them apart. Empty: none was found.
+  /// Models (learnt_model.h) that reproduce every byte of every observation, three failing ones or more, and of cases
+  /// that were generated when they were known; the smallest expression first. Several where no generated case tells
+  /// them apart. Empty: none was found.
   std::vector<DefectSet> candidates;
-  /// Every other expression up to one operator more was tried, and is contradicted; and the backend agreed on enough
-  /// cases on which the candidate differs from the reference, generated when it was known.
+  /// There is one, and every other expression of its size was tried and is contradicted.
   bool is_certain = false;
   std::uint64_t tried = 0;   ///< expressions run on a case
   std::uint64_t agreed = 0;  ///< cases generated when the candidates were known, where they differ from the reference

@@ -53,9 +53,6 @@ struct ExpressionSlot {
   bool is_held = false;  ///< what is computed is held in StageContext::range, and wraps there
 };
 
-/// The value as a type of that range holds it.
-[[nodiscard]] std::int64_t held_in(IntegerRange range, std::int64_t value);
-
 /// From operands to results, all int64; sums and products wrap there. `/` rounds down, by 0 it gives 0; `%` is never
 /// negative. Comparisons give 0 or 1, and a condition holds where it is not 0.
 enum class Operation : std::uint8_t {
@@ -87,7 +84,6 @@ enum class Operation : std::uint8_t {
 };
 
 [[nodiscard]] int operands_of(Operation operation);
-[[nodiscard]] std::int64_t apply(Operation operation, std::span<const std::int64_t> operands, IntegerRange range);
 
 /// Sees the contexts of an expression's calls.
 class ContextObserver {

@@ -74,13 +74,13 @@ const Defect& model_of(std::string_view op_type, const Expression& expression) {
 }
 
 Result<const Defect*> load_model(const std::string& path) {
-  const auto load = [&]() -> Result<const Defect*> {
-    QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
+  const auto read = [&]() -> Result<const Defect*> {
     QCONFORM_ASSIGN(const auto json, parse_json(text));
     QCONFORM_ASSIGN(const auto file, read_document<ModelFile>(json));
     return model_of_file(file);
   };
-  return in_context(path, load());
+  return in_context(path, read());
 }
 
 std::string model_text(const Defect& defect, std::string_view note) {

@@ -61,6 +61,9 @@ bool resize_all(ConvolutionGeometry& geometry);
 /// Sets the pads of both sides as SAME_LOWER, or else SAME_UPPER, divides them.
 void split_padding(reference::SpatialAxis& axis, std::int64_t total, const StatedGeometry& stated);
 
+/// Of stage::bias and stage::keep: the sum and the bias are rounded to float32 and added there.
+void add_bias_in_float32(Stages& stages);
+
 /// Whether OpenCV has a kernel of its own for it: depthwise 3x3 along long rows, with a pad of one at most.
 [[nodiscard]] bool has_depthwise_rows(const ConvolutionGeometry& geometry);
 /// Whether that kernel computes the output in this column by itself.

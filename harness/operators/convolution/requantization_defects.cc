@@ -31,10 +31,14 @@ std::int64_t float32_sum(std::int64_t sum, const ConvolutionOperands& operands, 
   return static_cast<std::int64_t>(static_cast<float>(kept) + static_cast<float>(bias_of(operands, channel)));
 }
 
+}  // namespace
+
 void add_bias_in_float32(Stages& s) {
   s.set(stage::bias, float32_sum);
   s.set(stage::keep, [](std::int64_t sum) { return sum; });
 }
+
+namespace {
 
 // The byte at the channel's index; little endian.
 std::int64_t add_byte_of_bias(std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "harness/diagnose/models/operations.h"
 #include "harness/operators/convolution/diagnosis.h"
 #include "harness/operators/convolution/slots.h"
 #include "reference/numerics/saturate.h"
@@ -75,11 +76,11 @@ void set_x_zero_point(Stages& stages, const Expression& expression) {
 }
 
 void set_x_difference(Stages& stages, const Expression& expression) {
-  constexpr IntegerRange kInt8{INT8_MIN, INT8_MAX};
-  stages.set(stage::x_difference, {[](const Expression& e, std::int32_t x, std::int32_t zero_point) {
-                                     return narrowed(e.evaluate(FactorContext{{kInt8}, nullptr, x, zero_point}));
-                                   },
-                                   expression});
+  stages.set(stage::x_difference,
+             {[](const Expression& e, std::int32_t x, std::int32_t zero_point) {
+                return narrowed(e.evaluate(FactorContext{{{INT8_MIN, INT8_MAX}}, nullptr, x, zero_point}));
+              },
+              expression});
 }
 
 void set_w_value(Stages& stages, const Expression& expression) {
@@ -303,21 +304,24 @@ constexpr Variable kTotalVariables[] = {
     {"sum", [](const StageContext& c, std::int64_t) { return totalled(c).sum; }},
     {"bias", [](const StageContext& c, std::int64_t) { return bias_of(totalled(c).operands, totalled(c).channel); }},
     {"bias_read_as_int8", bias_read_as, 1},
-    {"bias_read_as_int16", bias_read_as, 2},
-    {"float32_total", [](const StageContext& c, std::int64_t) {
-       const auto sum = static_cast<float>(reference::wrap_to_int32(totalled(c).sum));
-       const auto bias = static_cast<float>(bias_of(totalled(c).operands, totalled(c).channel));
-       return totalled(c).operands.bias.empty() ? std::int64_t{reference::wrap_to_int32(totalled(c).sum)}
-                                                : static_cast<std::int64_t>(sum + bias);
-     }}};
+    {"bias_read_as_int16", bias_read_as, 2}};
 
+// As the accumulator's 32 bits hold it.
 void set_total(Stages& stages, const Expression& expression) {
   stages.set(stage::bias,
              {[](const Expression& e, std::int64_t sum, const ConvolutionOperands& operands, std::int64_t channel) {
-                return e.evaluate(TotalContext{{}, sum, operands, channel});
+                return std::int64_t{narrowed(e.evaluate(TotalContext{{}, sum, operands, channel}))};
               },
               expression});
   stages.set(stage::keep, [](std::int64_t total) { return total; });
+}
+
+constexpr Variable kTotalForms[] = {
+    {"int32", [](const StageContext&, std::int64_t which) { return which; }, 0, false},
+    {"float32", [](const StageContext&, std::int64_t which) { return which; }, 1, false}};
+
+void set_total_form(Stages& stages, const Expression& expression) {
+  if (expression.evaluate({}) == 1) add_bias_in_float32(stages);
 }
 
 }  // namespace
@@ -390,7 +394,16 @@ std::vector<ExpressionSlot> sum_slots() {
        Operators::values,
        kTotalVariables,
        {},
-       set_total},
+       set_total,
+       true},
+      {"total.type",
+       "the type that sum and bias are added in",
+       {"QLinearConv"},
+       "int32",
+       Operators::none,
+       kTotalForms,
+       {},
+       set_total_form},
   };
 }
 
