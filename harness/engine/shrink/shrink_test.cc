@@ -200,8 +200,8 @@ Runner misplaced_images(std::int64_t (*offset)(std::int64_t n, std::int64_t imag
 // What is left is as large as the offset needs, and has one output of each image.
 TEST(Shrink, ImagesReadFromAWrongOffsetHaveOneOutputEach) {
   const Runner kernels[] = {
+      misplaced_images([](std::int64_t n, std::int64_t image) { return n * image % 128; }),
       misplaced_images([](std::int64_t n, std::int64_t image) { return n * image % 256; }),
-      misplaced_images([](std::int64_t n, std::int64_t image) { return n * image % 65536; }),
   };
   for (const Runner& runner : kernels) {
     int found = 0;
@@ -212,7 +212,7 @@ TEST(Shrink, ImagesReadFromAWrongOffsetHaveOneOutputEach) {
       if (op_type != "QLinearConv" && op_type != "ConvInteger") continue;
       if (!is_failure(verdict_on(original, runner).kind)) continue;
       ++found;
-      const Result result = shrink(original, runner, {});
+      const Result result = shrink(original, runner, {}, {.seconds = 100, .clock = {}});
       EXPECT_EQ(result.ending, Ending::minimal);
       const std::int64_t images = result.smallest.input(0)->shape[0];
       EXPECT_EQ(elements_of(classify(result.smallest).lowered->output_shape()), images) << summary_of(result.smallest);
