@@ -12,6 +12,7 @@
 #include "harness/core/backend.h"
 #include "harness/core/campaign_result.h"
 #include "harness/core/case.h"
+#include "harness/core/case_graph.h"
 #include "harness/core/element_map.h"
 #include "harness/core/suite.h"
 #include "harness/core/verdict.h"
@@ -300,12 +301,13 @@ struct Finding {
   Verdict verdict;  ///< of the case shown
   Case example;     ///< the smallest of them seen, or smaller still: shrunk; read from a report, it has only its id,
                     ///< operator and note: the case stands in case_file
-  std::string example_summary;  ///< one line, set where the report was read
-  std::string case_file;        ///< where the example was written, relative to the report; may be empty
-  std::string model_file;       ///< likewise, as an ONNX model of one node
-  std::string test_folder;      ///< likewise, as a backend-test folder
-  std::vector<Case> related;    ///< of an inconsistency: the cases whose answers contradict the example's
-  std::string related_file;     ///< likewise for the related cases
+  std::string example_summary;             ///< one line, set where the report was read
+  std::optional<CaseGraph> example_graph;  ///< of a case of several nodes, set where the report was read
+  std::string case_file;                   ///< where the example was written, relative to the report; may be empty
+  std::string model_file;                  ///< likewise, as an ONNX model of one node
+  std::string test_folder;                 ///< likewise, as a backend-test folder
+  std::vector<Case> related;               ///< of an inconsistency: the cases whose answers contradict the example's
+  std::string related_file;                ///< likewise for the related cases
 
   QC_DESCRIBED(.name = "finding");
   QC_FIELD(std::string, id, {}, "id", .pattern = "^F[1-9][0-9]*$");

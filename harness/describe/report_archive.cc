@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/text.h"
+#include "harness/operators/graph/shown_graph.h"
 #include "harness/operators/text.h"
 
 namespace qconform {
@@ -351,12 +352,24 @@ void describe_region(Archive& archive, Diagnosis& diagnosis) {
   });
 }
 
+namespace {
+
+// Like a summary: what was read, or what is known of the case.
+void describe_graph(Archive& archive, Finding& finding) {
+  const bool is_made = !archive.fills() && !finding.example_graph && !finding.example.is_one_node();
+  std::optional<CaseGraph> made = is_made ? std::optional(shown_graph(finding.example)) : std::nullopt;
+  describe_field(archive, "graph", is_made ? made : finding.example_graph, {});
+}
+
+}  // namespace
+
 void describe_example(Archive& archive, Finding& finding) {
   const FieldRule rule{.doc = "The smallest failing case: shrunk, or the smallest that was met."};
   describe_group(archive, "example", rule, [&] {
     describe_field(archive, "id", finding.example.id, {});
     describe_summary(archive, finding.example, finding.example_summary,
                      {.doc = "Shapes and attributes, for the reader."});
+    describe_graph(archive, finding);
     describe_field(archive, "file", finding.case_file, {.doc = "The case as JSON, relative to the report."});
     describe_field(archive, "model", finding.model_file, {.doc = "The same as an ONNX model of one node."});
     describe_field(archive, "folder", finding.test_folder, {.doc = "The same as a backend-test folder of ONNX."});

@@ -112,9 +112,7 @@ std::string scaled_value_text(std::int64_t accumulator, float x_scale, float w_s
                        static_cast<std::uint64_t>(divisor), negative);
 }
 
-namespace {
-
-std::string value_text(const Attribute::Value& value) {
+std::string attribute_text(const Attribute::Value& value) {
   return std::visit(
       [](const auto& held) {
         using Held = std::decay_t<decltype(held)>;
@@ -126,6 +124,8 @@ std::string value_text(const Attribute::Value& value) {
       },
       value);
 }
+
+namespace {
 
 bool multiplies_weights(const Operator* known, std::size_t position) {
   return known != nullptr && position < known->inputs.size() && known->inputs[position].role == InputRole::weight;
@@ -154,7 +154,7 @@ std::string summary_of(const Case& test_case) {
     }
   }
   for (const Attribute& attribute : test_case.is_one_node() ? test_case.node().attributes : kNone) {
-    if (attribute.name != "kernel_shape") parameters += ", " + attribute.name + " " + value_text(attribute.value);
+    if (attribute.name != "kernel_shape") parameters += ", " + attribute.name + " " + attribute_text(attribute.value);
   }
   return text + parameters;
 }

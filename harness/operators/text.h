@@ -24,6 +24,9 @@ namespace qconform {
 /// fraction has more digits than a reader wants, as a decimal: "214.500000119". Finite scales, y_scale not 0.
 [[nodiscard]] std::string scaled_value_text(std::int64_t accumulator, float x_scale, float w_scale, float y_scale);
 
+/// "2", "[1,0,1,0]"; a text as it is.
+[[nodiscard]] std::string attribute_text(const Attribute::Value& value);
+
 /// What it computes on: "x [1,2,1,1] * w [1,2,1,1], pads [0,1,0,0]", "x float [3], y_scale float [3]".
 /// Scalars are left out, and so is an operator's kernel_shape.
 [[nodiscard]] std::string summary_of(const Case& test_case);

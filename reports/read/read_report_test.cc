@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/describe/report_archive.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/graph/graph_builder.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/render/forms.h"
 
@@ -30,6 +32,25 @@ RC_GTEST_PROP(ReadReport, GivesTheSameReportAgain, ()) {
   const auto read = read_report(to_json(report));
   if (!read) RC_FAIL(read.error().text());
   RC_ASSERT(*read == report);
+}
+
+// A graph is made of the case where the report is written; what was read keeps it.
+TEST(ReadReport, KeepsTheGraphOfACaseOfSeveralNodes) {
+  GraphBuilder graph(13);
+  const std::string a =
+      graph.node("DequantizeLinear", {graph.input(make::uint8({1}, {2})), graph.initializer(make::float32(0.5F))});
+  Report report;
+  Finding& finding = report.findings.emplace_back();
+  finding.example = graph.build({graph.node("Relu", {a})});
+  const std::string text = to_json(report);
+  const Json shown = Json::parse(text)["findings"][0]["example"]["graph"];
+  ASSERT_EQ(shown["nodes"].size(), 2U) << text;
+  EXPECT_EQ(shown["computed"].size(), 2U);
+  const auto read = read_report(text);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(to_json(*read), text);
+  finding.example = {};
+  EXPECT_FALSE(Json::parse(to_json(report))["findings"][0]["example"].contains("graph"));
 }
 
 // Two elements of three, the first of them wrong.

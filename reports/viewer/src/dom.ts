@@ -26,6 +26,14 @@ export function h(selector: string, attributes: Attributes = {}, ...children: Ch
   return element;
 }
 
+/** The same of SVG. */
+export function s(tag: string, attributes: Record<string, string | number>, ...children: Child[]): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  append(element, children);
+  return element;
+}
+
 export function replace(parent: Element, ...children: Child[]): void {
   parent.replaceChildren();
   append(parent, children);

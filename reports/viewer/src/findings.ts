@@ -1,9 +1,10 @@
 // The findings: what is wrong, why, when, the picture of it, and how to see it again.
 import { commandLine } from "./copy";
 import { fold, h, replace, section, type Child } from "./dom";
+import { graphOf, wrongElement } from "./graph";
 import { heatMap } from "./heatmap";
 import type { Diagnosis, Finding, Picture, Report } from "./model";
-import { count, counted, indexText, seconds } from "./text";
+import { count, counted, seconds } from "./text";
 
 function facts(list: [string, Child][]): HTMLElement {
   return h("dl.facts.stacked", {}, list.filter(([, value]) => value !== null && value !== "").map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -41,7 +42,7 @@ function evidence(diagnosis: Diagnosis): string {
 function worst(finding: Finding): Child {
   const element = finding.worst;
   if (element === undefined) return null;
-  return `${indexText("y", element.index)} got ${element.got}${element.exact ? `, exact ${element.exact}` : ""}, admissible ${element.admissible}`;
+  return `${wrongElement(finding)} got ${element.got}${element.exact ? `, exact ${element.exact}` : ""}, admissible ${element.admissible}`;
 }
 
 function shrinking(finding: Finding): string {
@@ -115,6 +116,7 @@ function article(finding: Finding): Child {
   return [
     finding.replay && commandLine(finding.replay, `the replay line of ${finding.id}`),
     story(finding),
+    graphOf(finding),
     pictures(finding),
   ];
 }

@@ -16,6 +16,7 @@ const { QCONFORM, QCONFORM_CHROMIUM, QCONFORM_SAMPLES } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const sample = (name) => join(QCONFORM_SAMPLES, name);
 const report = JSON.parse(readFileSync(sample("report.json"), "utf8"));
+const graphs = JSON.parse(readFileSync(sample("graphs.json"), "utf8"));
 const campaign = JSON.parse(readFileSync(sample("campaign.json"), "utf8"));
 
 let folder;
@@ -324,6 +325,78 @@ test("shows how a campaign went, in charts and in tables", async () => {
       { source, colorScheme, bypassCSP: true },
     );
   }
+});
+
+/** A chain of `count` nodes, each of which also reads what some earlier one gives; two outputs. */
+function longGraph(count) {
+  const value = (i) => ({ name: `value_with_a_long_name_${i}`, type: "float", shape: [1, 2, 3] });
+  const name = (i) => value(i).name;
+  const nodes = [...Array(count).keys()].map((i) => ({ op_type: "Add", attributes: { pads: "[1,0,1,0]" }, inputs: [name(i), "c", name(Math.max(0, i - 1 - (i % 5)))], outputs: [name(i + 1)] }));
+  return { nodes, inputs: [value(0)], initializers: [{ ...value(0), name: "c", shape: [], data: ["0.5"] }], computed: nodes.map((_, i) => value(i + 1)), outputs: [name(count), name(count >> 1)] };
+}
+
+// What is wrong in a drawing: boxes that touch, arrows that do not end at a box below, text beside its box.
+const faults = (svg) => {
+  const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  const boxes = [...svg.querySelectorAll(".box")].map((box) => ({ shape: box.querySelector("rect").getBoundingClientRect(), texts: [...box.querySelectorAll("text:not(rect.paper + text)")].map((text) => text.getBoundingClientRect()) }));
+  const result = [];
+  boxes.forEach(({ shape, texts }, i) => {
+    if (boxes.some(({ shape: other }, k) => k < i && shape.left < other.right && other.left < shape.right && shape.top < other.bottom && other.top < shape.bottom)) result.push(`box ${i} lies on another`);
+    if (texts.some((text) => text.left < shape.left || text.right > shape.right || text.top < shape.top || text.bottom > shape.bottom)) result.push(`text beside box ${i}`);
+  });
+  for (const edge of svg.querySelectorAll(".edge")) {
+    const [line, tip] = [...edge.children].map((child) => child.getBoundingClientRect());
+    const [x] = middle(tip);
+    if (!boxes.some(({ shape }) => shape.left <= x && x <= shape.right && Math.abs(shape.top - tip.bottom) < 1.5)) result.push(`${edge.dataset.value} ends nowhere`);
+    if (tip.bottom < line.bottom - 1.5) result.push(`${edge.dataset.value} goes up`);
+  }
+  return result;
+};
+
+test("draws the graph of a finding and marks the output that is wrong, by a word too", async () => {
+  const shown = structuredClone(graphs);
+  Object.assign(shown.findings[1].example, { graph: longGraph(26) });
+  Object.assign(shown.findings[1].worst, { output: 1 });
+  const changed = join(folder, "graphs.json");
+  writeFileSync(changed, JSON.stringify(shown));
+  const source = render(changed, join(folder, "graphs.html"));
+  for (const [colorScheme, width] of [["light", 1400], ["dark", 420]]) {
+    await onPage(
+      async (page) => {
+        for (const { id, worst, example } of shown.findings) {
+          const item = await unfold(page, id);
+          const svg = item.getByRole("img", { name: `Graph of ${id}` });
+          await svg.waitFor();
+          const { nodes, computed, outputs } = example.graph;
+          const wrong = outputs[worst.output ?? 0];
+          assert.equal(await svg.locator(".box.node").count(), nodes.length);
+          const text = await svg.textContent();
+          for (const value of computed) assert.ok(text.includes(`${value.name} ${value.type} [${value.shape.join(",")}]`), value.name);
+          assert.deepEqual(await svg.locator(".edge.wrong").evaluateAll((edges) => edges.map((edge) => edge.dataset.value)), [wrong]);
+          const marked = await svg.locator(".box.wrong").textContent();
+          for (const part of [wrong, "✗ wrong", `got ${worst.got}`, `admissible ${worst.admissible}`]) assert.ok(marked.includes(part), part);
+          assert.ok(text.includes(`✗ wrong: ${wrong}`));
+          assert.deepEqual(await svg.evaluate(faults), [], id);
+          await item.getByText("The graph as a list", { exact: true }).click();
+          await item.locator("ol.values").waitFor();
+          const lines = await item.locator("ol.values li").allInnerTexts();
+          assert.equal(lines.length, nodes.length + outputs.length + example.graph.inputs.length + example.graph.initializers.length);
+          assert.ok(lines.some((line) => line.startsWith(`output ${wrong}`) && line.includes(`✗ wrong: at [${worst.index.join(",")}], got ${worst.got}`)));
+          assert.ok((await item.locator("dl.facts.stacked").innerText()).includes(`${wrong}[${worst.index.join(",")}] got`));
+        }
+        const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+        assert.ok(content <= screen, `${content} > ${screen}`);
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run("#findings"));
+        assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) => [id, nodes[0].html]), []);
+      },
+      { source, colorScheme, viewport: { width, height: 900 }, bypassCSP: true },
+    );
+  }
+  await onPage(async (page) => {
+    await unfold(page, report.findings[0].id);
+    assert.equal(await page.locator("svg.graph").count(), 0, "none of a single node");
+  });
 });
 
 test("a merged campaign, and one of an older qconform, have a page", async () => {
