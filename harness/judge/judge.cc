@@ -80,7 +80,8 @@ void add_output(Verdict& all, Verdict one) {
 Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outputs) {
   const Classification& classification = expected.classification;
   if (const auto& violation = classification.contract.violation) {
-    if (violation->rule == "limit") return without_values(VerdictKind::mistrusted, "is not judged: " + violation->text());
+    if (violation->rule == "limit")
+      return without_values(VerdictKind::mistrusted, "is not judged: " + violation->text());
     return without_values(VerdictKind::not_rejected, "accepts what the document forbids: " + violation->text(),
                           violation->rule);
   }

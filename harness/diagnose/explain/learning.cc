@@ -168,7 +168,9 @@ class Learner {
     }
   }
 
-  [[nodiscard]] const Stages& original() const { return test_.known_arithmetics()[arithmetic_].models.common.original(); }
+  [[nodiscard]] const Stages& original() const {
+    return test_.known_arithmetics()[arithmetic_].models.common.original();
+  }
 
   void order_evidence() {
     ordered_ = in_testing_order(evidence_);
