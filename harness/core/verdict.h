@@ -97,8 +97,6 @@ struct ErrorHistogram {
 /// One element, for the reader.
 struct ElementReport {
   QC_DESCRIBED(.name = "element", .is_base = true);
-  QC_FIELD(std::uint64_t, output, {}, "output", .doc = "Which of a graph's outputs, from 0 on.",
-           .presence = Presence::omitted);
   QC_FIELD(std::vector<std::int64_t>, index, {}, "index");  ///< into the output, one value per dimension
   QC_FIELD(std::string, got, {}, "got");
   QC_FIELD(std::string, admissible, {}, "admissible", .doc = "The right values.");  ///< "{214}"
@@ -106,6 +104,8 @@ struct ElementReport {
            .presence = Presence::omitted);  ///< "214 + 3/8"
   /// |got - nearest admissible|; infinite where not comparable.
   QC_FIELD(double, distance, {}, "distance", .form = Form::distance);
+  QC_FIELD(std::uint64_t, output, {}, "output", .doc = "Which of a graph's outputs, from 0 on.",
+           .presence = Presence::omitted);
 
   bool operator==(const ElementReport&) const = default;
 };

@@ -278,12 +278,12 @@ ElementView view_of(const Expected& expected, std::size_t number, const Tensor& 
 
 ElementReport worst_of(const Expected& expected, std::size_t number, const Tensor& got, const Comparison& comparison) {
   ElementView worst = view_of(expected, number, got, comparison.worst);
-  return {.output = number,
-          .index = index_of(comparison.worst, got.shape),
+  return {.index = index_of(comparison.worst, got.shape),
           .got = std::move(worst.got),
           .admissible = std::move(worst.admissible),
           .exact = std::move(worst.exact),
-          .distance = comparison.worst_distance};
+          .distance = comparison.worst_distance,
+          .output = number};
 }
 
 }  // namespace
