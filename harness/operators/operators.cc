@@ -123,10 +123,11 @@ std::string operator_name(const Case& test_case) {
 
 Result<void> check_operator(const Case& test_case) {
   if (operator_of(test_case) != nullptr) return {};
+  std::vector<std::string_view> names(operator_names().begin(), operator_names().end());
+  std::erase(names, kGraphSubject);
   std::string known;
-  for (const std::string_view& name : operator_names()) {
-    const bool is_last = &name == &operator_names().back();
-    known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    known += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
   }
   return fail("op_type", "expected " + known + ", got " + operator_name(test_case), "operator");
 }

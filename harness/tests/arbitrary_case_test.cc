@@ -84,6 +84,7 @@ TEST(ArbitraryCase, APaddedOneShrinksToOnePad) {
 
 TEST(ArbitraryCase, ValuesOfEveryOperatorShrink) {
   for (const Operator& op : operators()) {
+    if (op.draw == nullptr) continue;
     const auto has_large_value = [&](const Case& test_case) {
       if (test_case.node().op_type != op.name || !is_integer(test_case.input(0)->type))
         return test_case.node().op_type == op.name;

@@ -240,6 +240,7 @@ TEST(Explain, IsNotCertainOfOneCase) {
 
 TEST(Probes, AreSmallCasesInContractAndRepeatable) {
   for (const Operator& op : operators()) {
+    if (op.draw == nullptr) continue;  // failures of graphs are not explained by probes
     Probes probes(op, 5);
     Probes again(op, 5);
     probes.add_neighbourhood(Probes(op, 6).next());
