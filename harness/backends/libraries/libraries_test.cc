@@ -242,7 +242,7 @@ TEST_F(Roots, ADamagedOneIsToldByName) {
   EXPECT_TRUE(text.find("scripts/library-root onnxruntime:1.14.0 fetches it again") != std::string::npos) << text;
 }
 
-// A program beside this one, as long as a test wants it.
+// A program beside this one, as long as a test wants it. Tests run at the same time: each has a name of its own.
 class ProgramBeside {
  public:
   ProgramBeside(const std::string& name, const std::string& script)
@@ -272,18 +272,18 @@ TEST_F(Roots, AProgramThatIsNotBuiltIsToldWithTheCommandThatBuildsIt) {
 }
 
 TEST_F(Roots, AProgramThatDoesNotStartTellsOfADamagedRoot) {
-  add("sample-1.2.3", "");
-  const ProgramBeside program("worker-sample-1.2.3", "echo 'libsample.so: file too short' >&2; exit 127");
+  add("sample-1.2.4", "");
+  const ProgramBeside program("worker-sample-1.2.4", "echo 'libsample.so: file too short' >&2; exit 127");
   const std::string text = error_of_program("sample");
   EXPECT_NE(
-      text.find("sample-1.2.3 is damaged: libsample.so: file too short; scripts/library-root sample:1.2.3 fetches"),
+      text.find("sample-1.2.4 is damaged: libsample.so: file too short; scripts/library-root sample:1.2.4 fetches"),
       std::string::npos)
       << text;
 }
 
 TEST_F(Roots, AProgramOfAnotherRootIsNotTaken) {
-  add("sample-1.2.3", "");
-  const ProgramBeside program("worker-sample-1.2.3", "echo 'sample 1.2.3 in /elsewhere'");
+  add("sample-1.2.5", "");
+  const ProgramBeside program("worker-sample-1.2.5", "echo 'sample 1.2.5 in /elsewhere'");
   const std::string text = error_of_program("sample");
   EXPECT_NE(text.find("was built for /elsewhere, not for " + folder_.path().string()), std::string::npos) << text;
 }
