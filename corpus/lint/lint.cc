@@ -31,18 +31,30 @@ std::string quoted(const std::string& text) {
   return text_json(text).dump();
 }
 
-std::string tensor_text(const Tensor& tensor) {
-  const std::string text = tensor_object(tensor).dump();
+std::string text_of(const std::vector<Tensor>& tensors) {
+  std::string text;
+  for (const Tensor& tensor : tensors) text += (text.empty() ? "" : ", ") + tensor_object(tensor).dump();
   return text.size() <= 200 ? text : text.substr(0, 200) + "...";
 }
 
 // Whoever runs the vector elsewhere compares a recorded answer bit for bit: it has to be the only right one.
-bool is_the_only_answer(const Case& vector, const Classification& classification, const Tensor& answer) {
+bool are_the_only_answers(const Case& vector, const Classification& classification,
+                          const std::vector<Tensor>& answers) {
   const Policy policy = policy_for(vector, Policy{});
-  for (std::int64_t i = 0; i < answer.elements(); ++i) {
-    if (!classification.lowered->is_determined(i, policy)) return false;
+  for (std::size_t output = 0; output < answers.size(); ++output) {
+    for (std::int64_t i = 0; i < answers[output].elements(); ++i) {
+      if (!classification.lowered->output(output).is_determined(i, policy)) return false;
+    }
   }
   return !classification.value_is_open;
+}
+
+std::vector<Tensor> right_answers(const Lowered& lowered) {
+  std::vector<Tensor> answers;
+  for (std::size_t output = 0; output < lowered.outputs(); ++output) {
+    answers.push_back(lowered.output(output).evaluate(RoundingProfile::correctly_rounded));
+  }
+  return answers;
 }
 
 // Examines the vectors of one file, one after the other, and adds what is absent.
@@ -113,19 +125,19 @@ class Examiner {
 
   void answer(Case& vector, const Classification& classification) {
     std::vector<Tensor>& recorded = vector.recorded_outputs;
-    const std::string got = recorded.empty() ? "" : tensor_text(recorded.front());
+    const std::string got = text_of(recorded);
     if (!classification.lowered) {
       if (!recorded.empty()) problem(answer_, "expected none, since the vector must be refused, got " + got);
       return;
     }
-    Tensor right = classification.lowered->evaluate(RoundingProfile::correctly_rounded);
-    if (!is_the_only_answer(vector, classification, right)) {
+    std::vector<Tensor> right = right_answers(*classification.lowered);
+    if (!are_the_only_answers(vector, classification, right)) {
       if (!recorded.empty()) problem(answer_, "expected none, since more than one answer is right, got " + got);
     } else if (recorded.empty()) {
-      absent(answer_, tensor_text(right));
-      recorded = {std::move(right)};
-    } else if (recorded.front() != right) {
-      problem(answer_, "expected " + tensor_text(right) + ", got " + got);
+      absent(answer_, text_of(right));
+      recorded = std::move(right);
+    } else if (recorded != right) {
+      problem(answer_, "expected " + text_of(right) + ", got " + got);
     }
   }
 
@@ -260,7 +272,7 @@ std::set<std::string> documented_rules(std::string_view page) {
 
 Result<std::set<std::string>> known_rules() {
   std::set<std::string> rules;
-  for (const char* page : {"docs/numerics.md", "docs/operators/dml_quantized_linear_convolution.md"}) {
+  for (const char* page : {"docs/numerics.md", "docs/operators/dml_quantized_linear_convolution.md", "docs/operators/graph.md"}) {
     QCONFORM_ASSIGN(const auto text, read_file(std::filesystem::path(QCONFORM_SOURCE_DIRECTORY) / page, 1 << 22));
     rules.merge(documented_rules(text));
   }
