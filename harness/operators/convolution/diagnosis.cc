@@ -43,7 +43,7 @@ std::vector<Arithmetic> requantization_arithmetics(const Operator& known, const 
   for (const auto& expression : reference::float_expressions()) {
     Stages stages;
     use_expression(stages, expression);
-    all.push_back({std::string(expression.name), Model(std::move(stages))});
+    all.push_back({.name = std::string(expression.name), .models = {Model(std::move(stages))}});
   }
   return all;
 }
