@@ -235,7 +235,7 @@ bool is_linear(Function function) {
 
 Spread spread_of(const Elementwise& step, const StepView& view) {
   const Operands of(step, view);
-  if (is_linear(step.function) && view.reading == Reading::any_association) return linear(step, view, of);
+  if (is_linear(step.function) && view.carries_chain()) return linear(step, view, of);
   Spread y(view.elements());
   bool selects = false;
   for (std::size_t i = 0; i < y.size(); ++i) {

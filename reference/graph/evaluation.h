@@ -22,6 +22,8 @@ struct StepView {
   [[nodiscard]] Interval ends(std::size_t operand, std::size_t i) const {
     return operands[operand]->ends(i, precision_of(value(operand).type));
   }
+  /// Whether chains of linear nodes carry their exact values along.
+  [[nodiscard]] bool carries_chain() const { return reading >= Reading::any_association; }
   [[nodiscard]] std::size_t elements() const {
     std::size_t count = 1;
     for (const std::int64_t size : result().shape) count *= static_cast<std::size_t>(size);
@@ -40,6 +42,12 @@ struct StepView {
 [[nodiscard]] Spread spread_of(const Elementwise& step, const StepView& view);
 [[nodiscard]] Spread spread_of(const Softmax& step, const StepView& view);
 [[nodiscard]] Spread spread_of(const ArgMax& step, const StepView& view);
+
+/// The last operand of a sum, its bias, with what integer kernels make of a stated float: a multiple of sx * sw.
+[[nodiscard]] Spread with_fused_bias(const WeightedSum& sum, const StepView& view);
+/// By element of a Q: how far the shifts of an integer multiplier move the quotient, beside the multiplier's own error;
+/// negative where it does not round a sum of products of dequantized values.
+[[nodiscard]] std::vector<double> fixed_point_errors(const Quantize& step, const StepView& view);
 
 /// Numbers of at least this magnitude may overflow a float type; infinite for what is no float.
 [[nodiscard]] double overflow_of(Element type);
