@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/text.h"
+#include "harness/core/profile.h"
 #include "harness/operators/graph/shown_graph.h"
 #include "harness/operators/text.h"
 

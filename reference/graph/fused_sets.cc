@@ -39,6 +39,18 @@ std::vector<double> product_scales(const Program& program, const Step& step, std
   return scales;
 }
 
+bool is_float_bias(const Spread& c, const Value& value) {
+  return c.is_stated && value.type == Element::float32;
+}
+
+// Adds to element `at` what `given` is as a multiple of `scale`. Several sums may share it.
+void round_bias(double scale, double given, std::size_t at, Spread& c) {
+  const auto unit = static_cast<float>(scale);
+  if (unit == 0 || !std::isfinite(given)) return;
+  const double bias = round_half_even(static_cast<double>(static_cast<float>(given) / unit)) * scale;
+  c.set(at, hull(c.at(at), {below(bias), above(bias)}));
+}
+
 // The sum that a Q rounds, perhaps behind a Relu or Clip, which integer kernels do with their bounds.
 const Step* sum_behind(const Program& program, ValueId value) {
   const Step* step = step_of(program, value);
@@ -53,17 +65,31 @@ const Step* sum_behind(const Program& program, ValueId value) {
 }  // namespace
 
 Spread with_fused_bias(const WeightedSum& sum, const StepView& view) {
-  Spread c = *view.operands.back();
-  if (!c.is_stated || view.value(view.operands.size() - 1).type != Element::float32) return c;
-  const Spread given = c;
+  const std::size_t bias = view.operands.size() - 1;
+  Spread c = *view.operands[bias];
+  if (!is_float_bias(c, view.value(bias))) return c;
   const std::vector<double> scales = product_scales(view.program, view.step, view.elements());
   for (std::size_t i = 0; i < scales.size(); ++i) {
-    const auto unit = static_cast<float>(scales[i]);
     const auto at = static_cast<std::size_t>(sum.c_index[i]);
-    if (unit == 0 || !std::isfinite(given.lo[at])) continue;
-    const double integer = round_half_even(static_cast<double>(static_cast<float>(given.lo[at]) / unit));
-    const double bias = integer * scales[i];
-    c.set(at, hull(c.at(at), {below(bias), above(bias)}));
+    round_bias(scales[i], view.operands[bias]->lo[at], at, c);
+  }
+  c.unit.reset();
+  return c;
+}
+
+Spread with_fused_bias(const Elementwise& add, const StepView& view, std::size_t bias) {
+  Spread c = *view.operands[bias];
+  const Step* step = step_of(view.program, view.step.operands[1 - bias]);
+  const auto* sum = step == nullptr ? nullptr : std::get_if<WeightedSum>(&step->what);
+  if (sum == nullptr || !sum->c_index.empty() || !is_float_bias(c, view.value(bias))) return c;
+  const auto index = [&](std::size_t operand, std::size_t i) {
+    const bool is_listed = add.index.size() > operand && !add.index[operand].empty();
+    return is_listed ? static_cast<std::size_t>(add.index[operand][i]) : i;
+  };
+  const std::vector<double> scales = product_scales(view.program, *step, view.operands[1 - bias]->size());
+  for (std::size_t i = 0; i < view.elements(); ++i) {
+    const std::size_t at = index(bias, i);
+    round_bias(scales[index(1 - bias, i)], view.operands[bias]->lo[at], at, c);
   }
   c.unit.reset();
   return c;

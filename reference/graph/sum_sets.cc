@@ -129,7 +129,8 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
   for (const Sum& sum : sums) most_terms = std::max(most_terms, sum.terms);
 
   const Chain chain = chain_of(step, view, most_terms);
-  const bool carries_chain = view.carries_chain();
+  const bool is_whole = is_integer(view.result().type);
+  const bool carries_chain = view.carries_chain() && !is_whole;
   Spread y(sums.size());
   y.unit = unit_of(step, view);
   if (carries_chain) {
@@ -150,8 +151,8 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
       continue;
     }
     if (carries_chain) y.magnitude[i] = sum.magnitude;
-    const bool is_exact = y.unit && sum.radius == 0 && sum.magnitude <= std::ldexp(1, *y.unit + view.bits());
-    if (is_exact) {
+    const bool is_on_lane = y.unit && sum.magnitude <= std::ldexp(1, *y.unit + view.bits());
+    if (sum.radius == 0 && (is_on_lane || (is_whole && sum.magnitude < 0x1p53))) {
       y.set(i, {sum.value, sum.value});
       continue;
     }

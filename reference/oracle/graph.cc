@@ -125,6 +125,12 @@ class Evaluation {
         if (is_known) args[operand] = *value;
       }
       if (!is_known) continue;
+      if (what.function == Function::round_saturate) {
+        const auto range = reference::range_of(result_.type);
+        const Real integer = rounded(args[0]);
+        if (integer) y_[i] = max(Ball(range.lo), min(Ball(range.hi), *integer + args[1]));
+        continue;
+      }
       const Ball value = of(what, args);
       if (value.is_finite()) y_[i] = value;
     }
@@ -158,6 +164,13 @@ class Evaluation {
       case Function::gelu: return half * a * (one + erf(a / sqrt(Ball(2))));
       case Function::gelu_tanh:
         return half * a * (one + tanh(sqrt(Ball(2) / Ball::pi()) * (a + Ball::decimal("0.044715") * a * a * a)));
+      case Function::wrap32: {
+        Ball periods;
+        arb_floor(periods.get(), ((a + Ball(0x1p31)) / Ball(0x1p32)).get(), Ball::kPrecision);
+        return a - periods * Ball(0x1p32);
+      }
+      case Function::dynamic_scale: return a == args[1] ? one / zero : (a - args[1]) / Ball(255);
+      case Function::round_saturate: return one / zero;  // below: it has a type
       case Function::where: return a == zero ? args[2] : args[1];
       case Function::cast: return a;
     }
@@ -198,6 +211,41 @@ class Evaluation {
         if (is_better || (is_equal && what.select_last_index)) best = k;
       }
       if (is_known) y_[i] = Ball(static_cast<double>(best));
+    }
+  }
+
+  void compute(const Requantize& what) {
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      const auto& p = what.parameters[what.parameters.size() == 1 ? 0 : i];
+      if (!x(0, i)) continue;
+      const Real integer = rounded(*x(0, i) * Ball(p.x_scale) * Ball(p.w_scale) / Ball(p.y_scale));
+      if (integer) y_[i] = max(Ball(p.y_range.lo), min(Ball(p.y_range.hi), *integer + Ball(p.y_zero_point)));
+    }
+  }
+
+  // One by one, the largest that is left: its place, or the element. Nothing where balls overlap and are not the same.
+  void compute(const TopK& what) {
+    const auto length = static_cast<std::size_t>(what.length);
+    const auto inner = static_cast<std::size_t>(what.inner);
+    const auto k = static_cast<std::size_t>(what.k);
+    for (std::size_t i = 0; i < y_.size(); ++i) {
+      const std::size_t first = i / (k * inner) * length * inner + i % inner;
+      const std::size_t place = i / inner % k;
+      for (std::size_t j = 0; j < length; ++j) {
+        std::size_t before = 0;
+        bool is_known = true;
+        for (std::size_t other = 0; other < length && is_known; ++other) {
+          const Real& own = x(0, first + j * inner);
+          const Real& next = x(0, first + other * inner);
+          is_known = own && next;
+          if (!is_known || other == j) continue;
+          const bool is_first = what.smallest ? *own > *next : *next > *own;
+          const bool is_last = what.smallest ? *next > *own : *own > *next;
+          is_known = is_first || is_last || *own == *next;
+          before += is_first || (*own == *next && other < j) ? 1 : 0;
+        }
+        if (is_known && before == place) y_[i] = what.indices ? Ball(static_cast<double>(j)) : *x(0, first + j * inner);
+      }
     }
   }
 
