@@ -21,4 +21,8 @@ if(QCONFORM_TESTS)
   find_library(QCONFORM_RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
   find_library(QCONFORM_GMP_LIBRARY gmp REQUIRED)
   find_library(QCONFORM_GMPXX_LIBRARY gmpxx REQUIRED)
+  # Optional: ball arithmetic, against which the sets of graphs are checked. From FLINT 3 on it is part of that library.
+  find_path(QCONFORM_ARB_INCLUDE arb.h PATH_SUFFIXES flint)
+  find_library(QCONFORM_ARB_LIBRARY NAMES flint-arb arb flint)
+  find_library(QCONFORM_FLINT_LIBRARY flint)
 endif()

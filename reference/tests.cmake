@@ -3,6 +3,25 @@ add_library(qconform_oracle STATIC
   oracle/convolution.cc oracle/exact.cc oracle/quantization.cc oracle/random_convolution.cc)
 target_link_libraries(qconform_oracle PUBLIC qconform_options ${QCONFORM_GMPXX_LIBRARY} ${QCONFORM_GMP_LIBRARY})
 
+# Graphs in ball arithmetic. Without FLINT their tests are named as not run.
+if(QCONFORM_ARB_INCLUDE AND QCONFORM_ARB_LIBRARY AND QCONFORM_FLINT_LIBRARY)
+  add_library(qconform_graph_oracle STATIC oracle/graph.cc)
+  target_link_libraries(qconform_graph_oracle PUBLIC qconform_reference ${QCONFORM_ARB_LIBRARY} ${QCONFORM_FLINT_LIBRARY})
+  target_include_directories(qconform_graph_oracle SYSTEM PUBLIC ${QCONFORM_ARB_INCLUDE})
+endif()
+
+# qconform_graph_oracle_test(NAME SOURCE LIBRARIES...)
+function(qconform_graph_oracle_test name source)
+  if(TARGET qconform_graph_oracle)
+    qconform_test(NAME ${name} LABEL property SOURCES ${source} LIBRARIES qconform_graph_oracle ${ARGN}
+                  COST 3 SLOW "GraphBallsSlow" NATIVE "GraphBallsSlow")
+  else()
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: install the packages libflint-dev and libflint-arb-dev")
+    set_tests_properties(${name} PROPERTIES LABELS property SKIP_REGULAR_EXPRESSION "^skipped: ")
+  endif()
+endfunction()
+qconform_graph_oracle_test(graph_balls_test graph/ball_test.cc)
+
 function(qconform_reference_test name label)
   set(optimized)
   if(name MATCHES "sweep")

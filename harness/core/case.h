@@ -45,14 +45,14 @@ struct Node {
   std::int64_t opset_version = 0;
   std::vector<Attribute> attributes;
   /// The values that it reads, by position, and those that it computes: "" for an omitted one. Both are empty in a case
-  /// of one node.
+  /// of one node, and in no graph.
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
 
   bool operator==(const Node&) const = default;
 };
 
-/// What reports call a case of several nodes.
+/// What reports call a graph: a case of several nodes, or of one that is no operator by itself (MatMulInteger).
 inline constexpr std::string_view kGraphSubject = "Graph";
 
 /// A small ONNX graph with its tensors, and what is expected of it. harness/operators/graph/wiring.h says how the names
@@ -79,7 +79,8 @@ struct Case {
 
   bool operator==(const Case&) const = default;
 
-  [[nodiscard]] bool is_one_node() const { return nodes.size() == 1; }
+  /// A graph may have one node too: its values have names.
+  [[nodiscard]] bool is_one_node() const { return nodes.size() == 1 && nodes.front().outputs.empty(); }
   /// The only node. Of several, the first: only code that is_one_node() guards may take it for the case.
   [[nodiscard]] Node& node() { return nodes.front(); }
   [[nodiscard]] const Node& node() const { return nodes.front(); }

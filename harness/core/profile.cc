@@ -24,6 +24,10 @@ constexpr std::array kProfiles{
     ProfileInfo{Profile::tflite, "tflite", "31-bit multiplier, two roundings, as TensorFlow Lite and CMSIS-NN"},
     ProfileInfo{Profile::tflite_single_rounding, "tflite-single-rounding",
                 "31-bit multiplier, one rounding of 64 bits, as TensorFlow Lite with TFLITE_SINGLE_ROUNDING"},
+    ProfileInfo{Profile::fused_int8, "fused-int8",
+                "in graphs also integer kernels with a float bias rounded to x_scale*w_scale (tiers fused-int8, D)"},
+    ProfileInfo{Profile::fused_q31, "fused-q31",
+                "the same requantized by a 31-bit integer multiplier and shifts (tiers fused-q31, Q31)"},
 };
 
 }  // namespace
@@ -50,7 +54,9 @@ std::optional<reference::Tier> tier_of(Profile profile) {
   switch (profile) {
     case Profile::conformance: return reference::Tier::float32;
     case Profile::correctly_rounded: return reference::Tier::exact;
-    case Profile::dml_doc: return reference::Tier::float_convolution;
+    case Profile::dml_doc:
+    case Profile::fused_int8: return reference::Tier::float_convolution;
+    case Profile::fused_q31:
     case Profile::fixed_point: return reference::Tier::fixed_point;
     case Profile::fixed_point_f32: return reference::Tier::fixed_point_float32;
     case Profile::ort_f32:
@@ -71,7 +77,9 @@ RoundingProfile arithmetic_of(Profile profile) {
     case Profile::correctly_rounded:
     case Profile::dml_doc:
     case Profile::fixed_point:
-    case Profile::fixed_point_f32: break;
+    case Profile::fixed_point_f32:
+    case Profile::fused_int8:
+    case Profile::fused_q31: break;
   }
   return RoundingProfile::correctly_rounded;
 }

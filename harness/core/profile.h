@@ -69,6 +69,8 @@ enum class Profile : std::uint8_t {
   fixed_point_f32,         ///< tier Q31-f32: the same with the multiplier formed in float32
   tflite,                  ///< one pinned answer of tier Q31, rounded twice
   tflite_single_rounding,  ///< likewise, rounded once
+  fused_int8,              ///< of graphs: also what QLinearConv with the same parameters may give (tier D)
+  fused_q31,               ///< the same with an integer multiplier (tier Q31)
 };
 
 /// How a judge judges.

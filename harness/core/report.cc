@@ -63,6 +63,12 @@ bool BackendResult::is_judged() const {
   return relations.empty() || cases() > 0 ? count(VerdictKind::pass) > 0 : any_held;
 }
 
+bool Diagnosis::is_lossy_by_design() const {
+  const bool is_sure = status == "explained" || status == "reproduced";
+  return is_sure && !defects.empty() &&
+         std::all_of(defects.begin(), defects.end(), [](const auto& defect) { return !defect.avoided_by.empty(); });
+}
+
 TierCounts BackendResult::tiers() const {
   TierCounts sum;
   for (const auto& [name, result] : operators) sum.add(result.tiers);

@@ -233,6 +233,8 @@ struct DiagnosedDefect {
   QC_FIELD(std::string, rule, {}, "rule");  ///< that it breaks
   QC_FIELD(std::string, stages, {}, "stages", .doc = "Where to look: stages of docs/defect-models.md.");
   QC_FIELD(std::string, evidence, {}, "evidence", .doc = "Public reports of the same; may be empty.");
+  QC_FIELD(std::string, avoided_by, {}, "avoided_by",
+           .doc = "Of what runtimes do on purpose: the option that switches it off.", .presence = Presence::omitted);
 
   bool operator==(const DiagnosedDefect&) const = default;
 };
@@ -271,6 +273,9 @@ struct Diagnosis {
   std::uint64_t passing = 0;         ///< likewise
   std::uint64_t passing_inside = 0;  ///< passing cases that have these features all the same
   QC_LINE(describe_region(archive, self));
+
+  /// Wrong on purpose: the runtime loses what it need not, and each defect has an option that switches it off.
+  [[nodiscard]] bool is_lossy_by_design() const;
 
   bool operator==(const Diagnosis&) const = default;
 };
@@ -409,7 +414,9 @@ struct Report {
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
   QC_FIELD(std::string, profile, {}, "profile",
            .doc = "Which right answers are admitted: a name, or the file of a pinned profile.",
-           .pattern = "^(conformance|correctly-rounded|ort-f32|onnx-reference|dml-doc|.*[./].*)$");
+           .pattern =
+               "^(conformance|correctly-rounded|ort-f32|onnx-reference|dml-doc|fixed-point|fixed-point-f32|tflite|"
+               "tflite-single-rounding|fused-int8|fused-q31|.*[./].*)$");
   QC_FIELD(std::string, overflow, {}, "overflow", .doc = "Policy for rule C17.", .names = Report::kPolicies);
   QC_FIELD(
       std::uint64_t, counting, {1}, "counting",

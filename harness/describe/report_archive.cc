@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/text.h"
+#include "harness/core/profile.h"
 #include "harness/operators/graph/shown_graph.h"
 #include "harness/operators/text.h"
 
@@ -61,10 +62,11 @@ void describe_counts(Archive& archive, VerdictCounts& counts, FieldRule rule) {
   for (std::size_t kind = 0; kind < counts.size(); ++kind) counts[kind] = by_name[std::string(rule.names[kind])];
 }
 
-// A tier that older reports do not have.
+// A tier that older reports do not have; those behind kSumTiers are of graphs alone.
 constexpr auto kLateTier = static_cast<std::size_t>(reference::Tier::fixed_point_float32);
 
 FieldRule rule_of(std::size_t tier) {
+  if (tier >= reference::kSumTiers.size()) return {.doc = "Of graphs.", .presence = Presence::omitted};
   return {.presence = tier == kLateTier ? Presence::late : Presence::always};
 }
 
@@ -80,7 +82,8 @@ void describe(Archive& archive, reference::Tier& tier, const FieldRule& /*rule*/
 
 // Reports of before "common" was added state only the strictest; an element of E is of every tier.
 void describe(Archive& archive, TierCounts& tiers, const FieldRule& /*rule*/) {
-  const FieldRule rule{.def = "tiers", .def_doc = "Of QLinearConv's elements; null where there are none."};
+  const FieldRule rule{.def = "tiers",
+                       .def_doc = "Of the elements of QLinearConv and of graphs; null where there are none."};
   if (!archive.begin_nullable(tiers.elements() == 0, rule)) {
     if (archive.fills()) tiers = {};
     return;
@@ -216,7 +219,9 @@ constexpr LooserTerms kLooserTerms[] = {
     {reference::Tier::fixed_point, "in fixed point, Q31", Profile::fixed_point},
     {reference::Tier::fixed_point_float32, "in fixed point with a multiplier of float32, Q31-f32",
      Profile::fixed_point_f32},
-    {reference::Tier::float_convolution, "as a convolution in float32, D", Profile::dml_doc}};
+    {reference::Tier::float_convolution, "as a convolution in float32, D", Profile::dml_doc},
+    {reference::Tier::fused_int8, "in fused integer kernels, fused-int8", Profile::fused_int8},
+    {reference::Tier::fused_fixed_point, "in fused kernels of fixed point, fused-q31", Profile::fused_q31}};
 
 // The profile that pins every wrong output, if one does, else that of the tier.
 std::string profile_for(const OperatorResult& result, const LooserTerms& terms) {

@@ -192,7 +192,7 @@ bool read_names(JsonFields& fields, const Json& object, const std::string& where
 
 bool read_nodes(JsonFields& fields, const Json& value, const std::string& where, std::vector<Node>& out) {
   if (!fields.array(value, where, limits::kNodes)) return false;
-  if (value.size() < 2) return fields.refuse(where, "expected two nodes or more; one stands in the case itself");
+  if (value.empty()) return fields.refuse(where, "expected a node");
   out.resize(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string path = json_path(where, i);

@@ -10,6 +10,7 @@
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
+#include "harness/operators/graph/lowering.h"
 #include "harness/operators/graph/wiring.h"
 
 namespace qconform {
@@ -135,7 +136,9 @@ Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outp
 Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::string>& fed,
                              const ValueLookup& lookup) {
   const onnx::GraphProto& graph = model.graph();
-  if (graph.node_size() == 1) return case_from_node(model, graph.node(0), lookup);
+  if (graph.node_size() == 1 && !is_quantized_graph_operator(graph.node(0).domain(), graph.node(0).op_type())) {
+    return case_from_node(model, graph.node(0), lookup);
+  }
   Case result;
   result.nodes.clear();
   for (const onnx::NodeProto& proto : graph.node()) {

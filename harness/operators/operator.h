@@ -45,7 +45,7 @@ struct InputSignature {
 /// What is said about one output element.
 struct ElementOpinion {
   bool right = false;
-  /// The tiers whose sets hold the value, for QLinearConv; other operators have no tiers.
+  /// The tiers whose sets hold the value, for QLinearConv and graphs; other operators have no tiers.
   std::optional<reference::TierSet> tiers;
 };
 
@@ -92,7 +92,7 @@ class Lowered {
   [[nodiscard]] virtual std::string admissible_text(std::int64_t index, const Policy& policy) const = 0;
   /// Whether the element has one right value only.
   [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
-  /// Whether elements have tiers: QLinearConv.
+  /// Whether elements have tiers: QLinearConv, and graphs.
   [[nodiscard]] virtual bool has_tiers() const { return false; }
   /// Counts the ties and the hazards that the case reaches.
   [[nodiscard]] virtual CaseStatistics statistics(const Policy& policy) const = 0;

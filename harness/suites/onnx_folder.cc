@@ -7,6 +7,7 @@
 
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/protobuf_file.h"
+#include "harness/operators/graph/lowering.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {
@@ -35,7 +36,9 @@ Result<void> collect(const fs::path& folder, int depth, std::vector<fs::path>& f
 std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::path>& data_sets) {
   if (model.graph().node_size() != 1) return "not a single node";
   const onnx::NodeProto& node = model.graph().node(0);
-  if (find_operator(node.domain(), node.op_type()) == nullptr) {
+  const bool is_known = find_operator(node.domain(), node.op_type()) != nullptr ||
+                        is_quantized_graph_operator(node.domain(), node.op_type());
+  if (!is_known) {
     return "not quantized: " + printable(operator_name(node.domain(), node.op_type()));
   }
   return data_sets.empty() ? "no data set: " + node.op_type() : "";

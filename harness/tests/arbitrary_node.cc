@@ -39,6 +39,11 @@ class Draft {
     for (float& value : values) value = static_cast<float>(between(-32, 32)) / 4;
     input(make::float32(shape, values));
   }
+  void bytes(const List& shape) {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(elements_of(shape)));
+    for (std::int64_t& value : values) value = between(0, 255);
+    input(make::uint8(shape, values));
+  }
   void list(const List& values) {
     input(make::integers(ElementType::int64, {static_cast<std::int64_t>(values.size())}, values));
   }
@@ -409,6 +414,40 @@ void constant(Draft& d) {
   }
 }
 
+// Of bytes, with or without zero points; per row or column some of them.
+void matmul_integer(Draft& d) {
+  const List a{d.between(1, 4), d.between(1, 4)};
+  const List b{a[1], d.between(1, 4)};
+  d.bytes(a);
+  d.bytes(b);
+  if (d.chance(3)) return;
+  d.bytes(d.chance(3) ? List{a[0]} : List{});
+  if (d.chance(2)) d.bytes(d.chance(3) ? List{b[1]} : List{});
+}
+
+void qlinear_matmul(Draft& d) {
+  const List a{d.between(1, 4), d.between(1, 4)};
+  const auto scale = [&] { d.input(make::float32(0.25F)); };
+  d.bytes(a);
+  scale();
+  d.bytes({});
+  d.bytes({a[1], d.between(1, 4)});
+  scale();
+  d.bytes({});
+  scale();
+  d.bytes({});
+}
+
+void topk(Draft& d) {
+  List x = d.shape(1, 3);
+  d.data(x);
+  const std::int64_t axis = d.axis(x.size());
+  d.list({d.between(1, x[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(x.size()) : axis)])});
+  d.set("axis", axis);
+  if (d.opset() >= 11 && d.chance(2)) d.set("largest", std::int64_t{0});
+  d.outputs = 2;
+}
+
 using Draw = std::function<void(Draft&)>;
 
 const std::map<std::string_view, Draw>& draws() {
@@ -439,6 +478,14 @@ const std::map<std::string_view, Draw>& draws() {
       {"ArgMax", arg},
       {"ArgMin", arg},
       {"Softmax", softmax},
+      {"TopK", topk},
+      {"MatMulInteger", matmul_integer},
+      {"QLinearMatMul", qlinear_matmul},
+      {"DynamicQuantizeLinear",
+       [](Draft& d) {
+         unary(d);
+         d.outputs = 3;
+       }},
       {"Clip", clip},
       {"Cast", cast},
       {"Where", where},

@@ -132,6 +132,9 @@ Interval rounding(const Elementwise& step, const StepView& view, const Operands&
     case Function::add: return view.rounded(sum(x, of.ends(1, i)));
     case Function::sub: return view.rounded(sum(x, negative(of.ends(1, i))));
     case Function::mul: return view.rounded(product(x, of.ends(1, i)));
+    case Function::wrap32: return wrapped_to_32_bits(x);
+    case Function::dynamic_scale: return dynamic_scale(x, of.ends(1, i), view);
+    case Function::round_saturate: return rounded_and_saturated(x, of.ends(1, i), view.result().type);
     case Function::div: return view.rounded(quotient(x, of.ends(1, i)));
     case Function::leaky_relu: return view.rounded(leaky(x, step.alpha));
     case Function::hard_sigmoid: {
@@ -235,12 +238,20 @@ bool is_linear(Function function) {
 
 Spread spread_of(const Elementwise& step, const StepView& view) {
   const Operands of(step, view);
-  if (is_linear(step.function) && view.reading == Reading::any_association) return linear(step, view, of);
+  const bool is_whole = is_integer(view.result().type);
+  if (is_linear(step.function) && view.carries_chain() && !is_whole) {
+    if (step.function != Function::add || view.reading < Reading::fused_int8) return linear(step, view, of);
+    const Spread biases[] = {with_fused_bias(step, view, 0), with_fused_bias(step, view, 1)};
+    const Spread* const operands[] = {&biases[0], &biases[1]};
+    const StepView fused{view.program, view.step, operands, view.reading};
+    return linear(step, fused, Operands(step, fused));
+  }
   Spread y(view.elements());
   bool selects = false;
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (is_open_anywhere(view, of, i)) {
-      y.set(i, kOpen);
+      const bool is_stored = step.function == Function::round_saturate;
+      y.set(i, is_stored ? rounded_and_saturated(kOpen, kOpen, view.result().type) : kOpen);
       continue;
     }
     const auto selected = selecting(step, view, of, i);
@@ -248,6 +259,7 @@ Spread spread_of(const Elementwise& step, const StepView& view) {
     y.set(i, selected ? *selected : rounding(step, view, of, i));
   }
   if (selects) y.unit = unit_behind(step, view);
+  if (is_whole && view.program.may_be_exact) y.unit = 0;
   return y;
 }
 

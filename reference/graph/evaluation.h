@@ -22,6 +22,8 @@ struct StepView {
   [[nodiscard]] Interval ends(std::size_t operand, std::size_t i) const {
     return operands[operand]->ends(i, precision_of(value(operand).type));
   }
+  /// Whether chains of linear nodes carry their exact values along.
+  [[nodiscard]] bool carries_chain() const { return reading >= Reading::any_association; }
   [[nodiscard]] std::size_t elements() const {
     std::size_t count = 1;
     for (const std::int64_t size : result().shape) count *= static_cast<std::size_t>(size);
@@ -40,6 +42,21 @@ struct StepView {
 [[nodiscard]] Spread spread_of(const Elementwise& step, const StepView& view);
 [[nodiscard]] Spread spread_of(const Softmax& step, const StepView& view);
 [[nodiscard]] Spread spread_of(const ArgMax& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const Requantize& step, const StepView& view);
+[[nodiscard]] Spread spread_of(const TopK& step, const StepView& view);
+
+// Functions of integers and of DynamicQuantizeLinear.
+[[nodiscard]] Interval wrapped_to_32_bits(Interval x);
+[[nodiscard]] Interval dynamic_scale(Interval largest, Interval least, const StepView& view);
+[[nodiscard]] Interval rounded_and_saturated(Interval quotient, Interval zero_point, Element type);
+
+/// The last operand of a sum, its bias, with what integer kernels make of a stated float: a multiple of sx * sw.
+[[nodiscard]] Spread with_fused_bias(const WeightedSum& sum, const StepView& view);
+/// The same of operand `bias` of an Add behind a sum.
+[[nodiscard]] Spread with_fused_bias(const Elementwise& add, const StepView& view, std::size_t bias);
+/// By element of a Q: how far the shifts of an integer multiplier move the quotient, beside the multiplier's own error;
+/// negative where it does not round a sum of products of dequantized values.
+[[nodiscard]] std::vector<double> fixed_point_errors(const Quantize& step, const StepView& view);
 
 /// Numbers of at least this magnitude may overflow a float type; infinite for what is no float.
 [[nodiscard]] double overflow_of(Element type);

@@ -5,9 +5,12 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "reference/linear_quantization/value.h"
 #include "reference/numerics/bits.h"
+#include "reference/numerics/round.h"
+#include "reference/numerics/saturate.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::reference::graph {
@@ -152,7 +155,8 @@ class Interpreter {
   }
 
   Elements compute(const WeightedSum& sum) {
-    return arithmetic_.double_sums ? weighted_sum<double>(sum) : weighted_sum<float>(sum);
+    const bool is_exact = arithmetic_.double_sums || is_integer(type_);
+    return is_exact ? weighted_sum<double>(sum) : weighted_sum<float>(sum);
   }
 
   template <typename T>
@@ -224,6 +228,9 @@ class Interpreter {
         case Function::div: y[i] = stored(binary(what.function, narrow(x), narrow(element(what, 1, i)))); break;
         case Function::max:
         case Function::min: y[i] = extreme(what, i); break;
+        case Function::wrap32: y[i] = static_cast<double>(wrap_to_int32(static_cast<std::int64_t>(x))); break;
+        case Function::dynamic_scale: y[i] = stored(dynamic_scale(narrow(x), narrow(element(what, 1, i)))); break;
+        case Function::round_saturate: y[i] = saturated(x, element(what, 1, i)); break;
         case Function::where: y[i] = element(what, x != 0 ? 1 : 2, i); break;
         case Function::cast: y[i] = type_ == Element::float32 ? stored(x) : round_to(type_, x); break;
         default: y[i] = is_exact(what.function) ? chosen(what, x) : stored(unary(what, narrow(x))); break;
@@ -236,6 +243,19 @@ class Interpreter {
     if (function == Function::add) return a + b;
     if (function == Function::sub) return a - b;
     return function == Function::mul ? a * b : a / b;
+  }
+
+  static float dynamic_scale(float largest, float least) {
+    const float scale = (largest - least) / 255;
+    return scale == 0 ? 1 : scale;
+  }
+
+  // NaN gives the zero point, as in QuantizeLinear.
+  [[nodiscard]] double saturated(double quotient, double zero_point) const {
+    const IntegerRange range = range_of(type_);
+    const double limited = std::isnan(quotient) ? 0 : std::clamp(quotient, -0x1p32, 0x1p32);
+    return std::clamp(round_half_even(limited) + zero_point, static_cast<double>(range.lo),
+                      static_cast<double>(range.hi));
   }
 
   [[nodiscard]] double extreme(const Elementwise& what, std::size_t i) const {
@@ -321,6 +341,35 @@ class Interpreter {
         if (!is_better && !(what.select_last_index && element == best)) continue;
         best = element;
         y[result] = static_cast<double>(k);
+      }
+    });
+    return y;
+  }
+
+  Elements compute(const Requantize& what) {
+    Elements y(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Requantization& parameters = what.parameters[what.parameters.size() == 1 ? 0 : i];
+      y[i] = requantize(RoundingProfile::ort_f32, static_cast<std::int64_t>(operand(0)[i]), parameters);
+    }
+    return y;
+  }
+
+  Elements compute(const TopK& what) {
+    const Elements& x = operand(0);
+    Elements y(count_);
+    const auto inner = static_cast<std::size_t>(what.inner);
+    std::vector<std::size_t> order(static_cast<std::size_t>(what.length));
+    for_each_row(what, x.size(), [&](std::size_t first, std::size_t row) {
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const double left = x[first + a * inner];
+        const double right = x[first + b * inner];
+        return what.smallest ? left < right : left > right;
+      });
+      for (std::size_t place = 0; place < static_cast<std::size_t>(what.k); ++place) {
+        const std::size_t at = (row / inner * static_cast<std::size_t>(what.k) + place) * inner + row % inner;
+        y[at] = what.indices ? static_cast<double>(order[place]) : x[first + order[place] * inner];
       }
     });
     return y;

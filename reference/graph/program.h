@@ -13,6 +13,7 @@
 #include "reference/dequantize_linear/dequantize_linear.h"
 #include "reference/graph/taps.h"
 #include "reference/numerics/element.h"
+#include "reference/numerics/requantize.h"
 #include "reference/quantize_linear/quantize_linear.h"
 
 namespace qconform::reference::graph {
@@ -39,7 +40,7 @@ struct Dequantize {
 };
 
 /// y[i] = (alpha * sum a[..] * b[..] + beta * c[c_index[i]]) / divisor[i]. Operands: a, [b], [c].
-/// Conv, ConvTranspose, Gemm, MatMul, AveragePool, ReduceSum, ReduceMean.
+/// Conv, ConvTranspose, Gemm, MatMul, AveragePool, ReduceSum, ReduceMean. Where y is of an integer type, the exact sum.
 struct WeightedSum {
   Taps taps;
   bool has_factor = true;               ///< b is an operand; otherwise all its elements are 1
@@ -78,10 +79,13 @@ enum class Function : std::uint8_t {
   sigmoid,
   tanh,
   erf,
-  gelu,       ///< x/2 * (1 + erf(x / sqrt 2))
-  gelu_tanh,  ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
-  cast,       ///< to the value's type, a float type
-  where,      ///< operand 0 chooses between operands 1 and 2
+  gelu,            ///< x/2 * (1 + erf(x / sqrt 2))
+  gelu_tanh,       ///< x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+  cast,            ///< to the value's type, a float type
+  where,           ///< operand 0 chooses between operands 1 and 2
+  wrap32,          ///< an integer in two's complement of 32 bits
+  dynamic_scale,   ///< (a - b) / 255; of a = b = 0 any number from 0 on
+  round_saturate,  ///< round a half to even, add b, saturate to the value's type, an integer type
 };
 
 /// y[i] = function(operand 0 [index 0 of i], ...), with broadcasting worked out.
@@ -107,8 +111,23 @@ struct ArgMax {
   bool select_last_index = false;  ///< of equal ones
 };
 
+/// y[i] = clamp(rne(x[i] * sa * sb / sy) + zero point): QLinearMatMul behind its exact sum.
+struct Requantize {
+  std::vector<Requantization> parameters;  ///< by element, or one
+};
+
+/// The k largest elements of each row, or where they stand in it. Operand 0 is seen as [outer, length, inner].
+struct TopK {
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+  std::int64_t k = 1;
+  bool smallest = false;
+  bool sorted = true;    ///< the largest first, of equal ones the lower index; otherwise in any order
+  bool indices = false;  ///< of type int64, in place of the elements
+};
+
 struct Step {
-  std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax> what;
+  std::variant<Quantize, Dequantize, WeightedSum, Extreme, Move, Elementwise, Softmax, ArgMax, Requantize, TopK> what;
   std::vector<ValueId> operands;
   ValueId result = 0;
   std::size_t node = 0;  ///< of the graph

@@ -52,6 +52,17 @@ Interval integers(Interval quotient, std::int32_t zero_point, IntegerRange range
   return {clamped(quotient.lo), clamped(quotient.hi)};
 }
 
+// The same of an integer multiplier, whose shifts move the quotient by up to `error`; ties go either way.
+Interval fixed_point_integers(Interval quotient, double error, std::int32_t zero_point, IntegerRange range) {
+  constexpr double kMultiplier = 0x1p-31 + 0x1p-50;
+  const double lo = quotient.lo - std::fabs(quotient.lo) * kMultiplier - error;
+  const double hi = quotient.hi + std::fabs(quotient.hi) * kMultiplier + error;
+  const auto clamped = [&](double integer) {
+    return std::clamp(integer + zero_point, static_cast<double>(range.lo), static_cast<double>(range.hi));
+  };
+  return {clamped(std::ceil(lo - 0.5)), clamped(std::floor(hi + 0.5))};
+}
+
 // The numbers of a small float format between the rounded ends.
 Interval floats(Interval quotient, Element type, bool saturate) {
   const FloatFormat& format = float_format(type);
@@ -96,6 +107,8 @@ Spread spread_of(const Quantize& step, const StepView& view) {
   const int bits = precision_of(x_type);
   Spread y(x.size());
   if (view.program.may_be_exact) y.unit = 0;
+  std::vector<double> shifts;
+  if (view.reading == Reading::fused_fixed_point) shifts = fixed_point_errors(step, view);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.y_scale[parameter];
@@ -115,6 +128,9 @@ Spread spread_of(const Quantize& step, const StepView& view) {
     const Interval q = quotients(step, view, ends, scale, is_exact);
     y.set(i, is_integer(node.y_type) ? integers(q, node.y_zero_point[parameter], range_of(node.y_type))
                                      : floats(q, node.y_type, node.saturate));
+    if (shifts.empty() || shifts[i] < 0 || !is_integer(node.y_type)) continue;
+    const Interval shifted = fixed_point_integers(q, shifts[i], node.y_zero_point[parameter], range_of(node.y_type));
+    y.set(i, hull(y.at(i), shifted));
   }
   return y;
 }
@@ -123,7 +139,7 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
   const Spread& x = *view.operands[0];
   const DequantizeLinear& node = step.node;
   Spread y(x.size());
-  const bool carries_chain = view.reading == Reading::any_association;
+  const bool carries_chain = view.carries_chain();
   if (carries_chain) {
     y.magnitude.resize(x.size());
     y.terms = 1;

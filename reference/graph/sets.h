@@ -1,14 +1,19 @@
 // Which values every element of a quantized graph may have: the graph as written, and all that a right rewriting of it
 // computes. docs/graphs.md has the proofs.
 //
-// There are three readings, from strict to loose; each holds the one before it.
+// There are readings from strict to loose; each holds the one before it. The first four are right by default, the
+// others under profiles that admit them.
 //
 //   exact             the real value of the formula. Each Q rounds it once.
+//   float32-sums      as-written; sums of float16 and bfloat16 in float32, rounded once at their node's end.
 //   as-written        every node in its own type: each operation rounded once, sums in any order, fused multiply-add or
 //                     not; or in binary64 and wider.
 //   any-association   for a chain of linear nodes between DQs and Q: within m/(2^p-m) * T of the exact value, where T
 //                     is the sum of the magnitudes of the centred terms, p the type's bits of precision, and
 //                     m = K + 5 for K terms, and 1 more for alpha, beta, a divisor and each further linear node.
+//   fused-int8        the same, and a stated float bias may be rounded to a multiple of sx * sw first: integer kernels
+//                     with the parameters of the unit, in F_5 or D of reference/numerics/admissible.h.
+//   fused-q31         the same, and Q may multiply by a 31-bit integer and shift, with ties either way: Q31 there.
 //
 // Between nodes a set is an interval whose ends are rounded outwards; Q's rounding, zero point and saturation are
 // monotone, so the integers between the rounded ends are all answers. On the exact lane (Program::may_be_exact, and the
@@ -24,7 +29,8 @@
 
 namespace qconform::reference::graph {
 
-enum class Reading : std::uint8_t { exact, as_written, any_association };
+enum class Reading : std::uint8_t { exact, float32_sums, as_written, any_association, fused_int8, fused_fixed_point };
+inline constexpr std::size_t kReadings = 6;
 
 /// The right values of one value of the graph, by element.
 struct Bounds {

@@ -118,14 +118,19 @@ void finish(const WeightedSum& step, std::size_t i, const Factors* c, Sum& sum) 
 Spread spread_of(const WeightedSum& step, const StepView& view) {
   const Factors a(*view.operands[0]);
   const std::optional<Factors> b = step.has_factor ? std::optional<Factors>(*view.operands[1]) : std::nullopt;
-  const std::optional<Factors> c = step.c_index.empty() ? std::nullopt : std::optional<Factors>(*view.operands.back());
+  std::optional<Factors> c;
+  if (!step.c_index.empty()) {
+    const bool is_fused = view.reading >= Reading::fused_int8;
+    c = is_fused ? Factors(with_fused_bias(step, view)) : Factors(*view.operands.back());
+  }
   std::vector<Sum> sums =
       std::visit([&](const auto& taps) { return sums_of(taps, view.elements(), a, b ? &*b : nullptr); }, step.taps);
   std::int64_t most_terms = 1;
   for (const Sum& sum : sums) most_terms = std::max(most_terms, sum.terms);
 
   const Chain chain = chain_of(step, view, most_terms);
-  const bool carries_chain = view.reading == Reading::any_association;
+  const bool is_whole = is_integer(view.result().type);
+  const bool carries_chain = view.carries_chain() && !is_whole;
   Spread y(sums.size());
   y.unit = unit_of(step, view);
   if (carries_chain) {
@@ -133,7 +138,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     y.terms = std::max(2, chain.terms);  // a sum of one term is a chain too
     y.extra = chain.extra - (y.terms - chain.terms);
   }
-  const double unity = std::ldexp(1, view.bits());
+  const double unity = std::ldexp(1, view.reading == Reading::float32_sums ? std::max(24, view.bits()) : view.bits());
   // Of every association that one node's own operations have: a product, the additions, and what comes behind.
   const double m = static_cast<double>(most_terms) + (c ? 1 : 0) + (step.alpha != 1 ? 1 : 0) +
                    (step.beta != 1 ? 1 : 0) + (step.divisor.empty() ? 0 : 1);
@@ -146,18 +151,19 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
       continue;
     }
     if (carries_chain) y.magnitude[i] = sum.magnitude;
-    const bool is_exact = y.unit && sum.radius == 0 && sum.magnitude <= std::ldexp(1, *y.unit + view.bits());
-    if (is_exact) {
+    const bool is_on_lane = y.unit && sum.magnitude <= std::ldexp(1, *y.unit + view.bits());
+    if (sum.radius == 0 && (is_on_lane || (is_whole && sum.magnitude < 0x1p53))) {
       y.set(i, {sum.value, sum.value});
       continue;
     }
     // Of the doubles here; and of the node's own roundings where it is read as written.
     double radius = sum.radius * (1 + 0x1p-40) + (static_cast<double>(sum.terms) + 6) * 0x1p-52 * sum.magnitude;
-    if (view.reading == Reading::as_written) {
-      radius += m / (unity - m) * (sum.magnitude + sum.radius) * (1 + 0x1p-40) + (2 * m + 4) * 0x1p-149;
+    if (carries_chain || view.reading == Reading::exact) {
+      y.set(i, {sum.value - radius, sum.value + radius});
+      continue;
     }
-    y.set(i, view.reading == Reading::as_written ? view.rounded({sum.value - radius, sum.value + radius})
-                                                 : Interval{sum.value - radius, sum.value + radius});
+    radius += m / (unity - m) * (sum.magnitude + sum.radius) * (1 + 0x1p-40) + (2 * m + 4) * 0x1p-149;
+    y.set(i, view.rounded({sum.value - radius, sum.value + radius}));
   }
   return y;
 }

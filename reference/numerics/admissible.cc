@@ -150,6 +150,11 @@ std::string_view name_of(Tier tier) {
     case Tier::float32: return "F_5";
     case Tier::fixed_point: return "Q31";
     case Tier::fixed_point_float32: return "Q31-f32";
+    case Tier::float32_sums: return "acc32";
+    case Tier::as_written: return "as-written";
+    case Tier::any_association: return "any-association";
+    case Tier::fused_int8: return "fused-int8";
+    case Tier::fused_fixed_point: return "fused-q31";
     case Tier::float_convolution: break;
   }
   return "D";
@@ -220,7 +225,7 @@ AdmissibleSet admissible_set(Tier tier, const ElementSum& sum, const Requantizat
     case Tier::float32: return float_set(sum.accumulator, p);
     case Tier::fixed_point: return fixed_point_set(sum.accumulator, p);
     case Tier::fixed_point_float32: return fixed_point_float32_set(sum.accumulator, p);
-    case Tier::float_convolution: break;
+    default: break;
   }
   return float_convolution_set(sum, p, accuracy);
 }
@@ -235,7 +240,7 @@ std::optional<Tier> TierSet::strictest() const {
 TierSet tiers_of(std::int32_t got, const ElementSum& sum, const Requantization& p, FloatAccuracy accuracy) {
   if (got == exact_value(sum.accumulator, p)) return TierSet::all();
   TierSet tiers;
-  for (const Tier tier : kAllTiers) {
+  for (const Tier tier : kSumTiers) {
     if (admissible_set(tier, sum, p, accuracy).contains(got)) tiers.insert(tier);
   }
   return tiers;

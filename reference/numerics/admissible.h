@@ -66,6 +66,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "reference/numerics/admissible_set.h"
@@ -73,13 +74,28 @@
 
 namespace qconform::reference {
 
-/// From strict to loose; see above for which includes which.
-enum class Tier : std::uint8_t { exact, float32, fixed_point, fixed_point_float32, float_convolution };
+/// Those of one requantized sum from strict to loose, see above for which includes which; then those of graphs alone,
+/// each of which includes the one before it (reference/graph/sets.h).
+enum class Tier : std::uint8_t {
+  exact,
+  float32,
+  fixed_point,
+  fixed_point_float32,
+  float_convolution,
+  float32_sums,
+  as_written,
+  any_association,
+  fused_int8,
+  fused_fixed_point,
+};
 
-inline constexpr Tier kAllTiers[] = {Tier::exact, Tier::float32, Tier::fixed_point, Tier::fixed_point_float32,
-                                     Tier::float_convolution};
+inline constexpr Tier kAllTiers[] = {
+    Tier::exact,        Tier::float32,    Tier::fixed_point,     Tier::fixed_point_float32, Tier::float_convolution,
+    Tier::float32_sums, Tier::as_written, Tier::any_association, Tier::fused_int8,          Tier::fused_fixed_point};
+/// Those that admissible_set() knows.
+inline constexpr std::span<const Tier> kSumTiers = std::span(kAllTiers).first(5);
 
-/// "E", "F_5", "Q31", "Q31-f32", "D"
+/// "E", "F_5", "Q31", "Q31-f32", "D"; "acc32", "as-written", "any-association", "fused-int8", "fused-q31"
 [[nodiscard]] std::string_view name_of(Tier tier);
 
 /// What one output element is made of.
@@ -123,7 +139,7 @@ enum class FloatAccuracy : std::uint8_t {
 [[nodiscard]] AdmissibleSet float_convolution_set(const ElementSum& sum, const Requantization& parameters,
                                                   FloatAccuracy accuracy);
 
-/// The set of `tier`; `accuracy` matters for D alone.
+/// The set of `tier`, one of kSumTiers; `accuracy` matters for D alone.
 [[nodiscard]] AdmissibleSet admissible_set(Tier tier, const ElementSum& sum, const Requantization& parameters,
                                            FloatAccuracy accuracy);
 
@@ -133,25 +149,27 @@ class TierSet {
   [[nodiscard]] static constexpr TierSet all() { return TierSet((1U << std::size(kAllTiers)) - 1); }
   constexpr TierSet() = default;
 
-  constexpr void insert(Tier tier) { bits_ = static_cast<std::uint8_t>(bits_ | bit(tier)); }
+  constexpr void insert(Tier tier) { bits_ = static_cast<std::uint16_t>(bits_ | bit(tier)); }
   [[nodiscard]] constexpr bool contains(Tier tier) const { return (bits_ & bit(tier)) != 0; }
   [[nodiscard]] std::optional<Tier> strictest() const;
 
   /// The tiers in both: start with all() and intersect element by element.
   constexpr TierSet& operator&=(TierSet other) {
-    bits_ = static_cast<std::uint8_t>(bits_ & other.bits_);
+    bits_ = static_cast<std::uint16_t>(bits_ & other.bits_);
     return *this;
   }
   friend constexpr bool operator==(TierSet a, TierSet b) { return a.bits_ == b.bits_; }
 
  private:
-  explicit constexpr TierSet(std::size_t bits) : bits_(static_cast<std::uint8_t>(bits)) {}
-  static constexpr std::uint8_t bit(Tier tier) { return static_cast<std::uint8_t>(1U << static_cast<unsigned>(tier)); }
+  explicit constexpr TierSet(std::size_t bits) : bits_(static_cast<std::uint16_t>(bits)) {}
+  static constexpr std::uint16_t bit(Tier tier) {
+    return static_cast<std::uint16_t>(1U << static_cast<unsigned>(tier));
+  }
 
-  std::uint8_t bits_ = 0;
+  std::uint16_t bits_ = 0;
 };
 
-/// Every tier whose set contains the output value `got`.
+/// Every tier whose set contains the output value `got`; graphs' tiers too where it is exact.
 [[nodiscard]] TierSet tiers_of(std::int32_t got, const ElementSum& sum, const Requantization& parameters,
                                FloatAccuracy accuracy);
 

@@ -42,7 +42,7 @@ std::string defect_lines(const Defect& defect) {
   if (defect.expression != nullptr) return learnt_lines(defect);
   return line(defect.id, std::string(defect.description)) + line("  rule", std::string(defect.rule)) +
          line("  shows on", std::string(defect.trigger)) + line("  look at", stages_text(defect)) +
-         line("  known from", std::string(defect.evidence));
+         line("  known from", std::string(defect.evidence)) + line("  switched off by", std::string(defect.avoided_by));
 }
 
 std::string names(const std::vector<DefectSet>& candidates, const char* separator) {

@@ -30,12 +30,15 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   std::string why = diagnosis.status;
   std::string known;
   std::string look_at;
+  std::string avoided_by;
   for (const DiagnosedDefect& defect : diagnosis.defects) {
     why += (why == diagnosis.status ? ": " : "; and ") + defect.description;
     if (!defect.evidence.empty()) known += (known.empty() ? "" : ", ") + defect.evidence;
     look_at += (look_at.empty() ? "" : ", ") + defect.stages;
+    if (!defect.avoided_by.empty()) avoided_by += (avoided_by.empty() ? "" : ", ") + defect.avoided_by;
   }
   facts.push_back({"why", why});
+  if (!avoided_by.empty()) facts.push_back({"avoid", "on purpose; switched off by " + avoided_by});
   if (diagnosis.status == "reproduced") {
     facts.push_back({"support", fmt::format("reproduces every byte of {}; cases that are right may speak against it",
                                             plural(diagnosis.examined, "failing case"))});
@@ -72,6 +75,10 @@ std::vector<Fact> facts_of(const Finding& finding) {
   return facts;
 }
 
+bool is_lossy_by_design(const Finding& finding) {
+  return finding.diagnosis && finding.diagnosis->is_lossy_by_design();
+}
+
 std::string subject_of(const Finding& finding) {
   std::string rules;
   if (finding.diagnosis) {
@@ -82,6 +89,7 @@ std::string subject_of(const Finding& finding) {
     rules = finding.verdict.rule;
   }
   std::string name = finding.diagnosis ? ", " + finding.signature : "";
+  if (is_lossy_by_design(finding)) name = ", lossy by design" + name;
   if (finding.diagnosis && !finding.diagnosis->base.empty()) name += " on " + finding.diagnosis->base;
   return name + (rules.empty() ? "" : " (" + rules + ")");
 }

@@ -10,15 +10,19 @@ namespace qconform::report {
 
 /// One line of a finding: "when", "padded, x_zero_point != 0 ...".
 struct Fact {
-  std::string
-      label;  ///< why, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
+  /// why, avoid, support, when, where, look at, known, smallest, what, place, printed, case, shrunk, replay
+  std::string label;
   std::string value;
 };
 
 /// In the order in which they are read; what is not known is left out.
 [[nodiscard]] std::vector<Fact> facts_of(const Finding& finding);
 
-/// Behind the verdict, what it is about: ", pad-raw-zero (C1)", " (C8)"; empty where no more is known.
+/// Wrong, and on purpose: told apart from other failures, and a failure all the same.
+[[nodiscard]] bool is_lossy_by_design(const Finding& finding);
+
+/// Behind the verdict, what it is about: ", pad-raw-zero (C1)", ", lossy by design, bias-rounded", " (C8)"; empty where
+/// no more is known.
 [[nodiscard]] std::string subject_of(const Finding& finding);
 
 /// "39 cases", "4,000 cases, 1,187 of them examined"

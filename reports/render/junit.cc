@@ -28,7 +28,7 @@ TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<
   TestCase test{class_of(backend, finding.op_type),
                 finding.signature,
                 junit::Result::failed,
-                std::string(name_of(finding.kind)),
+                is_lossy_by_design(finding) ? "lossy-by-design" : std::string(name_of(finding.kind)),
                 "",
                 ""};
   // Names are the same from run to run; findings of several nodes of a model may share a signature.

@@ -93,5 +93,24 @@ TEST(Junit, ABackendThatPassesNothingFails) {
   EXPECT_THAT(to_junit(report), HasSubstr("message=\"not implemented: unsupported 4\""));
 }
 
+// What a runtime does on purpose is wrong all the same, and told with the option that switches it off.
+TEST(Junit, TellsWhatIsLostOnPurpose) {
+  Finding finding;
+  finding.id = "F1";
+  finding.backend = "mine";
+  finding.op_type = "QLinearConv";
+  finding.signature = "bias-rounded";
+  finding.diagnosis.emplace().status = "explained";
+  DiagnosedDefect& defect = finding.diagnosis->defects.emplace_back();
+  defect.id = "bias-rounded";
+  defect.avoided_by = "session.keep_bias=1";
+  const std::string text = to_junit(report_with(finding));
+  EXPECT_THAT(text, HasSubstr("type=\"lossy-by-design\""));
+  EXPECT_THAT(text, HasSubstr("lossy by design, bias-rounded"));
+  EXPECT_THAT(text, HasSubstr("switched off by session.keep_bias=1"));
+  finding.diagnosis->status = "partial";
+  EXPECT_THAT(to_junit(report_with(finding)), HasSubstr("type=\"wrong\""));
+}
+
 }  // namespace
 }  // namespace qconform::report

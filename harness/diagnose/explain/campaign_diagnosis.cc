@@ -20,8 +20,8 @@ constexpr std::uint64_t kWorkBeforeLearning = std::uint64_t{1} << 27;
 DiagnosedDefect diagnosed(const Defect& defect) {
   std::string stages;
   for (const std::string_view stage : stages_of(defect)) stages += (stages.empty() ? "" : ", ") + std::string(stage);
-  return {std::string(defect.id), std::string(defect.description), std::string(defect.rule), std::move(stages),
-          std::string(defect.evidence)};
+  return {std::string(defect.id), std::string(defect.description), std::string(defect.rule),
+          std::move(stages),      std::string(defect.evidence),    std::string(defect.avoided_by)};
 }
 
 // Nothing contradicts it, but too little speaks for it, or for another one as much.

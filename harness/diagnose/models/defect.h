@@ -38,6 +38,8 @@ struct Defect {
   void (*replace)(Stages& stages) = nullptr;
   /// What further families replace, of entries with the same id.
   SmallSet<void (*)(Stages& stages)> also = {};
+  /// Of what some runtimes do on purpose, the option that switches it off: its findings are "lossy by design".
+  std::string_view avoided_by = {};
   /// Of a model that was learnt (learnt_model.h), in place of `replace`. It lives as long as the program.
   const Expression* expression = nullptr;
 

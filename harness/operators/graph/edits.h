@@ -10,8 +10,8 @@
 
 namespace qconform {
 
-/// The graph without the nodes and tensors that its outputs do not need. One node that is left alone becomes a case of
-/// one node; it has one output.
+/// The graph without the nodes and tensors that its outputs do not need. A node that is left alone becomes a case of
+/// one node, which has one output, unless it is a quantized operator that graphs alone have.
 [[nodiscard]] Case pruned(Case test_case);
 
 /// The graph with `value`, which a node computes, as a fed input in place of that node: one that only this value came

@@ -25,6 +25,14 @@ class Evaluated {
   explicit Evaluated(GraphProgram lowered) : lowered_(std::move(lowered)) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return lowered_; }
+  // Whether some sum is of a type that may be accumulated in float32.
+  [[nodiscard]] bool has_narrow_sums() const {
+    const graph::Program& program = lowered_.program;
+    return std::any_of(program.steps.begin(), program.steps.end(), [&](const graph::Step& step) {
+      return std::holds_alternative<graph::WeightedSum>(step.what) &&
+             graph::precision_of(program.values[step.result].type) < graph::precision_of(reference::Element::float32);
+    });
+  }
   // Of the value that output `number` is.
   [[nodiscard]] const graph::Bounds& bounds(std::size_t number, graph::Reading reading) const {
     auto& all = bounds_[static_cast<std::size_t>(reading)];
@@ -34,7 +42,7 @@ class Evaluated {
 
  private:
   GraphProgram lowered_;
-  mutable std::array<std::vector<graph::Bounds>, 3> bounds_;
+  mutable std::array<std::vector<graph::Bounds>, graph::kReadings> bounds_;
 };
 
 // One output of a graph.
@@ -52,9 +60,11 @@ class LoweredOutput : public Lowered {
   }
 
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
-    return {.right = holds(bounds(admitted_by(policy)), static_cast<std::size_t>(index), number_at(got, index)),
-            .tiers = {}};
+    const auto i = static_cast<std::size_t>(index);
+    const double number = number_at(got, index);
+    return {.right = holds(bounds(admitted_by(policy)), i, number), .tiers = tiers_of(i, number)};
   }
+  [[nodiscard]] bool has_tiers() const override { return true; }
 
   [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
     const graph::Bounds& right = bounds(admitted_by(policy));
@@ -100,7 +110,36 @@ class LoweredOutput : public Lowered {
   [[nodiscard]] const graph::Bounds& bounds(graph::Reading reading) const { return graph_->bounds(number_, reading); }
 
   static graph::Reading admitted_by(const Policy& policy) {
-    return policy.profile == Profile::correctly_rounded ? graph::Reading::exact : graph::Reading::any_association;
+    switch (policy.profile) {
+      case Profile::correctly_rounded: return graph::Reading::exact;
+      case Profile::fused_int8: return graph::Reading::fused_int8;
+      case Profile::fused_q31: return graph::Reading::fused_fixed_point;
+      default: return graph::Reading::any_association;
+    }
+  }
+
+  // Each reading holds the ones before it, so that the first one that has the number tells all.
+  [[nodiscard]] reference::TierSet tiers_of(std::size_t i, double got) const {
+    using enum graph::Reading;
+    using reference::Tier;
+    struct Named {
+      graph::Reading reading;
+      Tier tier;
+    };
+    static constexpr Named kNamed[] = {{float32_sums, Tier::float32_sums},
+                                       {as_written, Tier::as_written},
+                                       {any_association, Tier::any_association},
+                                       {fused_int8, Tier::fused_int8},
+                                       {fused_fixed_point, Tier::fused_fixed_point}};
+    if (holds(bounds(exact), i, got)) return reference::TierSet::all();
+    reference::TierSet tiers;
+    bool is_held = false;
+    for (const auto& [reading, tier] : kNamed) {
+      if (reading == float32_sums && !graph_->has_narrow_sums()) continue;
+      is_held = is_held || holds(bounds(reading), i, got);
+      if (is_held) tiers.insert(tier);
+    }
+    return tiers;
   }
 
   // The output's own numbers: of a float type, the roundings of real ends.

@@ -14,16 +14,17 @@ std::string GraphBuilder::initializer(Tensor tensor) {
 }
 
 std::vector<std::string> GraphBuilder::nodes(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
-                                             std::vector<Attribute> attributes) {
+                                             std::vector<Attribute> attributes, std::string domain) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < outputs; ++i) names.push_back("v" + std::to_string(next_++));
-  nodes_.push_back({std::move(op_type), "", opset_version_, std::move(attributes), std::move(inputs), names});
+  const std::int64_t version = domain.empty() ? opset_version_ : 1;
+  nodes_.push_back({std::move(op_type), std::move(domain), version, std::move(attributes), std::move(inputs), names});
   return names;
 }
 
-std::string GraphBuilder::node(std::string op_type, std::vector<std::string> inputs,
-                               std::vector<Attribute> attributes) {
-  return nodes(std::move(op_type), std::move(inputs), 1, std::move(attributes)).front();
+std::string GraphBuilder::node(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes,
+                               std::string domain) {
+  return nodes(std::move(op_type), std::move(inputs), 1, std::move(attributes), std::move(domain)).front();
 }
 
 void GraphBuilder::keep(std::size_t nodes, std::size_t held) {

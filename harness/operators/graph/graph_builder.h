@@ -17,11 +17,12 @@ class GraphBuilder {
   /// Adds a tensor that is fed, or an initializer; returns its name.
   std::string input(Tensor tensor);
   std::string initializer(Tensor tensor);
-  /// Adds a node and returns the name of its output. "" is an omitted input.
-  std::string node(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes = {});
+  /// Adds a node and returns the name of its output. "" is an omitted input. Nodes of other domains have version 1.
+  std::string node(std::string op_type, std::vector<std::string> inputs, std::vector<Attribute> attributes = {},
+                   std::string domain = {});
   /// The same of a node of several outputs.
   std::vector<std::string> nodes(std::string op_type, std::vector<std::string> inputs, std::size_t outputs,
-                                 std::vector<Attribute> attributes = {});
+                                 std::vector<Attribute> attributes = {}, std::string domain = {});
 
   [[nodiscard]] std::int64_t opset_version() const { return opset_version_; }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }

@@ -60,6 +60,85 @@ TEST(Graph, IsJudgedByEveryOutput) {
   EXPECT_THAT(judge(expected, outcome::Produced{y}).detail, HasSubstr("1 outputs, expected 2"));
 }
 
+// 1 + 2^-24 + 2^-24: exact, as float32 adds it, and what folding may make of it.
+TEST(Graph, TellsTheTierOfAnElement) {
+  GraphBuilder graph(13);
+  const auto number = [&](float value) { return graph.input(make::float32({1}, {value})); };
+  const std::string sum = graph.node("Add", {number(1), number(0x1p-24F)});
+  const Case test_case = graph.build({graph.node("Add", {sum, number(0x1p-24F)})});
+  const Expected expected = expect(test_case, {});
+  const auto tier = [&](float y) {
+    return judge(expected, outcome::Produced{make::float32({1}, {y})}).tiers.common.strictest();
+  };
+  EXPECT_EQ(tier(1 + 0x1p-23F), reference::Tier::exact);
+  EXPECT_EQ(tier(1), reference::Tier::as_written);
+  EXPECT_EQ(tier(1 + 0x1p-22F), reference::Tier::any_association);
+  EXPECT_EQ(tier(1.5F), std::nullopt);
+}
+
+// 1 * 1 + 0.4 over 0.25; integer kernels round the bias to 0.
+TEST(Graph, AdmitsFusedKernelsWhereTheProfileDoes) {
+  GraphBuilder graph(13);
+  const auto dequantized = [&](Tensor tensor, std::int64_t zero_point) {
+    const ElementType type = tensor.type;
+    return graph.node("DequantizeLinear", {graph.input(std::move(tensor)), graph.initializer(make::float32(1.0F)),
+                                           graph.initializer(make::integer(type, zero_point))});
+  };
+  const std::string conv =
+      graph.node("Conv", {dequantized(make::uint8({1, 1, 1, 1}, {8}), 7), dequantized(make::int8({1, 1, 1, 1}, {1}), 0),
+                          graph.initializer(make::float32({1}, {0.4F}))});
+  const auto quantized = [&](float scale) {
+    return graph.build(
+        {graph.node("QuantizeLinear", {graph.node("Relu", {conv}), graph.initializer(make::float32(scale)),
+                                       graph.initializer(make::integer(ElementType::uint8, 0))})});
+  };
+  const auto verdict = [](const Case& test_case, std::int64_t y, Profile profile) {
+    return judge(expect(test_case, {.profile = profile}), outcome::Produced{make::uint8({1, 1, 1, 1}, {y})});
+  };
+  const Case quarters = quantized(0.25F);
+  EXPECT_EQ(verdict(quarters, 6, Profile::conformance).kind, VerdictKind::pass);
+  const Verdict fused = verdict(quarters, 4, Profile::conformance);
+  EXPECT_EQ(fused.kind, VerdictKind::wrong);
+  EXPECT_EQ(fused.tiers.common.strictest(), reference::Tier::fused_int8);
+  EXPECT_EQ(verdict(quarters, 4, Profile::fused_int8).kind, VerdictKind::pass);
+  EXPECT_EQ(verdict(quarters, 3, Profile::fused_int8).kind, VerdictKind::wrong);
+}
+
+// The same with the bias in an Add behind a MatMul.
+TEST(Graph, AdmitsFusedKernelsWhereAnAddIsTheBias) {
+  GraphBuilder graph(13);
+  const auto dequantized = [&](Tensor tensor) {
+    return graph.node("DequantizeLinear", {graph.input(std::move(tensor)), graph.initializer(make::float32(1.0F))});
+  };
+  const std::string product =
+      graph.node("MatMul", {dequantized(make::uint8({1, 1}, {1})), dequantized(make::uint8({1, 1}, {1}))});
+  const std::string sum = graph.node("Add", {graph.initializer(make::float32({1}, {0.4F})), product});
+  const Case test_case = graph.build({graph.node("QuantizeLinear", {sum, graph.initializer(make::float32(0.25F))})});
+  const auto verdict = [&](std::int64_t y, Profile profile) {
+    return judge(expect(test_case, {.profile = profile}), outcome::Produced{make::uint8({1, 1}, {y})}).kind;
+  };
+  EXPECT_EQ(verdict(4, Profile::conformance), VerdictKind::wrong);
+  EXPECT_EQ(verdict(4, Profile::fused_int8), VerdictKind::pass);
+}
+
+// 1 over 2 is a tie: an integer multiplier may round it up.
+TEST(Graph, AdmitsTiesEitherWayInFixedPoint) {
+  GraphBuilder graph(13);
+  const auto dequantized = [&](Tensor tensor) {
+    return graph.node("DequantizeLinear", {graph.input(std::move(tensor)), graph.initializer(make::float32(1.0F))});
+  };
+  const std::string product =
+      graph.node("MatMul", {dequantized(make::uint8({1, 1}, {1})), dequantized(make::uint8({1, 1}, {1}))});
+  const Case test_case = graph.build({graph.node("QuantizeLinear", {product, graph.initializer(make::float32(2.0F))})});
+  const auto verdict = [&](std::int64_t y, Profile profile) {
+    return judge(expect(test_case, {.profile = profile}), outcome::Produced{make::uint8({1, 1}, {y})});
+  };
+  EXPECT_EQ(verdict(0, Profile::conformance).kind, VerdictKind::pass);
+  EXPECT_EQ(verdict(1, Profile::fused_int8).tiers.common.strictest(), reference::Tier::fused_fixed_point);
+  EXPECT_EQ(verdict(1, Profile::fused_q31).kind, VerdictKind::pass);
+  EXPECT_EQ(verdict(2, Profile::fused_q31).kind, VerdictKind::wrong);
+}
+
 TEST(Graph, WithoutNodesIsRefused) {
   Case nothing;
   nothing.nodes.clear();

@@ -55,31 +55,40 @@ std::vector<std::int64_t> begins(const Shape& operand, const Shape& batch) {
   return index;
 }
 
-bool lower_matmul(const NodeLowering& node) {
-  Shape a = node.shape(0);
-  Shape b = node.shape(1);
-  if (a.empty() || b.empty()) return node.violate(a.empty() ? "A" : "B", "expected rank 1 or more, got a scalar");
+}  // namespace
+
+std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b) {
+  const auto refused = [&](const char* name, std::string message) {
+    node.violate(name, std::move(message));
+    return std::nullopt;
+  };
+  if (a.empty() || b.empty()) return refused(a.empty() ? "A" : "B", "expected rank 1 or more, got a scalar");
+  const std::string b_shape = shape_text(b);
   const bool is_row = a.size() == 1;
   const bool is_column = b.size() == 1;
   if (is_row) a.insert(a.begin(), 1);
   if (is_column) b.push_back(1);
   const std::int64_t k = a.back();
-  if (b[b.size() - 2] != k) {
-    return node.violate("B", fmt::format("expected {} rows, got shape {}", k, shape_text(node.shape(1))));
-  }
+  if (b[b.size() - 2] != k) return refused("B", fmt::format("expected {} rows, got shape {}", k, b_shape));
   const auto batch = broadcast_shape({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
-  if (!batch) {
-    return node.violate("B", fmt::format("{} does not broadcast with {}", shape_text(b), shape_text(a)));
-  }
+  if (!batch) return refused("B", fmt::format("{} does not broadcast with {}", shape_text(b), shape_text(a)));
   MatrixTaps taps{
       .m = a[a.size() - 2], .n = b.back(), .k = k, .a_row = k, .a_inner = 1, .b_inner = b.back(), .b_column = 1};
   Shape shape = *batch;
   if (!is_row) shape.push_back(taps.m);
   if (!is_column) shape.push_back(taps.n);
-  if (!node.claim(shape) || !node.claim(*batch)) return false;
+  if (!node.claim(shape) || !node.claim(*batch)) return std::nullopt;
   taps.a_begin = begins(a, *batch);
   taps.b_begin = begins(b, *batch);
-  return node.emit(WeightedSum{.taps = std::move(taps)}, {node.id(0), node.id(1)}, std::move(shape));
+  return MatrixProduct{std::move(taps), std::move(shape)};
+}
+
+namespace {
+
+bool lower_matmul(const NodeLowering& node) {
+  auto product = matrix_product(node, node.shape(0), node.shape(1));
+  if (!product) return false;
+  return node.emit(WeightedSum{.taps = std::move(product->taps)}, {node.id(0), node.id(1)}, std::move(product->shape));
 }
 
 using namespace node_types;

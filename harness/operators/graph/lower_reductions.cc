@@ -101,6 +101,27 @@ bool lower_arg(const NodeLowering& node, bool smallest) {
   return node.emit(ArgMax{row->length, row->inner, smallest, last}, {node.id(0)}, std::move(shape), ElementType::int64);
 }
 
+// Values, and where they stand.
+bool lower_topk(const NodeLowering& node) {
+  const auto row = row_of(node, -1);
+  if (!row) return false;
+  const auto count = node.integers(1, "K");
+  if (!count) return false;
+  if (count->size() != 1 || count->front() < 0 || count->front() > row->length) {
+    return node.violate("K", fmt::format("expected one number up to {}", row->length));
+  }
+  if (count->front() == 0) return node.limit("K", "0 is not judged");
+  Shape shape = node.shape(0);
+  shape[row->axis] = count->front();
+  if (!node.claim(shape) || !node.claim(shape)) return false;
+  TopK top{.length = row->length, .inner = row->inner, .k = count->front()};
+  top.smallest = node.get_or<std::int64_t>("largest", 1) == 0;
+  top.sorted = node.get_or<std::int64_t>("sorted", 1) != 0;
+  if (!node.emit(top, {node.id(0)}, shape)) return false;
+  top.indices = true;
+  return node.emit(top, {node.id(0)}, shape, ElementType::int64, 1);
+}
+
 // Before opset 13 all axes from the given one on are one row.
 bool lower_softmax(const NodeLowering& node) {
   auto row = row_of(node, node.opset() < 13 ? 1 : -1);
@@ -155,6 +176,19 @@ constexpr NodeOperator softmax(std::int64_t since, TypeSet types) {
           .computes = true};
 }
 
+constexpr AttributeSignature kTopK[] = {{"axis", kIntAttribute}, {"largest", kIntAttribute}, {"sorted", kIntAttribute}};
+constexpr NodeOperator topk(std::int64_t since, TypeSet types, std::size_t attributes) {
+  return {.name = "TopK",
+          .since = since,
+          .least_inputs = 2,
+          .most_inputs = 2,
+          .types = types,
+          .attributes = std::span(kTopK).first(attributes),
+          .lower = lower_topk,
+          .like_first = 1,
+          .most_outputs = 2};
+}
+
 constexpr auto kSum = [](const NodeLowering& node) { return lower_reduction(node, Reduction::sum); };
 constexpr auto kMean = [](const NodeLowering& node) { return lower_reduction(node, Reduction::mean); };
 constexpr auto kMax = [](const NodeLowering& node) { return lower_reduction(node, Reduction::max); };
@@ -184,6 +218,9 @@ constexpr NodeOperator kReductionNodes[] = {
     arg("ArgMin", 1, kNumbers, 2, kSmallest),
     arg("ArgMin", 12, kNumbers, 3, kSmallest),
     arg("ArgMin", 13, kNumbers13, 3, kSmallest),
+    topk(10, kFloats, 1),
+    topk(11, kNumbers, 3),
+    topk(24, kNumbers13, 3),
     softmax(1, kFloats),
     softmax(13, kFloats13),
 };

@@ -78,7 +78,9 @@ std::string known_names() {
   std::string_view last;
   for (const auto nodes : all_node_operators()) {
     for (const NodeOperator& known : nodes) {
-      if (known.name != last) text += fmt::format("{}{}", text.empty() ? "" : ", ", known.name);
+      if (known.name != last) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", operator_name(known.domain, known.name));
+      }
       last = known.name;
     }
   }
@@ -103,9 +105,8 @@ bool report_unknown(const Node& node, std::size_t index, reference::Contract& co
 
 bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index, reference::Contract& contract) {
   const Node& node = test_case.nodes[index];
-  const bool is_onnx = node.domain.empty() || node.domain == "ai.onnx";
-  const NodeOperator* known =
-      is_onnx && node.opset_version >= 10 ? find_node_operator(node.op_type, node.opset_version) : nullptr;
+  const bool is_old = (node.domain.empty() || node.domain == "ai.onnx") && node.opset_version < 10;
+  const NodeOperator* known = is_old ? nullptr : find_node_operator(node.op_type, node.opset_version, node.domain);
   if (known == nullptr) return report_unknown(node, index, contract);
   const NodeLowering lowered(builder, index);
   if (!check_counts(lowered, *known)) return false;
@@ -132,17 +133,18 @@ std::unordered_map<std::string_view, Versions> versions_by_name() {
 }  // namespace
 
 std::span<const std::span<const NodeOperator>> all_node_operators() {
-  static const std::array all{convolution_nodes(), product_nodes(),     pool_nodes(),
-                              reduction_nodes(),   elementwise_nodes(), shape_nodes(),
-                              movement_nodes(),    resize_nodes(),      quantization_nodes()};
+  static const std::array all{convolution_nodes(),  product_nodes(),        pool_nodes(),     reduction_nodes(),
+                              elementwise_nodes(),  shape_nodes(),          movement_nodes(), resize_nodes(),
+                              quantization_nodes(), integer_product_nodes()};
   return all;
 }
 
-const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version) {
+const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version, std::string_view domain) {
   static const std::unordered_map<std::string_view, Versions> all = versions_by_name();
   const auto found = all.find(name);
   if (found == all.end()) return nullptr;
   const NodeOperator* current = nullptr;
+  if (found->second.front().domain != (domain == "ai.onnx" ? "" : domain)) return nullptr;
   for (const NodeOperator& version : found->second) {
     if (version.since <= opset_version) current = &version;
   }
@@ -150,6 +152,11 @@ const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset
 }
 
 }  // namespace lowering
+
+bool is_quantized_graph_operator(std::string_view domain, std::string_view op_type) {
+  const auto* known = lowering::find_node_operator(op_type, kNewestOpset, domain);
+  return known != nullptr && known->is_quantized;
+}
 
 std::optional<GraphProgram> lower_graph(const Case& test_case, reference::Contract& contract) {
   lowering::GraphBuilder builder(test_case, contract);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/case.h"
@@ -22,7 +23,10 @@ struct GraphProgram {
 /// All values of a graph together, the stated ones too, have at most that many elements; lists of taps count as such.
 inline constexpr std::int64_t kMaxGraphElements = std::int64_t{1} << 25;
 
-/// Lowers a case of several nodes, for which check_wiring() holds. On a violation empty, and `contract` says which
+/// Whether it is a quantized operator that graphs alone have, MatMulInteger say: a case of one such node is a graph.
+[[nodiscard]] bool is_quantized_graph_operator(std::string_view domain, std::string_view op_type);
+
+/// Lowers a graph, for which check_wiring() holds. On a violation empty, and `contract` says which
 /// field ("nodes[2].pads"), value and rule: "operator" for one that is not judged in graphs; "signature" for types,
 /// attributes and numbers of inputs; the operator's name for what its text forbids; rules of docs/numerics.md for what
 /// the single operators share; "limit" for what is right or open by the text and is not judged, computed shapes and

@@ -27,7 +27,9 @@ int library_opset() {
 std::set<std::string_view> operator_names() {
   std::set<std::string_view> names;
   for (const auto nodes : all_node_operators()) {
-    for (const NodeOperator& known : nodes) names.insert(known.name);
+    for (const NodeOperator& known : nodes) {
+      if (known.domain.empty()) names.insert(known.name);
+    }
   }
   return names;
 }

@@ -67,8 +67,9 @@ bool is_power_of_two(double value) {
 GraphBuilder::GraphBuilder(const Case& test_case, reference::Contract& contract)
     : case_(test_case), contract_(contract) {
   std::size_t values = test_case.inputs.size();
-  // An output each, and what a node states beside it. Shapes are referred to while values are added.
-  for (const Node& node : test_case.nodes) values += node.outputs.size() + 2;
+  // An output each, and what a node computes or states beside it: DynamicQuantizeLinear most. Shapes are referred to
+  // while values are added.
+  for (const Node& node : test_case.nodes) values += node.outputs.size() + 12;
   out_.program.values.reserve(values);
   out_.program.steps.reserve(values - test_case.inputs.size());
   out_.program.may_be_exact = true;
@@ -253,6 +254,15 @@ bool NodeLowering::add_step(Step step, Shape shape, std::optional<ElementType> t
   step.result = result;
   builder_.out_.program.steps.push_back(std::move(step));
   return true;
+}
+
+std::optional<ValueId> NodeLowering::add_inner(Step step, const Shape& shape, ElementType type) const {
+  if (!claim(shape)) return std::nullopt;
+  const ValueId result = builder_.add("", type, shape);
+  builder_.facts_[result].step = builder_.out_.program.steps.size();
+  step.result = result;
+  builder_.out_.program.steps.push_back(std::move(step));
+  return result;
 }
 
 bool NodeLowering::emit_move(Shape shape, std::vector<std::int64_t> index, std::size_t output) const {

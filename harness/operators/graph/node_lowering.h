@@ -118,6 +118,12 @@ class NodeLowering {
             std::size_t output = 0) const {
     return add_step({std::move(what), std::move(operands), 0, index_}, std::move(shape), type, output);
   }
+  /// Adds a step whose value the case does not name; nothing, with a remark, where it is too large.
+  template <typename What>
+  [[nodiscard]] std::optional<ValueId> compute(What what, std::vector<ValueId> operands, const Shape& shape,
+                                               ElementType type) const {
+    return add_inner({std::move(what), std::move(operands), 0, index_}, shape, type);
+  }
   /// Moves input 0 there: element i is element index[i].
   bool emit_move(Shape shape, std::vector<std::int64_t> index, std::size_t output = 0) const;
   /// The same elements under another shape.
@@ -148,6 +154,8 @@ class NodeLowering {
  private:
   bool remark(std::string rule, std::string_view field, std::string message) const;
   bool add_step(reference::graph::Step step, Shape shape, std::optional<ElementType> type, std::size_t output) const;
+  [[nodiscard]] std::optional<ValueId> add_inner(reference::graph::Step step, const Shape& shape,
+                                                 ElementType type) const;
   [[nodiscard]] bool comes_from_int32(ValueId id) const;
 
   GraphBuilder& builder_;

@@ -31,6 +31,8 @@ struct NodeOperator {
   std::size_t most_outputs = 1;
   /// The family of the single operator checks everything.
   bool is_single_operator = false;
+  std::string_view domain = {};  ///< "" is ONNX's own
+  bool is_quantized = false;     ///< a case of one such node is a test of quantized arithmetic
 };
 
 // In ascending order of versions within a name.
@@ -43,11 +45,21 @@ struct NodeOperator {
 [[nodiscard]] std::span<const NodeOperator> movement_nodes();
 [[nodiscard]] std::span<const NodeOperator> resize_nodes();
 [[nodiscard]] std::span<const NodeOperator> quantization_nodes();
+[[nodiscard]] std::span<const NodeOperator> integer_product_nodes();
 
 /// All of these.
 [[nodiscard]] std::span<const std::span<const NodeOperator>> all_node_operators();
+/// a . b, as MatMul has it.
+struct MatrixProduct {
+  reference::graph::MatrixTaps taps;
+  Shape shape;
+};
+/// Of operands of these shapes; nothing, with a remark, where they do not fit or are too large.
+[[nodiscard]] std::optional<MatrixProduct> matrix_product(const NodeLowering& node, Shape a, Shape b);
+
 /// The version that is in force; null where there is none.
-[[nodiscard]] const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version);
+[[nodiscard]] const NodeOperator* find_node_operator(std::string_view name, std::int64_t opset_version,
+                                                     std::string_view domain = {});
 
 // The type sets of ONNX's schemas.
 namespace node_types {

@@ -393,13 +393,134 @@ std::optional<Wire> reduction(Draft& d, const Wire& x) {
   return d.wire(d.build.node("ReduceMean", {x.name}, {{"axes", Shape{rank - 1}}}));
 }
 
+// The MatMul family: each takes x and returns floats again, or stands alone on x.
+
+Tensor bytes_of(Draft& d, Shape shape) {
+  return d.data(d.rng.chance(1, 2) ? uint8 : int8, std::move(shape));
+}
+
+// A zero point for weights of that type, or one for each column; "" where there is none.
+std::string column_zero_point(Draft& d, ElementType type, std::int64_t columns) {
+  if (d.rng.chance(1, 3)) return "";
+  if (d.rng.chance(1, 2)) return d.build.initializer(make::integer(type, d.zero_point(type)));
+  return d.build.initializer(d.data(type, {columns}));
+}
+
+// x is uint8, and `zero_point` its own.
+std::string matmul_integer(Draft& d, const std::string& x, const std::string& zero_point, std::int64_t depth) {
+  const std::int64_t columns = d.rng.between(1, 12);
+  const Tensor w = bytes_of(d, {depth, columns});
+  const ElementType type = w.type;
+  const std::string b = d.build.initializer(w);
+  std::vector<std::string> inputs{x, b, zero_point, column_zero_point(d, type, columns)};
+  while (inputs.back().empty()) inputs.pop_back();
+  return d.build.node("MatMulInteger", inputs);
+}
+
+std::optional<Wire> dynamic_matmul(Draft& d, const Wire& x) {
+  if (x.shape.size() < 2 || d.opset() < 11) return std::nullopt;
+  const std::vector<std::string> q = d.build.nodes("DynamicQuantizeLinear", {x.name}, 3);
+  const std::string sum = matmul_integer(d, q[0], q[2], x.shape.back());
+  const std::string real = d.build.node("Cast", {sum}, {{"to", std::int64_t{1}}});
+  const std::string scale = d.build.node("Mul", {q[1], d.build.initializer(make::float32(d.draw_scale()))});
+  return d.wire(d.build.node("Mul", {real, scale}));
+}
+
+std::optional<Wire> qlinear_matmul(Draft& d, const Wire& x) {
+  if (x.shape.size() < 2) return std::nullopt;
+  const auto q = d.quantize(x, true);
+  if (!q || (q->type != uint8 && q->type != int8)) return std::nullopt;
+  const std::int64_t columns = d.rng.between(1, 12);
+  const std::int64_t depth = q->shape.back();
+  const Tensor w = bytes_of(d, {depth, columns});
+  const float sw = d.draw_scale();
+  std::vector<float> scales(d.rng.chance(1, 4) ? static_cast<std::size_t>(columns) : 1, sw);
+  for (float& scale : scales) scale = std::ldexp(scale, -static_cast<int>(d.rng.below(3)));
+  const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
+  const float fitting = static_cast<float>(q->scale) * sw * 48 * std::sqrt(static_cast<float>(depth));
+  const float sy = d.on_lane() ? std::exp2(std::ceil(std::log2(fitting))) : fitting;
+  const ElementType type = d.rng.chance(1, 2) ? uint8 : int8;
+  const std::int64_t zp = d.zero_point(type);
+  Wire y{d.build.node("QLinearMatMul",
+                      {q->name, d.build.initializer(make::float32(static_cast<float>(q->scale))),
+                       d.build.initializer(make::integer(q->type, d.last_zero_point())), d.build.initializer(w),
+                       d.build.initializer(make::float32(per, scales)), d.build.initializer(d.data(w.type, per)),
+                       d.build.initializer(make::float32(sy)), d.build.initializer(make::integer(type, zp))}),
+         type, q->shape};
+  y.shape.back() = columns;
+  return d.wire(d.dequantize(y, sy, zp).name);
+}
+
+// MatMulNBits of com.microsoft.
+std::optional<Wire> packed_matmul(Draft& d, const Wire& x) {
+  if (x.shape.size() < 2) return std::nullopt;
+  const std::int64_t depth = x.shape.back();
+  const std::int64_t columns = d.rng.between(1, 8);
+  const std::int64_t bits = d.rng.chance(1, 3) ? 8 : 4;
+  const std::int64_t block = d.rng.chance(1, 2) ? 16 : 32;
+  const std::int64_t blocks = (depth + block - 1) / block;
+  std::vector<float> scales(static_cast<std::size_t>(columns * blocks));
+  for (float& scale : scales) scale = d.draw_scale();
+  std::vector<std::string> inputs{x.name, d.build.initializer(d.data(uint8, {columns, blocks, block * bits / 8})),
+                                  d.build.initializer(make::float32({columns * blocks}, scales))};
+  if (d.rng.chance(1, 2)) inputs.push_back(d.build.initializer(d.data(uint8, {columns * ((blocks * bits + 7) / 8)})));
+  return d.wire(d.build.node("MatMulNBits", inputs,
+                             {{"K", depth}, {"N", columns}, {"bits", bits}, {"block_size", block}}, "com.microsoft"));
+}
+
+// DQ of weights in blocks, then MatMul.
+std::optional<Wire> blocked_matmul(Draft& d, const Wire& x) {
+  if (x.shape.size() < 2 || d.opset() < 21) return std::nullopt;
+  static constexpr ElementType kTypes[] = {int4, uint4, int8, uint8};
+  const std::int64_t depth = x.shape.back();
+  const std::int64_t columns = d.rng.between(1, 8);
+  const std::int64_t axis = d.rng.chance(1, 3) ? 1 : 0;
+  const std::int64_t block = d.rng.between(2, 16);
+  Shape shape{depth, columns};
+  Shape parameters = shape;
+  parameters[static_cast<std::size_t>(axis)] = (shape[static_cast<std::size_t>(axis)] + block - 1) / block;
+  const ElementType type = d.rng.pick(kTypes);
+  std::vector<float> scales(static_cast<std::size_t>(elements_of(parameters)));
+  for (float& scale : scales) scale = d.draw_scale();
+  std::vector<std::string> inputs{d.build.initializer(d.data(type, shape)),
+                                  d.build.initializer(make::float32(parameters, scales))};
+  if (d.rng.chance(1, 2)) inputs.push_back(d.build.initializer(d.data(type, parameters)));
+  const std::string w = d.build.node("DequantizeLinear", inputs, {{"axis", axis}, {"block_size", block}});
+  return d.wire(d.build.node("MatMul", {x.name, w}));
+}
+
+std::optional<Wire> topk(Draft& d, const Wire& x) {
+  if (d.opset() < 11) return std::nullopt;
+  const std::string k = d.build.initializer(make::integers(int64, {1}, {d.rng.between(1, x.shape.back())}));
+  std::vector<Attribute> attributes;
+  if (d.rng.chance(1, 3)) attributes.push_back({"largest", std::int64_t{0}});
+  return d.wire(d.build.nodes("TopK", {x.name, k}, 2, attributes)[0]);
+}
+
+// A graph of one node that is no operator by itself.
+Case draw_alone(Draft& d) {
+  const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
+  if (d.opset() >= 11 && d.rng.chance(1, 3)) {
+    std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
+    for (float& value : values) value = d.draw_scale() * static_cast<float>(d.rng.between(-300, 300));
+    return d.build.build(d.build.nodes("DynamicQuantizeLinear", {d.build.input(make::float32(shape, values))}, 3));
+  }
+  const Tensor a = bytes_of(d, shape);
+  const ElementType type = a.type;
+  std::string zero_point;
+  if (d.rng.chance(1, 2)) zero_point = d.build.initializer(make::integer(type, d.zero_point(type)));
+  return d.build.build({matmul_integer(d, d.build.input(a), zero_point, shape[1])});
+}
+
 struct Choice {
   Step step;
   std::uint32_t weight;
 };
-constexpr std::array kChoices{Choice{conv, 6},      Choice{conv_transpose, 1}, Choice{gemm, 4},    Choice{matmul, 3},
-                              Choice{binary, 4},    Choice{activation, 4},     Choice{pool, 4},    Choice{movement, 4},
-                              Choice{reduction, 1}, Choice{square, 1},         Choice{division, 1}};
+constexpr std::array kChoices{
+    Choice{conv, 6},           Choice{conv_transpose, 1}, Choice{gemm, 4},           Choice{matmul, 3},
+    Choice{binary, 4},         Choice{activation, 4},     Choice{pool, 4},           Choice{movement, 4},
+    Choice{reduction, 1},      Choice{square, 1},         Choice{division, 1},       Choice{dynamic_matmul, 1},
+    Choice{qlinear_matmul, 1}, Choice{packed_matmul, 1},  Choice{blocked_matmul, 1}, Choice{topk, 1}};
 
 // Of one block: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
@@ -438,6 +559,7 @@ Case draw_graph(std::uint64_t seed, std::uint64_t index) {
   Draft draft(seed, index, opset_version);
   const auto weights = weights_of(seed, index);
   Rng& rng = draft.rng;
+  if (rng.chance(1, 48)) return draw_alone(draft);
   Wire x = draft.operand(draw_shape(rng), true);
   std::vector<std::string> outputs;
   std::string also;  // an inner Q that is an output of the graph too

@@ -8,6 +8,7 @@
 
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
+#include "harness/operators/graph/lowering.h"
 
 namespace qconform {
 namespace {
@@ -112,6 +113,10 @@ Result<void> check_wiring(const Case& test_case) {
   QCONFORM_TRY(check_count("nodes", test_case.nodes.size(), limits::kNodes));
   if (test_case.is_one_node()) {
     QCONFORM_TRY(check_one_node(test_case));
+  } else if (test_case.nodes.size() == 1 &&
+             !is_quantized_graph_operator(test_case.node().domain, test_case.node().op_type)) {
+    return fail("nodes", test_case.node().op_type + " alone stands in the case itself: its values have no names",
+                kRule);
   } else {
     Values values;
     QCONFORM_TRY(check_tensors(test_case, values));

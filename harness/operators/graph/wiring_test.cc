@@ -58,7 +58,7 @@ TEST(Wiring, NamesWhatDoesNotFit) {
             "recorded_outputs: 2 are recorded of 1 [rule graph]");
   EXPECT_EQ(fault([](Case& c) { c.nodes.resize(257, c.nodes[0]); }), "nodes: 257 exceed the limit of 256 [rule limit]");
   EXPECT_EQ(fault([](Case& c) { c.nodes.pop_back(); }),
-            "nodes: the values of a case of one node have no names [rule graph]");
+            "nodes: QuantizeLinear alone stands in the case itself: its values have no names [rule graph]");
 }
 
 TEST(Graph, HasAnOperatorAndAFamilyOfItsOwn) {

@@ -20,6 +20,7 @@ function defects(diagnosis: Diagnosis): Child {
         {},
         h("code", {}, defect.id),
         ` ${defect.description}`,
+        defect.avoided_by ? [" Lossy by design: ", h("code", {}, defect.avoided_by), " switches it off."] : null,
         h("span.note", {}, ` rule ${defect.rule}; look at ${defect.stages}${defect.evidence ? `; known from ${defect.evidence}` : ""}`),
       ),
     ),
@@ -121,10 +122,16 @@ function article(finding: Finding): Child {
   ];
 }
 
+// Wrong all the same, but on purpose: every defect of a sure diagnosis has an option that switches it off.
+function lossyByDesign(diagnosis: Diagnosis | undefined): boolean {
+  if (diagnosis === undefined || !["explained", "reproduced"].includes(diagnosis.status)) return false;
+  return diagnosis.defects.length > 0 && diagnosis.defects.every((defect) => defect.avoided_by);
+}
+
 function title(finding: Finding): Child {
   return [
     h("span.id", {}, finding.id),
-    h(`span.${finding.waiver ? "aside" : "bad"}`, {}, finding.waiver ? `${finding.verdict}, waived` : finding.verdict),
+    h(`span.${finding.waiver ? "aside" : "bad"}`, {}, `${finding.verdict}${lossyByDesign(finding.diagnosis) ? ", lossy by design" : ""}${finding.waiver ? ", waived" : ""}`),
     h("span", {}, finding.backend),
     h("span", {}, finding.operator),
     h("strong", {}, finding.diagnosis?.base ? `${finding.signature} on ${finding.diagnosis.base}` : finding.signature),

@@ -1,0 +1,36 @@
+// Random quantized graphs against ball arithmetic.
+#include <gtest/gtest.h>
+
+#include "harness/operators/graph/lowering.h"
+#include "harness/operators/graph/random.h"
+#include "harness/tests/test_scale.h"
+#include "reference/oracle/graph_check.h"
+
+namespace qconform {
+namespace {
+
+void check_graphs(std::uint64_t seed, std::uint64_t graphs, oracle::SetCheck& check) {
+  for (std::uint64_t i = 0; i < graphs; ++i) {
+    const Case test_case = graph_case(seed, i);
+    reference::Contract contract;
+    const auto lowered = lower_graph(test_case, contract);
+    ASSERT_TRUE(lowered.has_value());
+    check_sets(lowered->program, check);
+    ASSERT_EQ(check.outside, 0) << test_case.id << ": " << check.first_outside;
+  }
+}
+
+TEST(GraphBalls, HoldRandomGraphs) {
+  oracle::SetCheck check;
+  check_graphs(21, static_cast<std::uint64_t>(testing::scaled(300)), check);
+  EXPECT_LT(check.undecided * 200, check.elements);
+}
+
+TEST(GraphBallsSlow, AMillionElementsOfRandomGraphs) {
+  oracle::SetCheck check;
+  for (std::uint64_t seed = 22; check.elements < 1'000'000; ++seed) check_graphs(seed, 1000, check);
+  EXPECT_LT(check.undecided * 200, check.elements);
+}
+
+}  // namespace
+}  // namespace qconform

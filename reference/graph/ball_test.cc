@@ -1,0 +1,250 @@
+// Sets against ball arithmetic: no exact value lies outside, radii are those of the proofs, and no order of a small sum
+// leaves them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <set>
+
+#include "harness/tests/test_scale.h"
+#include "reference/numerics/round.h"
+#include "reference/oracle/graph_check.h"
+
+namespace qconform::reference::graph {
+namespace {
+
+using oracle::Ball;
+using Random = std::mt19937_64;
+
+int draw(Random& random, int lo, int hi) {
+  return lo + static_cast<int>(random() % static_cast<std::uint64_t>(hi - lo + 1));
+}
+double draw_scale(Random& random, bool is_power) {
+  const double mantissa = is_power ? 1 : 1 + std::ldexp(static_cast<double>(random() >> 41), -23);
+  return std::ldexp(mantissa, draw(random, -8, 0));
+}
+std::vector<double> draw_list(Random& random, std::int64_t count, int lo, int hi) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (double& value : values) value = draw(random, lo, hi);
+  return values;
+}
+
+struct Sizes {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+QuantizationLayout layout(std::int64_t elements) {
+  return {.outer = 1, .channels = 1, .inner = elements};
+}
+Dequantize dequantize(Element type, std::int64_t elements, double scale, double zero_point) {
+  return {{.layout = layout(elements), .x_type = type, .x_scale = {scale}, .x_zero_point = {zero_point}}};
+}
+
+// Q(alpha * DQ(a) . DQ(b) + beta * DQ(c)). Values 3, 4 and 5 are the operands of the sum, which is 6; 7 is y.
+Program gemm(Random& random, Sizes s, bool on_lane, bool has_factors) {
+  const double sa = draw_scale(random, on_lane);
+  const double sb = draw_scale(random, on_lane);
+  const double sc = static_cast<double>(static_cast<float>(sa) * static_cast<float>(sb));
+  const double alpha = has_factors ? draw_scale(random, on_lane) : 1;
+  const double beta = has_factors ? -draw_scale(random, on_lane) : 1;
+  const double sy = std::ldexp(draw_scale(random, on_lane), 4);
+  Program p;
+  p.values = {{Element::uint8, {s.m, s.k}, draw_list(random, s.m * s.k, 0, 255)},
+              {Element::int8, {s.k, s.n}, draw_list(random, s.k * s.n, -128, 127)},
+              {Element::int32, {s.n}, draw_list(random, s.n, -4000, 4000)},
+              {Element::float32, {s.m, s.k}},
+              {Element::float32, {s.k, s.n}},
+              {Element::float32, {s.n}},
+              {Element::float32, {s.m, s.n}},
+              {Element::uint8, {s.m, s.n}}};
+  WeightedSum sum{
+      .taps = MatrixTaps{.m = s.m, .n = s.n, .k = s.k, .a_row = s.k, .b_inner = s.n}, .alpha = alpha, .beta = beta};
+  for (std::int64_t i = 0; i < s.m * s.n; ++i) sum.c_index.push_back(i % s.n);
+  const Quantize quantize{
+      {.layout = layout(s.m * s.n), .y_type = Element::uint8, .y_scale = {sy}, .y_zero_point = {draw(random, 0, 255)}}};
+  p.steps = {{dequantize(Element::uint8, s.m * s.k, sa, draw(random, 0, 255)), {0}, 3},
+             {dequantize(Element::int8, s.k * s.n, sb, draw(random, -5, 5)), {1}, 4},
+             {dequantize(Element::int32, s.n, sc, 0), {2}, 5},
+             {std::move(sum), {3, 4, 5}, 6},
+             {quantize, {6}, 7}};
+  p.outputs = {7};
+  p.may_be_exact = on_lane;
+  return p;
+}
+
+void check_sums(int programs, Sizes most, oracle::SetCheck& check) {
+  Random random(11);
+  for (int i = 0; i < programs; ++i) {
+    const Sizes sizes{draw(random, 1, static_cast<int>(most.m)), draw(random, 1, static_cast<int>(most.n)),
+                      draw(random, 0, static_cast<int>(most.k))};
+    check_sets(gemm(random, sizes, draw(random, 0, 2) == 0, draw(random, 0, 1) == 0), check);
+  }
+}
+
+TEST(GraphBalls, ExactSumsLieInEverySet) {
+  oracle::SetCheck check;
+  check_sums(testing::scaled(400), {4, 4, 24}, check);
+  EXPECT_EQ(check.outside, 0) << check.first_outside;
+  EXPECT_EQ(check.undecided, 0);
+}
+
+TEST(GraphBallsSlow, AMillionSums) {
+  oracle::SetCheck check;
+  check_sums(16000, {10, 10, 40}, check);
+  EXPECT_EQ(check.outside, 0) << check.first_outside;
+  EXPECT_EQ(check.undecided, 0);
+  EXPECT_GT(check.elements, 1'000'000);
+}
+
+// lo and hi are c -+ m/(2^24-m) * T, and hardly more.
+TEST(GraphBalls, RadiiAreThoseOfTheProof) {
+  Random random(12);
+  for (int n = 0; n < testing::scaled(1500); ++n) {
+    const bool has_factors = draw(random, 0, 1) == 0;
+    const Sizes sizes{1, draw(random, 1, 3), draw(random, 1, 60)};
+    const Program program = gemm(random, sizes, false, has_factors);
+    const auto exact = oracle::exact_values(program);
+    const auto bounds = bounds_of(program, Reading::any_association)[6];
+    const auto& sum = std::get<WeightedSum>(program.steps[3].what);
+    const double m = static_cast<double>(sizes.k) + 5 + (has_factors ? (sum.alpha != 1) + (sum.beta != 1) : 0);
+    for (std::size_t i = 0; i < exact[6].size(); ++i) {
+      const Ball magnitude = oracle::magnitude_of(sum, {&exact[3], &exact[4], &exact[5]}, i);
+      const Ball radius = Ball(m) / Ball(0x1p24 - m) * magnitude;
+      const Ball wider = radius * Ball(1 + 0x1p-20) + Ball(0x1p-100);
+      const Ball& c = *exact[6][i];
+      EXPECT_FALSE(Ball(bounds.lo[i]) > c - radius || c + radius > Ball(bounds.hi[i])) << n << ": narrower";
+      EXPECT_TRUE(Ball(bounds.lo[i]) > c - wider && c + wider > Ball(bounds.hi[i])) << n << ": wider";
+    }
+  }
+}
+
+// Every float32 that some order of adding the terms of `subset` gives, with each product rounded or fused.
+class EveryOrder {
+ public:
+  EveryOrder(std::vector<float> a, std::vector<float> b) : a_(std::move(a)), b_(std::move(b)) {}
+
+  [[nodiscard]] std::set<float> sums() const { return of((1U << a_.size()) - 1); }
+
+ private:
+  [[nodiscard]] std::set<float> of(unsigned subset) const {
+    std::set<float> result;
+    if ((subset & (subset - 1)) == 0) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(subset));
+      return {a_[i] * b_[i]};
+    }
+    for (unsigned part = (subset - 1) & subset; part != 0; part = (part - 1) & subset) {
+      const std::set<float> left = of(part);
+      for (const float other : of(subset & ~part)) {
+        for (const float own : left) result.insert(own + other);
+        if ((part & (part - 1)) != 0) continue;
+        const auto i = static_cast<std::size_t>(std::countr_zero(part));
+        result.insert(std::fma(a_[i], b_[i], other));
+      }
+    }
+    return result;
+  }
+
+  std::vector<float> a_;
+  std::vector<float> b_;
+};
+
+TEST(GraphBalls, HoldEveryOrderOfSmallSums) {
+  Random random(13);
+  std::int64_t results = 0;
+  for (int n = 0; n < testing::scaled(1000); ++n) {
+    const std::int64_t k = draw(random, 1, 4);
+    const Program program = gemm(random, {1, 1, k}, false, false);
+    const auto values = oracle::exact_values(program);
+    std::vector<float> a;
+    std::vector<float> b;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
+      a.push_back(static_cast<float>(values[3][i]->nearest()));
+      b.push_back(static_cast<float>(values[4][i]->nearest()));
+    }
+    a.push_back(static_cast<float>(values[5][0]->nearest()));
+    b.push_back(1);
+    const auto& q = std::get<Quantize>(program.steps[4].what).node;
+    for (const Reading reading : {Reading::as_written, Reading::any_association}) {
+      const auto bounds = bounds_of(program, reading);
+      for (const float sum : EveryOrder(a, b).sums()) {
+        ++results;
+        const auto wide = static_cast<double>(sum);
+        EXPECT_TRUE(rounded_to_type(Element::float32, bounds[6].lo[0]) <= wide &&
+                    wide <= rounded_to_type(Element::float32, bounds[6].hi[0]));
+        const float quotient = sum / static_cast<float>(q.y_scale[0]);
+        const double y = std::clamp(round_half_even(static_cast<double>(quotient)) + q.y_zero_point[0], 0.0, 255.0);
+        EXPECT_TRUE(bounds[7].lo[0] <= y && y <= bounds[7].hi[0]);
+      }
+    }
+  }
+  EXPECT_GT(results, 1000);
+}
+
+constexpr Function kFunctions[] = {Function::sigmoid,      Function::tanh,      Function::erf,       Function::gelu,
+                                   Function::hard_sigmoid, Function::gelu_tanh, Function::leaky_relu};
+
+// One function of floats of many sizes. The real value, rounded, is a right answer too.
+void check_function(Function function, std::int64_t count, std::uint64_t seed, oracle::SetCheck& check) {
+  Random random(seed);
+  Program p;
+  p.values = {{Element::float32, {count}, {}}, {Element::float32, {count}, {}}};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double size = std::ldexp(draw_scale(random, false), draw(random, -12, 7));
+    p.values[0].stated.push_back(draw(random, 0, 1) == 0 ? size : -size);
+  }
+  p.steps = {{Elementwise{.function = function, .index = {}, .alpha = 0.25, .beta = 0.375}, {0}, 1}};
+  p.outputs = {1};
+  check_sets(p, check);
+}
+
+TEST(GraphBalls, FunctionsLieInEverySet) {
+  for (const Function function : kFunctions) {
+    oracle::SetCheck check;
+    check_function(function, testing::scaled(2000), 14, check);
+    EXPECT_EQ(check.outside, 0) << static_cast<int>(function) << ": " << check.first_outside;
+    EXPECT_EQ(check.undecided, 0);
+  }
+}
+
+TEST(GraphBallsSlow, AMillionOfEachFunction) {
+  for (const Function function : kFunctions) {
+    oracle::SetCheck check;
+    for (std::uint64_t block = 0; block < 100; ++block) check_function(function, 10'000, 1000 + block, check);
+    EXPECT_EQ(check.outside, 0) << static_cast<int>(function) << ": " << check.first_outside;
+    EXPECT_EQ(check.elements, 1'000'000);
+  }
+}
+
+void check_softmax(int rows, std::uint64_t seed, oracle::SetCheck& check) {
+  Random random(seed);
+  for (int row = 0; row < rows; ++row) {
+    const std::int64_t length = draw(random, 1, 40);
+    Program p;
+    p.values = {{Element::uint8, {length}, draw_list(random, length, 0, 255)},
+                {Element::float32, {length}},
+                {Element::float32, {length}}};
+    p.steps = {{dequantize(Element::uint8, length, draw_scale(random, false), draw(random, 0, 255)), {0}, 1},
+               {Softmax{.length = length, .inner = 1}, {1}, 2}};
+    p.outputs = {2};
+    check_sets(p, check);
+  }
+}
+
+TEST(GraphBalls, SoftmaxLiesInEverySet) {
+  oracle::SetCheck check;
+  check_softmax(testing::scaled(100), 15, check);
+  EXPECT_EQ(check.outside, 0) << check.first_outside;
+}
+
+TEST(GraphBallsSlow, AMillionOfSoftmax) {
+  oracle::SetCheck check;
+  check_softmax(25'000, 16, check);
+  EXPECT_EQ(check.outside, 0) << check.first_outside;
+  EXPECT_GT(check.elements, 1'000'000);
+}
+
+}  // namespace
+}  // namespace qconform::reference::graph

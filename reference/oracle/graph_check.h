@@ -1,0 +1,48 @@
+// Holds the sets of a graph against its exact values: for tests.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "reference/graph/sets.h"
+#include "reference/oracle/graph.h"
+
+namespace qconform::oracle {
+
+inline constexpr reference::graph::Reading kAllReadings[] = {
+    reference::graph::Reading::exact,      reference::graph::Reading::float32_sums,
+    reference::graph::Reading::as_written, reference::graph::Reading::any_association,
+    reference::graph::Reading::fused_int8, reference::graph::Reading::fused_fixed_point};
+
+struct SetCheck {
+  std::int64_t elements = 0;   ///< of all values that steps compute
+  std::int64_t undecided = 0;  ///< of these, those that the balls say nothing of
+  std::int64_t outside = 0;    ///< exact values outside the set of some reading
+  std::string first_outside;
+};
+
+/// Adds the elements of `program` to `check`.
+inline void check_sets(const reference::graph::Program& program, SetCheck& check) {
+  const std::vector<Balls> exact = exact_values(program);
+  for (const reference::graph::Reading reading : kAllReadings) {
+    const auto bounds = reference::graph::bounds_of(program, reading);
+    for (const reference::graph::Step& step : program.steps) {
+      const Balls& values = exact[step.result];
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool is_counted = reading == reference::graph::Reading::exact;
+        check.elements += is_counted ? 1 : 0;
+        check.undecided += is_counted && !values[i] ? 1 : 0;
+        const double lo = bounds[step.result].lo[i];
+        const double hi = bounds[step.result].hi[i];
+        if (!values[i] || values[i]->meets(lo, hi)) continue;
+        if (check.outside++ > 0) continue;
+        check.first_outside = "value " + std::to_string(step.result) + "[" + std::to_string(i) + "], reading " +
+                              std::to_string(static_cast<int>(reading)) + ": " + std::to_string(values[i]->nearest()) +
+                              " outside " + std::to_string(lo) + ".." + std::to_string(hi);
+      }
+    }
+  }
+}
+
+}  // namespace qconform::oracle
