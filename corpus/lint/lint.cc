@@ -272,7 +272,8 @@ std::set<std::string> documented_rules(std::string_view page) {
 
 Result<std::set<std::string>> known_rules() {
   std::set<std::string> rules;
-  for (const char* page : {"docs/numerics.md", "docs/operators/dml_quantized_linear_convolution.md", "docs/operators/graph.md"}) {
+  for (const char* page :
+       {"docs/numerics.md", "docs/operators/dml_quantized_linear_convolution.md", "docs/operators/graph.md"}) {
     QCONFORM_ASSIGN(const auto text, read_file(std::filesystem::path(QCONFORM_SOURCE_DIRECTORY) / page, 1 << 22));
     rules.merge(documented_rules(text));
   }

@@ -1,6 +1,5 @@
 #include "harness/backends/kinds.h"
 
-#include <cstring>
 #include <utility>
 
 #include "harness/core/version.h"
@@ -11,15 +10,12 @@ namespace {
 
 class PreparedModel final : public PreparedCase {
  public:
-  explicit PreparedModel(Tensor output) : output_(std::move(output)) {}
+  explicit PreparedModel(std::vector<Tensor> outputs) : produced_(std::move(outputs)) {}
 
-  void run(OutputSink& sink) override {
-    const std::span<std::byte> y = sink.allocate(output_.type, output_.shape);
-    if (!y.empty()) std::memcpy(y.data(), output_.bytes.data(), y.size());
-  }
+  void run(OutputSink& sink) override { copy_outputs(produced_, sink); }
 
  private:
-  Tensor output_;
+  outcome::Produced produced_;
 };
 
 // Of a case that no model computes: out of contract, or open, or of a family without stages.
@@ -40,9 +36,9 @@ class DefectModel final : public Backend {
     const Classification classification = classify(test_case);
     const auto modelled = diagnose::ModelledCase::prepare(test_case, classification);
     if (!modelled) return refusal_of(test_case, classification);
-    std::optional<Tensor> output = modelled->run(model_);
-    if (!output) return outcome::Unsupported{"the model's geometry has no output for this case"};
-    return std::make_unique<PreparedModel>(std::move(*output));
+    std::optional<std::vector<Tensor>> outputs = modelled->outputs(model_);
+    if (!outputs) return outcome::Unsupported{"the model's geometry has no output for this case"};
+    return std::make_unique<PreparedModel>(std::move(*outputs));
   }
 
  private:

@@ -104,7 +104,7 @@ constexpr std::size_t kListedSurvivors = 12;
 void print_survivors(const Audit& audit) {
   std::size_t survivors = 0;
   for (const Mutant& mutant : audit.mutants) {
-    if (mutant.defect->admitted.contains(mutant.op->name) || mutant.fate() == Fate::killed) continue;
+    if (!audit.could_kill(mutant) || mutant.fate() == Fate::killed) continue;
     if (++survivors > kListedSurvivors) continue;
     fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, mutant.op->name, audit.survival(mutant).reason);
   }

@@ -64,6 +64,7 @@ class Auditor {
 
  private:
   void run_case(const Case& test_case, Clock::time_point start) {
+    audit_.graphs += test_case.is_one_node() ? 0 : 1;
     Expected expected = expect(test_case, options_.policy);
     const auto modelled = ModelledCase::prepare(test_case, expected.classification);
     if (modelled == nullptr || !expected.output) {
@@ -76,7 +77,8 @@ class Auditor {
     }
     shared_seconds_ += seconds_since(start);
     const RoundingProfile arithmetic = arithmetic_of(expected.policy.profile);
-    const Tensor& right = expected.pinned ? *expected.pinned : *expected.output;
+    std::vector<Tensor> right{expected.pinned ? *expected.pinned : *expected.output};
+    right.insert(right.end(), expected.further_outputs.begin(), expected.further_outputs.end());
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
       const bool is_settled = options_.until_killed && audit_.mutants[i].first;
       if (audit_.mutants[i].op == &modelled->op() && !is_settled) {
@@ -86,16 +88,16 @@ class Auditor {
   }
 
   void run_mutant(std::size_t i, const Case& test_case, const ModelledCase& modelled, const Model& model,
-                  const Tensor& right, const Expected& expected) {
+                  const std::vector<Tensor>& right, const Expected& expected) {
     Mutant& mutant = audit_.mutants[i];
     const auto start = Clock::now();
-    std::optional<Tensor> output = modelled.run(model);
+    std::optional<std::vector<Tensor>> outputs = modelled.outputs(model);
     ++mutant.cases;
-    const bool differs = !output || *output != right;
+    const bool differs = !outputs || *outputs != right;
     mutant.differed += differs ? 1 : 0;
     // A model without output would hand back nothing: no backend passes with that.
     const bool condemned =
-        differs && (!output || is_failure(judge(expected, outcome::Produced{std::move(*output)}).kind));
+        differs && (!outputs || is_failure(judge(expected, outcome::Produced{std::move(*outputs)}).kind));
     mutant.killed += condemned ? 1 : 0;
     own_seconds_[i] += seconds_since(start);
     if (condemned && !mutant.first) {
@@ -123,15 +125,23 @@ std::uint64_t Audit::count(Fate fate) const {
       std::count_if(mutants.begin(), mutants.end(), [&](const Mutant& m) { return m.fate() == fate; }));
 }
 
+bool Audit::concerns(const Mutant& mutant) const {
+  if (cases == 0) return true;
+  return mutant.op->name == kGraphSubject ? graphs > 0 : graphs < cases;
+}
+
+bool Audit::could_kill(const Mutant& mutant) const {
+  return concerns(mutant) && !mutant.defect->admitted.contains(mutant.op->name);
+}
+
 std::uint64_t Audit::killable() const {
-  return static_cast<std::uint64_t>(std::count_if(
-      mutants.begin(), mutants.end(), [](const Mutant& m) { return !m.defect->admitted.contains(m.op->name); }));
+  return static_cast<std::uint64_t>(
+      std::count_if(mutants.begin(), mutants.end(), [&](const Mutant& m) { return could_kill(m); }));
 }
 
 std::uint64_t Audit::killed() const {
-  return static_cast<std::uint64_t>(std::count_if(mutants.begin(), mutants.end(), [](const Mutant& m) {
-    return !m.defect->admitted.contains(m.op->name) && m.fate() == Fate::killed;
-  }));
+  return static_cast<std::uint64_t>(std::count_if(
+      mutants.begin(), mutants.end(), [&](const Mutant& m) { return could_kill(m) && m.fate() == Fate::killed; }));
 }
 
 Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources, const AuditOptions& options) {

@@ -72,6 +72,7 @@ struct Audit {
   /// Cases of no use here: out of contract, or with any value right.
   std::uint64_t not_modelled = 0;
   std::vector<Mutant> mutants;  ///< each defect in each of its operators, in the order of defects()
+  std::uint64_t graphs = 0;     ///< of the cases, those of several nodes
   std::map<std::string_view, HazardCounts> hazards;  ///< that the cases of each operator reach, by its name
 
   [[nodiscard]] std::uint64_t reached(std::string_view op_type, Hazard hazard) const {
@@ -81,7 +82,11 @@ struct Audit {
   /// Of a mutant that is not killed.
   [[nodiscard]] Survival survival(const Mutant& mutant) const;
   [[nodiscard]] std::uint64_t count(Fate fate) const;
-  /// Mutants that a suite could kill: all but those that the default profile admits in their operator.
+  /// Whether the suite has anything to do with the mutant: cases of one node, or of several, as that is about. A suite
+  /// without cases has.
+  [[nodiscard]] bool concerns(const Mutant& mutant) const;
+  [[nodiscard]] bool could_kill(const Mutant& mutant) const;
+  /// Mutants that the suite could kill: those that concern it, but those that the default profile admits.
   [[nodiscard]] std::uint64_t killable() const;
   /// Of these, the killed ones.
   [[nodiscard]] std::uint64_t killed() const;

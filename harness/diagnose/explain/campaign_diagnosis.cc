@@ -87,12 +87,9 @@ Explanation CampaignDiagnosis::explain_case(Backend& backend, const Observation&
 std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                       const Outcome& outcome, const Verdict& verdict) {
   if (verdict.kind != VerdictKind::wrong && verdict.kind != VerdictKind::bad_shape) return {};
-  if (const Family* family = family_of(test_case); family != nullptr && family->culprit != nullptr) {
-    GuardedOutput output;
-    return family->culprit(test_case, runner_on(*backends_[backend], output), policy_);
-  }
-  const auto observation = Observation::borrowing(test_case, expected, outcome);
-  if (observation == nullptr || !observation->is_failure()) return {};
+  auto observation = Observation::borrowing(test_case, expected, outcome);
+  if (test_case.output_count() > 1) observation = failing_output(*backends_[backend], test_case);
+  if (observation == nullptr || !observation->is_failure()) return culprit_of(*backends_[backend], test_case);
   Subject& subject = subjects_[{backend, test_case.subject()}];
   if (!subject.causes) {
     GuardedOutput output;
@@ -108,7 +105,32 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   if (!signature.empty()) return signature;
   signature = causes.keep_open(*observation);
   explain_open(subject, *backends_[backend], *observation);
+  if (causes.has_cause(signature)) return signature;
+  std::string culprit = culprit_of(*backends_[backend], test_case);
+  if (culprit.empty()) return signature;
+  // Many failures share the signature of those that are not kept.
+  if (!causes.is_kept(signature)) return culprit;
+  subject.culprits[signature] = std::move(culprit);
   return signature;
+}
+
+// Of several outputs the first that is wrong alone.
+std::unique_ptr<Observation> CampaignDiagnosis::failing_output(Backend& backend, const Case& test_case) const {
+  GuardedOutput output;
+  for (const std::string& name : test_case.outputs) {
+    Case alone = computation_of(test_case);
+    alone.outputs = {name};
+    auto observation = Observation::of(std::move(alone), runner_on(backend, output), policy_);
+    if (observation != nullptr && observation->is_failure()) return observation;
+  }
+  return nullptr;
+}
+
+std::string CampaignDiagnosis::culprit_of(Backend& backend, const Case& test_case) const {
+  const Family* family = family_of(test_case);
+  if (family == nullptr || family->culprit == nullptr) return {};
+  GuardedOutput output;
+  return family->culprit(test_case, runner_on(backend, output), policy_);
 }
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
@@ -143,7 +165,9 @@ std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& o
   Subject& subject = found->second;
   if (!std::exchange(subject.is_settled, true)) settle(subject, *backends_[backend]);
   for (const FailureGroup& group : subject.groups) {
-    if (std::find(group.parts.begin(), group.parts.end(), signature) != group.parts.end()) return group.signature;
+    if (std::find(group.parts.begin(), group.parts.end(), signature) == group.parts.end()) continue;
+    const auto culprit = subject.culprits.find(signature);
+    return group.cause || culprit == subject.culprits.end() ? group.signature : culprit->second;
   }
   return signature;
 }

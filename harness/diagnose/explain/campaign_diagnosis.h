@@ -71,11 +71,16 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
     int explanations = 0;
+    /// The least parts of failures that were open, by their signatures: for those that stay so.
+    std::map<std::string, std::string> culprits;
     std::optional<Explanation> unexplained;  ///< of the first failure that explain() found no cause of
     std::vector<FailureGroup> groups;        ///< once it is settled
     bool is_settled = false;
   };
 
+  [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
+  /// Family::culprit of the backend; empty where the family has none.
+  [[nodiscard]] std::string culprit_of(Backend& backend, const Case& test_case) const;
   void explain_open(Subject& subject, Backend& backend, const Observation& observation) const;
   [[nodiscard]] ExplainOptions options_for(const Subject& subject) const;
   [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,

@@ -160,6 +160,15 @@ std::string Causes::keep_open(const Observation& observation) {
   return signature;
 }
 
+bool Causes::has_cause(const std::string& signature) const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const auto& part) { return part.first == signature && !part.second.causes.empty(); });
+}
+
+bool Causes::is_kept(const std::string& signature) {
+  return signature.starts_with("open ");
+}
+
 std::string Causes::count_only() {
   auto& [signature, part] = *std::max_element(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
     return a.second.failures.cases < b.second.failures.cases;

@@ -68,6 +68,10 @@ class Causes {
   [[nodiscard]] std::string claim(const Observation& observation);
   /// Counts one that no cause reproduces, and keeps it while there is room.
   [[nodiscard]] std::string keep_open(const Observation& observation);
+  /// Of a signature that keep_open() gave: whether a cause was added since that reproduces its failures, and whether it
+  /// is of one failure that is kept.
+  [[nodiscard]] bool has_cause(const std::string& signature) const;
+  [[nodiscard]] static bool is_kept(const std::string& signature);
   /// Counts one that was not examined to the commonest signature. There is one.
   [[nodiscard]] std::string count_only();
   /// Failures that were kept open, those included that a later cause has.

@@ -21,11 +21,18 @@ bool is_admitted(const Plant& plant) {
                      [&](const Defect* defect) { return defect->admitted.contains(plant.op->name); });
 }
 
+// As fuzzing draws them; of what that leaves to a suite of its own, as this does.
+Case search_case(const Operator& op, std::uint64_t seed, std::uint64_t index) {
+  if (op.usual_weight != 0) return fuzz_case(seed ^ kSearchStream, index);
+  Rng rng(seed ^ kSearchStream, index);
+  return op.draw(rng, Swarm());
+}
+
 std::unique_ptr<Observation> failing_observation(const Plant& plant, const TrialOptions& options) {
   const Runner run = plant.runner();
   for (std::uint64_t i = 0; i < options.search; ++i) {
-    Case test_case = fuzz_case(options.seed ^ kSearchStream, i);
-    if (test_case.node().op_type != plant.op->name) continue;
+    Case test_case = search_case(*plant.op, options.seed, i);
+    if (test_case.subject() != plant.op->name) continue;
     auto observation = Observation::of(std::move(test_case), run, {});
     if (observation != nullptr && observation->is_failure()) return observation;
   }

@@ -240,7 +240,7 @@ TEST(Explain, IsNotCertainOfOneCase) {
 
 TEST(Probes, AreSmallCasesInContractAndRepeatable) {
   for (const Operator& op : operators()) {
-    if (op.draw == nullptr) continue;  // failures of graphs are not explained by probes
+    if (op.draw == nullptr) continue;
     Probes probes(op, 5);
     Probes again(op, 5);
     probes.add_neighbourhood(Probes(op, 6).next());
@@ -248,7 +248,7 @@ TEST(Probes, AreSmallCasesInContractAndRepeatable) {
     for (int i = 0; i < 60; ++i) {
       const Case drawn = probes.next();
       EXPECT_EQ(drawn, again.next());
-      EXPECT_EQ(drawn.node().op_type, op.name);
+      EXPECT_EQ(drawn.subject(), op.name);
       EXPECT_NE(ModelledCase::prepare(drawn), nullptr) << drawn.id;
     }
   }

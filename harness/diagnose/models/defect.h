@@ -47,7 +47,7 @@ struct Defect {
 };
 
 /// What defects are about; the order of lists and reports.
-enum class Topic : std::uint8_t { geometry, sum, output, elements };
+enum class Topic : std::uint8_t { geometry, sum, output, elements, graphs };
 
 /// Some of the defects of a family. An entry with the id of an earlier one, in another family, adds its operators to
 /// that defect, and what it replaces there; it has no texts of its own.

@@ -1,5 +1,8 @@
 #include "harness/diagnose/models/modelled_case.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace qconform::diagnose {
 namespace {
 
@@ -41,6 +44,22 @@ std::unique_ptr<ModelledCase> ModelledCase::prepare(const Case& test_case, const
 
 std::optional<Tensor> ModelledCase::run(const Model& model) const {
   return run(model.stages(op_->name));
+}
+
+// Families speak of the first output: each takes its turn as that.
+std::optional<std::vector<Tensor>> ModelledCase::outputs(const Model& model) const {
+  std::optional<Tensor> first = run(model);
+  if (!first) return std::nullopt;
+  std::vector<Tensor> all{std::move(*first)};
+  Case turned = case_;
+  while (all.size() < case_.output_count()) {
+    std::rotate(turned.outputs.begin(), turned.outputs.begin() + 1, turned.outputs.end());
+    const Classification classification = classify(turned);
+    std::optional<Tensor> output = family_->run(turned, *classification.lowered, model.stages(op_->name));
+    if (!output) return std::nullopt;
+    all.push_back(std::move(*output));
+  }
+  return all;
 }
 
 std::optional<Tensor> ModelledCase::run(const Stages& stages) const {

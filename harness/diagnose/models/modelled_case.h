@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "harness/core/case.h"
 #include "harness/diagnose/models/defect.h"
@@ -32,10 +33,12 @@ class ModelledCase {
   /// What a model takes to run, in products: a run and an element cost as much as several.
   [[nodiscard]] std::uint64_t expense() const { return expense_; }
 
-  /// What the model computes. Its shape may differ from the right one. Nothing when the model's geometry
-  /// has no output, because its window does not fit.
+  /// What the model computes, of several outputs the first. Its shape may differ from the right one. Nothing when the
+  /// model's geometry has no output, because its window does not fit.
   [[nodiscard]] std::optional<Tensor> run(const Model& model) const;
   [[nodiscard]] std::optional<Tensor> run(const Stages& stages) const;
+  /// The same of all outputs of the case.
+  [[nodiscard]] std::optional<std::vector<Tensor>> outputs(const Model& model) const;
   /// The model of this one defect.
   [[nodiscard]] std::optional<Tensor> run(const Defect& defect) const;
 

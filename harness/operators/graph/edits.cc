@@ -103,4 +103,85 @@ Tensor tensor_of(const reference::graph::Value& value, ElementType type, const r
   return tensor;
 }
 
+std::optional<std::size_t> maker_of(const Case& test_case, std::string_view value) {
+  for (std::size_t i = 0; i < test_case.nodes.size() && !value.empty(); ++i) {
+    const auto& outputs = test_case.nodes[i].outputs;
+    if (std::find(outputs.begin(), outputs.end(), value) != outputs.end()) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> maker_of(const Case& test_case, std::string_view value, std::string_view op_type) {
+  const auto maker = maker_of(test_case, value);
+  return maker && test_case.nodes[*maker].op_type == op_type ? maker : std::nullopt;
+}
+
+std::vector<std::size_t> readers_of(const Case& test_case, std::string_view value) {
+  std::vector<std::size_t> readers;
+  for (std::size_t i = 0; i < test_case.nodes.size(); ++i) {
+    const auto& inputs = test_case.nodes[i].inputs;
+    if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) readers.push_back(i);
+  }
+  return readers;
+}
+
+bool is_output(const Case& test_case, std::string_view value) {
+  return std::find(test_case.outputs.begin(), test_case.outputs.end(), value) != test_case.outputs.end();
+}
+
+const Tensor* held_tensor(const Case& test_case, std::string_view value) {
+  for (std::size_t i = test_case.fed_inputs; i < test_case.input_names.size(); ++i) {
+    if (test_case.input_names[i] == value) return &*test_case.inputs[i];
+  }
+  return nullptr;
+}
+
+namespace {
+
+std::string new_name(const Case& test_case) {
+  for (std::size_t i = 0;; ++i) {
+    std::string name = "r" + std::to_string(i);
+    const auto& tensors = test_case.input_names;
+    if (!maker_of(test_case, name) && std::find(tensors.begin(), tensors.end(), name) == tensors.end()) return name;
+  }
+}
+
+}  // namespace
+
+std::string add_held(Case& test_case, Tensor tensor) {
+  test_case.input_names.push_back(new_name(test_case));
+  test_case.inputs.emplace_back(std::move(tensor));
+  return test_case.input_names.back();
+}
+
+std::string add_node(Case& test_case, std::size_t before, std::string op_type, std::vector<std::string> inputs,
+                     std::vector<Attribute> attributes) {
+  std::string name = new_name(test_case);
+  Node node{std::move(op_type), "",    test_case.nodes[before].opset_version, std::move(attributes),
+            std::move(inputs),  {name}};
+  test_case.nodes.insert(test_case.nodes.begin() + static_cast<std::ptrdiff_t>(before), std::move(node));
+  return name;
+}
+
+std::string input_of(const Node& node, std::size_t position) {
+  return position < node.inputs.size() ? node.inputs[position] : std::string();
+}
+
+const Attribute* attribute_of(const Node& node, std::string_view name) {
+  const auto found = std::find_if(node.attributes.begin(), node.attributes.end(),
+                                  [&](const Attribute& attribute) { return attribute.name == name; });
+  return found == node.attributes.end() ? nullptr : &*found;
+}
+
+std::int64_t integer_attribute(const Node& node, std::string_view name, std::int64_t absent) {
+  const Attribute* found = attribute_of(node, name);
+  const auto* value = found == nullptr ? nullptr : std::get_if<std::int64_t>(&found->value);
+  return value == nullptr ? absent : *value;
+}
+
+void set_node_attribute(Node& node, std::string_view name, Attribute::Value value) {
+  std::erase_if(node.attributes, [&](const Attribute& attribute) { return attribute.name == name; });
+  node.attributes.push_back({std::string(name), std::move(value)});
+}
+
 }  // namespace qconform

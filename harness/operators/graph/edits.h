@@ -1,8 +1,12 @@
 // Changes to graphs that keep them wired.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/core/case.h"
 #include "harness/operators/graph/lowering.h"
@@ -24,5 +28,29 @@ namespace qconform {
 /// What the reference computes of a value: the exact one, rounded once.
 [[nodiscard]] Tensor tensor_of(const reference::graph::Value& value, ElementType type,
                                const reference::graph::Bounds& exact);
+
+// What rewritings look for, and how they put something else in its place. Names of values are the case's.
+
+/// The number of the node that computes a value; nothing of a tensor of the case.
+[[nodiscard]] std::optional<std::size_t> maker_of(const Case& test_case, std::string_view value);
+/// The same where that node has this operator.
+[[nodiscard]] std::optional<std::size_t> maker_of(const Case& test_case, std::string_view value,
+                                                  std::string_view op_type);
+/// The numbers of the nodes that read it, each once.
+[[nodiscard]] std::vector<std::size_t> readers_of(const Case& test_case, std::string_view value);
+[[nodiscard]] bool is_output(const Case& test_case, std::string_view value);
+/// The initializer of that name; null of what is fed or computed: an optimiser takes no constant for granted.
+[[nodiscard]] const Tensor* held_tensor(const Case& test_case, std::string_view value);
+/// Adds an initializer, or in front of node `before` a node of the same opset with one output. Returns its name, a new
+/// one.
+[[nodiscard]] std::string add_held(Case& test_case, Tensor tensor);
+[[nodiscard]] std::string add_node(Case& test_case, std::size_t before, std::string op_type,
+                                   std::vector<std::string> inputs, std::vector<Attribute> attributes = {});
+/// Input `position` of a node; empty where it is omitted.
+[[nodiscard]] std::string input_of(const Node& node, std::size_t position);
+/// The attribute of a node, or null.
+[[nodiscard]] const Attribute* attribute_of(const Node& node, std::string_view name);
+[[nodiscard]] std::int64_t integer_attribute(const Node& node, std::string_view name, std::int64_t absent);
+void set_node_attribute(Node& node, std::string_view name, Attribute::Value value);
 
 }  // namespace qconform

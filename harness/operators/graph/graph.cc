@@ -9,7 +9,10 @@
 #include <memory>
 #include <utility>
 
+#include "harness/diagnose/explain/candidates.h"
 #include "harness/operators/graph/edits.h"
+#include "harness/operators/graph/pipeline.h"
+#include "harness/operators/graph/random.h"
 #include "harness/operators/graph/shrink.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/text.h"
@@ -100,6 +103,7 @@ class LoweredOutput : public Lowered {
     return nullptr;  // kernel sets take single nodes
   }
 
+  [[nodiscard]] std::int64_t work() const override;
   [[nodiscard]] std::string exact_value(std::int64_t index) const override;
 
   [[nodiscard]] const GraphProgram& lowered() const { return graph_->lowered(); }
@@ -159,6 +163,23 @@ class LoweredOutput : public Lowered {
   std::size_t number_;
 };
 
+// Products of all sums, and elements of the other steps.
+std::int64_t LoweredOutput::work() const {
+  std::int64_t total = 0;
+  for (const graph::Step& step : program().steps) {
+    const std::int64_t elements = elements_of(program().values[step.result].shape);
+    total += elements;
+    const auto* sum = std::get_if<graph::WeightedSum>(&step.what);
+    if (sum == nullptr || elements == 0) continue;
+    // Windows in the middle have the most terms.
+    std::int64_t terms = 0;
+    const auto count = [&](std::int64_t, std::int64_t) { ++terms; };
+    std::visit([&](const auto& taps) { taps.for_each(elements / 2, count); }, sum->taps);
+    total += saturating_product(elements, terms);
+  }
+  return total;
+}
+
 // "41.5, zero point 3": what a Q rounds, in units of its output.
 std::string LoweredOutput::exact_value(std::int64_t index) const {
   const auto i = static_cast<std::size_t>(index);
@@ -207,8 +228,26 @@ Classification classify_graph(const Case& test_case) {
 
 constexpr std::array<std::int64_t, 1> kVersions{1};
 
-constexpr std::array kGraph{
-    Operator{.name = kGraphSubject, .inputs = {}, .versions = kVersions, .classify = classify_graph}};
+// Other suites than that of graphs draw none.
+Case draw_any_graph(Rng& rng, const Swarm& /*swarm*/) {
+  const std::uint64_t seed = rng.next();
+  return graph_case(seed, rng.next());
+}
+
+constexpr std::array kGraph{Operator{
+    .name = kGraphSubject, .inputs = {}, .versions = kVersions, .classify = classify_graph, .draw = draw_any_graph}};
+
+// The ways to compute that real runtimes use most.
+std::vector<diagnose::Arithmetic> graph_arithmetics(const Operator& /*known*/, const Policy& policy) {
+  std::vector<diagnose::Arithmetic> all;
+  if (policy.profile == Profile::correctly_rounded) return all;
+  for (const std::string_view id : {"fused-multiplier", "sum-forward", "sum-fma"}) {
+    diagnose::Stages stages;
+    diagnose::find_defect(id)->apply(stages);
+    all.push_back({std::string(id), {diagnose::Model(std::move(stages))}});
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -217,7 +256,10 @@ const Family& graph_family() {
                                  .operators = kGraph,
                                  .reductions = shrink::graph_reductions,
                                  .extents = shrink::graph_extents,
-                                 .culprit = shrink::graph_culprit};
+                                 .run = diagnose::run_graph,
+                                 .culprit = shrink::graph_culprit,
+                                 .defects = diagnose::graph_defects,
+                                 .arithmetics = graph_arithmetics};
   return family;
 }
 

@@ -15,6 +15,7 @@
 #include "harness/operators/graph/lowering.h"
 #include "harness/suites/random_values.h"
 #include "reference/graph/sets.h"
+#include "reference/numerics/small_float.h"
 
 // In a namespace of its own: convolutions have drafts too.
 namespace qconform::drawn_graphs {
@@ -35,6 +36,11 @@ struct Wire {
   Shape shape;
   double scale = 1;  ///< of quantized data, where it is one number
 };
+
+std::int64_t half_bits(float power) {
+  return static_cast<std::int64_t>(encode(reference::float_format(reference::Element::float16),
+                                          static_cast<double>(power), reference::Overflow::special));
+}
 
 class Draft;
 using Step = std::optional<Wire> (*)(Draft& draft, const Wire& x);
@@ -123,10 +129,13 @@ class Draft {
   /// A bias for `count` channels of x * w: int32 with their scales, or float32.
   std::string bias(std::int64_t count, const Wire& x, const Wire& w) {
     if (x.scale == 0 || (!on_lane_ && rng.chance(1, 3))) return float_bias(count, x, w);
+    constexpr std::int64_t kEnd = std::numeric_limits<std::int32_t>::max();
+    const bool is_extreme = rng.chance(1, 32);
     std::vector<std::int64_t> values;
-    for (std::int64_t i = 0; i < count; ++i) values.push_back(rng.between(-4000, 4000));
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(is_extreme ? kEnd - rng.between(0, 4000) : rng.between(-4000, 4000));
     std::vector<float> scales;
-    const auto sx = static_cast<float>(x.scale);
+    const auto sx = static_cast<float>(x.scale) * bias_ratio();
     for (const float sw : axis_scales_) scales.push_back(sx * sw);
     std::vector<std::string> inputs{build.initializer(make::int32({count}, values))};
     const bool is_per_axis = static_cast<std::int64_t>(scales.size()) == count && w.scale == 0;
@@ -136,6 +145,12 @@ class Draft {
     std::vector<Attribute> attributes;
     if (is_per_axis) attributes.push_back({"axis", std::int64_t{0}});
     return build.node("DequantizeLinear", inputs, attributes);
+  }
+
+  /// Mostly 1: of a bias' scale to that of the products.
+  float bias_ratio() {
+    static constexpr float kRatios[] = {1 + 0x1p-20F, 1.009F, 1.02F, 12};
+    return rng.chance(1, 8) ? rng.pick(kRatios) : 1;
   }
 
   std::string float_bias(std::int64_t count, const Wire& x, const Wire& w) {
@@ -271,8 +286,10 @@ std::optional<Wire> conv_transpose(Draft& d, const Wire& x) {
 std::optional<Wire> gemm(Draft& d, const Wire& x) {
   if (x.shape.size() != 2) return std::nullopt;
   const bool transposed = d.rng.chance(1, 2);
-  const std::int64_t columns = d.rng.between(1, 12);
-  const Wire w = d.weights(transposed ? Shape{columns, x.shape[1]} : Shape{x.shape[1], columns}, transposed ? 0 : 1);
+  const bool has_other_axis = d.rng.chance(1, 8);
+  const std::int64_t columns = has_other_axis ? x.shape[1] : d.rng.between(1, 12);
+  const Wire w = d.weights(transposed ? Shape{columns, x.shape[1]} : Shape{x.shape[1], columns},
+                           transposed != has_other_axis ? 0 : 1);
   std::vector<std::string> inputs{x.name, w.name};
   std::vector<Attribute> attributes;
   if (transposed) attributes.push_back({"transB", std::int64_t{1}});
@@ -291,6 +308,25 @@ std::optional<Wire> matmul(Draft& d, const Wire& x) {
   std::string y = d.build.node("MatMul", {x.name, w.name});
   if (d.rng.chance(1, 4)) y = d.build.node("Add", {y, d.bias(columns, x, w)});
   return d.wire(std::move(y));
+}
+
+// Weights that are transposed behind their DQ.
+std::optional<Wire> turned_matmul(Draft& d, const Wire& x) {
+  if (x.shape.size() < 2) return std::nullopt;
+  const Wire w = d.weights({x.shape.back(), x.shape.back()}, d.rng.between(0, 1));
+  const std::string turned = d.build.node("Transpose", {w.name}, {{"perm", Shape{1, 0}}});
+  return d.wire(d.build.node("MatMul", {x.name, turned}));
+}
+
+// Two products with one bias.
+std::optional<Wire> twins(Draft& d, const Wire& x) {
+  if (x.shape.size() != 2) return std::nullopt;
+  const std::int64_t columns = d.rng.between(1, 12);
+  const Wire first = d.weights({x.shape[1], columns}, 1);
+  const std::string bias = d.bias(columns, x, first);
+  const Wire second = d.weights({x.shape[1], columns}, 1);
+  return d.wire(d.build.node(
+      "Add", {d.build.node("Gemm", {x.name, first.name, bias}), d.build.node("Gemm", {x.name, second.name, bias})}));
 }
 
 std::optional<Wire> binary(Draft& d, const Wire& x) {
@@ -512,6 +548,19 @@ Case draw_alone(Draft& d) {
   return d.build.build({matmul_integer(d, d.build.input(a), zero_point, shape[1])});
 }
 
+// Q and DQ, in half of the cases with a scale of float16 at DQ.
+std::optional<Wire> requantization(Draft& d, const Wire& x) {
+  auto q = d.quantize(x, true);
+  if (!q) return std::nullopt;
+  const auto scale = static_cast<float>(q->scale);
+  if (d.opset() < 19 || scale < 0x1p-13F || d.rng.chance(1, 2)) return d.dequantize(*q, scale, d.last_zero_point());
+  const float other = std::ldexp(1.0F, static_cast<int>(d.rng.between(-9, 0)));
+  const std::string half = d.build.initializer(make::integers(float16, {}, {half_bits(other)}));
+  const std::string zero_point = d.build.initializer(make::filled(q->type, {}, d.last_zero_point()));
+  const std::string y = d.build.node("DequantizeLinear", {q->name, half, zero_point});
+  return d.wire(d.build.node("Cast", {y}, {{"to", std::int64_t{1}}}));
+}
+
 struct Choice {
   Step step;
   std::uint32_t weight;
@@ -520,7 +569,8 @@ constexpr std::array kChoices{
     Choice{conv, 6},           Choice{conv_transpose, 1}, Choice{gemm, 4},           Choice{matmul, 3},
     Choice{binary, 4},         Choice{activation, 4},     Choice{pool, 4},           Choice{movement, 4},
     Choice{reduction, 1},      Choice{square, 1},         Choice{division, 1},       Choice{dynamic_matmul, 1},
-    Choice{qlinear_matmul, 1}, Choice{packed_matmul, 1},  Choice{blocked_matmul, 1}, Choice{topk, 1}};
+    Choice{qlinear_matmul, 1}, Choice{packed_matmul, 1},  Choice{blocked_matmul, 1}, Choice{topk, 1},
+    Choice{requantization, 2}, Choice{turned_matmul, 1},  Choice{twins, 1}};
 
 // Of one block: every choice as usual, left out, or common.
 std::array<std::uint32_t, kChoices.size()> weights_of(std::uint64_t seed, std::uint64_t index) {
@@ -589,6 +639,7 @@ Case draw_graph(std::uint64_t seed, std::uint64_t index) {
     if (!is_last && rng.chance(1, 12)) also = q->name;
     x = draft.dequantize(*q, static_cast<float>(q->scale), draft.last_zero_point());
     if (is_last && rng.chance(1, 8)) outputs = {x.name};
+    if (is_last && rng.chance(1, 12)) also = y->name;
   }
   if (outputs.empty()) {
     const auto q = draft.quantize(x, false);

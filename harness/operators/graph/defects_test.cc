@@ -1,0 +1,176 @@
+// Models of what optimisers and fused kernels do to graphs: that they say nothing else, and where each shows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "harness/diagnose/models/modelled_case.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/graph/graph_builder.h"
+#include "harness/operators/graph/pipeline.h"
+#include "harness/operators/graph/random.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::diagnose {
+namespace {
+
+using enum ElementType;
+using ::testing::ElementsAre;
+
+std::vector<std::int64_t> integers_of(const Tensor& tensor) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(integer_at(tensor, i));
+  return values;
+}
+
+std::vector<std::int64_t> right_of(const Case& graph) {
+  return integers_of(classify(graph).lowered->evaluate(RoundingProfile::correctly_rounded));
+}
+
+std::vector<std::int64_t> model_of(const Case& graph, std::string_view id) {
+  const auto modelled = ModelledCase::prepare(graph);
+  return integers_of(*modelled->run(*find_defect(id)));
+}
+
+TEST(GraphDefects, RewriteIntoLegalGraphsAndLeaveMostAlone) {
+  std::map<std::string_view, int> changed;
+  const auto cases = static_cast<std::uint64_t>(testing::scaled(600));
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const Case graph = graph_case(5, i);
+    for (const Defect* defect : defects_in(kGraphSubject)) {
+      Stages stages;
+      defect->apply(stages);
+      const Case rewritten = rewritten_graph(graph, stages);
+      if (rewritten == graph) continue;
+      ++changed[defect->id];
+      const Classification classification = classify(rewritten);
+      ASSERT_TRUE(classification.lowered)
+          << defect->id << " on " << graph.id << ": " << classification.contract.violation->text();
+    }
+  }
+  for (const auto& [id, count] : changed) EXPECT_LT(count, static_cast<int>(cases)) << id;
+}
+
+TEST(GraphDefects, AreNoneWhereNoStageIsReplaced) {
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const Case graph = graph_case(6, i);
+    const auto modelled = ModelledCase::prepare(graph);
+    if (modelled == nullptr) continue;
+    EXPECT_EQ(*modelled->run(Model()), modelled->lowered().evaluate(RoundingProfile::correctly_rounded)) << graph.id;
+  }
+}
+
+// x of uint8, and y = Q(Gemm(DQ(x), DQ(w), DQ(b))).
+struct Unit {
+  std::vector<std::int64_t> x{10, 20};
+  std::vector<std::int64_t> w{3, -1, 2, 4};
+  std::vector<float> sw{1.0F};
+  std::int64_t w_axis = 1;
+  std::vector<std::int64_t> bias{5, -7};
+  float sb = 1;
+  float sy = 1;
+
+  [[nodiscard]] Case build(const std::function<std::string(GraphBuilder&, std::string)>& behind = nullptr) const {
+    GraphBuilder b(21);
+    const std::string one = b.initializer(make::float32(1.0F));
+    const std::string dx = b.node("DequantizeLinear", {b.input(make::uint8({1, 2}, x)), one});
+    const auto scales = static_cast<std::int64_t>(sw.size());
+    const Tensor w_scale = scales == 1 ? make::float32(sw[0]) : make::float32({scales}, sw);
+    const std::string dw =
+        b.node("DequantizeLinear", {b.initializer(make::int8({2, 2}, w)), b.initializer(w_scale)}, {{"axis", w_axis}});
+    const std::string db =
+        b.node("DequantizeLinear", {b.initializer(make::int32({2}, bias)), b.initializer(make::float32(sb))});
+    std::string y = b.node("Gemm", {dx, dw, db});
+    if (behind) y = behind(b, y);
+    const std::string q =
+        b.node("QuantizeLinear", {y, b.initializer(make::float32(sy)), b.initializer(make::integer(int8, 0))});
+    return b.build({q});
+  }
+};
+
+TEST(GraphDefects, TakeBiasesForWhatTheyAreNot) {
+  const Case half = Unit{.sb = 0.5F}.build();
+  EXPECT_THAT(right_of(half), ElementsAre(72, 66));  // 70 + 2.5 and 70 - 3.5, ties to even
+  EXPECT_THAT(model_of(half, "bias-raw"), ElementsAre(75, 63));
+  EXPECT_EQ(model_of(half, "bias-scale-epsilon"), right_of(half)) << "it is not near";
+  const Case near = Unit{.bias = {100, -100}, .sb = 1.009F}.build();
+  EXPECT_THAT(right_of(near), ElementsAre(127, -31));
+  EXPECT_THAT(model_of(near, "bias-scale-epsilon"), ElementsAre(127, -30));
+}
+
+TEST(GraphDefects, ReadParametersAlongAnotherAxis) {
+  const Case rows = Unit{.sw = {1, 2}, .w_axis = 0, .bias = {0, 0}, .sy = 2}.build();
+  EXPECT_THAT(right_of(rows), ElementsAre(55, 75));  // 10*3 + 20*2*2, 10*-1 + 20*4*2
+  EXPECT_THAT(model_of(rows, "w-axis-ignored"), ElementsAre(35, 70));
+  EXPECT_THAT(model_of(rows, "per-axis-first"), ElementsAre(35, 35));
+}
+
+TEST(GraphDefects, LoseSignsAndActivations) {
+  const Case plain = Unit{}.build();
+  EXPECT_THAT(right_of(plain), ElementsAre(75, 63));
+  EXPECT_THAT(model_of(plain, "q-default-uint8"), ElementsAre(75, 73));
+  const Case relu =
+      Unit{.bias = {-100, 0}}.build([](GraphBuilder& b, const std::string& y) { return b.node("Relu", {y}); });
+  EXPECT_THAT(right_of(relu), ElementsAre(0, 70));
+  EXPECT_THAT(model_of(relu, "relu-dropped"), ElementsAre(-30, 70));
+  const Case clip = Unit{}.build([](GraphBuilder& b, const std::string& y) {
+    return b.node("Clip", {y, "", b.initializer(make::float32(70.0F))});
+  });
+  EXPECT_THAT(right_of(clip), ElementsAre(70, 63));
+  EXPECT_THAT(model_of(clip, "clip-dropped"), ElementsAre(75, 63));
+}
+
+TEST(GraphDefects, WrapSumsOfIntegers) {
+  const std::int64_t end = 2147483647;
+  const Case large = Unit{.bias = {end, -end}, .sy = 0x1p25F}.build();
+  EXPECT_THAT(right_of(large), ElementsAre(64, -64));
+  EXPECT_THAT(model_of(large, "fused-int32-wrap"), ElementsAre(-64, -64));
+}
+
+TEST(GraphDefects, WrapASoftmaxOfOneElement) {
+  GraphBuilder b(13);
+  const std::string x = b.input(make::float32({1, 1}, {3}));
+  const std::string y = b.node("Softmax", {x}, {{"axis", std::int64_t{1}}});
+  const std::string q =
+      b.node("QuantizeLinear", {y, b.initializer(make::float32(0x1p-8F)), b.initializer(make::integer(uint8, 0))});
+  const Case graph = b.build({q});
+  EXPECT_THAT(right_of(graph), ElementsAre(255));
+  EXPECT_THAT(model_of(graph, "softmax-wraps"), ElementsAre(0));
+}
+
+TEST(GraphDefects, CollapsePairs) {
+  GraphBuilder b(13);
+  const std::string x = b.input(make::float32({3}, {-300, 50, 300}));
+  const auto pair = [&](const std::string& value, float scale) {
+    const std::string s = b.initializer(make::float32(scale));
+    const std::string zp = b.initializer(make::integer(int8, 0));
+    return b.node("DequantizeLinear", {b.node("QuantizeLinear", {value, s, zp}), s, zp});
+  };
+  const std::string y = pair(pair(x, 1), 4);
+  const std::string q =
+      b.node("QuantizeLinear", {y, b.initializer(make::float32(4.0F)), b.initializer(make::integer(int8, 0))});
+  const Case graph = b.build({q});
+  EXPECT_THAT(right_of(graph), ElementsAre(-32, 12, 32));  // the first pair clamps
+  EXPECT_THAT(model_of(graph, "double-qdq-removed"), ElementsAre(-75, 12, 75));
+}
+
+TEST(GraphDefects, HaveEveryOutput) {
+  GraphBuilder b(13);
+  const std::string x = b.input(make::float32({2}, {0.3F, -1.5F}));
+  const std::string y = b.node("Relu", {x});
+  const std::string q =
+      b.node("QuantizeLinear", {y, b.initializer(make::float32(1.0F)), b.initializer(make::integer(int8, 0))});
+  const Case graph = b.build({q, y});
+  const auto modelled = ModelledCase::prepare(graph);
+  Model model;
+  ASSERT_TRUE(model.add(*find_defect("q-moved-over-output")));
+  const auto outputs = modelled->outputs(model);
+  ASSERT_TRUE(outputs);
+  ASSERT_EQ(outputs->size(), 2U);
+  EXPECT_THAT(integers_of(outputs->at(0)), ElementsAre(0, 0));
+  EXPECT_EQ(float_at(outputs->at(1), 0), 0.0F) << "the float output has gone through the integers";
+}
+
+}  // namespace
+}  // namespace qconform::diagnose
