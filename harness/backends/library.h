@@ -40,6 +40,8 @@ struct Library {
   /// judged where it is named.
   std::function<Result<std::unique_ptr<Backend>>(const Specification& what, const SandboxLimits& limits)> start =
       nullptr;
+  /// Words behind the @ between which a right answer may not change: levels of optimization. No word is the first.
+  std::vector<std::string_view> levels = {};
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

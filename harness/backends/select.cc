@@ -311,6 +311,21 @@ Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile a
   return select(what, arithmetic, sandbox);
 }
 
+std::vector<std::string> siblings_of(const std::string& name) {
+  auto what = parse_specification(name);
+  const Library* library = what ? library_of(*what) : nullptr;
+  if (library == nullptr || library->levels.empty()) return {};
+  if (what->word.empty()) what->word = library->levels.front();
+  const std::string own = what->word;
+  if (std::find(library->levels.begin(), library->levels.end(), own) == library->levels.end()) return {};
+  std::vector<std::string> siblings;
+  for (const std::string_view level : library->levels) {
+    what->word = level;
+    if (level != own) siblings.push_back(text_of(*what));
+  }
+  return siblings;
+}
+
 Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                          RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
   std::vector<std::unique_ptr<Backend>> backends;

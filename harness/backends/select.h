@@ -39,6 +39,9 @@ struct SandboxPolicy {
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});
 
+/// The same backend at its other levels (Library::levels), by name; none of one without levels, or whose word is none.
+[[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);
+
 /// All of them, or the first error.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                                        RoundingProfile arithmetic,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "harness/backends/kinds.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
@@ -31,8 +32,6 @@ struct AuditCommand {
 Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy& policy) {
   std::vector<Audit> audits;
   for (const std::string& name : options.suites) {
-    if (relations_base(name))
-      return fail("--suite", "relations compare answers of one backend: an audit has no use for them");
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     ProgressLine line;
     const diagnose::AuditOptions audit_options{.policy = policy,
@@ -41,7 +40,10 @@ Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy&
                                                      line.update({name, cases, std::nullopt, 0});
                                                    },
                                                .until_killed = options.until_killed};
-    QCONFORM_ASSIGN(auto audited, diagnose::audit(name, sources, audit_options));
+    const auto backend_of = [](diagnose::Model model) { return backend::defect_model(std::move(model), "defect"); };
+    QCONFORM_ASSIGN(auto audited, relations_base(name)
+                                      ? diagnose::audit_relations(name, sources, audit_options, backend_of)
+                                      : diagnose::audit(name, sources, audit_options));
     audits.push_back(std::move(audited));
   }
   return audits;

@@ -139,6 +139,25 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
   return {};
 }
 
+// Backends beside those that are judged, of which relations between levels know.
+struct Siblings {
+  std::vector<std::unique_ptr<Backend>> opened;
+  std::vector<std::vector<Backend*>> by_backend;
+};
+
+Result<Siblings> open_siblings(const std::vector<std::string>& names, const Policy& policy,
+                               const backend::SandboxPolicy& sandbox) {
+  Siblings siblings;
+  for (const std::string& name : names) {
+    auto& own = siblings.by_backend.emplace_back();
+    for (const std::string& sibling : backend::siblings_of(name)) {
+      QCONFORM_ASSIGN(auto opened, backend::select(sibling, arithmetic_of(policy.profile), sandbox));
+      own.push_back(siblings.opened.emplace_back(std::move(opened)).get());
+    }
+  }
+  return siblings;
+}
+
 // Failing verdicts that no waiver covers.
 std::uint64_t failures_in(const Report& report) {
   std::uint64_t failures = 0;
@@ -205,7 +224,11 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
     }
     QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
     if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
-    if (report.stopped.empty()) QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
+    if (report.stopped.empty() && !suites.related.empty()) {
+      QCONFORM_ASSIGN(Siblings siblings, open_siblings(options.backends, policy, sandbox));
+      campaign.siblings = std::move(siblings.by_backend);
+      QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
+    }
   }
   for (auto& [backend, contracts] : learnt) {
     check.write(backend, contracts);

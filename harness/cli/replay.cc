@@ -60,10 +60,18 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
   bool holds = true;
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
+    QCONFORM_ASSIGN(const auto opened,
+                    backend::select_all(backend::siblings_of(name), arithmetic_of(policy.profile), sandbox));
+    std::vector<Backend*> siblings;
+    for (const auto& sibling : opened) siblings.push_back(sibling.get());
     GuardedOutput output;
     FormedOutput base = run_for_output(*backend, test_case, output);
-    if (base.tensor) {
-      RelationCheck check = check_relation(*relation, subject, *base.tensor, *backend, output, policy);
+    const bool is_refused = is_refusal(base.verdict.kind);
+    if (base.tensor || is_refused) {
+      RelationCheck check = is_refused
+                                ? check_refusal(*relation, subject, base.verdict, *backend, output, siblings)
+                                : check_relation(*relation, subject, *base.tensor, *backend, output, policy, siblings);
+      if (is_refused && check.outcome == RelationOutcome::refused) check.verdict = base.verdict;
       if (check.outcome == RelationOutcome::not_applicable) {
         return fail("--relation",
                     fmt::format("{} does not speak of this case: {}", relation->id, check.verdict.detail));

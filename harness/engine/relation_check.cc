@@ -103,8 +103,10 @@ class Answers {
 template <typename Visit>
 void for_each_link(const Application& application, std::int64_t elements, Visit visit) {
   for (const Link& link : application.links) visit(link);
-  if (!application.links.empty() || application.derived.empty()) return;
-  for (std::int64_t i = 0; i < elements; ++i) visit(Link{i, 0, i});
+  if (!application.links.empty()) return;
+  for (std::size_t derived = 0; derived < application.derived.size(); ++derived) {
+    for (std::int64_t i = 0; i < elements; ++i) visit(Link{i, derived, i});
+  }
 }
 
 std::vector<std::int64_t> index_in(const Tensor& tensor, std::int64_t flat) {
@@ -168,29 +170,96 @@ FormedOutput run_for_output(Backend& backend, const Case& test_case, GuardedOutp
   const Outcome outcome = execute(backend, test_case, output);
   FormedOutput result;
   result.verdict = judge(expect_form(test_case, {}), outcome);
-  const Tensor* const produced = output_of(outcome);
-  if (produced != nullptr && result.verdict.kind == VerdictKind::pass) result.tensor = *produced;
+  const auto* const produced = std::get_if<outcome::Produced>(&outcome);
+  if (produced != nullptr && result.verdict.kind == VerdictKind::pass) result.tensor = produced->outputs.front();
   return result;
 }
 
-RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
-                             const Tensor& base_output, Backend& backend, GuardedOutput& output, const Policy& policy) {
-  const relations::Applied applied = relation.apply(subject);
-  if (const auto* none = std::get_if<relations::NotApplicable>(&applied)) {
-    RelationCheck check;
-    check.outcome = RelationOutcome::not_applicable;
-    check.verdict.detail = none->reason;
-    return check;
+namespace {
+
+RelationCheck not_applicable(std::string_view reason) {
+  RelationCheck check;
+  check.outcome = RelationOutcome::not_applicable;
+  check.verdict.detail = reason;
+  return check;
+}
+
+// The derived cases, and the backend that each is for.
+struct Derived {
+  Application application;
+  std::vector<Backend*> backends;
+};
+Derived derived_for(Application application, Backend& backend, std::span<Backend* const> siblings) {
+  Derived result{std::move(application), {}};
+  std::vector<Case>& cases = result.application.derived;
+  result.backends.assign(cases.size(), &backend);
+  if (!result.application.on_siblings) return result;
+  const Case base = std::move(cases.front());
+  cases.clear();
+  for (Backend* const sibling : siblings) {
+    cases.push_back(base);
+    cases.back().id += " on " + sibling->info().name;
   }
-  const Application application = std::get<relations::Derivation>(applied)(base_output);
+  result.backends.assign(siblings.begin(), siblings.end());
+  return result;
+}
+
+RelationCheck broken_by_refusal(const relations::Relation& relation, const Case& derived, std::string detail) {
+  RelationCheck check;
+  check.outcome = RelationOutcome::broken;
+  check.derived = {derived};
+  check.verdict.kind = VerdictKind::inconsistent;
+  check.verdict.rule = relation.id;
+  check.verdict.detail = std::move(detail);
+  return check;
+}
+
+}  // namespace
+
+RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
+                             const Tensor& base_output, Backend& backend, GuardedOutput& output, const Policy& policy,
+                             std::span<Backend* const> siblings) {
+  const relations::Applied applied = relation.apply(subject);
+  if (const auto* none = std::get_if<relations::NotApplicable>(&applied)) return not_applicable(none->reason);
+  const auto [application, backends] =
+      derived_for(std::get<relations::Derivation>(applied)(base_output), backend, siblings);
+  if (application.derived.empty()) return not_applicable("the backend has no levels of optimization");
   std::vector<Tensor> outputs;
-  for (const Case& derived : application.derived) {
-    FormedOutput formed = run_for_output(backend, derived, output);
-    if (!formed.tensor) return without_output(derived, std::move(formed.verdict));
-    outputs.push_back(std::move(*formed.tensor));
+  for (std::size_t i = 0; i < application.derived.size(); ++i) {
+    const Case& derived = application.derived[i];
+    FormedOutput formed = run_for_output(*backends[i], derived, output);
+    if (formed.tensor) {
+      outputs.push_back(std::move(*formed.tensor));
+      continue;
+    }
+    // What another level does with the case is told with this backend's.
+    const bool contradicts = application.on_siblings || is_refusal(formed.verdict.kind);
+    if (!relation.compares_refusals || !contradicts) return without_output(derived, std::move(formed.verdict));
+    return broken_by_refusal(
+        relation, derived,
+        fmt::format("y of the case is computed; {}: {}{}{}", derived.id, name_of(formed.verdict.kind),
+                    formed.verdict.detail.empty() ? "" : ", ", formed.verdict.detail));
   }
   Answers answers(*subject.base, base_output, application, std::move(outputs), policy);
   return compare(relation, application, answers);
+}
+
+RelationCheck check_refusal(const relations::Relation& relation, const relations::Subject& subject,
+                            const Verdict& refusal, Backend& backend, GuardedOutput& output,
+                            std::span<Backend* const> siblings) {
+  RelationCheck refused;
+  refused.outcome = RelationOutcome::refused;
+  if (!relation.compares_refusals) return refused;
+  const relations::Applied applied = relation.apply(subject);
+  if (const auto* none = std::get_if<relations::NotApplicable>(&applied)) return not_applicable(none->reason);
+  const auto [application, backends] = derived_for(std::get<relations::Derivation>(applied)({}), backend, siblings);
+  for (std::size_t i = 0; i < application.derived.size(); ++i) {
+    const Case& derived = application.derived[i];
+    if (!run_for_output(*backends[i], derived, output).tensor) continue;
+    return broken_by_refusal(relation, derived,
+                             fmt::format("the case is refused: {}; {} is computed", refusal.detail, derived.id));
+  }
+  return refused;
 }
 
 namespace {
@@ -280,7 +349,8 @@ class RelationRunner {
     if (!base.tensor) return without_base(subject, base.verdict, number);
     const std::span<const relations::Relation> all = relations::relations();
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const RelationCheck check = check_relation(all[i], subject, *base.tensor, backend, output_, options_.policy);
+      const RelationCheck check =
+          check_relation(all[i], subject, *base.tensor, backend, output_, options_.policy, siblings_of(number));
       ++counter_of(result.relations[i], check.outcome);
       const bool has_failed = check.outcome == RelationOutcome::failed;
       if (has_failed || check.outcome == RelationOutcome::held) {
@@ -295,11 +365,22 @@ class RelationRunner {
     }
   }
 
-  // The base case was refused, or failed: no relation can be checked on it.
+  [[nodiscard]] std::span<Backend* const> siblings_of(std::size_t number) const {
+    if (number >= options_.siblings.size()) return {};
+    return options_.siblings[number];
+  }
+
+  // The base case was refused, or failed: few relations can be checked on it.
   void without_base(const relations::Subject& subject, const Verdict& verdict, std::size_t number) {
     BackendResult& result = report_.backends[number];
     if (is_refusal(verdict.kind)) {
-      for (RelationResult& relation : result.relations) ++relation.refused;
+      const std::span<const relations::Relation> all = relations::relations();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const RelationCheck check =
+            check_refusal(all[i], subject, verdict, *backends_[number], output_, siblings_of(number));
+        ++counter_of(result.relations[i], check.outcome);
+        if (check.outcome == RelationOutcome::broken) fail(result, *subject.base, check.verdict, check.derived);
+      }
       return;
     }
     ++result.failed_bases;
@@ -315,7 +396,10 @@ class RelationRunner {
   void fail(const BackendResult& result, const Case& example, const Verdict& verdict,
             const std::vector<Case>& related) {
     ++failures_;
-    findings_.add(result.info.name, example, verdict, related);
+    // Refusals have other causes than values.
+    const bool is_refused = verdict.kind == VerdictKind::inconsistent && verdict.elements == 0;
+    findings_.add(result.info.name, example, verdict, related, nullptr,
+                  is_refused ? "inconsistent:" + verdict.rule + ", refused" : "");
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "harness/core/backend.h"
@@ -16,7 +17,7 @@ namespace qconform {
 
 /// What a backend did with a case, judged without the right answer.
 struct FormedOutput {
-  std::optional<Tensor> tensor;  ///< of the right type and shape, written within bounds
+  std::optional<Tensor> tensor;  ///< of the right type and shape, written within bounds; of several outputs the first
   Verdict verdict;               ///< pass with a tensor; otherwise why there is none
 };
 
@@ -43,9 +44,16 @@ struct RelationCheck {
 /// subject's case. Equal answers are settled without any reference. Where answers differ, the sets of
 /// admissible values under `policy` are asked: a difference is latitude where one of the two elements
 /// has several right values and each is one of its own element's; otherwise the relation is broken.
+/// `siblings`: the same implementation at other levels, for relations between these.
 [[nodiscard]] RelationCheck check_relation(const relations::Relation& relation, const relations::Subject& subject,
                                            const Tensor& base_output, Backend& backend, GuardedOutput& output,
-                                           const Policy& policy);
+                                           const Policy& policy, std::span<Backend* const> siblings = {});
+
+/// The same where the backend refused the subject's case: broken where the relation compares refusals and a derived
+/// case has an output. `refusal` says why it was refused.
+[[nodiscard]] RelationCheck check_refusal(const relations::Relation& relation, const relations::Subject& subject,
+                                          const Verdict& refusal, Backend& backend, GuardedOutput& output,
+                                          std::span<Backend* const> siblings = {});
 
 /// Checks every relation on every case of every source, on every backend: the answers of a backend
 /// against each other, never against the reference's. Adds to the report's suites (named

@@ -47,7 +47,9 @@ struct SuiteRunOptions {
   Diagnoser* diagnoser = nullptr;                      ///< who groups failures by what is wrong; may be absent
   std::optional<std::uint64_t> fail_fast = {};         ///< ends at so many failing verdicts that no waiver covers
   bool drops_hanging_backends = false;                 ///< sends no more to one that kMostTimeoutsInARow cases hang
-  std::optional<RowsKept> results = {};                ///< which single cases the report lists; absent: none
+  /// By position of the backend: the same at other levels, for relations between these. Empty: none have any.
+  std::vector<std::vector<Backend*>> siblings = {};
+  std::optional<RowsKept> results = {};  ///< which single cases the report lists; absent: none
   /// Called with every case, the hazards that it reached, and what it came to, in the order of the backends; may be
   /// empty.
   std::function<void(const Case&, const HazardCounts&, const std::vector<CaseResult::OfBackend>&)> judged = {};

@@ -288,6 +288,15 @@ TEST_F(Roots, AProgramOfAnotherRootIsNotTaken) {
   EXPECT_NE(text.find("was built for /elsewhere, not for " + folder_.path().string()), std::string::npos) << text;
 }
 
+TEST(Siblings, AreTheOtherLevels) {
+  backend::offer_libraries(libraries());
+  EXPECT_EQ(backend::siblings_of("onnxruntime@all"),
+            (std::vector<std::string>{"onnxruntime@disabled", "onnxruntime@basic", "onnxruntime@extended"}));
+  EXPECT_EQ(backend::siblings_of("onnxruntime").size(), 3U) << "without a word it is disabled";
+  EXPECT_TRUE(backend::siblings_of("onnxruntime@opt").empty());
+  EXPECT_TRUE(backend::siblings_of("scalar").empty());
+}
+
 // A bias of oneDNN 3 is a real number: one that is no float32 is not rounded, but declined.
 TEST(OneDnn3, DeclinesABiasThatIsNoFloat) {
   backend::offer_libraries(libraries());

@@ -297,7 +297,9 @@ backend::Library onnxruntime() {
           open,
           open_release,
           nullptr,
-          releases};
+          releases,
+          nullptr,
+          {"disabled", "basic", "extended", "all"}};
 }
 
 }  // namespace qconform::libraries

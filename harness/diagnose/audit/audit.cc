@@ -38,14 +38,9 @@ class Auditor {
  public:
   Auditor(std::string suite, const AuditOptions& options) : options_(options) {
     audit_.suite = std::move(suite);
-    for (const Defect& defect : defects()) {
-      for (const Operator& op : operators()) {
-        if (!defect.operators.contains(op.name)) continue;
-        audit_.mutants.push_back({&defect, &op, 0, 0, 0, std::nullopt});
-        models_.emplace_back(defect);
-        own_seconds_.push_back(0);
-      }
-    }
+    audit_.mutants = all_mutants();
+    for (const Mutant& mutant : audit_.mutants) models_.emplace_back(*mutant.defect);
+    own_seconds_.resize(models_.size());
   }
 
   Result<void> run(Suite& source) {
@@ -113,6 +108,16 @@ class Auditor {
 };
 
 }  // namespace
+
+std::vector<Mutant> all_mutants() {
+  std::vector<Mutant> mutants;
+  for (const Defect& defect : defects()) {
+    for (const Operator& op : operators()) {
+      if (defect.operators.contains(op.name)) mutants.push_back({&defect, &op, 0, 0, 0, std::nullopt});
+    }
+  }
+  return mutants;
+}
 
 Fate Mutant::fate() const {
   if (killed > 0) return Fate::killed;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/backend.h"
 #include "harness/core/profile.h"
 #include "harness/core/suite.h"
 #include "harness/describe/archive.h"
@@ -99,8 +100,17 @@ struct AuditOptions {
   bool until_killed = false;
 };
 
+/// Every mutant, with nothing run.
+[[nodiscard]] std::vector<Mutant> all_mutants();
+
 /// Runs the cases of the sources, one suite together, on every defect model of their operators.
 [[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources,
                                   const AuditOptions& options);
+
+using BackendOfModel = std::function<std::unique_ptr<Backend>(Model model)>;
+/// The same by relations: a case kills the mutants that break one on it, and these get no further case. A backend has
+/// no levels here.
+[[nodiscard]] Result<Audit> audit_relations(std::string suite, std::vector<std::unique_ptr<Suite>>& bases,
+                                            const AuditOptions& options, const BackendOfModel& backend_of);
 
 }  // namespace qconform::diagnose

@@ -223,6 +223,18 @@ TEST(Explain, LearnsWhatNobodyHasSeen) {
   }
 }
 
+// Rewritings are told apart as stages are, and none takes the place of one that is not known.
+TEST(Explain, NamesModelsOfGraphs) {
+  for (const char* id : {"relu-dropped", "bias-raw", "s8u8-one-side", "softmax-wraps"}) {
+    const Plant planted = plant("Graph", {id});
+    const Trial trial = try_to_explain(planted, {.search = 2000});
+    ASSERT_TRUE(trial.explanation) << id;
+    EXPECT_EQ(trial.grade, Grade::named) << id << ": " << trial.explanation->signature();
+    const Trial held_out = try_to_explain(planted, {.search = 2000, .further = 0, .failing = 0, .hold_out = true});
+    EXPECT_GE(held_out.explanation->status, Status::partial) << id << ": " << held_out.explanation->signature();
+  }
+}
+
 // One failing case is no ground for certainty, however well a model fits it, and however often it comes up.
 TEST(Explain, IsNotCertainOfOneCase) {
   const Plant planted = plant("ConvInteger", {"x-zp-ignored"});

@@ -137,6 +137,7 @@ TEST(GraphDefects, WrapASoftmaxOfOneElement) {
   const Case graph = b.build({q});
   EXPECT_THAT(right_of(graph), ElementsAre(255));
   EXPECT_THAT(model_of(graph, "softmax-wraps"), ElementsAre(0));
+  EXPECT_THAT(model_of(graph, "softmax-of-one-lost"), ElementsAre(0));
 }
 
 TEST(GraphDefects, CollapsePairs) {

@@ -13,6 +13,7 @@
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
 #include "harness/operators/graph/random.h"
+#include "harness/operators/graph/relations.h"
 #include "harness/operators/graph/shrink.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/text.h"
@@ -254,6 +255,7 @@ std::vector<diagnose::Arithmetic> graph_arithmetics(const Operator& /*known*/, c
 const Family& graph_family() {
   static constexpr Family family{.name = "graph",
                                  .operators = kGraph,
+                                 .relations = relations::graph_relations,
                                  .reductions = shrink::graph_reductions,
                                  .extents = shrink::graph_extents,
                                  .run = diagnose::run_graph,

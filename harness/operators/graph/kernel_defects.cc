@@ -178,6 +178,18 @@ GraphChange wrap_softmax(const GraphStep& step) {
   });
 }
 
+// Seen with y_scale 1/150 and less, and not with 1/140 and more.
+GraphChange lose_softmax_of_one(const GraphStep& step) {
+  constexpr double kLost = 145;
+  const auto* softmax = step.made<graph::Softmax>(step.step().operands[0]);
+  const auto& node = std::get<graph::Quantize>(step.step().what).node;
+  if (softmax == nullptr || softmax->length != 1 || node.y_type != reference::Element::uint8) return {};
+  return requantized(step, [&](std::size_t, double scale, std::int32_t zero_point) -> std::optional<double> {
+    if (1 / scale < kLost) return {};
+    return zero_point;
+  });
+}
+
 // Right ones.
 
 template <graph::SumOrder kOrder, bool kFused, bool kDouble, bool kFlushed>
@@ -320,8 +332,14 @@ constexpr Defect kKernels[] = {
      .operators = {kGraphSubject},
      .trigger = "a Softmax that Q saturates: of one element, with scale 1/256",
      .rule = "C19",
-     .evidence = "ONNX Runtime 1.30.0",
      .replace = [](Stages& s) { s.set(graph_stage::quantize, wrap_softmax); }},
+    {.id = "softmax-of-one-lost",
+     .description = "Q to uint8 of a Softmax of one element is the zero point where y_scale is below 1/145",
+     .operators = {kGraphSubject},
+     .trigger = "a Softmax of one element, and such a scale",
+     .rule = "formula",
+     .evidence = "ONNX Runtime 1.30.0",
+     .replace = [](Stages& s) { s.set(graph_stage::quantize, lose_softmax_of_one); }},
     right("sum-forward", "float32 sums, term by term", kRounded,
           [](Stages& s) { s.set(graph_stage::numbers, interpreted<forward, false, false, false>); }),
     right("sum-backward", "float32 sums, from the last term on", kRounded,

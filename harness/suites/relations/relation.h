@@ -71,13 +71,15 @@ class Agreement {
   [[nodiscard]] virtual std::string required(const Tensor& base, const Link& link) const = 0;
 };
 
-/// A relation applied to one case.
+/// A relation applied to one case. Of cases of several outputs it speaks of the first.
 struct Application {
   std::vector<Case> derived;
-  /// Empty: the outputs of the base and of the only derived case agree element by element.
+  /// Empty: the outputs of the base and of each derived case agree element by element.
   std::vector<Link> links;
   /// Null: linked elements are equal, bit for bit.
   std::shared_ptr<const Agreement> agreement;
+  /// The only derived case is the base, to be run on each sibling of the backend (backend::siblings_of()).
+  bool on_siblings = false;
 };
 
 /// Why a relation says nothing about a case.
@@ -102,6 +104,7 @@ enum class Topic : std::uint8_t {
   scales,
   requantization,  ///< zero point, bias, accumulator
   elements,        ///< of element-wise operators: axis, blocks, order
+  graphs,          ///< of several nodes: forms, contexts, levels of optimization
   round_trip,      ///< to another operator and back
   repetition,      ///< the same case again
 };
@@ -112,6 +115,9 @@ struct Claim {
   std::string_view id;         ///< "x-shift-128"
   std::string_view statement;  ///< one sentence
   std::string_view reason;     ///< why it is so, and under which arithmetics
+  /// Of the base and the derived cases either all are refused or none. Their making does not look at the base's output,
+  /// which is empty where the base was refused.
+  bool compares_refusals = false;
 };
 
 /// What one family makes of a claim.
