@@ -33,36 +33,48 @@ const Tensor* pinned_of(const Expected& expected) {
   return expected.pinned ? &*expected.pinned : nullptr;
 }
 
-// Profiles pin the first output alone: a graph has no pinned one.
-Comparison compare_with(const Expected& expected, std::size_t number, const Tensor& got) {
-  return compare(expected.classification.lowered->output(number), got, expected.output_at(number),
-                 number == 0 ? pinned_of(expected) : nullptr, expected.policy);
+// One of the outputs, and the reference's answer for it.
+struct RightOutput {
+  const Lowered& lowered;
+  const Tensor& exact;
+  const Tensor* pinned;  // profiles pin the first output alone: a graph has no pinned one
+};
+
+RightOutput right_output(const Expected& expected, std::size_t number) {
+  return {expected.classification.lowered->output(number), expected.output_at(number),
+          number == 0 ? pinned_of(expected) : nullptr};
 }
 
-ElementReport worst_of(const Expected& expected, std::size_t number, const Tensor& got, const Comparison& comparison);
+ElementReport worst_of(const Expected& expected, const RightOutput& right, std::size_t number, const Tensor& got,
+                       const Comparison& comparison);
 
-Verdict judge_values(const Expected& expected, std::size_t number, const Tensor& got) {
+// `given` knows what follows from the backend's own answers; it may be null.
+Verdict judge_values(const Expected& expected, std::size_t number, const Tensor& got, const Lowered* given) {
   Verdict verdict;
   verdict.elements = static_cast<std::uint64_t>(got.elements());
   if (expected.classification.value_is_open) return verdict;
-  const Comparison comparison = compare_with(expected, number, got);
+  std::optional<Tensor> exact;
+  if (given != nullptr) exact = given->output(number).evaluate(RoundingProfile::correctly_rounded);
+  const RightOutput right =
+      exact ? RightOutput{given->output(number), *exact, nullptr} : right_output(expected, number);
+  const Comparison comparison = compare(right.lowered, got, right.exact, right.pinned, expected.policy);
   verdict.tiers = comparison.tiers;
   if (comparison.wrong == 0) return verdict;
   verdict.kind = VerdictKind::wrong;
   verdict.wrong_elements = comparison.wrong;
   verdict.errors = comparison.errors;
-  verdict.worst = worst_of(expected, number, got, comparison);
+  verdict.worst = worst_of(expected, right, number, got, comparison);
   return verdict;
 }
 
-Verdict judge_output(const Expected& expected, std::size_t number, const Tensor& got) {
+Verdict judge_output(const Expected& expected, std::size_t number, const Tensor& got, const Lowered* given) {
   const Lowered& right = expected.classification.lowered->output(number);
   if (got.type != right.output_type() || got.shape != right.output_shape()) {
     return without_values(VerdictKind::bad_shape,
                           fmt::format("output {} {}, expected {} {}", name_of(got.type), shape_text(got.shape),
                                       name_of(right.output_type()), shape_text(right.output_shape())));
   }
-  return judge_values(expected, number, got);
+  return judge_values(expected, number, got, given);
 }
 
 // Of all outputs together: the worst kind, and the worst element.
@@ -89,8 +101,9 @@ Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outpu
   if (outputs.size() != count) {
     return without_values(VerdictKind::bad_shape, fmt::format("{} outputs, expected {}", outputs.size(), count));
   }
-  Verdict all = judge_output(expected, 0, outputs[0]);
-  for (std::size_t i = 1; i < count; ++i) add_output(all, judge_output(expected, i, outputs[i]));
+  const std::unique_ptr<Lowered> given = classification.lowered->given(outputs);
+  Verdict all = judge_output(expected, 0, outputs[0], given.get());
+  for (std::size_t i = 1; i < count; ++i) add_output(all, judge_output(expected, i, outputs[i], given.get()));
   if (all.kind == VerdictKind::wrong) {
     all.detail = fmt::format("{} of {} elements wrong", all.wrong_elements, all.elements);
   } else if (all.kind == VerdictKind::pass && !classification.value_is_open) {
@@ -262,10 +275,8 @@ void assess(const Case& test_case, Expected& expected) {
 
 namespace {
 
-ElementView view_of(const Expected& expected, std::size_t number, const Tensor& got, std::int64_t index) {
-  const Lowered& lowered = expected.classification.lowered->output(number);
-  const Tensor& exact = expected.output_at(number);
-  const Tensor* pinned = number == 0 ? pinned_of(expected) : nullptr;
+ElementView view_of(const Expected& expected, const RightOutput& of, const Tensor& got, std::int64_t index) {
+  const auto& [lowered, exact, pinned] = of;
   const std::string right = element_text(pinned == nullptr ? exact : *pinned, index);
   TierCounts tiers;
   const bool is_from_file = expected.policy.pinned != nullptr;
@@ -276,8 +287,9 @@ ElementView view_of(const Expected& expected, std::size_t number, const Tensor& 
           .admissible = is_from_file ? "{" + right + "}" : lowered.admissible_text(index, expected.policy)};
 }
 
-ElementReport worst_of(const Expected& expected, std::size_t number, const Tensor& got, const Comparison& comparison) {
-  ElementView worst = view_of(expected, number, got, comparison.worst);
+ElementReport worst_of(const Expected& expected, const RightOutput& right, std::size_t number, const Tensor& got,
+                       const Comparison& comparison) {
+  ElementView worst = view_of(expected, right, got, comparison.worst);
   return {.index = index_of(comparison.worst, got.shape),
           .got = std::move(worst.got),
           .admissible = std::move(worst.admissible),
@@ -289,7 +301,7 @@ ElementReport worst_of(const Expected& expected, std::size_t number, const Tenso
 }  // namespace
 
 ElementView view(const Expected& expected, const Tensor& got, std::int64_t index) {
-  return view_of(expected, 0, got, index);
+  return view_of(expected, right_output(expected, 0), got, index);
 }
 
 namespace {

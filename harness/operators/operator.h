@@ -82,6 +82,10 @@ class Lowered {
   [[nodiscard]] virtual std::size_t outputs() const { return 1; }
   [[nodiscard]] virtual const Lowered& output(std::size_t /*number*/) const { return *this; }
 
+  /// The same where what a backend answered decides over some outputs: y of DynamicQuantizeLinear follows from its own
+  /// scale and zero point. Null where nothing of the kind holds. `answers` need not fit.
+  [[nodiscard]] virtual std::unique_ptr<Lowered> given(const std::vector<Tensor>& /*answers*/) const { return nullptr; }
+
   [[nodiscard]] virtual ElementType output_type() const = 0;
   [[nodiscard]] virtual std::vector<std::int64_t> output_shape() const = 0;
   /// The reference's answer under `profile`; sums beyond int32 wrap (rule C17).

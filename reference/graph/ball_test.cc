@@ -8,6 +8,8 @@
 #include <set>
 
 #include "harness/tests/test_scale.h"
+#include "reference/graph/interpreter.h"
+#include "reference/numerics/admissible.h"
 #include "reference/numerics/round.h"
 #include "reference/oracle/graph_check.h"
 
@@ -39,8 +41,14 @@ struct Sizes {
 QuantizationLayout layout(std::int64_t elements) {
   return {.outer = 1, .channels = 1, .inner = elements};
 }
-Dequantize dequantize(Element type, std::int64_t elements, double scale, double zero_point) {
-  return {{.layout = layout(elements), .x_type = type, .x_scale = {scale}, .x_zero_point = {zero_point}}};
+Dequantize dequantize(Element type, std::int64_t elements, double scale, double zero_point,
+                      Element y_type = Element::float32) {
+  return {{.layout = layout(elements),
+           .x_type = type,
+           .scale_type = y_type,
+           .y_type = y_type,
+           .x_scale = {scale},
+           .x_zero_point = {zero_point}}};
 }
 
 // Q(alpha * DQ(a) . DQ(b) + beta * DQ(c)). Values 3, 4 and 5 are the operands of the sum, which is 6; 7 is y.
@@ -88,6 +96,7 @@ TEST(GraphBalls, ExactSumsLieInEverySet) {
   oracle::SetCheck check;
   check_sums(testing::scaled(400), {4, 4, 24}, check);
   EXPECT_EQ(check.outside, 0) << check.first_outside;
+  EXPECT_EQ(check.narrower, 0) << check.first_outside;
   EXPECT_EQ(check.undecided, 0);
 }
 
@@ -119,6 +128,39 @@ TEST(GraphBalls, RadiiAreThoseOfTheProof) {
       EXPECT_TRUE(Ball(bounds.lo[i]) > c - wider && c + wider > Ball(bounds.hi[i])) << n << ": wider";
     }
   }
+}
+
+// Of a unit without a bias, fused-q31 adds what tier Q31 of QLinearConv has, and nothing else.
+TEST(GraphBalls, FixedPointIsThatOfTheSingleOperator) {
+  Random random(18);
+  int wider = 0;
+  for (int n = 0; n < testing::scaled(4000); ++n) {
+    Program program = gemm(random, {1, 1, draw(random, 1, 20)}, n % 2 == 0, false);
+    program.values[2].stated = {0};
+    const auto parameters_of = [&](std::size_t step) { return std::get<Dequantize>(program.steps[step].what).node; };
+    const auto a = parameters_of(0);
+    const auto b = parameters_of(1);
+    auto& y = std::get<Quantize>(program.steps[4].what).node;
+    double sum = 0;
+    for (std::size_t i = 0; i < program.values[0].stated.size(); ++i) {
+      sum += (program.values[0].stated[i] - a.x_zero_point[0]) * (program.values[1].stated[i] - b.x_zero_point[0]);
+    }
+    // Beside a tie, where sets have two members.
+    const double wanted = std::fabs(sum) * a.x_scale[0] * b.x_scale[0] / (draw(random, 0, 200) + 0.5);
+    if (n % 4 > 1 && wanted > 0x1p-20) y.y_scale = {static_cast<double>(static_cast<float>(wanted))};
+    const Requantization parameters{static_cast<float>(a.x_scale[0]),
+                                    static_cast<float>(b.x_scale[0]),
+                                    static_cast<float>(y.y_scale[0]),
+                                    y.y_zero_point[0],
+                                    {0, 255}};
+    const AdmissibleSet single = fixed_point_set(static_cast<std::int64_t>(sum), parameters);
+    const Bounds any = bounds_of(program, Reading::any_association)[7];
+    const Bounds fused = bounds_of(program, Reading::fused_fixed_point)[7];
+    EXPECT_EQ(fused.lo[0], std::min(any.lo[0], static_cast<double>(single.smallest()))) << n;
+    EXPECT_EQ(fused.hi[0], std::max(any.hi[0], static_cast<double>(single.largest()))) << n;
+    wider += fused.lo[0] < any.lo[0] || fused.hi[0] > any.hi[0] ? 1 : 0;
+  }
+  EXPECT_GT(wider, 50);
 }
 
 // Every float32 that some order of adding the terms of `subset` gives, with each product rounded or fused.
@@ -181,6 +223,47 @@ TEST(GraphBalls, HoldEveryOrderOfSmallSums) {
     }
   }
   EXPECT_GT(results, 1000);
+}
+
+// DQ(a) . DQ(b) in float16 or bfloat16.
+Program narrow_product(Random& random, Element type, std::int64_t k) {
+  const double sa = rounded_to_type(type, draw_scale(random, false) / 64);
+  const double sb = rounded_to_type(type, draw_scale(random, false) / 64);
+  Program p;
+  p.values = {{Element::uint8, {1, k}, draw_list(random, k, 0, 255)},
+              {Element::int8, {k, 1}, draw_list(random, k, -128, 127)},
+              {type, {1, k}},
+              {type, {k, 1}},
+              {type, {1, 1}}};
+  p.steps = {{dequantize(Element::uint8, k, sa, draw(random, 0, 255), type), {0}, 2},
+             {dequantize(Element::int8, k, sb, draw(random, -5, 5), type), {1}, 3},
+             {WeightedSum{.taps = MatrixTaps{.m = 1, .n = 1, .k = k, .a_row = k, .b_inner = 1}}, {2, 3}, 4}};
+  p.outputs = {4};
+  return p;
+}
+
+// Sums in float32, rounded once: the tier of it holds them in every order, and is narrower than the type's own unit.
+TEST(GraphBalls, NarrowSumsInFloat32HaveATierOfTheirOwn) {
+  Random random(17);
+  oracle::SetCheck check;
+  int tighter = 0;
+  const int programs = testing::scaled(600);
+  for (int n = 0; n < programs; ++n) {
+    const Element type = n % 2 == 0 ? Element::float16 : Element::bfloat16;
+    const Program program = narrow_product(random, type, draw(random, 1, 40));
+    check_sets(program, check);
+    const Bounds in_float32 = bounds_of(program, Reading::float32_sums)[4];
+    const Bounds in_type = bounds_of(program, Reading::as_written)[4];
+    tighter += in_float32.hi[0] - in_float32.lo[0] < in_type.hi[0] - in_type.lo[0] ? 1 : 0;
+    for (const SumOrder order : {SumOrder::forward, SumOrder::backward, SumOrder::pairwise, SumOrder::blocked}) {
+      const double sum = interpret(program, {.order = order, .fma = n % 3 == 0})[4][0];
+      EXPECT_TRUE(rounded_to_type(type, in_float32.lo[0]) <= sum && sum <= rounded_to_type(type, in_float32.hi[0]))
+          << n << ": " << sum << " outside " << in_float32.lo[0] << ".." << in_float32.hi[0];
+    }
+  }
+  EXPECT_EQ(check.outside, 0) << check.first_outside;
+  EXPECT_EQ(check.narrower, 0) << check.first_outside;
+  EXPECT_GT(tighter * 2, programs);
 }
 
 constexpr Function kFunctions[] = {Function::sigmoid,      Function::tanh,      Function::erf,       Function::gelu,

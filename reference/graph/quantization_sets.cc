@@ -129,7 +129,10 @@ Spread spread_of(const Quantize& step, const StepView& view) {
     y.set(i, is_integer(node.y_type) ? integers(q, node.y_zero_point[parameter], range_of(node.y_type))
                                      : floats(q, node.y_type, node.saturate));
     if (shifts.empty() || shifts[i] < 0 || !is_integer(node.y_type)) continue;
-    const Interval shifted = fixed_point_integers(q, shifts[i], node.y_zero_point[parameter], range_of(node.y_type));
+    // An integer sum has no roundings of its own.
+    const Interval exact = of_ends(x.at(i), [&](double end) { return quotient(end, scale); });
+    const Interval shifted =
+        fixed_point_integers(exact, shifts[i], node.y_zero_point[parameter], range_of(node.y_type));
     y.set(i, hull(y.at(i), shifted));
   }
   return y;

@@ -81,7 +81,13 @@ std::optional<int> finest_unit(std::span<const double> values) {
   return unit;
 }
 
-std::vector<Bounds> bounds_of(const Program& program, Reading reading) {
+std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Answers& given) {
+  std::map<ValueId, Spread> answered;
+  for (const auto& [value, numbers] : given) {
+    Spread spread(numbers.size());
+    spread.lo = spread.hi = numbers;
+    answered.emplace(value, std::move(spread));
+  }
   std::vector<Spread> spreads(program.values.size());
   for (std::size_t i = 0; i < program.values.size(); ++i) {
     if (!program.values[i].stated.empty()) spreads[i] = stated(program, program.values[i]);
@@ -89,7 +95,11 @@ std::vector<Bounds> bounds_of(const Program& program, Reading reading) {
   std::vector<const Spread*> operands;
   for (const Step& step : program.steps) {
     operands.clear();
-    for (const ValueId operand : step.operands) operands.push_back(&spreads[operand]);
+    const bool moves = std::holds_alternative<Move>(step.what);
+    for (const ValueId operand : step.operands) {
+      const auto found = moves ? answered.end() : answered.find(operand);
+      operands.push_back(found == answered.end() ? &spreads[operand] : &found->second);
+    }
     const StepView view{program, step, operands, reading};
     spreads[step.result] = std::visit([&](const auto& what) { return spread_of(what, view); }, step.what);
   }

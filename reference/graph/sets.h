@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "reference/graph/program.h"
@@ -45,9 +46,13 @@ struct Bounds {
   }
 };
 
+/// Exact numbers of values that a backend answered: what is computed from these values is right where it follows from
+/// these numbers. What moves them, an output of the graph, has the values' own sets.
+using Answers = std::map<ValueId, std::vector<double>>;
+
 /// Of every value of the program, in their order. Values of a float type have real ends: an element is right where it
 /// lies between their roundings.
-[[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Reading reading);
+[[nodiscard]] std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Answers& given = {});
 
 /// `value` rounded to nearest even in a float type; integers and `none` leave it as it is.
 [[nodiscard]] double rounded_to_type(Element type, double value);

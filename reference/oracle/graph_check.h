@@ -19,14 +19,32 @@ struct SetCheck {
   std::int64_t elements = 0;   ///< of all values that steps compute
   std::int64_t undecided = 0;  ///< of these, those that the balls say nothing of
   std::int64_t outside = 0;    ///< exact values outside the set of some reading
+  std::int64_t narrower = 0;   ///< sets that lack a value of the reading before theirs
   std::string first_outside;
 };
 
 /// Adds the elements of `program` to `check`.
 inline void check_sets(const reference::graph::Program& program, SetCheck& check) {
   const std::vector<Balls> exact = exact_values(program);
+  std::vector<reference::graph::Bounds> stricter;
   for (const reference::graph::Reading reading : kAllReadings) {
     const auto bounds = reference::graph::bounds_of(program, reading);
+    for (std::size_t value = 0; value < stricter.size(); ++value) {
+      const auto rounded = [&](double end) {
+        return reference::graph::rounded_to_type(program.values[value].type, end);
+      };
+      for (std::size_t i = 0; i < bounds[value].lo.size(); ++i) {
+        if (rounded(bounds[value].lo[i]) <= rounded(stricter[value].lo[i]) &&
+            rounded(stricter[value].hi[i]) <= rounded(bounds[value].hi[i])) {
+          continue;
+        }
+        ++check.narrower;
+        if (!check.first_outside.empty()) continue;
+        check.first_outside = "value " + std::to_string(value) + "[" + std::to_string(i) + "], reading " +
+                              std::to_string(static_cast<int>(reading)) + " is narrower";
+      }
+    }
+    stricter = bounds;
     for (const reference::graph::Step& step : program.steps) {
       const Balls& values = exact[step.result];
       for (std::size_t i = 0; i < values.size(); ++i) {

@@ -17,6 +17,7 @@ void check_graphs(std::uint64_t seed, std::uint64_t graphs, oracle::SetCheck& ch
     ASSERT_TRUE(lowered.has_value());
     check_sets(lowered->program, check);
     ASSERT_EQ(check.outside, 0) << test_case.id << ": " << check.first_outside;
+    ASSERT_EQ(check.narrower, 0) << test_case.id << ": " << check.first_outside;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -26,7 +27,8 @@ namespace graph = reference::graph;
 // What a graph's sets are computed from, once for all of its outputs.
 class Evaluated {
  public:
-  explicit Evaluated(GraphProgram lowered) : lowered_(std::move(lowered)) {}
+  explicit Evaluated(GraphProgram lowered, graph::Answers given = {})
+      : lowered_(std::move(lowered)), given_(std::move(given)) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return lowered_; }
   // Whether some sum is of a type that may be accumulated in float32.
@@ -40,12 +42,13 @@ class Evaluated {
   // Of the value that output `number` is.
   [[nodiscard]] const graph::Bounds& bounds(std::size_t number, graph::Reading reading) const {
     auto& all = bounds_[static_cast<std::size_t>(reading)];
-    if (all.empty()) all = graph::bounds_of(lowered_.program, reading);
+    if (all.empty()) all = graph::bounds_of(lowered_.program, reading, given_);
     return all[lowered_.program.outputs[number]];
   }
 
  private:
   GraphProgram lowered_;
+  graph::Answers given_;
   mutable std::array<std::vector<graph::Bounds>, graph::kReadings> bounds_;
 };
 
@@ -198,11 +201,41 @@ std::string LoweredOutput::exact_value(std::int64_t index) const {
   return is_integer(output_type()) ? std::string() : fmt::format("{:.12g}", exact.lo[i] / 2 + exact.hi[i] / 2);
 }
 
+bool is_dynamic_scale(const graph::Step& step) {
+  const auto* function = std::get_if<graph::Elementwise>(&step.what);
+  return function != nullptr && function->function == graph::Function::dynamic_scale;
+}
+
+// The scale and the zero point that DynamicQuantizeLinear computes, where they are outputs of the graph as they are.
+graph::Answers own_parameters(const GraphProgram& lowered, const std::vector<Tensor>& answers) {
+  const graph::Program& program = lowered.program;
+  graph::Answers given;
+  for (const graph::Step& dynamic : program.steps) {
+    if (!is_dynamic_scale(dynamic)) continue;
+    for (const graph::Step& step : program.steps) {
+      if (step.node != dynamic.node || !std::holds_alternative<graph::Move>(step.what)) continue;
+      const auto at = std::find(program.outputs.begin(), program.outputs.end(), step.result);
+      const auto number = static_cast<std::size_t>(at - program.outputs.begin());
+      if (number >= answers.size()) continue;
+      const Tensor& answer = answers[number];
+      if (answer.type != lowered.types[step.result] || answer.shape != program.values[step.result].shape) continue;
+      const double parameter = number_at(answer, 0);
+      if (std::isfinite(parameter)) given[step.operands[0]] = {parameter};
+    }
+  }
+  return given;
+}
+
 // A whole graph: its first output, and the others behind it.
 class LoweredGraph final : public LoweredOutput {
  public:
   explicit LoweredGraph(const std::shared_ptr<const Evaluated>& graph) : LoweredOutput(graph, 0) {
     for (std::size_t i = 1; i < graph->lowered().program.outputs.size(); ++i) further_.emplace_back(graph, i);
+  }
+  [[nodiscard]] std::unique_ptr<Lowered> given(const std::vector<Tensor>& answers) const override {
+    graph::Answers parameters = own_parameters(lowered(), answers);
+    if (parameters.empty()) return nullptr;
+    return std::make_unique<LoweredGraph>(std::make_shared<const Evaluated>(lowered(), std::move(parameters)));
   }
   [[nodiscard]] std::size_t outputs() const override { return further_.size() + 1; }
   [[nodiscard]] const Lowered& output(std::size_t number) const override {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <cmath>
 
 #include "harness/json/case_json.h"
 #include "harness/judge/judge.h"
@@ -116,6 +116,20 @@ TEST(IntegerProducts, DynamicQuantizeLinearIsThatOfTheText) {
   EXPECT_EQ(gives(y, 5.0F / 254, 153), VerdictKind::wrong);
   EXPECT_EQ(gives(y, 5.0F / 255, 152), VerdictKind::wrong);
   EXPECT_EQ(gives(make::uint8({6}, {153, 255, 0, 26, 222, 179}), 5.0F / 255, 153), VerdictKind::wrong);
+}
+
+// x / scale is 2.5 by the least scale that is right, and 2.49... by the largest: y follows from the backend's own.
+TEST(IntegerProducts, DynamicQuantizeLinearIsJudgedByItsOwnScale) {
+  const float scale = 255.0F / 255;
+  const float wider = std::nextafter(scale, 2.0F);
+  const Case test_case = dynamic_quantize({0, 255, 2.5F, 3.5F});
+  const auto gives = [&](float own, const std::vector<std::int64_t>& y) {
+    return verdict_of(test_case, {make::uint8({4}, y), make::float32(own), make::integer(uint8, 0)});
+  };
+  EXPECT_EQ(gives(scale, {0, 255, 2, 4}), VerdictKind::pass);
+  EXPECT_EQ(gives(scale, {0, 255, 2, 3}), VerdictKind::wrong);
+  EXPECT_EQ(gives(wider, {0, 255, 2, 3}), VerdictKind::pass);
+  EXPECT_EQ(gives(wider, {0, 255, 3, 3}), VerdictKind::wrong);
 }
 
 TEST(IntegerProducts, ZerosLeaveTheirScaleOpen) {
