@@ -108,8 +108,8 @@ struct AuditOptions {
                                   const AuditOptions& options);
 
 using BackendOfModel = std::function<std::unique_ptr<Backend>(Model model)>;
-/// The same by relations: a case kills the mutants that break one on it, and these get no further case. A backend has
-/// no levels here.
+/// The same by relations: a case kills the mutants that break one on it, and these get no further case; those that the
+/// profile admits get none. A backend has no levels here.
 [[nodiscard]] Result<Audit> audit_relations(std::string suite, std::vector<std::unique_ptr<Suite>>& bases,
                                             const AuditOptions& options, const BackendOfModel& backend_of);
 

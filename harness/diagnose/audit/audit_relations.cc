@@ -27,7 +27,7 @@ class RelationAuditor {
   }
 
   Result<void> run(Suite& source) {
-    for (;;) {
+    while (!options_.until_killed || audit_.killed() < audit_.killable()) {
       QCONFORM_ASSIGN(auto next, source.next());
       if (!next) return {};
       ++audit_.cases;
@@ -35,6 +35,7 @@ class RelationAuditor {
       run_case(*next);
       if (options_.progress) options_.progress(audit_.cases);
     }
+    return {};
   }
 
   Audit take() { return std::move(audit_); }
@@ -49,7 +50,9 @@ class RelationAuditor {
     }
     const Tensor right = modelled->lowered().evaluate(arithmetic_of(options_.policy.profile));
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
-      if (audit_.mutants[i].op == &modelled->op() && !audit_.mutants[i].first) run_mutant(i, *subject, right);
+      const Mutant& mutant = audit_.mutants[i];
+      if (mutant.op != &modelled->op() || mutant.first || !audit_.could_kill(mutant)) continue;
+      run_mutant(i, *subject, right);
     }
   }
 

@@ -21,11 +21,13 @@ bool is_admitted(const Plant& plant) {
                      [&](const Defect* defect) { return defect->admitted.contains(plant.op->name); });
 }
 
-// As fuzzing draws them; of what that leaves to a suite of its own, as this does.
+// As fuzzing draws them; of what that leaves to a suite of its own, as this does, with one output.
 Case search_case(const Operator& op, std::uint64_t seed, std::uint64_t index) {
   if (op.usual_weight != 0) return fuzz_case(seed ^ kSearchStream, index);
   Rng rng(seed ^ kSearchStream, index);
-  return op.draw(rng, Swarm());
+  Case drawn = op.draw(rng, Swarm());
+  if (drawn.outputs.size() > 1) drawn.outputs = {drawn.outputs.back()};
+  return drawn;
 }
 
 std::unique_ptr<Observation> failing_observation(const Plant& plant, const TrialOptions& options) {

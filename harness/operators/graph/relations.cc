@@ -209,13 +209,28 @@ bool slice_behind(Case& graph, std::size_t dq, const Tensor& x) {
   });
 }
 
+// What the first output's Q reads goes through two Reshapes.
+std::optional<Case> with_result_reshaped(const Case& base) {
+  const auto q = maker_of(base, base.outputs.front(), kQuantize);
+  const Classification classification = q ? classify(base) : Classification();
+  if (!classification.lowered) return std::nullopt;
+  Case result = base;
+  result.id += "/result reshaped";
+  const std::string flat = hold_integers(result, {-1});
+  const std::string whole = hold_integers(result, classification.lowered->output_shape());
+  const std::string moved = add_node(result, *q, "Reshape", {result.nodes[*q].inputs[0], flat});
+  const std::string back = add_node(result, *q + 1, "Reshape", {moved, whole});
+  result.nodes[*q + 2].inputs[0] = back;
+  return result;
+}
+
 Applied in_contexts(const Subject& subject) {
   const Case& base = *subject.base;
   std::vector<Case> derived;
   for (auto& one :
        {with_shown_integers(base), read_twice(base), with_fed_data_changed(base, "/behind a pair", put_pair_in_front),
         with_fed_data_changed(base, "/turned", turn_behind), with_fed_data_changed(base, "/reshaped", reshape_behind),
-        with_fed_data_changed(base, "/sliced", slice_behind)}) {
+        with_fed_data_changed(base, "/sliced", slice_behind), with_result_reshaped(base)}) {
     if (one) derived.push_back(*one);
   }
   if (derived.empty()) return NotApplicable{"nothing can be put around it"};

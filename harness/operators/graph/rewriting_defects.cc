@@ -8,6 +8,7 @@
 #include "harness/operators/case_builder.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/pipeline.h"
+#include "harness/operators/text.h"
 #include "reference/numerics/element.h"
 
 namespace qconform::diagnose {
