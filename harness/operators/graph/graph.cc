@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "harness/operators/graph/edits.h"
+#include "harness/operators/graph/hazards.h"
 #include "harness/operators/graph/shrink.h"
+#include "harness/operators/graph/sweep_units.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/text.h"
 
@@ -22,9 +24,11 @@ namespace graph = reference::graph;
 // What a graph's sets are computed from, once for all of its outputs.
 class Evaluated {
  public:
-  explicit Evaluated(GraphProgram lowered) : lowered_(std::move(lowered)) {}
+  Evaluated(GraphProgram lowered, QuantizationsStated quantizations)
+      : lowered_(std::move(lowered)), quantizations_(quantizations) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return lowered_; }
+  [[nodiscard]] HazardCounts hazards() const { return graph_hazards(lowered_, quantizations_); }
   // Of the value that output `number` is.
   [[nodiscard]] const graph::Bounds& bounds(std::size_t number, graph::Reading reading) const {
     auto& all = bounds_[static_cast<std::size_t>(reading)];
@@ -34,6 +38,7 @@ class Evaluated {
 
  private:
   GraphProgram lowered_;
+  QuantizationsStated quantizations_;
   mutable std::array<std::vector<graph::Bounds>, 3> bounds_;
 };
 
@@ -76,6 +81,7 @@ class LoweredOutput : public Lowered {
   // Elements that leave more than a tie open prove little.
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override {
     CaseStatistics statistics;
+    statistics.hazards = graph_->hazards();
     const graph::Bounds& right = bounds(admitted_by(policy));
     if (!is_integer(output_type())) return statistics;
     for (std::size_t i = 0; i < right.lo.size(); ++i) {
@@ -162,20 +168,30 @@ Classification classify_graph(const Case& test_case) {
   auto program = lower_graph(test_case, result.contract);
   if (!program) return result;
   result.value_is_open = program->value_is_open;
-  result.lowered = std::make_unique<LoweredGraph>(std::make_shared<const Evaluated>(std::move(*program)));
+  result.lowered = std::make_unique<LoweredGraph>(
+      std::make_shared<const Evaluated>(std::move(*program), quantizations_of(test_case)));
   return result;
 }
 
 constexpr std::array<std::int64_t, 1> kVersions{1};
 
-constexpr std::array kGraph{
-    Operator{.name = kGraphSubject, .inputs = {}, .versions = kVersions, .classify = classify_graph}};
+constexpr std::array kGraph{Operator{.name = kGraphSubject,
+                                     .inputs = {},
+                                     .versions = kVersions,
+                                     .classify = classify_graph,
+                                     .hazards = {HazardTopic::graphs}}};
+
+Case draw_for(Rng& rng, const Operator&, Hazard hazard, const Swarm&) {
+  return draw_graph_for(rng, hazard);
+}
 
 }  // namespace
 
 const Family& graph_family() {
   static constexpr Family family{.name = "graph",
                                  .operators = kGraph,
+                                 .draw_for = draw_for,
+                                 .swept_units = unit::swept_units,
                                  .reductions = shrink::graph_reductions,
                                  .extents = shrink::graph_extents,
                                  .culprit = shrink::graph_culprit};
