@@ -185,8 +185,8 @@ std::vector<Row> relation_rows() {
 }
 
 // The sweep's models: what is varied, what is left out and why, what that covers.
-void print_sweep() {
-  for (const sweep::Plan& plan : sweep::plans()) {
+void print_sweep(const std::vector<sweep::Plan>& plans) {
+  for (const sweep::Plan& plan : plans) {
     const sweep::Model& model = plan.swept.model();
     const CombinationCoverage& coverage = plan.proof.coverage;
     fmt::print("{}: {} cases cover {} of {} feasible triples\n", model.name, coverage.cases, coverage.covered,
@@ -227,9 +227,9 @@ nlohmann::ordered_json sweep_json(const sweep::Plan& plan) {
           {"covered", coverage.covered}};
 }
 
-void print_sweep_json() {
+void print_sweep_json(const std::vector<sweep::Plan>& plans) {
   auto list = nlohmann::ordered_json::array();
-  for (const sweep::Plan& plan : sweep::plans()) list.push_back(sweep_json(plan));
+  for (const sweep::Plan& plan : plans) list.push_back(sweep_json(plan));
   fmt::print("{}\n", list.dump(2));
 }
 
@@ -307,9 +307,9 @@ void add_list(CLI::App& app, Action& action) {
       {"operators", "Operators and their versions", operator_rows},
       {"relations", "Relations between answers that --suite relations checks", relation_rows},
   };
-  CLI::App* command = app.add_subcommand(
-      "list",
-      "List what there is: backends, kernels, suites, sweep, profiles, ways, operators, hazards, defects, relations");
+  CLI::App* command = app.add_subcommand("list",
+                                         "List what there is: backends, kernels, suites, sweep, qdq, profiles, ways, "
+                                         "operators, hazards, defects, relations");
   command->require_subcommand(1);
   command->footer("example: qconform list kernels --json");
   add_backends(*command, action);
@@ -318,7 +318,9 @@ void add_list(CLI::App& app, Action& action) {
               [rows = topic.rows](bool json) { json ? print_json(rows()) : print_rows(rows()); });
   }
   add_topic(*command, "sweep", "What suite sweep varies, covers and leaves out", action,
-            [](bool json) { json ? print_sweep_json() : print_sweep(); });
+            [](bool json) { json ? print_sweep_json(sweep::plans()) : print_sweep(sweep::plans()); });
+  add_topic(*command, "qdq", "What suite qdq varies, covers and leaves out", action,
+            [](bool json) { json ? print_sweep_json(sweep::unit_plans()) : print_sweep(sweep::unit_plans()); });
   add_topic(*command, "hazards", "Where real kernels go wrong, and what runs count", action,
             [](bool json) { json ? print_hazards_json() : print_hazards(); });
   add_topic(*command, "defects", "Defects of real kernels: each is a backend, defect:ID", action,

@@ -34,6 +34,7 @@ enum class HazardTopic : std::uint8_t {
   channels,     ///< with groups, batches and the tails of vectors
   elements,     ///< of any type, with a scale of their own or of their axis or block
   dequantization,
+  graphs,  ///< of several nodes, and how they are fused
 };
 
 struct HazardInfo {
@@ -53,17 +54,22 @@ class HazardSet {
  public:
   constexpr HazardSet(std::initializer_list<HazardTopic> topics = {}, std::initializer_list<Hazard> further = {}) {
     for (const HazardTopic topic : topics) topics_ |= std::uint64_t{1} << static_cast<int>(topic);
-    for (const Hazard hazard : further) further_ |= std::uint64_t{1} << static_cast<int>(hazard);
+    for (const Hazard hazard : further) further_[word_of(hazard)] |= bit_of(hazard);
   }
   [[nodiscard]] constexpr bool contains(const HazardInfo& info) const {
-    return (topics_ >> static_cast<int>(info.topic) & 1U) != 0 || (further_ >> static_cast<int>(info.hazard) & 1U) != 0;
+    return (topics_ >> static_cast<int>(info.topic) & 1U) != 0 ||
+           (further_[word_of(info.hazard)] & bit_of(info.hazard)) != 0;
   }
 
  private:
+  static constexpr std::size_t word_of(Hazard hazard) { return static_cast<std::size_t>(hazard) / 64; }
+  static constexpr std::uint64_t bit_of(Hazard hazard) {
+    return std::uint64_t{1} << (static_cast<unsigned>(hazard) % 64);
+  }
+
   std::uint64_t topics_ = 0;
-  std::uint64_t further_ = 0;
+  std::array<std::uint64_t, (kHazards + 63) / 64> further_{};
 };
-static_assert(kHazards <= 64);
 
 /// All of them, in the order of the enumeration.
 [[nodiscard]] std::span<const HazardInfo> hazards();

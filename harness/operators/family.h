@@ -73,6 +73,8 @@ struct Family {
   Case (*draw_for)(Rng& rng, const Operator& known, Hazard hazard, const Swarm& swarm) = nullptr;
   /// The models of the covering sweep, whose cases are of this family.
   std::span<const sweep::SweptModel> (*swept_models)() = nullptr;
+  /// Those of the suite `qdq`: quantized units. No contract is learnt in their classes.
+  std::span<const sweep::SweptModel> (*swept_units)() = nullptr;
 
   // Nodes of whole models, where the model does not tell the shape of an input: harness/suites/node_inputs.h.
 

@@ -28,9 +28,14 @@ namespace fs = std::filesystem;
 using Suites = std::vector<std::unique_ptr<Suite>>;
 
 constexpr std::array kSuites{
-    SuiteInfo{"conformance", "what `qconform run` takes by default: corpus, sweep, sizes and directed"},
+    SuiteInfo{"conformance",
+              "what `qconform run` takes by default: corpus, sweep, sizes, directed, qdq and graphs (1000)"},
     SuiteInfo{"corpus", "hand-picked vectors with notes and rule ids, one or more for each rule"},
     SuiteInfo{"sweep", "every three classes of the operators' parameters together; --seed chooses the values"},
+    SuiteInfo{
+        "qdq",
+        "quantized units: DequantizeLinear, a compute node, an activation, QuantizeLinear; every three classes of "
+        "their parameters together; --seed chooses the values"},
     SuiteInfo{"within",
               "with `run`: cases inside what each backend takes, which is learnt; a part of conformance for those that "
               "are named and are no kernels of qconform"},
@@ -80,6 +85,17 @@ Result<Suites> open_suites(std::initializer_list<std::string_view> names, const 
     QCONFORM_ASSIGN(auto opened, open_suite(name, options));
     for (auto& source : opened) sources.push_back(std::move(source));
   }
+  return sources;
+}
+
+// The random graphs of a run that is to end soon.
+constexpr std::uint64_t kConformanceGraphs = 1000;
+
+Result<Suites> open_conformance(std::uint64_t seed) {
+  QCONFORM_ASSIGN(auto sources,
+                  open_suites({"corpus", "sweep", "sizes", "directed", "qdq"}, {.seed = seed, .cases = {}}));
+  QCONFORM_ASSIGN(auto graphs, open_suites({"graphs"}, {.seed = seed, .cases = kConformanceGraphs}));
+  for (auto& source : graphs) sources.push_back(std::move(source));
   return sources;
 }
 
@@ -137,10 +153,12 @@ bool takes_number_of_cases(std::string_view suite) {
 
 Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   if (const auto base = relations_base(name)) name = *base;
-  if (name == "conformance")
-    return open_suites({"corpus", "sweep", "sizes", "directed"}, {.seed = options.seed, .cases = {}});
+  if (name == "conformance") return open_conformance(options.seed);
   if (name == "corpus") return one(CorpusSuite::open("corpus", corpus_folder()));
   if (name == "sweep") return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>(options.seed));
+  if (name == "qdq") {
+    return one<sweep::SweepSuite>(std::make_unique<sweep::SweepSuite>("qdq", sweep::unit_plans(), options.seed));
+  }
   if (name == "sizes") {
     Suites sources;
     sources.push_back(sweep::sizes_suite("sizes", {}, options.seed));

@@ -1,5 +1,6 @@
 #include "harness/diagnose/explain/case_features.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "harness/base/small_set.h"
@@ -14,6 +15,14 @@ struct Reach {
   SmallSet<Hazard> hazards;
 };
 
+// Whether failures of some operator that it concerns are explained.
+bool is_explained(const HazardInfo& info) {
+  return std::any_of(families().begin(), families().end(), [&](const Family* family) {
+    const auto concerns = [&](const Operator& known) { return known.hazards.contains(info); };
+    return family->run != nullptr && std::any_of(family->operators.begin(), family->operators.end(), concerns);
+  });
+}
+
 const std::vector<Reach>& reaches() {
   static const std::vector<Reach> all = [] {
     std::vector<Reach> list{
@@ -22,7 +31,9 @@ const std::vector<Reach>& reaches() {
         {"reaches an end of the output's range", {Hazard::clamp_low, Hazard::clamp_high}},
         {"reaches subnormal numbers", {Hazard::subnormal_scale, Hazard::subnormal_result}},
     };
-    for (const HazardInfo& info : hazards()) list.push_back({"reaches " + std::string(info.label), {info.hazard}});
+    for (const HazardInfo& info : hazards()) {
+      if (is_explained(info)) list.push_back({"reaches " + std::string(info.label), {info.hazard}});
+    }
     return list;
   }();
   return all;

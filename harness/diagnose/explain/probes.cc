@@ -40,10 +40,7 @@ void Probes::add_neighbourhood(const Case& test_case) {
 Hazard Probes::draw_hazard(Rng& rng) const {
   // Not always: what nobody aims for on purpose is to be met as well.
   if (!targets_.empty() && rng.chance(3, 4)) return targets_[rng.below(static_cast<std::uint32_t>(targets_.size()))];
-  for (;;) {
-    const HazardInfo& info = hazards()[rng.below(static_cast<std::uint32_t>(hazards().size()))];
-    if (info.concerns(op_.name)) return info.hazard;
-  }
+  return concerned_[rng.below(static_cast<std::uint32_t>(concerned_.size()))];
 }
 
 Case Probes::draw(Rng& rng) const {

@@ -12,10 +12,12 @@
 
 #include "harness/diagnose/explain/candidates.h"
 #include "harness/operators/graph/edits.h"
+#include "harness/operators/graph/hazards.h"
 #include "harness/operators/graph/pipeline.h"
 #include "harness/operators/graph/random.h"
 #include "harness/operators/graph/relations.h"
 #include "harness/operators/graph/shrink.h"
+#include "harness/operators/graph/sweep_units.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/text.h"
 
@@ -27,10 +29,15 @@ namespace graph = reference::graph;
 // What a graph's sets are computed from, once for all of its outputs.
 class Evaluated {
  public:
-  explicit Evaluated(GraphProgram lowered, graph::Answers given = {})
-      : lowered_(std::move(lowered)), given_(std::move(given)) {}
+  Evaluated(GraphProgram lowered, QuantizationsStated quantizations, graph::Answers given = {})
+      : lowered_(std::move(lowered)), quantizations_(quantizations), given_(std::move(given)) {}
 
   [[nodiscard]] const GraphProgram& lowered() const { return lowered_; }
+  /// The same graph where a backend has given the answers that others are judged by.
+  [[nodiscard]] std::shared_ptr<const Evaluated> given(graph::Answers answers) const {
+    return std::make_shared<const Evaluated>(lowered_, quantizations_, std::move(answers));
+  }
+  [[nodiscard]] HazardCounts hazards() const { return graph_hazards(lowered_, quantizations_); }
   // Whether some sum is of a type that may be accumulated in float32.
   [[nodiscard]] bool has_narrow_sums() const {
     const graph::Program& program = lowered_.program;
@@ -48,6 +55,7 @@ class Evaluated {
 
  private:
   GraphProgram lowered_;
+  QuantizationsStated quantizations_;
   graph::Answers given_;
   mutable std::array<std::vector<graph::Bounds>, graph::kReadings> bounds_;
 };
@@ -93,6 +101,7 @@ class LoweredOutput : public Lowered {
   // Elements that leave more than a tie open prove little.
   [[nodiscard]] CaseStatistics statistics(const Policy& policy) const override {
     CaseStatistics statistics;
+    statistics.hazards = graph_->hazards();
     const graph::Bounds& right = bounds(admitted_by(policy));
     if (!is_integer(output_type())) return statistics;
     for (std::size_t i = 0; i < right.lo.size(); ++i) {
@@ -111,6 +120,9 @@ class LoweredOutput : public Lowered {
   [[nodiscard]] std::string exact_value(std::int64_t index) const override;
 
   [[nodiscard]] const GraphProgram& lowered() const { return graph_->lowered(); }
+
+ protected:
+  [[nodiscard]] const Evaluated& graph() const { return *graph_; }
 
  private:
   [[nodiscard]] const graph::Program& program() const { return graph_->lowered().program; }
@@ -235,7 +247,7 @@ class LoweredGraph final : public LoweredOutput {
   [[nodiscard]] std::unique_ptr<Lowered> given(const std::vector<Tensor>& answers) const override {
     graph::Answers parameters = own_parameters(lowered(), answers);
     if (parameters.empty()) return nullptr;
-    return std::make_unique<LoweredGraph>(std::make_shared<const Evaluated>(lowered(), std::move(parameters)));
+    return std::make_unique<LoweredGraph>(graph().given(std::move(parameters)));
   }
   [[nodiscard]] std::size_t outputs() const override { return further_.size() + 1; }
   [[nodiscard]] const Lowered& output(std::size_t number) const override {
@@ -256,7 +268,8 @@ Classification classify_graph(const Case& test_case) {
   auto program = lower_graph(test_case, result.contract);
   if (!program) return result;
   result.value_is_open = program->value_is_open;
-  result.lowered = std::make_unique<LoweredGraph>(std::make_shared<const Evaluated>(std::move(*program)));
+  result.lowered = std::make_unique<LoweredGraph>(
+      std::make_shared<const Evaluated>(std::move(*program), quantizations_of(test_case)));
   return result;
 }
 
@@ -268,8 +281,16 @@ Case draw_any_graph(Rng& rng, const Swarm& /*swarm*/) {
   return graph_case(seed, rng.next());
 }
 
-constexpr std::array kGraph{Operator{
-    .name = kGraphSubject, .inputs = {}, .versions = kVersions, .classify = classify_graph, .draw = draw_any_graph}};
+constexpr std::array kGraph{Operator{.name = kGraphSubject,
+                                     .inputs = {},
+                                     .versions = kVersions,
+                                     .classify = classify_graph,
+                                     .hazards = {HazardTopic::graphs},
+                                     .draw = draw_any_graph}};
+
+Case draw_for(Rng& rng, const Operator&, Hazard hazard, const Swarm&) {
+  return draw_graph_for(rng, hazard);
+}
 
 // The ways to compute that real runtimes use most.
 std::vector<diagnose::Arithmetic> graph_arithmetics(const Operator& /*known*/, const Policy& policy) {
@@ -288,6 +309,8 @@ std::vector<diagnose::Arithmetic> graph_arithmetics(const Operator& /*known*/, c
 const Family& graph_family() {
   static constexpr Family family{.name = "graph",
                                  .operators = kGraph,
+                                 .draw_for = draw_for,
+                                 .swept_units = unit::swept_units,
                                  .relations = relations::graph_relations,
                                  .reductions = shrink::graph_reductions,
                                  .extents = shrink::graph_extents,

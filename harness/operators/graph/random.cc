@@ -112,15 +112,18 @@ class Draft {
     const ElementType chosen = type ? *type : quantized_type();
     Tensor tensor = data(chosen, shape);
     Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen, std::move(shape)};
-    return dequantize(q, draw_scale(), zero_point(chosen));
+    const bool is_per_axis = q.shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
+    return dequantize(q, draw_scale(), zero_point(chosen), is_per_axis ? std::optional<std::int64_t>(1) : std::nullopt);
   }
 
-  /// Weights with a scale, or one for each index of `axis`. Their scales are in `axis_scales()` then.
+  /// Weights with a scale, or one for each index of `axis`, rarely of the axis behind it. Their scales are in
+  /// `axis_scales_` then.
   Wire weights(Shape shape, std::optional<std::int64_t> axis) {
     const ElementType type = weight_type();
     Tensor tensor = data(type, shape);
     const Wire q{build.initializer(std::move(tensor)), type, std::move(shape)};
     const bool is_per_axis = axis && opset() >= 13 && rng.chance(1, 2);
+    if (is_per_axis && !on_lane_ && rng.chance(1, 8)) axis = (*axis + 1) % static_cast<std::int64_t>(q.shape.size());
     axis_scales_.clear();
     const std::int64_t zp = is_per_axis || rng.chance(2, 3) ? 0 : zero_point(type);
     return dequantize(q, draw_scale(), zp, is_per_axis ? axis : std::nullopt);
@@ -147,10 +150,10 @@ class Draft {
     return build.node("DequantizeLinear", inputs, attributes);
   }
 
-  /// Mostly 1: of a bias' scale to that of the products.
+  /// Of a bias's scale to that of its sum: mostly 1.
   float bias_ratio() {
-    static constexpr float kRatios[] = {1 + 0x1p-20F, 1.009F, 1.02F, 12};
-    return rng.chance(1, 8) ? rng.pick(kRatios) : 1;
+    static constexpr float kRatios[] = {1 + 0x1p-20F, 1.00001F, 1.009F, 0.991F, 1.02F, 12, 0.5F};
+    return !on_lane_ && rng.chance(1, 8) ? rng.pick(kRatios) : 1;
   }
 
   std::string float_bias(std::int64_t count, const Wire& x, const Wire& w) {
@@ -168,22 +171,26 @@ class Draft {
     graph::Bounds bounds;
   };
   [[nodiscard]] std::optional<Seen> see(const std::string& name, graph::Reading reading) const {
-    const Case so_far = build.build({name});
-    reference::Contract contract;
-    const auto lowered = so_far.nodes.empty() ? std::nullopt : lower_graph(so_far, contract);
-    if (!lowered || !contract.latitude.empty()) return std::nullopt;
+    const auto lowered = lowered_to(name);
+    if (!lowered) return std::nullopt;
     const graph::ValueId id = lowered->program.outputs.front();
     return Seen{lowered->program.values[id].shape, graph::bounds_of(lowered->program, reading)[id]};
+  }
+  [[nodiscard]] std::optional<GraphProgram> lowered_to(const std::string& name) const {
+    const Case so_far = build.build({name});
+    reference::Contract contract;
+    auto lowered = so_far.nodes.empty() ? std::nullopt : lower_graph(so_far, contract);
+    return contract.latitude.empty() ? std::move(lowered) : std::nullopt;
   }
 
   /// The wire of a float value that was added, if the graph is right with it and it is small.
   std::optional<Wire> wire(std::string name) {
-    auto seen = see(name, graph::Reading::exact);
-    if (!seen) return std::nullopt;
-    std::int64_t elements = 1;
-    for (const std::int64_t size : seen->shape) elements *= size;
+    auto lowered = lowered_to(name);
+    if (!lowered) return std::nullopt;
+    Shape& shape = lowered->program.values[lowered->program.outputs.front()].shape;
+    const std::int64_t elements = elements_of(shape);
     if (elements == 0 || elements > 2048) return std::nullopt;
-    return Wire{std::move(name), float32, std::move(seen->shape), 0};
+    return Wire{std::move(name), float32, std::move(shape), 0};
   }
 
   /// Q of a float value, with a scale by which most of it is neither saturated nor alike. Tries a few where some
@@ -286,12 +293,15 @@ std::optional<Wire> conv_transpose(Draft& d, const Wire& x) {
 std::optional<Wire> gemm(Draft& d, const Wire& x) {
   if (x.shape.size() != 2) return std::nullopt;
   const bool transposed = d.rng.chance(1, 2);
+  const bool transposes_x = d.rng.chance(1, 6);
   const bool has_other_axis = d.rng.chance(1, 8);
-  const std::int64_t columns = has_other_axis ? x.shape[1] : d.rng.between(1, 12);
-  const Wire w = d.weights(transposed ? Shape{columns, x.shape[1]} : Shape{x.shape[1], columns},
-                           transposed != has_other_axis ? 0 : 1);
+  const std::int64_t terms = x.shape[transposes_x ? 0 : 1];
+  const std::int64_t columns = has_other_axis ? terms : d.rng.between(1, 12);
+  const Wire w =
+      d.weights(transposed ? Shape{columns, terms} : Shape{terms, columns}, transposed != has_other_axis ? 0 : 1);
   std::vector<std::string> inputs{x.name, w.name};
   std::vector<Attribute> attributes;
+  if (transposes_x) attributes.push_back({"transA", std::int64_t{1}});
   if (transposed) attributes.push_back({"transB", std::int64_t{1}});
   if (d.rng.chance(1, 6)) attributes.push_back({"alpha", d.on_lane() ? 0.5F : 0.3F});
   const bool has_bias = d.opset() < 11 || d.rng.chance(1, 2);

@@ -18,7 +18,7 @@ namespace qconform {
 namespace {
 
 // Written down once, like that of the random suite: a change belongs into the change log.
-constexpr std::uint64_t kDigestOfSeed1 = 12003648054286205309U;
+constexpr std::uint64_t kDigestOfSeed1 = 9655980866030899807U;
 
 TEST(DirectedSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
   EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return directed_case(1, index); }, 600), kDigestOfSeed1);
@@ -49,13 +49,13 @@ void add(const Case& test_case, SuiteStatistics& statistics) {
       << test_case.id << " " << test_case.node().op_type << ": " << (remark == nullptr ? "" : remark->text());
   ASSERT_TRUE(expected.output.has_value()) << test_case.id;
   assess(test_case, expected);
-  statistics.coverage.add(test_case.node().op_type, "", expected.hazards);
+  statistics.coverage.add(test_case.subject(), "", expected.hazards);
   if (expected.hazards[Hazard::tie_positive] + expected.hazards[Hazard::tie_negative] > 0) ++statistics.with_exact_ties;
   if (!expected.mistrust.empty()) ++statistics.mistrusted;
   const HazardInfo* target = hazard_with_id(test_case.tags.at(0));
   ASSERT_NE(target, nullptr);
   if (expected.hazards[target->hazard] == 0)
-    statistics.missed.insert(test_case.node().op_type + " " + std::string(target->id));
+    statistics.missed.insert(test_case.subject() + " " + std::string(target->id));
 }
 
 TEST(DirectedSuite, EveryCaseIsValidAndReachesItsHazard) {

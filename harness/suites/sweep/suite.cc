@@ -12,18 +12,31 @@
 
 namespace qconform::sweep {
 
-const std::vector<Plan>& plans() {
-  static const std::vector<Plan> all = [] {
-    std::vector<Plan> list;
-    for (const Family* family : families()) {
-      if (family->swept_models == nullptr) continue;
-      for (const SweptModel& swept : family->swept_models()) {
-        SolvedArray solved = solved_array(swept.model());
-        list.push_back({swept, std::move(solved.rows), std::move(solved.proof)});
-      }
+namespace {
+
+using Models = std::span<const SweptModel> (*Family::*)();
+
+std::vector<Plan> solved_plans(Models models, const std::string& name) {
+  std::vector<Plan> list;
+  for (const Family* family : families()) {
+    if (family->*models == nullptr) continue;
+    for (const SweptModel& swept : (family->*models)()) {
+      SolvedArray solved = solved_array(swept.model());
+      list.push_back({swept, std::move(solved.rows), std::move(solved.proof), name});
     }
-    return list;
-  }();
+  }
+  return list;
+}
+
+}  // namespace
+
+const std::vector<Plan>& plans() {
+  static const std::vector<Plan> all = solved_plans(&Family::swept_models, "sweep");
+  return all;
+}
+
+const std::vector<Plan>& unit_plans() {
+  static const std::vector<Plan> all = solved_plans(&Family::swept_units, "qdq");
   return all;
 }
 
@@ -101,7 +114,8 @@ Case sweep_case(const Plan& plan, std::size_t index, std::uint64_t seed) {
   const Row& row = plan.rows[index];
   const Model& model = plan.swept.model();
   Case result = plan.swept.realise(row, seed, index);
-  result.id = plan.name + "-" + result.node().op_type + "-" + std::to_string(seed) + "-" + std::to_string(index);
+  const std::string& of = result.is_one_node() ? result.node().op_type : model.name;
+  result.id = plan.name + "-" + of + "-" + std::to_string(seed) + "-" + std::to_string(index);
   result.expectation = Expectation::valid;
   result.provenance = {plan.name, seed, index};
   for (std::size_t p = 0; p < row.size(); ++p) {

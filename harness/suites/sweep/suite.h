@@ -25,6 +25,9 @@ struct Plan {
 /// Of the models of all families, in their order; computed once in a program's life.
 [[nodiscard]] const std::vector<Plan>& plans();
 
+/// Of the quantized units of all families, for the suite `qdq`; likewise.
+[[nodiscard]] const std::vector<Plan>& unit_plans();
+
 /// Where a case lies: in the model of plans()[plan], with those classes.
 struct Place {
   std::size_t plan;

@@ -1,0 +1,168 @@
+// Graphs that are made for a hazard: rows of the sweep's models with the classes that lead there, or units changed so.
+#include <algorithm>
+#include <string_view>
+
+#include "harness/operators/graph/hazards.h"
+#include "harness/operators/graph/sweep_units.h"
+#include "harness/suites/sweep/constraint_solver.h"
+
+namespace qconform {
+namespace directed_graphs {
+namespace {
+
+using sweep::ConstraintSolver;
+using sweep::PartialRow;
+using sweep::Row;
+
+// A model with its solver. What is asked for is named as in the model.
+class Units {
+ public:
+  Units(const sweep::SweptModel& swept, unit::Unit (*unit_of)(const Row&))
+      : model_(swept.model()), solver_(model_), unit_of_(unit_of) {}
+
+  struct Wanted {
+    std::string_view parameter;
+    std::string_view chosen;
+  };
+
+  // A unit with these classes, which some row has together.
+  [[nodiscard]] unit::Unit draw(Rng& rng, std::initializer_list<Wanted> all) const {
+    PartialRow partial = solver_.start();
+    for (const Wanted& wanted : all) {
+      const std::size_t p = position(wanted.parameter);
+      const auto& classes = model_.parameters[p].classes;
+      const auto found = std::find(classes.begin(), classes.end(), wanted.chosen);
+      if (!solver_.decide(partial, p, static_cast<std::uint8_t>(found - classes.begin()))) return {};
+    }
+    const auto row = solver_.draw(partial, rng);
+    return row ? unit_of_(*row) : unit::Unit{};
+  }
+
+ private:
+  [[nodiscard]] std::size_t position(std::string_view name) const {
+    std::size_t p = 0;
+    while (model_.parameters[p].name != name) ++p;
+    return p;
+  }
+
+  const sweep::Model& model_;
+  ConstraintSolver solver_;
+  unit::Unit (*unit_of_)(const Row&);
+};
+
+const Units& products() {
+  static const Units units(unit::swept_products(), unit::product_unit);
+  return units;
+}
+const Units& pairs() {
+  static const Units units(unit::swept_pairs(), unit::pair_unit);
+  return units;
+}
+const Units& unary() {
+  static const Units units(unit::swept_unary(), unit::unary_unit);
+  return units;
+}
+
+unit::Unit with_bias_ratio(Rng& rng, bool is_near, const char* scales) {
+  static constexpr double kNear[] = {1 + 0x1p-23, 1 - 0x1p-24, 1.00001, 0.99999, 1.009, 0.991, 1.02, 0.98};
+  static constexpr double kFar[] = {12, 1.0 / 12, 2, 0.5, 1.05, 3.7};
+  unit::Unit u =
+      products().draw(rng, {{"bias", "int32 of another scale"}, {"scales", scales}, {"computed in", "float"}});
+  u.bias_ratio = is_near ? rng.pick(kNear) : rng.pick(kFar);
+  return u;
+}
+
+unit::Unit with_bounds(Rng& rng, const char* activation) {
+  const Units& units = rng.chance(1, 2) ? products() : pairs();
+  unit::Unit u = units.draw(rng, {{"activation", activation}});
+  // Exchanged bounds leave one value: what lies before them shows more.
+  if (u.activation == unit::kReversedClip) u.consumers = unit::kRealToo;
+  return u;
+}
+
+unit::Unit with_weights_along(Rng& rng) {
+  static constexpr const char* kLayouts[] = {"axis 0", "axis 1", "axis -1"};
+  unit::Unit u = products().draw(rng, {{"w parameters", rng.pick(kLayouts)}});
+  if (u.compute == unit::kDepthwise) u.compute = unit::kConv;
+  // Of equal extents, an axis is not told by its length.
+  if (rng.chance(2, 3)) u.n = u.k;
+  return u;
+}
+
+unit::Unit with_terms(Rng& rng, std::int64_t terms) {
+  unit::Unit u = products().draw(rng, {{"operator", rng.chance(1, 2) ? "Gemm" : "MatMul"},
+                                       {"scales", "powers of two"},
+                                       {"computed in", "float"},
+                                       {"x parameters", "per tensor"},
+                                       {"w parameters", "per tensor"},
+                                       {"x type", rng.chance(1, 2) ? "uint8" : "int8"},
+                                       {"w type", rng.chance(1, 2) ? "uint8" : "int8"},
+                                       {"y type", rng.chance(1, 2) ? "uint8" : "int8"},
+                                       {"before x", "nothing"},
+                                       {"activation", "none"},
+                                       {"factors", "none"}});
+  u.k = terms;
+  u.n = 2;
+  u.is_quiet = true;
+  if (u.bias == unit::kNoBias || u.bias == unit::kLargeBias || u.bias == unit::kOtherBiasScale) {
+    u.bias = unit::kExactBias;
+  }
+  return u;
+}
+
+unit::Unit draw_unit(Rng& rng, Hazard hazard) {
+  static constexpr const char* kPaths[] = {"Transpose", "Reshape", "Slice", "Pad", "Squeeze or Unsqueeze", "Identity"};
+  static constexpr const char* kMoves[] = {"MaxPool", "Resize nearest", "Transpose",   "Reshape", "Flatten",
+                                           "Squeeze", "Unsqueeze",      "Slice",       "Pad",     "Split",
+                                           "Expand",  "Gather",         "DepthToSpace"};
+  switch (hazard) {
+    case Hazard::bias_scale_near: return with_bias_ratio(rng, true, rng.chance(1, 2) ? "ordinary" : "powers of two");
+    case Hazard::bias_scale_far: return with_bias_ratio(rng, false, rng.chance(1, 2) ? "ordinary" : "huge");
+    case Hazard::tiny_bias_scale: return with_bias_ratio(rng, rng.chance(1, 2), "tiny");
+    case Hazard::bias_near_int32: return products().draw(rng, {{"bias", "int32 near its ends"}});
+    case Hazard::real_bias: return products().draw(rng, {{"bias", "float"}});
+    case Hazard::weight_axis: return with_weights_along(rng);
+    case Hazard::weight_blocks: return products().draw(rng, {{"w parameters", "blocks"}});
+    case Hazard::data_axis:
+      return rng.chance(1, 2) ? products().draw(rng, {{"y parameters", "axis 1"}})
+                              : pairs().draw(rng, {{"x parameters", "axis 1"}});
+    case Hazard::activation_at_end: return with_bounds(rng, "Clip where y saturates");
+    case Hazard::activation_reversed: return with_bounds(rng, "Clip reversed");
+    case Hazard::scaled_terms: {
+      static constexpr const char* kFactors[] = {"alpha", "beta", "alpha and beta"};
+      return products().draw(rng, {{"factors", rng.pick(kFactors)}});
+    }
+    case Hazard::shared_value: return products().draw(rng, {{"also an output", "y dequantized"}});
+    case Hazard::shared_weights: {
+      unit::Unit u = products().draw(rng, {});
+      u.is_twice = true;
+      return u;
+    }
+    case Hazard::shared_parameters:
+      return rng.chance(1, 2) ? products().draw(rng, {{"scales of x and w", "one initializer"}})
+                              : pairs().draw(rng, {{"scales of a and b", "one initializer"}});
+    case Hazard::requantized_pair:
+      return rng.chance(1, 2) ? products().draw(rng, {{"before x", "QuantizeLinear"}})
+                              : pairs().draw(rng, {{"before a", "QuantizeLinear"}});
+    case Hazard::requantized_movement: return unary().draw(rng, {{"operator", rng.pick(kMoves)}});
+    case Hazard::moved_operand:
+      return rng.chance(2, 3) ? products().draw(rng, {{"before x", rng.pick(kPaths)}})
+                              : pairs().draw(rng, {{"before a", rng.pick(kPaths)}});
+    case Hazard::unlike_operands: return pairs().draw(rng, {});
+    case Hazard::typed_output: return products().draw(rng, {{"y zero point", "omitted beside output_dtype"}});
+    case Hazard::omitted_zero_point: return products().draw(rng, {{"y zero point", "omitted"}});
+    case Hazard::no_terms: return with_terms(rng, 0);
+    case Hazard::many_terms: return with_terms(rng, rng.between(33026, 33100));
+    case Hazard::one_element_softmax: return unary().draw(rng, {{"operator", "Softmax"}, {"width", "1"}});
+    default: return {};
+  }
+}
+
+}  // namespace
+}  // namespace directed_graphs
+
+Case draw_graph_for(Rng& rng, Hazard hazard) {
+  return unit::build(directed_graphs::draw_unit(rng, hazard), rng);
+}
+
+}  // namespace qconform

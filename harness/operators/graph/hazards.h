@@ -1,0 +1,24 @@
+// Where fusions of quantized graphs go wrong: what tells by its structure and values that a graph gets there.
+#pragma once
+
+#include "harness/core/case.h"
+#include "harness/hazards/hazard.h"
+#include "harness/operators/graph/lowering.h"
+#include "harness/suites/rng.h"
+
+namespace qconform {
+
+/// The hazards of topic `graphs`, each counted by output elements of the steps that reach it. `quantizations`: what
+/// quantizations_of() says.
+struct QuantizationsStated {
+  bool shares_parameters = false;  ///< two tensors are dequantized with one scale initializer
+  bool omits_zero_point = false;
+  bool types_output = false;  ///< output_dtype in the place of a zero point
+};
+[[nodiscard]] QuantizationsStated quantizations_of(const Case& test_case);
+[[nodiscard]] HazardCounts graph_hazards(const GraphProgram& lowered, const QuantizationsStated& quantizations);
+
+/// A graph, mostly one quantized unit, that reaches the hazard. Topic `graphs` alone.
+[[nodiscard]] Case draw_graph_for(Rng& rng, Hazard hazard);
+
+}  // namespace qconform

@@ -1,0 +1,80 @@
+// The models of the covering sweep of quantized units, suite `qdq`: what they have in common.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/operators/graph/unit.h"
+#include "harness/operators/graph/unit_view.h"
+#include "harness/suites/sweep/model.h"
+
+namespace qconform::unit {
+
+/// A parameter of a model: how a class shapes a unit, and how it is found in a case.
+struct Column {
+  sweep::Parameter parameter;
+  void (*set)(Unit& unit, std::uint8_t chosen);
+  std::uint8_t (*read)(const UnitView& view);
+};
+
+/// The first parameters of all models.
+enum Position : std::size_t {
+  kComputePosition,
+  kOpset,
+  kXType,
+  kYType,
+  kReal,
+  kXZeroPoint,
+  kYZeroPoint,
+  kScalesPosition,
+  kConsumersPosition,
+  kXLayout,
+  kYLayout,
+  kCommonPositions
+};
+
+inline constexpr std::int64_t kOpsets[] = {10, 11, 13, 19, 21, 23, 25};
+enum OpsetClass : std::uint8_t { k10, k11, k13, k19, k21, k23, k25 };
+inline constexpr ElementType kTypes[] = {ElementType::uint8, ElementType::int8, ElementType::uint16,
+                                         ElementType::int16, ElementType::int4, ElementType::float8e4m3fn};
+inline constexpr ElementType kReals[] = {ElementType::float32, ElementType::float16, ElementType::bfloat16};
+enum RealClass : std::uint8_t { kFloat32, kFloat16, kBfloat16 };
+inline constexpr std::int64_t kSizes[] = {1, 3, 4, 8, 9, 16, 17, 33};
+
+/// The class of an opset that knows the type.
+[[nodiscard]] std::uint8_t opset_of(ElementType type);
+[[nodiscard]] std::vector<std::string> names_of(std::span<const ElementType> types);
+[[nodiscard]] std::vector<std::string> texts_of(std::span<const std::int64_t> numbers);
+template <typename T, std::size_t N>
+[[nodiscard]] std::uint8_t class_of(const T (&values)[N], T value) {
+  std::uint8_t i = 0;
+  while (i < N && values[i] != value) ++i;
+  return i;
+}
+
+/// Of models whose nodes are those from `first` on.
+[[nodiscard]] std::vector<Column> common_columns(Compute first, Compute behind);
+/// The same without bfloat16, and with parameters per tensor or along axis 1.
+[[nodiscard]] std::vector<Column> narrow_columns(Compute first, Compute behind);
+[[nodiscard]] std::vector<sweep::Constraint> common_constraints();
+[[nodiscard]] sweep::Model model_of(std::string name, const std::vector<Column>& columns,
+                                    std::vector<sweep::Constraint> constraints);
+
+[[nodiscard]] Unit unit_of(const std::vector<Column>& columns, Compute first, const sweep::Row& row);
+[[nodiscard]] Case realise(const Unit& unit, std::uint64_t seed, std::uint64_t index);
+[[nodiscard]] sweep::Row classify(const std::vector<Column>& columns, Compute first, const Case& test_case);
+
+/// Conv, ConvTranspose, Gemm and MatMul; nodes of two operands; nodes of one.
+[[nodiscard]] const sweep::SweptModel& swept_products();
+[[nodiscard]] const sweep::SweptModel& swept_pairs();
+[[nodiscard]] const sweep::SweptModel& swept_unary();
+/// A unit of that row, to be changed before it is built.
+[[nodiscard]] Unit product_unit(const sweep::Row& row);
+[[nodiscard]] Unit pair_unit(const sweep::Row& row);
+[[nodiscard]] Unit unary_unit(const sweep::Row& row);
+
+/// All three.
+[[nodiscard]] std::span<const sweep::SweptModel> swept_units();
+
+}  // namespace qconform::unit

@@ -1,0 +1,143 @@
+// A quantized unit, what runtimes fuse into one kernel: DequantizeLinear, a compute node, perhaps an activation,
+// QuantizeLinear. Described by a few choices, and built as a case.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "harness/core/case.h"
+#include "harness/suites/rng.h"
+
+namespace qconform::unit {
+
+/// The compute node: products first, then nodes of two operands, then those of one.
+enum Compute : std::uint8_t {
+  kConv,
+  kDepthwise,  ///< a Conv with as many groups as channels
+  kConvTranspose,
+  kGemm,
+  kMatMul,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  kConcat,
+  kAveragePool,
+  kGlobalAveragePool,
+  kReduceMean,
+  kReduceSum,
+  kSoftmax,
+  kSigmoid,
+  kTanh,
+  kHardSigmoid,
+  kErf,
+  kGelu,
+  kLinearResize,
+  kLeakyRelu,
+  kMaxPool,
+  kReduceMax,
+  kRelu,
+  kClip,
+  kNeg,
+  kAbs,
+  kNearestResize,
+  kTranspose,
+  kReshape,
+  kFlatten,
+  kSqueeze,
+  kUnsqueeze,
+  kSlice,
+  kPad,
+  kSplit,
+  kExpand,
+  kGather,
+  kIdentity,
+  kDepthToSpace,
+  kComputes,
+};
+inline constexpr Compute kFirstPair = kAdd;
+inline constexpr Compute kFirstUnary = kAveragePool;
+inline constexpr Compute kFirstExact = kMaxPool;       ///< from here on, nodes do not round
+inline constexpr Compute kFirstMove = kNearestResize;  ///< from here on, nodes do not compute
+
+/// "Conv"; those with an ending have another name than their node: "Conv depthwise".
+[[nodiscard]] std::string_view name_of(Compute compute);
+/// Of a node, with what else tells computes apart: groups, the mode of a Resize.
+[[nodiscard]] std::optional<Compute> compute_of(const Node& node);
+
+/// The first four as sweep/zero_point.h has them. kOmitted of a QuantizeLinear: its output is uint8. kByType, of a
+/// QuantizeLinear alone: omitted, beside output_dtype.
+enum ZeroPoint : std::uint8_t { kLow, kMiddle, kHigh, kOther, kOmitted, kByType };
+/// kBlocks: of kBlock elements along the last axis, or the one that is summed.
+enum Layout : std::uint8_t { kPerTensor, kAxis0, kAxis1, kLastAxis, kBlocks };
+enum Scales : std::uint8_t { kPowersOfTwo, kOrdinary, kTiny, kHuge };
+enum Bias : std::uint8_t { kNoBias, kExactBias, kOtherBiasScale, kLargeBias, kFloatBias };
+enum Activation : std::uint8_t { kNone, kReluBehind, kClipBehind, kClipAtEnds, kReversedClip, kLeakyReluBehind };
+enum Consumers : std::uint8_t { kOne, kDequantizedToo, kRealToo };
+/// What lies between the DequantizeLinear of x and the compute node.
+enum Path : std::uint8_t { kDirect, kTransposed, kReshaped, kSliced, kPadded, kSqueezed, kIdentityPath, kRequantized };
+enum Source : std::uint8_t { kInitializer, kFed, kTransposedSource };
+enum Window : std::uint8_t { kPlain, kPaddedWindow, kStrided };
+enum Factors : std::uint8_t { kNoFactors, kAlpha, kBeta, kAlphaBeta };
+enum Transposed : std::uint8_t { kNeither, kA, kB, kBoth };
+enum Broadcast : std::uint8_t { kSameShape, kChannels, kScalar, kRow };
+/// Where a pair's other operand comes from; the last two read x again.
+enum Other : std::uint8_t { kOtherFed, kOtherHeld, kSameReal, kSameQuantized };
+/// Scales and zero points that are to be alike: those of x and w, or of x and y.
+enum Alike : std::uint8_t { kDiffer, kAlike, kSameInitializers };
+
+inline constexpr std::int64_t kBlock = 4;
+inline constexpr std::int64_t kChannelsOfPair = 3;
+
+struct Operand {
+  ElementType type = ElementType::uint8;
+  ZeroPoint zero_point = kMiddle;
+  Layout layout = kPerTensor;
+};
+
+struct Unit {
+  Compute compute = kConv;
+  std::int64_t opset = 21;
+  ElementType real = ElementType::float32;  ///< of scales and of all that is computed
+  Scales scales = kOrdinary;
+  Operand x;
+  Operand w{ElementType::int8};  ///< or the other operand of a pair
+  Operand y;
+  Alike alike = kDiffer;
+  Consumers consumers = kOne;
+  Path path = kDirect;
+  Activation activation = kNone;
+
+  // Products. Sums have k terms, times the elements of the window.
+  std::int64_t k = 3;
+  std::int64_t n = 3;  ///< output channels or columns
+  Source source = kInitializer;
+  Bias bias = kNoBias;
+  /// Of the scale of an int32 bias to the product of x's and w's; nullopt: drawn. With kOtherBiasScale.
+  std::optional<double> bias_ratio = {};
+  Factors factors = kNoFactors;
+  Transposed transposed = kNeither;
+  Window window = kPlain;
+  /// Data lies within 7 of its zero point: long sums stay exact.
+  bool is_quiet = false;
+  /// A second node reads the same weights and bias: its output is one of the graph too.
+  bool is_twice = false;
+
+  // Pairs.
+  Broadcast broadcast = kSameShape;
+  Other other = kOtherFed;
+
+  // Pairs and nodes of one operand.
+  std::int64_t width = 4;  ///< of x's last axis
+};
+
+/// A case of that unit: data, scales and zero points that the unit leaves open are drawn, y's scale is fitted to what
+/// is computed. Within the contract where the types and versions go together. The first output is that of the
+/// QuantizeLinear.
+[[nodiscard]] Case build(const Unit& unit, Rng& rng);
+
+}  // namespace qconform::unit
