@@ -32,10 +32,13 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
   suite.seed = options.seed;
   QCONFORM_ASSIGN(auto sources, open_suite(name, suite));
   LayerSource result{std::string(name), {}, name.starts_with("model:")};
+  bool has_graphs = false;
   for (const auto& source : sources) {
     for (;;) {
       QCONFORM_ASSIGN(auto next, source->next());
       if (!next) break;
+      has_graphs = has_graphs || !next->is_one_node();
+      if (!next->is_one_node()) continue;
       Layer layer;
       layer.name = next->id;
       layer.set = name;
@@ -43,7 +46,8 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
       result.layers.push_back(std::move(layer));
     }
   }
-  return result;
+  if (!has_graphs || !result.layers.empty()) return result;
+  return fail("--layers", std::string(name) + " has cases of several nodes alone: single nodes are timed");
 }
 
 std::vector<LayerSet> all_sets() {

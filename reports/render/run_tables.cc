@@ -133,6 +133,17 @@ std::string code_line(const ExecutedCode& code) {
                      with_thousands(code.executed), with_thousands(code.edges));
 }
 
+// "fused in 120 of 500 graphs: QLinearConv 98, QLinearAdd 30"
+std::string fusion_line(const FusionCounts& fusion, const Painter& paint) {
+  if (fusion.is_missing()) {
+    const std::string of = fusion.graphs == 0 ? "it does not show what it computes"
+                                              : fmt::format("nothing in {}", plural(fusion.graphs, "graph"));
+    return "  " + paint.bad("mistrusted: not fused") + ": " + of + "\n";
+  }
+  return fmt::format("  fused in {} of {}{}\n", with_thousands(fusion.fused), plural(fusion.graphs, "graph"),
+                     fusion.fused == 0 ? "" : ": " + listed(fusion.operators, false));
+}
+
 }  // namespace
 
 std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
@@ -152,6 +163,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
       text += operator_rows(op_type, result, why_not_asked, paint, verbose);
     }
     if (backend.code) text += code_line(*backend.code);
+    if (backend.fusion) text += fusion_line(*backend.fusion, paint);
     if (verbose) text += hazards_line(backend) + ties_line(backend);
   }
   return text;
