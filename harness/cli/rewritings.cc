@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,8 @@
 namespace qconform::cli {
 namespace {
 
-constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{64} << 30};
+// The addresses of this process are in the fork too, and guarded workers map many.
+constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{1} << 46};
 
 // What crosses from the process that asks.
 struct Rewritings {
@@ -43,20 +45,46 @@ void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& coun
   counts.fused += is_fused ? 1 : 0;
 }
 
+// A graph that is asked about: of the sample, or a finding's example.
+struct Asked {
+  const Case* test_case = nullptr;
+  std::string finding = {};  // its id; empty of the sample
+};
+
 // Without workers: the fork is one.
-Result<std::string> ask(const std::string& backend_name, const GraphSample& sample,
-                        const std::vector<Finding*>& findings, const Policy& policy) {
+Result<std::string> ask(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy) {
   backend::SandboxPolicy here;
   here.which = backend::SandboxPolicy::Which::none;
   QCONFORM_ASSIGN(const auto backend, backend::select(backend_name, arithmetic_of(policy.profile), here));
   Rewritings result;
-  for (const Case& test_case : sample.cases()) {
-    if (const auto graph = backend->rewritten(test_case)) count(test_case, *graph, result.counts);
-  }
-  for (const Finding* finding : findings) {
-    if (auto graph = backend->rewritten(finding->example)) result.findings[finding->id] = std::move(*graph);
+  for (const Asked& asked : graphs) {
+    auto graph = backend->rewritten(*asked.test_case);
+    if (!graph) continue;
+    if (asked.finding.empty()) {
+      count(*asked.test_case, *graph, result.counts);
+    } else {
+      result.findings[asked.finding] = std::move(*graph);
+    }
   }
   return to_cbor(result);
+}
+
+// Where the process dies, both halves are asked again, so that one graph alone is lost.
+void ask_in_processes(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy,
+                      Rewritings& told) {
+  if (graphs.empty()) return;
+  const auto bytes = run_forked("rewritten graphs", kLimits, [&] { return ask(backend_name, graphs, policy); });
+  auto read = bytes ? from_cbor<Rewritings>(*bytes, "rewritten graphs") : tl::unexpected(bytes.error());
+  if (!read) {
+    if (graphs.size() == 1) return;
+    const std::size_t half = graphs.size() / 2;
+    ask_in_processes(backend_name, graphs.first(half), policy, told);
+    return ask_in_processes(backend_name, graphs.subspan(half), policy, told);
+  }
+  told.counts.graphs += read->counts.graphs;
+  told.counts.fused += read->counts.fused;
+  for (const auto& [name, count] : read->counts.operators) told.counts.operators[name] += count;
+  told.findings.merge(read->findings);
 }
 
 // What is not here, or is served elsewhere, shows nothing.
@@ -78,17 +106,16 @@ void GraphSample::add(const Case& test_case) {
 void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& policy, Report& report) {
   if (sample.cases().empty()) return;
   for (BackendResult& backend : report.backends) {
+    std::vector<Asked> graphs;
+    for (const Case& test_case : sample.cases()) graphs.push_back({&test_case});
     std::vector<Finding*> findings;
     for (Finding& finding : report.findings) {
-      if (finding.backend == backend.info.name && !finding.example.is_one_node()) findings.push_back(&finding);
+      if (finding.backend != backend.info.name || finding.example.is_one_node()) continue;
+      findings.push_back(&finding);
+      graphs.push_back({&finding.example, finding.id});
     }
     Rewritings told;
-    if (can_be_asked(backend.info)) {
-      const auto bytes =
-          run_forked("rewritten graphs", kLimits, [&] { return ask(backend.info.name, sample, findings, policy); });
-      auto read = bytes ? from_cbor<Rewritings>(*bytes, "rewritten graphs") : tl::unexpected(bytes.error());
-      if (read) told = std::move(*read);
-    }
+    if (can_be_asked(backend.info)) ask_in_processes(backend.info.name, graphs, policy, told);
     told.counts.is_expected = is_expected;
     if (told.counts.graphs > 0 || is_expected) backend.fusion = std::move(told.counts);
     for (Finding* finding : findings) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "reports/render/finding_text.h"
@@ -140,8 +141,15 @@ std::string fusion_line(const FusionCounts& fusion, const Painter& paint) {
                                               : fmt::format("nothing in {}", plural(fusion.graphs, "graph"));
     return "  " + paint.bad("mistrusted: not fused") + ": " + of + "\n";
   }
-  return fmt::format("  fused in {} of {}{}\n", with_thousands(fusion.fused), plural(fusion.graphs, "graph"),
-                     fusion.fused == 0 ? "" : ": " + listed(fusion.operators, false));
+  std::vector<std::pair<std::string, std::uint64_t>> operators(fusion.operators.begin(), fusion.operators.end());
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = fmt::format("  fused in {} of {}", with_thousands(fusion.fused), plural(fusion.graphs, "graph"));
+  const char* separator = ": ";
+  for (const auto& [name, count] : operators) {
+    text += fmt::format("{}{} {}", std::exchange(separator, ", "), shown(name), with_thousands(count));
+  }
+  return text + "\n";
 }
 
 }  // namespace
