@@ -1,57 +1,16 @@
 #include "reference/graph/interpreter.h"
 
-#include <cstring>
 #include <utility>
 
+#include "harness/backends/interpreted_graph.h"
 #include "harness/backends/kinds.h"
 #include "harness/core/version.h"
-#include "harness/operators/graph/lowering.h"
-#include "harness/operators/graph/wiring.h"
-#include "harness/operators/operator.h"
-#include "reference/numerics/bits.h"
 
 namespace qconform::backend {
 namespace {
 
 using reference::graph::Arithmetic;
 using reference::graph::SumOrder;
-
-// Types that the reference has no name for hold integers and truth values.
-std::vector<std::byte> bytes_of(ElementType type, reference::Element element, const std::vector<double>& values) {
-  if (element != reference::Element::none) return reference::graph::to_bytes(element, values);
-  const int bits = type == ElementType::boolean ? 8 : bits_of(type);
-  std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(bits / 8));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto raw = static_cast<std::uint64_t>(static_cast<std::int64_t>(values[i]));
-    reference::store_bits(bytes, bits, static_cast<std::int64_t>(i), raw);
-  }
-  return bytes;
-}
-
-class PreparedGraph final : public PreparedCase {
- public:
-  PreparedGraph(GraphProgram graph, const Arithmetic& arithmetic) : graph_(std::move(graph)), arithmetic_(arithmetic) {}
-
-  void run(OutputSink& sink) override {
-    const auto values = interpret(graph_.program, arithmetic_);
-    for (std::size_t output = 0; output < graph_.program.outputs.size(); ++output) {
-      const auto id = graph_.program.outputs[output];
-      const auto& value = graph_.program.values[id];
-      const std::vector<std::byte> bytes = bytes_of(graph_.types[id], value.type, values[id]);
-      const std::span<std::byte> y = sink.allocate(output, graph_.types[id], value.shape);
-      if (!y.empty()) std::memcpy(y.data(), bytes.data(), std::min(y.size(), bytes.size()));
-    }
-  }
-
- private:
-  GraphProgram graph_;
-  Arithmetic arithmetic_;
-};
-
-Preparation refusal(const reference::Remark& remark) {
-  if (remark.rule == "limit" || remark.rule == "operator") return outcome::Unsupported{remark.text()};
-  return outcome::Rejected{remark.text()};
-}
 
 class InterpreterBackend final : public Backend {
  public:
@@ -61,16 +20,11 @@ class InterpreterBackend final : public Backend {
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   [[nodiscard]] Preparation prepare(const Case& test_case) override {
-    if (const auto wired = check_wiring(test_case); !wired) return outcome::Rejected{wired.error().text()};
-    if (test_case.is_one_node()) {
-      return outcome::Unsupported{"the interpreter computes graphs of several nodes, not one " +
-                                  operator_name(test_case)};
-    }
-    reference::Contract contract;
-    auto graph = lower_graph(test_case, contract);
-    if (!graph) return refusal(*contract.violation);
-    if (graph->value_is_open) return outcome::Rejected{contract.latitude.front().text()};
-    return std::make_unique<PreparedGraph>(std::move(*graph), arithmetic_);
+    auto taken = interpretable(test_case, "the interpreter");
+    if (auto* refusal = std::get_if<outcome::Unsupported>(&taken)) return std::move(*refusal);
+    if (auto* refusal = std::get_if<outcome::Rejected>(&taken)) return std::move(*refusal);
+    return std::make_unique<InterpretedGraph>(std::move(std::get<GraphProgram>(taken)), arithmetic_,
+                                              std::vector<reference::graph::StepResult>());
   }
 
  private:

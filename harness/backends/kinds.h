@@ -36,6 +36,15 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 /// What may stand behind its @.
 [[nodiscard]] Accepted accepted_by_interpreter();
 
+/// The name of fused() on the command line.
+inline constexpr std::string_view kFused = "fused";
+
+/// The same, but quantized units run on a kernel set (reference/graph/fused_units.h): the setting `kernels` names it,
+/// else the last in the list that this CPU has. Errors also: a set that it has not.
+[[nodiscard]] Result<std::unique_ptr<Backend>> fused(const Specification& what);
+/// What may stand behind its @.
+[[nodiscard]] Accepted accepted_by_fused();
+
 /// Loads the library into this process, which it may bring down: open_in_sandbox() is where that is contained.
 /// Its path is what.name. Errors: a file that cannot be loaded, that exports no qconform_backend, or that speaks
 /// another version of the interface.

@@ -88,6 +88,7 @@ class PluginOfVersion1 final : public Backend {
 
  private:
   Preparation prepare(const Case& test_case, InputMemory* inputs) {
+    if (!test_case.is_one_node()) return outcome::Unsupported{kTakesNoGraphs};
     auto node = std::make_unique<PluginNode>(test_case, inputs);
     const auto refused = [](PluginRefusal refusal) {
       return std::visit([](auto&& why) { return Preparation(std::forward<decltype(why)>(why)); }, std::move(refusal));

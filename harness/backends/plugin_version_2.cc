@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "harness/base/aligned_bytes.h"
 #include "harness/core/version.h"
 #include "harness/operators/family.h"
+#include "harness/operators/graph/wiring.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::backend {
@@ -69,27 +72,17 @@ class PluginList {
   std::vector<const T*> list_;
 };
 
-// A case in the terms of version 2: a graph of one node.
+// A case in the terms of version 2.
 class PluginGraph {
  public:
-  /// `with_constants`: the data of weights and x too. `channels_last`: of convolutions.
+  /// A graph whose names check_wiring() takes. `with_constants`: the data of weights and x too. `channels_last`: of
+  /// convolutions that stand alone.
   PluginGraph(const Case& test_case, InputMemory& memory, bool with_constants, bool channels_last)
       : channels_last_(channels_last && is_convolution(test_case)) {
-    for (const Attribute& attribute : test_case.node().attributes)
-      attributes_.add(attribute_for_plugin<qc2_attribute>(attribute));
-    for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-      if (!test_case.inputs[i]) {
-        node_inputs_.push_back(-1);
-        continue;
-      }
-      add_value(test_case, i, memory, with_constants);
-    }
-    outputs_.push_back(static_cast<std::int32_t>(values_.size()));
-    values_.add({sizeof(qc2_value), QC2_COMPUTED, 0, -1, nullptr, nullptr, 0,
-                 channels_last_ ? QC2_LAYOUT_CHANNELS_LAST : QC2_LAYOUT_ONNX});
-    nodes_.add({sizeof(qc2_node), test_case.node().op_type.c_str(), test_case.node().domain.c_str(),
-                test_case.node().opset_version, attributes_.size(), attributes_.get(), node_inputs_.size(),
-                node_inputs_.data(), outputs_.size(), outputs_.data()});
+    for (std::size_t i = 0; i < test_case.inputs.size(); ++i) add_value(test_case, i, memory, with_constants);
+    for (const Node& node : test_case.nodes) add_node(test_case, node);
+    if (test_case.is_one_node()) outputs_ = node_values_.back();
+    for (const std::string& name : test_case.outputs) outputs_.push_back(by_name_.at(name));
     graph_ = {sizeof(qc2_graph), values_.size(), values_.get(),   nodes_.size(),  nodes_.get(),
               inputs_.size(),    inputs_.data(), outputs_.size(), outputs_.data()};
   }
@@ -103,7 +96,30 @@ class PluginGraph {
   [[nodiscard]] bool channels_last() const { return channels_last_; }
 
  private:
+  // Its outputs are values of their own; inputs of a node that stands alone are the case's.
+  void add_node(const Case& test_case, const Node& node) {
+    auto& attributes = attributes_.emplace_back();
+    for (const Attribute& attribute : node.attributes) attributes.add(attribute_for_plugin<qc2_attribute>(attribute));
+    std::vector<std::int32_t>& inputs = test_case.is_one_node() ? case_values_ : node_values_.emplace_back();
+    for (const std::string& name : node.inputs) inputs.push_back(name.empty() ? -1 : by_name_.at(name));
+    std::vector<std::int32_t>& outputs = node_values_.emplace_back();
+    for (std::size_t i = 0; i < std::max<std::size_t>(node.outputs.size(), 1); ++i) {
+      const bool is_omitted = i < node.outputs.size() && node.outputs[i].empty();
+      outputs.push_back(is_omitted ? -1 : static_cast<std::int32_t>(values_.size()));
+      if (is_omitted) continue;
+      if (i < node.outputs.size()) by_name_[node.outputs[i]] = outputs.back();
+      values_.add({sizeof(qc2_value), QC2_COMPUTED, 0, -1, nullptr, nullptr, 0,
+                   channels_last_ ? QC2_LAYOUT_CHANNELS_LAST : QC2_LAYOUT_ONNX});
+    }
+    nodes_.add({sizeof(qc2_node), node.op_type.c_str(), node.domain.c_str(), node.opset_version, attributes.size(),
+                attributes.get(), inputs.size(), inputs.data(), outputs.size(), outputs.data()});
+  }
+
   void add_value(const Case& test_case, std::size_t position, InputMemory& memory, bool with_constants) {
+    if (!test_case.inputs[position]) {
+      case_values_.push_back(-1);
+      return;
+    }
     const Tensor& tensor = *test_case.inputs[position];
     const InputRole role = role_of(test_case, position);
     qc2_value value{sizeof(qc2_value),
@@ -115,7 +131,8 @@ class PluginGraph {
                     tensor.bytes.size(),
                     QC2_LAYOUT_ONNX};
     const auto index = static_cast<std::int32_t>(values_.size());
-    node_inputs_.push_back(index);
+    case_values_.push_back(index);
+    if (position < test_case.input_names.size()) by_name_[test_case.input_names[position]] = index;
     if (role == InputRole::data) {
       inputs_.push_back(index);
       value.kind = QC2_INPUT;
@@ -140,11 +157,13 @@ class PluginGraph {
 
   bool channels_last_;
   std::deque<std::vector<std::int64_t>> turned_shapes_;
-  PluginList<qc2_attribute> attributes_;
+  std::deque<PluginList<qc2_attribute>> attributes_;  // by node
   PluginList<qc2_value> values_;
   PluginList<qc2_value> run_inputs_;
   PluginList<qc2_node> nodes_;
-  std::vector<std::int32_t> node_inputs_;
+  std::vector<std::int32_t> case_values_;              // of the case's tensors
+  std::deque<std::vector<std::int32_t>> node_values_;  // inputs and outputs of each node
+  std::map<std::string, std::int32_t, std::less<>> by_name_;
   std::vector<std::int32_t> inputs_;
   std::vector<std::int32_t> outputs_;
   qc2_graph graph_{};
@@ -356,6 +375,10 @@ class PluginOfVersion2 final : public Backend {
       return std::visit([](auto&& why) { return Either(std::forward<decltype(why)>(why)); }, std::move(refusal));
     };
     const qc2_backend& functions = plugin_.functions;
+    if (!test_case.is_one_node()) {
+      if ((functions.capabilities & QC2_UNITS) == 0) return outcome::Unsupported{kTakesNoGraphs};
+      if (const auto wired = check_wiring(test_case); !wired) return outcome::Rejected{wired.error().text()};
+    }
     const bool channels_last = (functions.capabilities & QC2_NEEDS_CHANNELS_LAST) != 0;
     Reason2 why;
     if (functions.supports != nullptr) {

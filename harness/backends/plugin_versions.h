@@ -28,6 +28,9 @@ class PluginReason {
   std::array<char, kBytes> memory{};
 };
 
+/// Why a library is not handed a case of several nodes.
+inline constexpr const char* kTakesNoGraphs = "takes no graphs of several nodes: it does not say that it takes units";
+
 using PluginRefusal = std::variant<outcome::Unsupported, outcome::Rejected>;
 
 /// The refusal that a status means; none for QC_OK.

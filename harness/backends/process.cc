@@ -32,19 +32,23 @@ class StreamBackend final : public ProcessBackend {
  private:
   [[nodiscard]] Result<void> hear_hello();
   void hear_capabilities(const std::string& lines);
-  [[nodiscard]] std::optional<Outcome> answer_in(std::string& received) const;
-  [[nodiscard]] Outcome outcome_of(const Message& answer) const;
+  [[nodiscard]] std::optional<Outcome> answer_in(std::string& received);
+  [[nodiscard]] std::optional<Outcome> outcome_of(const Message& answer);
+  [[nodiscard]] std::optional<Outcome> take_output(const Message& answer);
   [[nodiscard]] Outcome answer();
   void send(MessageKind kind, const std::string& payload);
   [[nodiscard]] std::optional<Outcome> begin(const Case& test_case);
 
   std::unique_ptr<ChildProcess> child_;
   std::int64_t at_rest_ = 0;
-  std::string broken_for_good_;  ///< why there will be no process any more
-  std::uint32_t number_ = 0;     ///< of the case under way
-  bool plans_ = false;           ///< it is asked by a description first
-  bool is_planning_ = false;     ///< it has been, and has not answered
-  std::string case_model_;       ///< to be sent when it has
+  std::string broken_for_good_;   ///< why there will be no process any more
+  std::uint32_t number_ = 0;      ///< of the case under way
+  bool plans_ = false;            ///< it is asked by a description first
+  bool is_planning_ = false;      ///< it has been, and has not answered
+  bool takes_units_ = false;      ///< graphs of several nodes
+  std::size_t output_count_ = 1;  ///< of the case under way
+  std::vector<Tensor> outputs_;   ///< of it, as far as they have come
+  std::string case_model_;        ///< to be sent when it has
   std::string request_;
   Conversation conversation_;
   std::optional<Outcome> refused_;  ///< why the case that was started is not under way
@@ -106,6 +110,7 @@ void StreamBackend::hear_capabilities(const std::string& lines) {
     info_.capabilities.push_back(word);
     info_.valid_only = info_.valid_only || word == "assumes-valid";
     plans_ = plans_ || word == "plans";
+    takes_units_ = takes_units_ || word == "units";
   }
 }
 
@@ -122,6 +127,10 @@ Result<void> StreamBackend::open() {
 
 // The outcome of a case that cannot be begun.
 std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
+  // A library that a program asks gets whatever it loads.
+  if (!test_case.is_one_node() && info_.kind == "process" && !takes_units_) {
+    return outcome::Unsupported{"takes no graphs of several nodes: its HELO has no line units"};
+  }
   auto model = case_to_fed_model(test_case, {});
   if (!model) return outcome::Unsupported{"the case is larger than a message: " + model.error().text()};
   if (!child_ && broken_for_good_.empty()) {
@@ -136,6 +145,8 @@ std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
     return broken("wrote after its answer to the case before: \"" + stray + "\"");
   }
   ++number_;
+  output_count_ = test_case.output_count();
+  outputs_.clear();
   is_planning_ = plans_;
   if (!plans_) {
     send(MessageKind::test_case, *model);
@@ -158,7 +169,17 @@ void StreamBackend::start(const Case& test_case) {
   refused_ = begin(test_case);
 }
 
-Outcome StreamBackend::outcome_of(const Message& answer) const {
+// Nothing: a further output is to come.
+std::optional<Outcome> StreamBackend::take_output(const Message& answer) {
+  auto output = output_from(answer.payload);
+  if (!output) return broken("its output is not a tensor: " + output.error().text());
+  outputs_.push_back(std::move(*output));
+  if (answer.kind == MessageKind::done) return outcome::Produced{std::move(outputs_)};
+  if (outputs_.size() < output_count_) return std::nullopt;
+  return broken(fmt::format("PART is its output {} of {}, expected DONE", outputs_.size(), output_count_));
+}
+
+std::optional<Outcome> StreamBackend::outcome_of(const Message& answer) {
   if (answer.number != number_) {
     return broken(fmt::format("answered case {} where case {} was asked", answer.number, number_));
   }
@@ -171,19 +192,21 @@ Outcome StreamBackend::outcome_of(const Message& answer) const {
     default: break;
   }
   if (is_planning_) return broken("its answer to PLAN is none of TAKE, SKIP and DENY");
-  if (answer.kind != MessageKind::done) return broken("its answer is none of DONE, SKIP and DENY");
-  auto output = output_from(answer.payload);
-  if (!output) return broken("its output is not a tensor: " + output.error().text());
-  return outcome::Produced{std::move(*output)};
+  if (answer.kind == MessageKind::done || answer.kind == MessageKind::part) return take_output(answer);
+  return broken("its answer is none of DONE, SKIP and DENY");
 }
 
-std::optional<Outcome> StreamBackend::answer_in(std::string& received) const {
-  const auto answer = take_message(received);
-  if (!answer) return broken(answer.error().message);
-  if (!*answer) return std::nullopt;
-  if (!received.empty()) return broken("wrote after its answer: \"" + reported_text(received) + "\"");
-  if (!conversation_.to_send.empty()) return broken("answered before it had read the case");
-  return outcome_of(**answer);
+std::optional<Outcome> StreamBackend::answer_in(std::string& received) {
+  for (;;) {
+    const auto answer = take_message(received);
+    if (!answer) return broken(answer.error().message);
+    if (!*answer) return std::nullopt;
+    if (!conversation_.to_send.empty()) return broken("answered before it had read the case");
+    auto outcome = outcome_of(**answer);
+    if (!outcome) continue;
+    if (!received.empty()) return broken("wrote after its answer: \"" + reported_text(received) + "\"");
+    return outcome;
+  }
 }
 
 Outcome StreamBackend::answer() {

@@ -20,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOutput = "test_data_set_0/output_0.pb";
+std::string output_file(std::size_t number) {
+  return fmt::format("test_data_set_0/output_{}.pb", number);
+}
 
 // A new folder below the system's temporary one, removed with everything in it.
 class CaseFolder {
@@ -79,6 +81,7 @@ class FolderBackend final : public ProcessBackend {
   // The outcome of a case that cannot be begun.
   [[nodiscard]] std::optional<Outcome> begin(const Case& test_case) {
     folder_.emplace();
+    output_count_ = test_case.output_count();
     if (folder_->path().empty()) return outcome::Crashed{0, "no temporary folder can be made for the case"};
     if (const auto written = write_case_folder(computation_of(test_case), folder_->path()); !written) {
       return outcome::Unsupported{"the case cannot be written: " + written.error().text()};
@@ -104,15 +107,23 @@ class FolderBackend final : public ProcessBackend {
     if (status == kExitUnsupported) return outcome::Unsupported{last_line(log)};
     if (status == kExitRejected) return outcome::Rejected{last_line(log)};
     if (status != 0) return outcome::Exited{status};
-    const fs::path file = folder_->path() / kOutput;
-    std::error_code ignored;
-    if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {
-      return outcome::LeftUnwritten{fmt::format("ended with status 0 and left no file {}", kOutput)};
+    std::vector<Tensor> outputs;
+    for (std::size_t i = 0; i < output_count_; ++i) {
+      const fs::path file = folder_->path() / output_file(i);
+      std::error_code ignored;
+      if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {
+        return outcome::LeftUnwritten{fmt::format("ended with status 0 and left no file {}", output_file(i))};
+      }
+      auto output = read_file(file, limits::kOnnxFileBytes).and_then(output_from);
+      if (!output) {
+        return outcome::Crashed{0, fmt::format("{} holds no tensor: {}", output_file(i), output.error().message)};
+      }
+      outputs.push_back(std::move(*output));
     }
-    auto output = read_file(file, limits::kOnnxFileBytes).and_then(output_from);
-    if (!output) return outcome::Crashed{0, fmt::format("{} holds no tensor: {}", kOutput, output.error().message)};
-    return outcome::Produced{std::move(*output)};
+    return outcome::Produced{std::move(outputs)};
   }
+
+  std::size_t output_count_ = 1;
 
   std::optional<CaseFolder> folder_;
   std::unique_ptr<ChildProcess> child_;

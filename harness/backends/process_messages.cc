@@ -8,7 +8,7 @@
 namespace qconform::backend {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames{"HELO", "CASE", "DONE", "SKIP", "DENY", "PLAN", "TAKE"};
+constexpr std::array<std::string_view, 8> kNames{"HELO", "CASE", "DONE", "SKIP", "DENY", "PLAN", "TAKE", "PART"};
 constexpr std::size_t kWord = 4;
 
 void append_word(std::string& bytes, std::uint32_t word) {

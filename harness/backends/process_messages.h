@@ -18,12 +18,13 @@ inline constexpr std::uint32_t kProcessProtocol = 2;
 enum class MessageKind : std::uint8_t {
   hello,        ///< HELO, from the process: the protocol's version as number; its name and version, and from version 2
                 ///< on a line for each capability
-  test_case,    ///< CASE, to the process: a one-node ONNX model
-  done,         ///< DONE, from the process: the output as a TensorProto
+  test_case,    ///< CASE, to the process: an ONNX model, of one node unless it takes units
+  done,         ///< DONE, from the process: the output as a TensorProto, of several the last
   unsupported,  ///< SKIP, from the process: the reason
   rejected,     ///< DENY, from the process: the reason
   plan,         ///< PLAN, to a process that plans: the model of a case without data of x and weights
   taken,        ///< TAKE, from the process: it will compute what was planned
+  part,         ///< PART, from the process: an output before the last, in their order
 };
 
 struct Message {

@@ -132,6 +132,27 @@ TEST(Process, MayDeclineByADescription) {
   EXPECT_GT(declined.backends[0].count(VerdictKind::unsupported), 50U);
 }
 
+Report report_on_graphs(const std::string& command, std::uint64_t cases) {
+  auto backend = opened(command);
+  EXPECT_TRUE(backend) << backend.error().text();
+  return report_of(std::move(open_suite("graphs", {.seed = 1, .cases = cases})->front()), std::move(*backend));
+}
+
+// Some of these graphs have two outputs.
+TEST(Process, GetsGraphsIfItTakesUnits) {
+  for (const auto& [command, cases] : {std::pair(child("units"), 200U), std::pair(child("right - {}"), 40U)}) {
+    const Report report = report_on_graphs(command, cases);
+    EXPECT_TRUE(report.conforms()) << command;
+    EXPECT_GT(report.backends[0].count(VerdictKind::pass), cases * 3 / 4) << command;
+  }
+  EXPECT_EQ(report_on_graphs(child("right"), 20).backends[0].count(VerdictKind::unsupported), 20U);
+}
+
+TEST(Process, EndsItsOutputsWithDone) {
+  const Report report = report_on_graphs(child("parts-only"), 20);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::crashed), 20U);
+}
+
 TEST(Process, MayAssumeValidNodes) {
   auto backend = opened(child("assumes-valid"));
   ASSERT_TRUE(backend) << backend.error().text();

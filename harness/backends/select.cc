@@ -107,14 +107,14 @@ Error no_such_backend(const Specification& what) {
   std::vector<std::string_view> known;
   for (const reference::KernelSet& set : reference::kernel_sets()) known.emplace_back(set.name);
   for (const Library& library : offered_libraries()) known.push_back(library.name);
-  known.push_back(kInterpreter);
+  known.insert(known.end(), {kInterpreter, kFused});
   const auto near = near_names(what.name, known);
-  return {
-      "--backend",
-      fmt::format(
-          "no backend \"{}\"{}; this build and CPU have {}, interpreter, plugin:PATH.so, process:COMMAND and defect:ID",
-          what.name, near.empty() ? "" : fmt::format(", is it {}?", near.front()), fmt::join(default_backends(), ", ")),
-      {}};
+  return {"--backend",
+          fmt::format("no backend \"{}\"{}; this build and CPU have {}, interpreter, fused, plugin:PATH.so, "
+                      "process:COMMAND and defect:ID",
+                      what.name, near.empty() ? "" : fmt::format(", is it {}?", near.front()),
+                      fmt::join(default_backends(), ", ")),
+          {}};
 }
 
 Result<std::unique_ptr<Backend>> open_here(const Specification& what, RoundingProfile arithmetic) {
@@ -125,6 +125,7 @@ Result<std::unique_ptr<Backend>> open_here(const Specification& what, RoundingPr
   }
   if (what.kind == SelectedKind::plugin) return load_plugin(what);
   if (what.name == kInterpreter) return interpreter(what);
+  if (what.name == kFused) return fused(what);
   if (const Library* library = library_of(what)) return open_library(*library, what);
   for (const reference::KernelSet& set : reference::kernel_sets()) {
     if (what.name == set.name) return open_kernels(set, what, arithmetic);

@@ -27,15 +27,27 @@ bool measure_work(Layer& layer) {
   return true;
 }
 
+// So many before the first single node: there will be none.
+constexpr std::size_t kMostGraphs = 256;
+
+tl::unexpected<Error> only_graphs(std::string_view suite) {
+  return fail("--layers", std::string(suite) + " has cases of several nodes alone: single nodes are timed");
+}
+
 Result<LayerSource> from_suite(std::string_view name, const LayerOptions& options) {
   SuiteOptions suite;
   suite.seed = options.seed;
   QCONFORM_ASSIGN(auto sources, open_suite(name, suite));
   LayerSource result{std::string(name), {}, name.starts_with("model:")};
+  std::size_t graphs = 0;
   for (const auto& source : sources) {
     for (;;) {
       QCONFORM_ASSIGN(auto next, source->next());
       if (!next) break;
+      if (!next->is_one_node()) {
+        if (++graphs == kMostGraphs && result.layers.empty()) return only_graphs(name);
+        continue;
+      }
       Layer layer;
       layer.name = next->id;
       layer.set = name;
@@ -43,6 +55,7 @@ Result<LayerSource> from_suite(std::string_view name, const LayerOptions& option
       result.layers.push_back(std::move(layer));
     }
   }
+  if (graphs > 0 && result.layers.empty()) return only_graphs(name);
   return result;
 }
 

@@ -6,22 +6,23 @@
 #include "harness/campaign/block_diagnosis.h"
 #include "harness/engine/run_suites.h"
 #include "harness/suites/fuzz_within.h"
-#include "harness/suites/random.h"
+#include "harness/suites/select.h"
 
 namespace qconform::campaign {
 namespace {
 
 class BlockSuite final : public Suite {
  public:
-  BlockSuite(CaseAt case_at, std::uint64_t first, std::uint64_t count)
-      : case_at_(std::move(case_at)), next_(first), end_(first + count) {}
-  [[nodiscard]] std::string name() const override { return "fuzz"; }
+  BlockSuite(std::string name, CaseAt case_at, std::uint64_t first, std::uint64_t count)
+      : name_(std::move(name)), case_at_(std::move(case_at)), next_(first), end_(first + count) {}
+  [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (next_ == end_) return std::nullopt;
     return case_at_(next_++);
   }
 
  private:
+  std::string name_;
   CaseAt case_at_;
   std::uint64_t next_;
   std::uint64_t end_;
@@ -99,7 +100,8 @@ CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockD
 
 CaseAt cases_of(const Identity& identity) {
   const std::uint64_t seed = identity.seed;
-  if (identity.contracts.empty()) return [seed](std::uint64_t index) { return fuzz_case(seed, index); };
+  const DrawnSuite::Draw draw = draw_of_suite(identity.suite.empty() ? "fuzz" : identity.suite);
+  if (identity.contracts.empty()) return [seed, draw](std::uint64_t index) { return draw(seed, index); };
   std::vector<std::vector<sweep::Contract>> contracts;
   for (const KnownContracts& known : identity.contracts) contracts.push_back(plain(known.models));
   const auto within = std::make_shared<const FuzzWithin>(contracts);
@@ -142,7 +144,7 @@ Result<CampaignAggregate> run_cases(std::unique_ptr<Suite> source, std::uint64_t
 
 Result<BlockResult> run_block(std::uint64_t block, std::uint64_t cases, std::vector<std::unique_ptr<Backend>>& backends,
                               const BlockOptions& options) {
-  auto source = std::make_unique<BlockSuite>(options.case_at, block * kBlockCases, cases);
+  auto source = std::make_unique<BlockSuite>(options.suite, options.case_at, block * kBlockCases, cases);
   QCONFORM_ASSIGN(auto aggregate, run_cases(std::move(source), block, backends, options));
   const Span span{block, 1, aggregate.suite.cases};
   return BlockResult{span, std::move(aggregate)};

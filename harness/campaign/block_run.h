@@ -14,7 +14,8 @@
 namespace qconform::campaign {
 
 struct BlockOptions {
-  CaseAt case_at;  ///< of the whole campaign: cases_of()
+  CaseAt case_at;              ///< of the whole campaign: cases_of()
+  std::string suite = "fuzz";  ///< what its cases are called
   JudgeOptions judge;
   std::vector<KnownContracts> contracts = {};  ///< what the backends take: held against each case
   std::function<bool()> stop = {};             ///< asked before every case whether to end; may be empty

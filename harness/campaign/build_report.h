@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "harness/campaign/campaign_aggregate.h"
@@ -18,7 +19,7 @@ struct ReportOptions {
   CaseAt case_at;
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;
-  const char* suite = "fuzz";  ///< what the cases are called
+  std::string suite = "fuzz";  ///< what the cases are called
 };
 
 /// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the

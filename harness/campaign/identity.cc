@@ -48,6 +48,7 @@ Result<void> Identity::fits(const Identity& other, const std::string& what, bool
   const std::vector<Field> fields{
       {"commit", of(*this), of(other)},
       {"--engine", engine, other.engine},
+      {"--suite", suite_name(), other.suite_name()},
       {"--seed", std::to_string(seed), std::to_string(other.seed)},
       {"--backend", listed(backends), listed(other.backends)},
       {"backend versions", versions_of(infos), versions_of(other.infos)},

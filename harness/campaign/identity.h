@@ -47,6 +47,7 @@ struct Identity {
   QC_FIELD(std::uint64_t, seed, {}, "seed");
   QC_FIELD(std::string, engine, {"seeded"},
            "engine");  ///< the seed gives blocks of cases; "libfuzzer": coverage guides
+  QC_FIELD(std::string, suite, {}, "suite", .presence = Presence::omitted);  ///< empty: fuzz
   QC_FIELD(std::uint64_t, block_cases, {}, "block_cases");
   QC_FIELD(std::vector<std::string>, backends, {}, "backends");  ///< as on the command line
   QC_FIELD(std::vector<BackendInfo>, infos, {}, "infos");        ///< what they said of themselves
@@ -63,6 +64,10 @@ struct Identity {
   /// The command line that runs the whole campaign, without what makes no difference; not compared.
   QC_FIELD(std::vector<std::string>, command, {}, "command");
 
+  /// What the cases are called.
+  [[nodiscard]] std::string suite_name() const {
+    return engine == "libfuzzer" ? engine : suite.empty() ? "fuzz" : suite;
+  }
   /// The error names the first option in which the other one differs; `what` is "the journal" or a path.
   /// A shard is compared where `same_shard` says so.
   [[nodiscard]] Result<void> fits(const Identity& other, const std::string& what, bool same_shard) const;

@@ -19,6 +19,7 @@
 #include "harness/engine/shrink/shrink.h"
 #include "harness/judge/judge.h"
 #include "harness/mutate/case_mutator.h"
+#include "harness/operators/family.h"
 #include "reports/issue/page.h"
 #include "reports/render/explanation.h"
 
@@ -93,6 +94,13 @@ Result<int> run_explain(ExplainCommand options) {
   const shrink::Runner runner = shrink::in_process(*backend);
   const Outcome outcome = runner(test_case);
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
+  const Family* family = family_of(test_case);
+  if (family != nullptr && family->culprit != nullptr && is_failure(result.verdict.kind)) {
+    result.culprit = family->culprit(test_case, runner, policy);
+    auto shrunk = shrink::shrink(test_case, runner, policy, {kShrinkingRuns, kShrinkingSeconds, {}});
+    result.smallest = std::move(shrunk.smallest);
+    result.smallest_verdict = std::move(shrunk.verdict);
+  }
   auto observation = diagnose::Observation::of(test_case, outcome, policy);
   if (observation != nullptr && observation->is_failure()) {
     shrink::Result shrunk = shrink::shrink(test_case, runner, policy, {kShrinkingRuns, kShrinkingSeconds, {}});

@@ -143,6 +143,7 @@ void add_fuzz(CLI::App& app, Action& action) {
       app.add_subcommand("fuzz", "Judge backends on random and directed cases, until a time or number is reached");
   command->footer(
       "example: qconform fuzz --backend avx2 --for 8h --jobs 4 --out nightly\n"
+      "example: qconform fuzz --suite graphs --backend onnxruntime@all --for 1h --out graphs\n"
       "example: qconform fuzz --engine libfuzzer --backend avx2 --for 10m --jobs 2 --out guided\n"
       "Without --for and --cases it runs until Ctrl-C, and then writes its report.\n"
       "Three of four cases are made for what a library, plugin or process takes, one of four for everything\n"
@@ -160,6 +161,8 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--fuzz-target", options->fuzz_target,
                       "With --engine libfuzzer: the fuzz target `differential` (default: QCONFORM_FUZZ_TARGET, or the "
                       "one that scripts/build fuzz fuzz_differential builds)");
+  command->add_option("--suite", options->suite,
+                      "Suite whose cases are drawn: fuzz, random, or graphs for quantized graphs (default: fuzz)");
   command->add_option("--for", options->duration, "How long: 90s, 10m, 8h");
   command->add_option("--cases", options->cases, "How many cases, of all shards together");
   command->add_option("--seed", options->seed, "Seed of the cases (default: drawn, and printed)");

@@ -14,6 +14,7 @@
 #include "harness/base/file.h"
 #include "harness/cli/arguments.h"
 #include "harness/core/version.h"
+#include "harness/suites/select.h"
 
 namespace qconform::cli {
 namespace {
@@ -35,6 +36,7 @@ Result<void> take_from_journal(FuzzPlan& plan) {
   QCONFORM_ASSIGN(const auto record, reader.next());
   QCONFORM_ASSIGN(const auto identity, in_context(file.string(), campaign::decode_identity(record->payload)));
   if (!options.seed) options.seed = identity.seed;
+  if (options.suite.empty()) options.suite = identity.suite;
   if (options.within.within && options.within.only.empty()) plan.contracts = identity.contracts;
   if (!options.backends.empty()) return {};
   options.backends = identity.backends;
@@ -53,11 +55,12 @@ Result<std::string> digest_of_file(const std::string& field, const std::string& 
 std::vector<std::string> canonical_command(const FuzzOptions& options) {
   std::vector<std::string> command{"fuzz", "--seed", std::to_string(*options.seed)};
   if (options.is_guided()) command.insert(command.end(), {"--engine", options.engine});
+  if (!options.suite.empty()) command.insert(command.end(), {"--suite", options.suite});
   for (const std::string& name : options.backends) command.insert(command.end(), {"--backend", name});
   if (options.cases) command.insert(command.end(), {"--cases", std::to_string(*options.cases)});
   if (!options.duration.empty()) command.insert(command.end(), {"--for", options.duration});
   if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
-  if (!options.within.within) command.emplace_back("--no-within");
+  if (!options.within.within && options.suite.empty()) command.emplace_back("--no-within");
   return command;
 }
 
@@ -67,6 +70,7 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
   identity.commit = kCommit;
   identity.engine = options.engine;
   identity.seed = *options.seed;
+  identity.suite = options.suite;
   identity.block_cases = campaign::kBlockCases;
   identity.backends = options.backends;
   identity.profile = options.policy.profile;
@@ -86,6 +90,9 @@ Result<campaign::Identity> identity_of(const FuzzOptions& options, const campaig
 }
 
 Result<void> check_guided(FuzzOptions& options) {
+  if (!options.suite.empty()) {
+    return fail("--suite", "does not go with --engine libfuzzer, whose fuzz target draws single nodes");
+  }
   if (options.cases) return fail("--cases", "does not go with --engine libfuzzer; --for says how long it runs");
   if (!options.shard.shard.empty()) {
     return fail("--shard", "does not go with --engine libfuzzer, which has no blocks to share");
@@ -102,7 +109,20 @@ Result<void> check_guided(FuzzOptions& options) {
   return {};
 }
 
+// What backends take is known of the cases of the suite fuzz alone.
+Result<void> check_suite(FuzzOptions& options) {
+  if (options.suite == "fuzz") options.suite.clear();
+  if (options.suite.empty()) return {};
+  if (draw_of_suite(options.suite) == nullptr) {
+    return fail("--suite", fmt::format("expected fuzz, random or graphs, got \"{}\"", options.suite));
+  }
+  if (!options.within.only.empty()) return fail("--only", "goes with the suite fuzz alone");
+  options.within.within = false;
+  return {};
+}
+
 Result<void> check(FuzzOptions& options) {
+  QCONFORM_TRY(check_suite(options));
   if (options.jobs < 1 || options.jobs > kMostJobs) {
     return fail("--jobs", fmt::format("expected 1 to {}, got {}", kMostJobs, options.jobs));
   }
@@ -169,6 +189,7 @@ Result<void> choose_driver(FuzzPlan& plan) {
   }
   driver.identity.contracts = *plan.contracts;
   driver.block = {.case_at = campaign::cases_of(driver.identity),
+                  .suite = driver.identity.suite_name(),
                   .judge = plan.judge,
                   .contracts = *plan.contracts,
                   .stop = {},
@@ -183,7 +204,7 @@ campaign::ReportOptions FuzzPlan::report_options(const campaign::CaseAt& case_at
           .case_at = case_at,
           .draft = nullptr,
           .shrink = options.shrink,
-          .suite = options.is_guided() ? "libfuzzer" : "fuzz"};
+          .suite = driver.identity.suite_name()};
 }
 
 Result<void> make_plan(FuzzPlan& plan) {

@@ -33,6 +33,7 @@ void add_shard_options(CLI::App& command, ShardOptions& options);
 struct FuzzOptions {
   std::vector<std::string> backends;
   std::string engine = "seeded";
+  std::string suite;  ///< that the cases are drawn of; empty: fuzz
   std::string fuzz_target;
   std::string duration;
   std::optional<std::uint64_t> cases;

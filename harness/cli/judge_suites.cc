@@ -13,6 +13,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/rewritings.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/contracts.h"
 #include "harness/engine/cover.h"
@@ -58,6 +59,8 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   if (!options.within.only.empty()) command.insert(command.end(), {"--only", options.within.only});
   if (!options.within.within) command.emplace_back("--no-within");
   if (options.thorough) command.emplace_back("--thorough");
+  if (options.suite.context != 0) command.insert(command.end(), {"--context", std::to_string(options.suite.context)});
+  if (options.expects_fusion) command.emplace_back("--expect-fused");
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
@@ -206,6 +209,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, check));
   forget_code(backends);
   WaiverDraft draft;
+  GraphSample graphs;
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
     ProgressLine line;
@@ -218,10 +222,11 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
                              .fail_fast = options.fail_fast,
                              .drops_hanging_backends = true,
                              .results = RowsKept::all};
-    if (!check.is_empty()) {
-      campaign.judged = [&](const Case& test_case, const HazardCounts&,
-                            const std::vector<CaseResult::OfBackend>& results) { check.judged(test_case, results); };
-    }
+    campaign.judged = [&](const Case& test_case, const HazardCounts&,
+                          const std::vector<CaseResult::OfBackend>& results) {
+      if (!check.is_empty()) check.judged(test_case, results);
+      graphs.add(test_case);
+    };
     QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
     if (campaign.fail_fast) *campaign.fail_fast -= std::min(*campaign.fail_fast, failures_in(report));
     if (report.stopped.empty() && !suites.related.empty()) {
@@ -245,6 +250,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
                             [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
   }
   add_element_maps(report, backends, policy);
+  add_rewritings(graphs, options.expects_fusion, policy, report);
   return report;
 }
 
@@ -256,6 +262,10 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
       "Number of cases of the suites random, fuzz and relations (default: 10000) and directed (4000) where they "
       "are named; conformance has its own");
   command.add_option("--seed", options.suite.seed, "Seed of everything random")->capture_default_str();
+  command
+      .add_option("--context", options.suite.context,
+                  "Nodes that each unit of a model takes along, before it and behind it")
+      ->capture_default_str();
   add_within_options(command, options.within,
                      "With conformance, no suite of its own for what each library, plugin or process takes");
   command.add_flag("--thorough", options.thorough,
@@ -277,6 +287,9 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
   add_waiver_options(command, options.waivers, waived);
   command.add_option("--out", options.out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
+  command.add_flag("--expect-fused", options.expects_fusion,
+                   "A backend that fuses nothing in the suites' graphs, or does not show what it computes, does not "
+                   "conform: its answers say nothing of fusion");
   command.add_flag("--no-explain{false}", options.explain,
                    "Group failures by verdict and rule alone, without looking for the defects behind them");
   command.add_flag("--no-shrink{false}", options.shrink, "Do not shrink the cases of findings");

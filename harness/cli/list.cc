@@ -42,6 +42,8 @@ std::vector<Row> backend_rows() {
   for (Row& row : rows) row.accepted = backend::accepted_arithmetics();
   rows.push_back({std::string(backend::kInterpreter), "available",
                   "graphs of several nodes, computed as they are written", backend::accepted_by_interpreter()});
+  rows.push_back({std::string(backend::kFused), "available", "the same, with quantized units on a kernel set",
+                  backend::accepted_by_fused()});
   for (const backend::Library& library : backend::offered_libraries()) {
     const backend::LibraryState state = library.state();
     const bool here = state.absent.empty();

@@ -66,7 +66,8 @@ Result<int> build_report(const MergeOptions& options, const campaign::CampaignSn
       .judge = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
       .draft = nullptr,
-      .shrink = options.shrink};
+      .shrink = options.shrink,
+      .suite = identity.suite_name()};
   Report report = campaign_report(merged, *backends, report_options);
   return deliver_campaign(options.out, policy, options.forms, report);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/core/case.h"
+#include "harness/core/case_graph.h"
 #include "harness/core/outcome.h"
 #include "harness/core/tensor.h"
 #include "harness/describe/fields.h"
@@ -175,6 +176,9 @@ class Backend {
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual const BackendInfo& info() const = 0;
+  /// The graph that the backend computes in the place of a case of several nodes, when it has folded, fused and moved
+  /// what it likes; nothing where it does not tell. Not of a backend in a worker.
+  [[nodiscard]] virtual std::optional<CaseGraph> rewritten(const Case& /*test_case*/) { return std::nullopt; }
   /// Takes any case, malformed ones too. Weights are packed here.
   [[nodiscard]] virtual Preparation prepare(const Case& test_case) = 0;
   /// The same for a backend that can take its inputs from other memory than the case's tensors. Both

@@ -41,7 +41,9 @@ struct CaseGraph {
     bool operator==(const Value&) const = default;
   };
 
-  QC_DESCRIBED(.doc = "Of a case of several nodes; absent of one node, and in older reports.");
+  QC_DESCRIBED(.doc =
+                   "A graph of several nodes: the case's, or what the backend computes in its place. Absent of one "
+                   "node, of backends that do not show what they compute, and in older reports.");
   QC_FIELD(std::vector<Node>, nodes, {}, "nodes", .doc = "In topological order.");
   QC_FIELD(std::vector<Value>, inputs, {}, "inputs", .doc = "What is fed.");
   QC_FIELD(std::vector<Value>, initializers, {}, "initializers");

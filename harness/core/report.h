@@ -143,6 +143,23 @@ struct ExecutedCode {
   bool operator==(const ExecutedCode&) const = default;
 };
 
+/// What a backend made of graphs before it computed them (Backend::rewritten()).
+struct FusionCounts {
+  using ByOperator = std::map<std::string, std::uint64_t>;
+
+  QC_DESCRIBED(.name = "fusion",
+               .doc = "What it made of graphs before it computed them; absent where none were shown.");
+  QC_FIELD(std::uint64_t, graphs, {}, "graphs", .doc = "Cases of several nodes of which it shows what it computes.");
+  QC_FIELD(std::uint64_t, fused, {}, "fused",
+           .doc = "Those of them in which it computes nodes of operators that they do not have.");
+  QC_FIELD(ByOperator, operators, {}, "operators", .doc = "These nodes, by operator.");
+  QC_FIELD(bool, is_expected, {}, "expected", .doc = "The run was meant for fusion: without any it does not conform.",
+           .presence = Presence::omitted);
+
+  [[nodiscard]] bool is_missing() const { return is_expected && fused == 0; }
+  bool operator==(const FusionCounts&) const = default;
+};
+
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
 
@@ -170,6 +187,7 @@ struct BackendResult {
            .doc = "What it takes, where the suites were made for it.", .presence = Presence::omitted);
   QC_FIELD(std::optional<ExecutedCode>, code, {}, "code",
            .doc = "Absent where the backend's code is not instrumented.");
+  QC_FIELD(std::optional<FusionCounts>, fusion, {}, "fusion");
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
   std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for
@@ -180,8 +198,10 @@ struct BackendResult {
   /// Verdicts of the kind that a waiver covers.
   [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
-  /// A case was computed right, nothing failed that is not waived, and every case was sent.
-  [[nodiscard]] bool conforms() const { return !fails() && is_judged() && stopped.empty(); }
+  /// A case was computed right, nothing failed that is not waived, every case was sent, and what was to be fused was.
+  [[nodiscard]] bool conforms() const {
+    return !fails() && is_judged() && stopped.empty() && !(fusion && fusion->is_missing());
+  }
   /// Something failed that is not waived.
   [[nodiscard]] bool fails() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.
@@ -308,6 +328,7 @@ struct Finding {
                     ///< operator and note: the case stands in case_file
   std::string example_summary;             ///< one line, set where the report was read
   std::optional<CaseGraph> example_graph;  ///< of a case of several nodes, set where the report was read
+  std::optional<CaseGraph> rewritten;      ///< what the backend computes in its place, where it shows that
   std::string case_file;                   ///< where the example was written, relative to the report; may be empty
   std::string model_file;                  ///< likewise, as an ONNX model of one node
   std::string test_folder;                 ///< likewise, as a backend-test folder

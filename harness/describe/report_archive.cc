@@ -375,6 +375,7 @@ void describe_example(Archive& archive, Finding& finding) {
     describe_summary(archive, finding.example, finding.example_summary,
                      {.doc = "Shapes and attributes, for the reader."});
     describe_graph(archive, finding);
+    describe_field(archive, "rewritten", finding.rewritten, {});
     describe_field(archive, "file", finding.case_file, {.doc = "The case as JSON, relative to the report."});
     describe_field(archive, "model", finding.model_file, {.doc = "The same as an ONNX model of one node."});
     describe_field(archive, "folder", finding.test_folder, {.doc = "The same as a backend-test folder of ONNX."});

@@ -25,11 +25,8 @@ const OrtForm& drawn_form(const Case& test_case) {
 
 std::vector<std::size_t> fed_inputs(const Case& test_case, bool feeds_all) {
   std::vector<std::size_t> positions;
-  const auto is_data = [&](std::size_t i) {
-    return test_case.is_one_node() ? role_of(test_case, i) == InputRole::data : i < test_case.fed_inputs;
-  };
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    if (test_case.inputs[i] && (feeds_all || is_data(i))) positions.push_back(i);
+    if (test_case.inputs[i] && (feeds_all || role_of(test_case, i) == InputRole::data)) positions.push_back(i);
   }
   return positions;
 }

@@ -195,11 +195,9 @@ struct Operator {
 /// operator yet, violates rule "operator".
 [[nodiscard]] Classification classify(const Case& test_case);
 
-/// An unknown operator or position counts as data, which libraries do not fold into anything.
-[[nodiscard]] inline InputRole role_of(const Case& test_case, std::size_t position) {
-  const Operator* known = operator_of(test_case);
-  return known != nullptr && position < known->inputs.size() ? known->inputs[position].role : InputRole::data;
-}
+/// An unknown operator or position counts as data, which libraries do not fold into anything. Of a graph: what is fed
+/// is data; an initializer of two dimensions or more is a weight, and one of fewer a parameter.
+[[nodiscard]] InputRole role_of(const Case& test_case, std::size_t position);
 
 /// Replaces the attribute of that name, or adds it.
 void set_attribute(Case& test_case, std::string_view name, Attribute::Value value);

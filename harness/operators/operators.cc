@@ -96,6 +96,16 @@ std::string_view input_name(const Case& test_case, std::size_t position) {
   return known != nullptr && position < known->inputs.size() ? known->inputs[position].name : std::string_view{};
 }
 
+InputRole role_of(const Case& test_case, std::size_t position) {
+  if (!test_case.is_one_node()) {
+    const Tensor* tensor = test_case.input(position);
+    if (position < test_case.fed_inputs || tensor == nullptr) return InputRole::data;
+    return tensor->shape.size() < 2 ? InputRole::parameter : InputRole::weight;
+  }
+  const Operator* known = operator_of(test_case);
+  return known != nullptr && position < known->inputs.size() ? known->inputs[position].role : InputRole::data;
+}
+
 const Family* family_of(const Case& test_case) {
   const auto [domain, op_type] = domain_and_name(test_case);
   return family_of(domain, op_type);

@@ -54,14 +54,17 @@ Result<std::string> exposing_model(const onnx::ModelProto& model, const NamedTen
 
 Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
                                              const std::filesystem::path& folder,
-                                             const std::vector<std::filesystem::path>& files, std::uint64_t seed) {
+                                             const std::vector<std::filesystem::path>& files, std::uint64_t seed,
+                                             const std::set<std::string>& also) {
   const ModelRuntime& runtime = offered_model_runtime();
   if (!runtime.absent.empty()) return fail(runtime.name, "is not available: " + runtime.absent);
   QCONFORM_TRY(check_external_data_is_fetched(model.graph(), folder));
   const std::int64_t first = scope.assumed_first_dimension().value_or(kAssumedBatch);
   QCONFORM_ASSIGN(auto inputs, files.empty() ? draw_model_inputs(model.graph(), seed, first)
                                              : read_model_inputs(model.graph(), files));
-  QCONFORM_ASSIGN(const auto exposing, exposing_model(model, inputs, values_around_quantized_nodes(scope)));
+  std::set<std::string> wanted = values_around_quantized_nodes(scope);
+  wanted.insert(also.begin(), also.end());
+  QCONFORM_ASSIGN(const auto exposing, exposing_model(model, inputs, wanted));
   QCONFORM_ASSIGN(auto values, runtime.run(exposing, folder, inputs));
   values.merge(inputs);
   return ModelActivations{std::move(values),

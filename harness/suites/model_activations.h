@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,13 +23,14 @@ struct ModelActivations {
   std::string origin;   ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
 };
 
+/// `also`: further values of the outermost graph that are wanted; those that the model holds or that are fed are there.
 /// Runs the model in the offered runtime with the inputs of `files`, or, without any, with inputs drawn from
 /// `seed`. `scope` holds what is known of the model's graph. External data lies below `folder`. Errors: no runtime,
 /// what read_model_inputs() and draw_model_inputs() refuse, and what the runtime does.
 [[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
                                                            const std::filesystem::path& folder,
                                                            const std::vector<std::filesystem::path>& files,
-                                                           std::uint64_t seed);
+                                                           std::uint64_t seed, const std::set<std::string>& also = {});
 
 }  // namespace qconform
 

@@ -32,11 +32,20 @@ Result<void> collect(const fs::path& folder, int depth, std::vector<fs::path>& f
   return {};
 }
 
+/// Whether it is in QDQ form: nothing else tells a quantized graph from any other.
+bool is_quantized_graph(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+    return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear";
+  });
+}
+
 /// Why the model gives no case; empty when it gives some.
 std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::path>& data_sets) {
-  if (model.graph().node_size() != 1) return "not a single node";
+  if (model.graph().node_size() == 0) return "no node";
+  const bool is_graph = model.graph().node_size() > 1;
+  if (is_graph && !is_quantized_graph(model.graph())) return "not a single node, nor a quantized graph";
   const onnx::NodeProto& node = model.graph().node(0);
-  const bool is_known = find_operator(node.domain(), node.op_type()) != nullptr ||
+  const bool is_known = is_graph || find_operator(node.domain(), node.op_type()) != nullptr ||
                         is_quantized_graph_operator(node.domain(), node.op_type());
   if (!is_known) {
     return "not quantized: " + printable(operator_name(node.domain(), node.op_type()));

@@ -15,6 +15,7 @@
 #include "harness/operators/operator.h"
 #include "harness/suites/model_activations.h"
 #include "harness/suites/model_node.h"
+#include "harness/suites/model_units.h"
 #include "harness/suites/rng.h"
 
 namespace qconform {
@@ -93,7 +94,8 @@ struct OnnxModelSuite::State {
   onnx::ModelProto model;
   std::unique_ptr<GraphScope> scope;
   std::vector<QuantizedNode> nodes;
-  std::size_t next = 0;
+  std::vector<ModelUnit> units;
+  std::size_t next = 0;  // of the nodes, then of the units
   ModelActivations activations;
 
   // Sets the activations; an error where they must be computed and cannot be.
@@ -103,7 +105,7 @@ struct OnnxModelSuite::State {
 Result<void> OnnxModelSuite::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
   activations.origin = "activations drawn from seed " + std::to_string(seed);
   if (options.activations == ModelOptions::Activations::drawn) return {};
-  auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed);
+  auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed, values_around(units));
   if (computed) {
     activations = std::move(*computed);
   } else if (options.activations == ModelOptions::Activations::computed) {
@@ -133,6 +135,7 @@ Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesyst
   if (opened.nodes.empty()) return fail(file.string(), text_without_cases(source->skipped_));
   QCONFORM_TRY(in_context(file.string(), fold_constants(*opened.scope, file.parent_path())));
   propagate_shapes(opened.model, *opened.scope);
+  opened.units = units_of(*opened.scope, options.context);
   QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
   return source;
 }
@@ -147,7 +150,7 @@ const std::string& OnnxModelSuite::origin() const {
 }
 
 std::optional<std::uint64_t> OnnxModelSuite::size() const {
-  return state_->nodes.size();
+  return state_->nodes.size() + state_->units.size();
 }
 
 Result<std::optional<Case>> OnnxModelSuite::next() {
@@ -176,6 +179,27 @@ Result<std::optional<Case>> OnnxModelSuite::next() {
                      ("first dimension of the model's inputs assumed: " + std::to_string(first));
     }
     result.provenance = {name(), state_->seed, position};
+    return std::optional<Case>(std::move(result));
+  }
+  return next_unit();
+}
+
+Result<std::optional<Case>> OnnxModelSuite::next_unit() {
+  while (state_->next < state_->nodes.size() + state_->units.size()) {
+    const ModelUnit& unit = state_->units[state_->next++ - state_->nodes.size()];
+    Rng rng(state_->seed, state_->nodes.size() + unit.quantize);
+    auto answer = case_from_unit(state_->model, unit, *state_->scope, state_->file.parent_path(),
+                                 state_->activations.values, kGeneratedElements, rng);
+    if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": unit " + unit.name));
+    if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
+      ++skipped_[skipped->reason];
+      continue;
+    }
+    Case& result = std::get<Case>(*answer);
+    result.id = unit.name + ".unit#" + std::to_string(unit.quantize);
+    result.tags = {"model", "unit"};
+    if (!result.recorded_outputs.empty()) result.note = state_->activations.origin;
+    result.provenance = {name(), state_->seed, unit.quantize};
     return std::optional<Case>(std::move(result));
   }
   return std::optional<Case>();

@@ -1,6 +1,7 @@
 // Cases from the quantized nodes of any ONNX model: suite `model:FILE.onnx`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -21,6 +22,7 @@ struct ModelOptions {
   };
   Activations activations = Activations::drawn;
   std::vector<std::filesystem::path> inputs{};  ///< TensorProto files for the model's inputs; empty: drawn
+  std::size_t context = 0;                      ///< nodes that each unit takes along, before it and behind it
 };
 
 /// One case for each quantized node, those in the bodies of If, Loop and Scan included. Weights and
@@ -31,8 +33,11 @@ struct ModelOptions {
 /// (an unknown spatial size, a parameter that the model computes at run time) stands in the note.
 /// All other nodes, and quantized ones that give no case, are counted as skipped, by reason.
 ///
+/// Behind them stands a case of several nodes for each quantized unit of the outermost graph (model_units.h).
+///
 /// The id is the node's name, or its operator when it has none, with its position in the model:
-/// "Conv_12_quant#17".
+/// "Conv_12_quant#17"; of a unit, the node whose result it quantizes and the position of its QuantizeLinear:
+/// "Conv_12.unit#17".
 class OnnxModelSuite final : public Suite {
  public:
   /// Activations above this number of elements are not generated; the node is skipped.
@@ -50,10 +55,12 @@ class OnnxModelSuite final : public Suite {
   /// Where the activations come from, in words.
   [[nodiscard]] const std::string& origin() const;
   [[nodiscard]] Result<std::optional<Case>> next() override;
-  /// Quantized nodes; some may yet be skipped.
+  /// Quantized nodes and units; some may yet be skipped.
   [[nodiscard]] std::optional<std::uint64_t> size() const override;
 
  private:
+  [[nodiscard]] Result<std::optional<Case>> next_unit();
+
   struct State;
   explicit OnnxModelSuite(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -17,7 +17,6 @@
 #include "harness/suites/directml.h"
 #include "harness/suites/onnx_folder.h"
 #include "harness/suites/onnx_model.h"
-#include "harness/suites/random.h"
 #include "harness/suites/sweep/sizes.h"
 #include "harness/suites/sweep/suite.h"
 
@@ -52,7 +51,8 @@ constexpr std::array kSuites{
     SuiteInfo{"relations:SUITE", "the same, starting from the cases of another suite"},
     SuiteInfo{"onnx:DIR", "ONNX backend-test folders below DIR (model.onnx, test_data_set_0)"},
     SuiteInfo{"model:FILE",
-              "the quantized nodes of an ONNX model, activations of a run in ONNX Runtime, or drawn from --seed"},
+              "the quantized nodes and units (DequantizeLinear ... QuantizeLinear) of an ONNX model, activations of a "
+              "run in ONNX Runtime, or drawn from --seed"},
     SuiteInfo{"dml:FILE", "DirectML descriptions of quantized linear convolutions, as JSON"},
     SuiteInfo{"PATH", "a case file (.json, or a one-node .onnx), a folder of case files, or one backend-test folder"},
 };
@@ -148,7 +148,13 @@ std::optional<std::string_view> relations_base(std::string_view suite) {
 
 bool takes_number_of_cases(std::string_view suite) {
   const std::string_view drawn = relations_base(suite).value_or(suite);
-  return drawn == "random" || drawn == "graphs" || drawn == "fuzz" || drawn == "directed";
+  return draw_of_suite(drawn) != nullptr || drawn == "directed";
+}
+
+DrawnSuite::Draw draw_of_suite(std::string_view suite) {
+  if (suite == "random") return random_case;
+  if (suite == "graphs") return graph_case;
+  return suite == "fuzz" ? fuzz_case : nullptr;
 }
 
 Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
@@ -169,22 +175,15 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
         std::make_unique<DirectedSuite>(options.seed, options.cases.value_or(DirectedSuite::kDefaultCases)));
   }
   if (name == "within") return fail("--suite", "within is made for backends: it goes with qconform run and matrix");
-  if (name == "fuzz") {
-    return one<FuzzSuite>(
-        std::make_unique<FuzzSuite>(options.seed, options.cases.value_or(RandomSuite::kDefaultCases)));
-  }
-  if (name == "graphs") {
-    return one<DrawnSuite>(std::make_unique<DrawnSuite>("graphs", graph_case, options.seed,
+  if (const DrawnSuite::Draw draw = draw_of_suite(name)) {
+    return one<DrawnSuite>(std::make_unique<DrawnSuite>(std::string(name), draw, options.seed,
                                                         options.cases.value_or(RandomSuite::kDefaultCases)));
-  }
-  if (name == "random") {
-    return one<RandomSuite>(
-        std::make_unique<RandomSuite>(options.seed, options.cases.value_or(RandomSuite::kDefaultCases)));
   }
   if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) {
-    return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed,
-                                    {.activations = ModelOptions::Activations::computed_if_possible}));
+    return one(OnnxModelSuite::open(
+        fs::path(name.substr(6)), options.seed,
+        {.activations = ModelOptions::Activations::computed_if_possible, .context = options.context}));
   }
   if (name.starts_with("dml:")) return one(DirectMlSuite::open(fs::path(name.substr(4))));
   return open_path(fs::path(name));

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "harness/core/suite.h"
+#include "harness/suites/random.h"
 
 namespace qconform {
 
 struct SuiteOptions {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> cases;  ///< of suites that take a number of cases; absent: each its own
+  std::size_t context = 0;             ///< of model:FILE: nodes that each unit takes along, before it and behind it
 };
 
 struct SuiteInfo {
@@ -33,6 +35,9 @@ struct SuiteInfo {
 /// Whether SuiteOptions::cases means anything to a suite: random, fuzz, directed, and relations on one of them. The
 /// suite conformance has its own number of directed cases.
 [[nodiscard]] bool takes_number_of_cases(std::string_view suite);
+
+/// How a suite draws case `index` of `seed`; null for what is not drawn so: random, graphs and fuzz are.
+[[nodiscard]] DrawnSuite::Draw draw_of_suite(std::string_view suite);
 
 /// Opens `name`: one of suites(), or a case file (.json, .onnx) or backend-test folder by its path.
 /// A suite may be made of several sources. A suite of relations gives the cases that it starts from.

@@ -65,6 +65,48 @@ TEST_F(Capture, FindingsNameTheNode) {
                                 HasSubstr("depthwise_node#2: activations of ONNX Runtime")));
 }
 
+std::vector<Case> units_in(const std::filesystem::path& file, std::size_t context) {
+  auto source = OnnxModelSuite::open(file, 1, {.activations = ModelOptions::Activations::computed, .context = context});
+  EXPECT_TRUE(source) << source.error().text();
+  std::vector<Case> units;
+  for (auto next = (*source)->next(); next && *next; next = (*source)->next()) {
+    if (!(*next)->is_one_node()) units.push_back(std::move(**next));
+  }
+  return units;
+}
+
+// Both convolutions stand between DequantizeLinear and QuantizeLinear then, and give what they gave before.
+TEST_F(Capture, CutsTheUnitsOfAModelInQdqForm) {
+  const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
+  const auto rewritten = run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string());
+  EXPECT_EQ(rewritten.exit_code, 0) << rewritten.output;
+  EXPECT_THAT(rewritten.output, AllOf(HasSubstr("QLinearConv"), HasSubstr("2")));
+  const std::vector<Case> units = units_in(qdq, 0);
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_EQ(units[0].op_types(), "DequantizeLinear+DequantizeLinear+DequantizeLinear+Conv+QuantizeLinear");
+  EXPECT_EQ(units[0].id, "stem_node.unit#5");
+  for (const Case& unit : units) {
+    ASSERT_EQ(unit.recorded_outputs.size(), 1U) << unit.id;
+    EXPECT_EQ(judge(expect(unit, Policy{}), outcome::Produced{unit.recorded_outputs}).kind, VerdictKind::pass);
+  }
+  EXPECT_EQ(units[1].inputs[0], units[0].recorded_outputs[0]) << "the unit before answers into this";
+  const std::vector<Case> wider = units_in(qdq, 2);
+  ASSERT_EQ(wider.size(), 2U);
+  EXPECT_EQ(wider[0].nodes.size(), units[0].nodes.size() + 5U)
+      << "one is before it; two behind, with two more that dequantize weights";
+}
+
+TEST_F(Capture, TellsWhatIsFusedInUnits) {
+  const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
+  ASSERT_EQ(run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
+  const std::string run = "run --suite model:" + qdq.string() + " --expect-fused --out " + folder_.path().string();
+  const auto all = run_program(QCONFORM_PROGRAM, run + " --backend onnxruntime@all");
+  EXPECT_THAT(all.output, AllOf(HasSubstr("fused in 2 of 2 graphs"), HasSubstr("QLinearConv 2"))) << all.output;
+  const auto disabled = run_program(QCONFORM_PROGRAM, run + " --backend onnxruntime@disabled");
+  EXPECT_THAT(disabled.output, HasSubstr("mistrusted: not fused: nothing in 2 graphs")) << disabled.output;
+  EXPECT_EQ(disabled.exit_code, 1);
+}
+
 TEST_F(Capture, SaysWhyTheRuntimeRefusesAModel) {
   Network net;
   net.input("image", ElementType::float32, {1, 3});

@@ -4,6 +4,8 @@
 // DequantizeLinear's, so that each of its answers must lie in the sets, and a set that lacks one is wrong.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "reference/graph/program.h"
@@ -29,6 +31,13 @@ struct Arithmetic {
 /// bfloat16 are computed in float32 and rounded at the end of each step. NaN where an operation has no number;
 /// QuantizeLinear makes of it what reference::quantize_linear() does.
 [[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic);
+
+/// What stands in for a step: its result's elements, from the values so far.
+using StepResult = std::function<std::vector<double>(const std::vector<std::vector<double>>& values)>;
+
+/// The same with other results for some steps: one entry for each step, an empty function where it is as written.
+[[nodiscard]] std::vector<std::vector<double>> interpret(const Program& program, const Arithmetic& arithmetic,
+                                                         std::span<const StepResult> instead);
 
 /// Elements as a tensor's bytes: numbers of the type, packed as ONNX packs them; and back. `type` is not `none`.
 [[nodiscard]] std::vector<std::byte> to_bytes(Element type, const std::vector<double>& elements);

@@ -200,11 +200,16 @@ void add_explanation(Json& json, const Explanation& e) {
 }  // namespace
 
 std::string text_of(const Explained& explained) {
-  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.node().op_type,
+  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.op_types(),
                                  explained.backend, name_of(explained.verdict.kind),
                                  explained.verdict.detail.empty() ? "" : ", ", explained.verdict.detail);
-  if (!explained.explanation) return text + "nothing to explain: no output with a wrong value or shape\n";
-  text += explanation_lines(*explained.explanation);
+  if (!explained.explanation && explained.culprit.empty()) {
+    return text + "nothing to explain: no output with a wrong value or shape\n";
+  }
+  if (explained.explanation) text += explanation_lines(*explained.explanation);
+  if (!explained.culprit.empty()) {
+    text += line("culprit", explained.culprit + " (the least part of the graph that fails too)");
+  }
   if (explained.smallest) {
     const auto& worst = explained.smallest_verdict.worst;
     text += line("smallest", summary_of(*explained.smallest) + (worst ? "; " + element_text(*worst) : ""));
@@ -213,10 +218,11 @@ std::string text_of(const Explained& explained) {
 }
 
 std::string to_json(const Explained& explained) {
-  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.node().op_type},
+  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.op_types()},
             {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
             {"detail", explained.verdict.detail}, {"status", nullptr}};
   if (explained.explanation) add_explanation(json, *explained.explanation);
+  if (!explained.culprit.empty()) json["culprit"] = explained.culprit;
   if (explained.smallest) {
     json["smallest"] = {{"summary", summary_of(*explained.smallest)}, {"detail", explained.smallest_verdict.detail}};
   }

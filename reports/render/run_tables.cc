@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "reports/render/finding_text.h"
@@ -133,6 +134,24 @@ std::string code_line(const ExecutedCode& code) {
                      with_thousands(code.executed), with_thousands(code.edges));
 }
 
+// "fused in 120 of 500 graphs: QLinearConv 98, QLinearAdd 30"
+std::string fusion_line(const FusionCounts& fusion, const Painter& paint) {
+  if (fusion.is_missing()) {
+    const std::string of = fusion.graphs == 0 ? "it does not show what it computes"
+                                              : fmt::format("nothing in {}", plural(fusion.graphs, "graph"));
+    return "  " + paint.bad("mistrusted: not fused") + ": " + of + "\n";
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> operators(fusion.operators.begin(), fusion.operators.end());
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = fmt::format("  fused in {} of {}", with_thousands(fusion.fused), plural(fusion.graphs, "graph"));
+  const char* separator = ": ";
+  for (const auto& [name, count] : operators) {
+    text += fmt::format("{}{} {}", std::exchange(separator, ", "), shown(name), with_thousands(count));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
@@ -152,6 +171,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
       text += operator_rows(op_type, result, why_not_asked, paint, verbose);
     }
     if (backend.code) text += code_line(*backend.code);
+    if (backend.fusion) text += fusion_line(*backend.fusion, paint);
     if (verbose) text += hazards_line(backend) + ties_line(backend);
   }
   return text;

@@ -13,6 +13,7 @@
 #include "harness/backends/libraries/roots.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/model_graph.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/onnxruntime_model.h"
 #include "harness/operators/operator.h"
@@ -162,6 +163,14 @@ class OnnxRuntime final : public Backend {
     auto session = std::make_unique<PreparedSession>(*runtime_, test_case, std::move(model->fed), std::move(memory));
     if (auto message = session->create(model->bytes)) return refused(test_case, std::move(*message));
     return session;
+  }
+
+  [[nodiscard]] std::optional<CaseGraph> rewritten(const Case& test_case) override {
+    const auto model = ort_model(test_case, form_);
+    if (!model) return std::nullopt;
+    const auto optimized = ort::optimized_model(*runtime_, model->bytes);
+    auto graph = optimized ? graph_of_model(*optimized) : tl::unexpected(optimized.error());
+    return graph ? std::optional(std::move(*graph)) : std::nullopt;
   }
 
   [[nodiscard]] std::optional<RepeatedPreparation> prepare_repeated(const Case& test_case,

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -9,6 +11,8 @@
 #include <cstring>
 #include <span>
 #include <vector>
+
+#include "harness/base/file.h"
 
 namespace qconform::libraries::ort {
 namespace {
@@ -139,6 +143,25 @@ std::optional<std::string> create_session(const Runtime& runtime, const std::str
                                           Owned<OrtSession>& session) {
   return failure(runtime.api, runtime.api.CreateSessionFromArray(runtime.environment.get(), model.data(), model.size(),
                                                                  runtime.options.get(), session.out()));
+}
+
+Result<std::string> optimized_model(const Runtime& runtime, const std::string& model) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const int file = memfd_create("optimized", MFD_CLOEXEC);
+  if (file < 0) return fail("", "no memory for the optimized model");
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  Owned<OrtSessionOptions> options(runtime.api.ReleaseSessionOptions);
+  Owned<OrtSession> session(runtime.api.ReleaseSession);
+  OrtStatus* status = runtime.api.CloneSessionOptions(runtime.options.get(), options.out());
+  if (status == nullptr) status = runtime.api.SetOptimizedModelFilePath(options.get(), path.c_str());
+  if (status == nullptr) {
+    status = runtime.api.CreateSessionFromArray(runtime.environment.get(), model.data(), model.size(), options.get(),
+                                                session.out());
+  }
+  auto failed = failure(runtime.api, status);
+  auto bytes = failed ? fail("", std::move(*failed)) : read_file(path, kMost);
+  (void)close(file);
+  return bytes;
 }
 
 std::optional<std::string> view(const OrtApi& api, OrtValue& value, OutputView& output) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.h"
 #include "harness/core/tensor.h"
 
 namespace qconform::libraries::ort {
@@ -71,6 +72,9 @@ struct Runtime {
 /// `model` is a serialized ModelProto.
 [[nodiscard]] std::optional<std::string> create_session(const Runtime& runtime, const std::string& model,
                                                         Owned<OrtSession>& session);
+
+/// The model as the library computes it with these options: optimized, and saved. Leaves no file behind.
+[[nodiscard]] Result<std::string> optimized_model(const Runtime& runtime, const std::string& model);
 
 /// What the library says of an output, and where its bytes are; `data` lives as long as `value`.
 struct OutputView {

@@ -384,6 +384,23 @@ TEST(PluginOfVersion2, SaysWhatItCan) {
   EXPECT_FALSE(info_of("dequantize").takes_other_inputs) << "version 1";
 }
 
+std::uint64_t count_on_graphs(const char* plugin, VerdictKind kind) {
+  auto backend = open_sandboxed("plugin:" + library(plugin), Guard::full);
+  auto all = open_suite("graphs", {.seed = 1, .cases = kEmulated ? 60 : 600});
+  const Report report = report_of(std::move(all->front()), std::move(*backend));
+  EXPECT_TRUE(report.findings.empty()) << plugin;
+  return report.backends[0].count(kind);
+}
+
+TEST(PluginOfVersion2, ComputesTheUnitsThatItTakes) {
+  EXPECT_GT(count_on_graphs("unit_2", VerdictKind::pass), kEmulated ? 0U : 4U);
+}
+
+TEST(Plugin, GetsNoGraphWithoutSayingThatItTakesUnits) {
+  EXPECT_EQ(count_on_graphs("dequantize_2", VerdictKind::unsupported), kEmulated ? 60U : 600U);
+  EXPECT_EQ(count_on_graphs("dequantize", VerdictKind::unsupported), kEmulated ? 60U : 600U) << "version 1";
+}
+
 TEST(PluginOfVersion2, ThatAssumesValidNodesIsSentNoOthers) {
   auto backend = open_sandboxed("plugin:" + library("assumes_valid_2"));
   ASSERT_TRUE(backend) << backend.error().text();

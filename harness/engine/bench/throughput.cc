@@ -23,7 +23,7 @@
 #include "harness/bench/pinning.h"
 #include "harness/bench/statistics.h"
 #include "harness/engine/run_suites.h"
-#include "harness/suites/random.h"
+#include "harness/suites/select.h"
 
 namespace qconform {
 namespace {
@@ -31,6 +31,7 @@ namespace {
 struct Options {
   std::string backend;
   std::string guard = "sampled";
+  std::string suite = "random";
   std::size_t cases = 2000;
   int rounds = 9;
   std::uint64_t seed = 1;
@@ -59,7 +60,7 @@ double cpu_seconds() {
 // Plain memory for one output after the other.
 class PlainOutput final : public OutputSink {
  public:
-  // Random cases have one output.
+  // An output is complete before the next one is asked for.
   std::span<std::byte> allocate(std::size_t /*output*/, ElementType type,
                                 std::span<const std::int64_t> shape) override {
     memory_.resize(static_cast<std::size_t>(bytes_for(type, elements_of(shape))));
@@ -75,18 +76,19 @@ class PlainOutput final : public OutputSink {
   ScratchMemory scratch_;
 };
 
-// Random cases by their numbers.
+// Cases of the suite by their numbers.
 class ChosenSuite final : public Suite {
  public:
-  ChosenSuite(std::uint64_t seed, const std::vector<std::uint64_t>& numbers) : seed_(seed), numbers_(numbers) {}
-  [[nodiscard]] std::string name() const override { return "random"; }
+  ChosenSuite(const Options& options, const std::vector<std::uint64_t>& numbers)
+      : options_(options), numbers_(numbers) {}
+  [[nodiscard]] std::string name() const override { return options_.suite; }
   [[nodiscard]] Result<std::optional<Case>> next() override {
     if (position_ == numbers_.size()) return std::nullopt;
-    return random_case(seed_, numbers_[position_++]);
+    return draw_of_suite(options_.suite)(options_.seed, numbers_[position_++]);
   }
 
  private:
-  std::uint64_t seed_;
+  const Options& options_;
   const std::vector<std::uint64_t>& numbers_;
   std::size_t position_ = 0;
 };
@@ -101,21 +103,21 @@ std::unique_ptr<Backend> opened(const Options& options, bool in_worker) {
   return std::move(*backend);
 }
 
-// The numbers of the first random cases that the backend computes, rightly or not; chosen in a worker.
+// The numbers of the first cases that the backend computes, rightly or not; chosen in a worker.
 std::vector<std::uint64_t> computed_cases(const Options& options, Backend& isolated) {
   constexpr std::uint64_t kMostDrawn = 100;  // for each case that is wanted
   constexpr std::uint64_t kBatch = 32;
   std::vector<std::uint64_t> numbers;
   for (std::uint64_t begin = 0; numbers.size() < options.cases && begin < kMostDrawn * options.cases; begin += kBatch) {
     std::vector<Case> drawn;
-    for (std::uint64_t i = 0; i < kBatch; ++i) drawn.push_back(random_case(options.seed, begin + i));
+    for (std::uint64_t i = 0; i < kBatch; ++i) drawn.push_back(draw_of_suite(options.suite)(options.seed, begin + i));
     for (const Case& each : drawn) isolated.worker()->start(each);
     for (std::uint64_t i = 0; i < kBatch; ++i) {
       const bool computed = std::holds_alternative<outcome::Produced>(isolated.worker()->finish());
       if (computed && numbers.size() < options.cases) numbers.push_back(begin + i);
     }
   }
-  if (numbers.empty()) throw std::runtime_error(options.backend + " computes none of the random cases");
+  if (numbers.empty()) throw std::runtime_error(options.backend + " computes none of the cases");
   return numbers;
 }
 
@@ -140,7 +142,7 @@ Report run_whole(std::vector<std::unique_ptr<Backend>>& backends, const Options&
                  const std::vector<std::uint64_t>& numbers) {
   Report report;
   std::vector<std::unique_ptr<Suite>> suites;
-  suites.push_back(std::make_unique<ChosenSuite>(options.seed, numbers));
+  suites.push_back(std::make_unique<ChosenSuite>(options, numbers));
   if (auto ran = run_suites(suites, backends, {}, report); !ran) throw std::runtime_error(ran.error().text());
   return report;
 }
@@ -170,8 +172,8 @@ void print(const Options& options, const Samples& samples, std::size_t cases, co
     fmt::print("  {:<22}{:>8.2f} us/case {:>9.0f} cases/s   {:.3f} of the speed alone\n", name, bench::median(of),
                1e6 / bench::median(of), share(samples.alone, of));
   };
-  fmt::print("{}, {} random cases that it computes, guard {}, {} rounds; medians, CPU time of all processes\n",
-             options.backend, cases, options.guard, options.rounds);
+  fmt::print("{}, {} cases of {} that it computes, guard {}, {} rounds; medians, CPU time of all processes\n",
+             options.backend, cases, options.suite, options.guard, options.rounds);
   line("library and adapter", samples.alone);
   line("in its worker", samples.in_worker);
   line("campaign, no worker", samples.whole_here);
@@ -204,7 +206,7 @@ void run(const Options& options) {
   here.push_back(opened(options, false));
   const std::vector<std::uint64_t> numbers = computed_cases(options, *isolated[0]);
   std::vector<Case> cases;
-  for (const std::uint64_t number : numbers) cases.push_back(random_case(options.seed, number));
+  for (const std::uint64_t number : numbers) cases.push_back(draw_of_suite(options.suite)(options.seed, number));
   run_alone(*here[0], cases);  // warms caches
   Samples samples;
   StageTimes times;
@@ -228,7 +230,9 @@ int main(int argc, char** argv) {
   app.footer("example: build/dev/bin/throughput_bench --backend xnnpack");
   app.add_option("--backend", options.backend, "As for qconform run")->required();
   app.add_option("--guard", options.guard, "As for qconform run")->check(CLI::IsMember({"sampled", "full"}));
-  app.add_option("--cases", options.cases, "Random cases that the backend computes")->check(CLI::PositiveNumber);
+  app.add_option("--suite", options.suite, "Suite that the cases are drawn of")
+      ->check(CLI::IsMember({"random", "graphs", "fuzz"}));
+  app.add_option("--cases", options.cases, "Cases that the backend computes")->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds, "How often each way is measured")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "Of the cases");
   app.add_option("--only", options.only, "One way alone, for a profiler")

@@ -159,7 +159,7 @@ enum qc2_kind {
   QC2_INPUT = 1,     /* x: with each run, and not before */
   QC2_CONSTANT = 2,  /* weights: with `prepare` */
   QC2_PARAMETER = 3, /* scales, zero points and bias: with `supports` and `prepare`, which may choose by them */
-  QC2_COMPUTED = 4   /* y: never, the run states and writes it */
+  QC2_COMPUTED = 4   /* y: never, the run states and writes it; what a node of a graph computes likewise */
 };
 
 /* In which order the dimensions of a value are stated and its elements lie. Both go together: `dims` are row-major in
@@ -208,22 +208,23 @@ struct qc2_node {
   const struct qc2_attribute* const* attributes; /* `attribute_count` of them */
   size_t input_count;                            /* inputs by position, omitted ones in between included */
   const int32_t* inputs;                         /* positions in the graph's values; -1 for an omitted input */
-  size_t output_count;                           /* 1 */
-  const int32_t* outputs;                        /* positions in the graph's values */
+  size_t output_count;                           /* 1, of a graph also more */
+  const int32_t* outputs;                        /* positions in the graph's values; -1 for an omitted output */
 };
 
-/* What is computed at once. So far a graph has one node and one output; with QC2_UNITS, a later qconform may give
- * several nodes, in an order in which each finds its inputs computed. The graph that `supports` gets is valid during
- * the call; that of `prepare` until release. */
+/* What is computed at once: one node with one output or, for a library with QC2_UNITS, several nodes in an order in
+ * which each finds its inputs computed. Of several nodes, what is fed is QC2_INPUT; a tensor that the graph holds is
+ * QC2_CONSTANT if it has two dimensions or more, and else QC2_PARAMETER (scales, zero points, bias, bounds, axes). The
+ * graph that `supports` gets is valid during the call; that of `prepare` until release. */
 struct qc2_graph {
   size_t size;                           /* sizeof(struct qc2_graph) */
   size_t value_count;                    /* all tensors of all nodes */
   const struct qc2_value* const* values; /* `value_count` of them */
-  size_t node_count;                     /* 1 */
+  size_t node_count;                     /* 1 or, with QC2_UNITS, up to 256 */
   const struct qc2_node* const* nodes;   /* `node_count` of them */
   size_t input_count;                    /* the values of kind QC2_INPUT */
   const int32_t* inputs;                 /* their positions, in the order in which a run gets them */
-  size_t output_count;                   /* 1 */
+  size_t output_count;                   /* 1, of several nodes also more */
   const int32_t* outputs;                /* positions of the values that a run writes */
 };
 
@@ -265,9 +266,10 @@ struct qc2_run {
   void* scratch; /* `scratch_bytes` of any content, of this run alone: nothing around them may be
                     touched, and nothing in them stays. NULL for 0 bytes */
   void* context; /* to be passed to `allocate` */
-  /* States the type and dimensions of output number `output` (0), which are judged too, and gives its memory: the bytes
-   * of a dense tensor, aligned to the element size and to no more. Every byte has to be written, none around them. To
-   * be called once in every run. NULL if that is no tensor qconform can hold: return then. */
+  /* States the type and dimensions of output number `output` (0 to the graph's output_count - 1), which are judged too,
+   * and gives its memory: the bytes of a dense tensor, aligned to the element size and to no more. Every byte has to be
+   * written, none around them. To be called once for each output in every run. NULL if that is no tensor qconform can
+   * hold: return then. */
   void* (*allocate)(void* context, size_t output, int32_t type, int32_t rank, const int64_t* dims);
 };
 
@@ -278,7 +280,7 @@ enum qc2_capability {
   QC2_ASSUMES_VALID = 1,
   /* It can take x and give y with the channels last, and takes them as ONNX has them. Reported; nothing is asked. */
   QC2_CHANNELS_LAST = 2,
-  /* It takes graphs of several nodes. Reported; nothing is asked of it yet. */
+  /* It takes graphs of several nodes too, and says by `supports` which ones. Without this it gets none. */
   QC2_UNITS = 4,
   /* All runs of one prepared node have to get the same inputs, at the same addresses: it keeps what it makes of the
    * first. Without this, another x is given to prepared nodes, and the answer to that is judged too. */

@@ -17,15 +17,6 @@ CaseGraph::Node shown_node(const Node& node) {
   return result;
 }
 
-CaseGraph::Value shown_value(const std::string& name, const Tensor& tensor) {
-  CaseGraph::Value result{.name = name, .type = name_of(tensor.type), .shape = tensor.shape, .data = {}};
-  const std::int64_t elements = tensor.elements();
-  for (std::int64_t i = 0; elements <= CaseGraph::kMostElements && i < elements; ++i) {
-    result.data.push_back(element_text(tensor, i));
-  }
-  return result;
-}
-
 std::vector<CaseGraph::Value> computed_values(const Case& test_case) {
   reference::Contract contract;
   const auto lowered = check_wiring(test_case) ? lower_graph(test_case, contract) : std::nullopt;
@@ -42,6 +33,15 @@ std::vector<CaseGraph::Value> computed_values(const Case& test_case) {
 }
 
 }  // namespace
+
+CaseGraph::Value shown_value(const std::string& name, const Tensor& tensor) {
+  CaseGraph::Value result{.name = name, .type = name_of(tensor.type), .shape = tensor.shape, .data = {}};
+  const std::int64_t elements = tensor.elements();
+  for (std::int64_t i = 0; elements <= CaseGraph::kMostElements && i < elements; ++i) {
+    result.data.push_back(element_text(tensor, i));
+  }
+  return result;
+}
 
 CaseGraph shown_graph(const Case& test_case) {
   CaseGraph result;

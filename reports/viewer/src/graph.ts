@@ -75,6 +75,8 @@ class Drawing {
   constructor(
     private readonly graph: Graph,
     private readonly finding: Finding,
+    private readonly id: string,
+    private readonly title: string,
   ) {
     this.constants = new Map(graph.initializers.map((value) => [value.name, value]));
     this.values = new Map([...graph.inputs, ...graph.initializers, ...graph.computed].map((value) => [value.name, value]));
@@ -89,11 +91,11 @@ class Drawing {
     const layout = laidOut(this.boxes);
     const width = Math.ceil(layout.width + 2 * MARGIN);
     const height = Math.ceil(layout.height + 2 * MARGIN);
-    const id = `graph-${this.finding.id}`;
+    const { id } = this;
     return s(
       "svg",
       { class: "graph", role: "img", "aria-labelledby": `${id}-title`, "aria-describedby": `${id}-text`, viewBox: `${-MARGIN} ${-MARGIN} ${width} ${height}`, width, height },
-      s("title", { id: `${id}-title` }, `Graph of ${this.finding.id}, ${this.finding.example.id}`),
+      s("title", { id: `${id}-title` }, this.title),
       s("desc", { id: `${id}-text` }, this.description()),
       this.boxes.flatMap((box, to) => box.reads.map((name, k) => this.edge(layout, to, k, name))),
       this.boxes.map((box, i) => this.drawnBox(box, layout.places[i]!)),
@@ -204,16 +206,24 @@ class Drawing {
   }
 }
 
-/** Nothing where the finding's case is a single node. */
-export function graphOf(finding: Finding): Child {
-  const { graph } = finding.example;
-  if (graph === undefined) return null;
-  const drawing = new Drawing(graph, finding);
-  return [
-    h("h4", {}, `Graph of ${finding.example.id}`),
-    h("div.scroll", { tabindex: 0, role: "region", "aria-label": `Graph of ${finding.id}` }, drawing.build()),
+function drawn(finding: Finding, graph: Graph, title: string, id: string): HTMLElement {
+  const drawing = new Drawing(graph, finding, id, `${finding.id}: ${title}`);
+  return h(
+    "section.drawn",
+    {},
+    h("h4", {}, title),
+    h("div.scroll", { tabindex: 0, role: "region", "aria-label": title }, drawing.build()),
     fold("The graph as a list", () => drawing.list()),
-  ];
+  );
+}
+
+/** Nothing where the finding's case is a single node. Beside the graph stands what the backend computes in its place. */
+export function graphOf(finding: Finding): Child {
+  const { graph, id, rewritten } = finding.example;
+  if (graph === undefined) return null;
+  const stated = drawn(finding, graph, `Graph of ${id}`, `graph-${finding.id}`);
+  if (rewritten === undefined) return stated;
+  return h("div.side-by-side", {}, stated, drawn(finding, rewritten, `As ${finding.backend} computes it`, `rewritten-${finding.id}`));
 }
 
 /** The output that is wrong: "y" of a single node. */

@@ -1,0 +1,141 @@
+// Graphs whose quantized units run on a kernel set; all else is interpreted.
+#include "reference/graph/fused_units.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "harness/backends/interpreted_graph.h"
+#include "harness/backends/kinds.h"
+#include "harness/core/version.h"
+#include "harness/operators/graph/shown_graph.h"
+
+namespace qconform::backend {
+namespace {
+
+using reference::KernelSet;
+using reference::graph::FusedUnit;
+using reference::graph::Program;
+using reference::graph::StepResult;
+
+using AllValues = std::vector<std::vector<double>>;
+
+// One integer convolution, and the activations behind it.
+StepResult result_of(const Program& program, FusedUnit unit, const KernelSet& kernels) {
+  std::shared_ptr<const reference::PreparedNode> node =
+      kernels.qlinear_conv(unit.convolution, RoundingProfile::correctly_rounded, unit.w);
+  const reference::Element x_type = program.values[unit.x].type;
+  const reference::graph::Value& y = program.values[program.steps[unit.quantize].result];
+  std::size_t elements = 1;
+  for (const std::int64_t extent : y.shape) elements *= static_cast<std::size_t>(extent);
+  return [node = std::move(node), unit = std::move(unit), x_type, y_type = y.type, elements](const AllValues& values) {
+    const std::vector<std::byte> x = reference::graph::to_bytes(x_type, values[unit.x]);
+    std::vector<std::byte> bytes(elements);
+    node->run(x, bytes);
+    std::vector<double> result = reference::graph::from_bytes(y_type, bytes, elements);
+    for (const FusedUnit::Clamp& clamp : unit.clamps) {
+      for (double& element : result) {
+        element = std::min(std::max(element, static_cast<double>(clamp.lowest)), static_cast<double>(clamp.highest));
+      }
+    }
+    return result;
+  };
+}
+
+// Steps that nothing needs beside the units have no result.
+void leave_out_unneeded(const Program& program, std::vector<StepResult>& instead, const std::vector<FusedUnit>& units) {
+  std::set<reference::graph::ValueId> needed(program.outputs.begin(), program.outputs.end());
+  for (std::size_t i = program.steps.size(); i-- > 0;) {
+    const auto& step = program.steps[i];
+    if (needed.count(step.result) == 0) {
+      instead[i] = [](const AllValues&) { return std::vector<double>(); };
+      continue;
+    }
+    const auto unit = std::find_if(units.begin(), units.end(), [&](const FusedUnit& u) { return u.quantize == i; });
+    if (unit != units.end()) {
+      needed.insert(unit->x);
+    } else {
+      needed.insert(step.operands.begin(), step.operands.end());
+    }
+  }
+}
+
+class FusedBackend final : public Backend {
+ public:
+  FusedBackend(const KernelSet& kernels, std::string name)
+      : kernels_(kernels), info_{std::move(name), kVersion, "in-tree", true} {}
+
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    auto taken = interpretable(test_case, "fused");
+    if (auto* refusal = std::get_if<outcome::Unsupported>(&taken)) return std::move(*refusal);
+    if (auto* refusal = std::get_if<outcome::Rejected>(&taken)) return std::move(*refusal);
+    auto& graph = std::get<GraphProgram>(taken);
+    const std::vector<FusedUnit> units = fused_units(graph.program);
+    std::vector<StepResult> instead(graph.program.steps.size());
+    for (const FusedUnit& unit : units) instead[unit.quantize] = result_of(graph.program, unit, kernels_);
+    if (!units.empty()) leave_out_unneeded(graph.program, instead, units);
+    return std::make_unique<InterpretedGraph>(std::move(graph), reference::graph::Arithmetic{}, std::move(instead));
+  }
+
+  [[nodiscard]] std::optional<CaseGraph> rewritten(const Case& test_case) override;
+
+ private:
+  const KernelSet& kernels_;
+  BackendInfo info_;
+};
+
+// A QLinearConv in the place of each unit.
+std::optional<CaseGraph> FusedBackend::rewritten(const Case& test_case) {
+  const auto taken = interpretable(test_case, "fused");
+  const auto* graph = std::get_if<GraphProgram>(&taken);
+  if (graph == nullptr) return std::nullopt;
+  CaseGraph result = shown_graph(test_case);
+  std::vector<bool> is_gone(test_case.nodes.size(), false);
+  for (const FusedUnit& unit : fused_units(graph->program)) {
+    for (const std::size_t node : unit.nodes) is_gone[node] = true;
+    const std::size_t last = unit.nodes.back();
+    is_gone[last] = false;
+    std::vector<std::string> inputs{graph->names[unit.x]};
+    for (const std::size_t node : unit.nodes) {
+      for (const std::string& input : test_case.nodes[node].inputs) {
+        const bool is_computed_here = std::any_of(unit.nodes.begin(), unit.nodes.end(), [&](std::size_t other) {
+          const auto& outputs = test_case.nodes[other].outputs;
+          return std::find(outputs.begin(), outputs.end(), input) != outputs.end();
+        });
+        if (!is_computed_here && std::find(inputs.begin(), inputs.end(), input) == inputs.end()) {
+          inputs.push_back(input);
+        }
+      }
+    }
+    result.nodes[last] = {"QLinearConv", "", {}, std::move(inputs), test_case.nodes[last].outputs};
+  }
+  std::size_t node = 0;
+  std::erase_if(result.nodes, [&](const CaseGraph::Node&) { return is_gone[node++]; });
+  return result;
+}
+
+}  // namespace
+
+Accepted accepted_by_fused() {
+  return {{}, {{"kernels", "NAME"}}};
+}
+
+Result<std::unique_ptr<Backend>> fused(const Specification& what) {
+  QCONFORM_TRY(check_version(what, kVersion));
+  QCONFORM_TRY(check_settings(what, accepted_by_fused()));
+  const KernelSet* chosen = nullptr;
+  for (const KernelSet& set : reference::kernel_sets()) {
+    const bool is_wanted = what.settings.empty() || what.settings.front().value == set.name;
+    if (is_wanted && set.available()) chosen = &set;
+  }
+  if (chosen != nullptr) return std::make_unique<FusedBackend>(*chosen, text_of(what));
+  return fail("--backend",
+              fmt::format("\"{}\": no kernel set {} runs on this CPU", text_of(what), what.settings.front().value));
+}
+
+}  // namespace qconform::backend

@@ -1,0 +1,129 @@
+#include "harness/cli/rewritings.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "harness/backends/select.h"
+#include "harness/base/forked_process.h"
+#include "harness/describe/json_archives.h"
+
+namespace qconform::cli {
+namespace {
+
+// The addresses of this process are in the fork too, and guarded workers map many.
+constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{1} << 46};
+
+// What crosses from the process that asks.
+struct Rewritings {
+  using Graphs = std::map<std::string, CaseGraph>;
+
+  QC_DESCRIBED();
+  QC_FIELD(FusionCounts, counts, {}, "counts");
+  QC_FIELD(Graphs, findings, {}, "findings");  ///< of the examples, by the finding's id
+};
+
+std::string full_name(const std::string& domain, const std::string& op_type) {
+  return domain.empty() || domain == "ai.onnx" ? op_type : domain + "." + op_type;
+}
+
+// Counts the nodes of operators that the case does not have.
+void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& counts) {
+  std::set<std::string> stated;
+  for (const Node& node : test_case.nodes) stated.insert(full_name(node.domain, node.op_type));
+  bool is_fused = false;
+  for (const CaseGraph::Node& node : rewritten.nodes) {
+    const std::string name = full_name(node.domain, node.op_type);
+    if (stated.count(name) != 0) continue;
+    ++counts.operators[name];
+    is_fused = true;
+  }
+  ++counts.graphs;
+  counts.fused += is_fused ? 1 : 0;
+}
+
+// A graph that is asked about: of the sample, or a finding's example.
+struct Asked {
+  const Case* test_case = nullptr;
+  std::string finding = {};  // its id; empty of the sample
+};
+
+// Without workers: the fork is one.
+Result<std::string> ask(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy) {
+  backend::SandboxPolicy here;
+  here.which = backend::SandboxPolicy::Which::none;
+  QCONFORM_ASSIGN(const auto backend, backend::select(backend_name, arithmetic_of(policy.profile), here));
+  Rewritings result;
+  for (const Asked& asked : graphs) {
+    auto graph = backend->rewritten(*asked.test_case);
+    if (!graph) continue;
+    if (asked.finding.empty()) {
+      count(*asked.test_case, *graph, result.counts);
+    } else {
+      result.findings[asked.finding] = std::move(*graph);
+    }
+  }
+  return to_cbor(result);
+}
+
+// Where the process dies, both halves are asked again, so that one graph alone is lost.
+void ask_in_processes(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy,
+                      Rewritings& told) {
+  if (graphs.empty()) return;
+  const auto bytes = run_forked("rewritten graphs", kLimits, [&] { return ask(backend_name, graphs, policy); });
+  auto read = bytes ? from_cbor<Rewritings>(*bytes, "rewritten graphs") : tl::unexpected(bytes.error());
+  if (!read) {
+    if (graphs.size() == 1) return;
+    const std::size_t half = graphs.size() / 2;
+    ask_in_processes(backend_name, graphs.first(half), policy, told);
+    return ask_in_processes(backend_name, graphs.subspan(half), policy, told);
+  }
+  told.counts.graphs += read->counts.graphs;
+  told.counts.fused += read->counts.fused;
+  for (const auto& [name, count] : read->counts.operators) told.counts.operators[name] += count;
+  told.findings.merge(read->findings);
+}
+
+// What is not here, or is served elsewhere, shows nothing.
+bool can_be_asked(const BackendInfo& info) {
+  return info.kind != "process" && info.kind != "plugin" && info.name.find('[') == std::string::npos;
+}
+
+}  // namespace
+
+void GraphSample::add(const Case& test_case) {
+  if (test_case.is_one_node() || cases_.size() == kMostCases) return;
+  std::size_t bytes = 0;
+  for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
+  if (bytes_ + bytes > kMostBytes) return;
+  bytes_ += bytes;
+  cases_.push_back(test_case);
+}
+
+void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& policy, Report& report) {
+  if (sample.cases().empty()) return;
+  for (BackendResult& backend : report.backends) {
+    std::vector<Asked> graphs;
+    for (const Case& test_case : sample.cases()) graphs.push_back({&test_case});
+    std::vector<Finding*> findings;
+    for (Finding& finding : report.findings) {
+      if (finding.backend != backend.info.name || finding.example.is_one_node()) continue;
+      findings.push_back(&finding);
+      graphs.push_back({&finding.example, finding.id});
+    }
+    Rewritings told;
+    if (can_be_asked(backend.info)) ask_in_processes(backend.info.name, graphs, policy, told);
+    told.counts.is_expected = is_expected;
+    if (told.counts.graphs > 0 || is_expected) backend.fusion = std::move(told.counts);
+    for (Finding* finding : findings) {
+      if (const auto graph = told.findings.find(finding->id); graph != told.findings.end()) {
+        finding->rewritten = graph->second;
+      }
+    }
+  }
+}
+
+}  // namespace qconform::cli

@@ -1,0 +1,37 @@
+// Quantized units of a graph as the integer convolutions that may stand in their place.
+//
+// A unit is DequantizeLinear, DequantizeLinear -> Conv, Gemm or MatMul [-> Relu, Clip] -> QuantizeLinear. Its one
+// convolution gives an answer of the unit's set: Q's rounding is monotone, so that an activation before it is a clamp
+// behind it, and a bias in units of x_scale * w_scale belongs to the sum.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "reference/graph/program.h"
+#include "reference/qlinear_conv/qlinear_conv.h"
+
+namespace qconform::reference::graph {
+
+struct FusedUnit {
+  /// An activation, as Q's output has its ends: min(max(y, lowest), highest).
+  struct Clamp {
+    std::int32_t lowest = 0;
+    std::int32_t highest = 0;
+  };
+
+  std::size_t quantize = 0;        ///< its last step, which the convolution and the clamps stand for
+  ValueId x = 0;                   ///< the quantized data that it reads
+  QLinearConv convolution;         ///< a product of matrices is one of 1x1, with the rows as batch
+  std::vector<std::byte> w;        ///< as the convolution reads them
+  std::vector<Clamp> clamps;       ///< in the order of the activations
+  std::vector<std::size_t> nodes;  ///< of the graph, that nothing but the unit reads, in their order
+};
+
+/// The units of a program for which that is right: one positive scale within the domain for x and y, weights that are
+/// stated, and that have one scale and zero point for each output channel; 8-bit x, w and y; an int32 bias without zero
+/// point, whose scale is x_scale * w_scale rounded to float32; no sum that leaves int32. What stands between is read by
+/// the unit alone.
+[[nodiscard]] std::vector<FusedUnit> fused_units(const Program& program);
+
+}  // namespace qconform::reference::graph
