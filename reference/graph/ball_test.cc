@@ -130,6 +130,24 @@ TEST(GraphBalls, RadiiAreThoseOfTheProof) {
   }
 }
 
+// A term of a squared sum passes through the roundings of both: 2 (K + 3), its product, and two of the quotient.
+TEST(GraphBalls, CountTheRoundingsOfBothFactors) {
+  Random random(19);
+  for (int n = 0; n < 100; ++n) {
+    const Sizes sizes{1, 1, draw(random, 2, 20)};
+    Program program = gemm(random, sizes, false, false);
+    program.values[7] = {Element::float32, {1, 1}, {}};
+    program.steps[4] = {Elementwise{.function = Function::mul, .index = {}}, {6, 6}, 7};
+    const auto exact = oracle::exact_values(program);
+    const auto& sum = std::get<WeightedSum>(program.steps[3].what);
+    const Ball magnitude = oracle::magnitude_of(sum, {&exact[3], &exact[4], &exact[5]}, 0);
+    const double m = 2 * (static_cast<double>(sizes.k) + 3) + 3;
+    const Ball radius = Ball(m) / Ball(0x1p24 - m) * magnitude * magnitude;
+    const auto product = bounds_of(program, Reading::any_association)[7];
+    EXPECT_FALSE(Ball(product.lo[0]) > *exact[7][0] - radius || *exact[7][0] + radius > Ball(product.hi[0])) << n;
+  }
+}
+
 // Of a unit without a bias, fused-q31 adds what tier Q31 of QLinearConv has, and nothing else.
 TEST(GraphBalls, FixedPointIsThatOfTheSingleOperator) {
   Random random(18);

@@ -188,6 +188,14 @@ bool is_open_anywhere(const StepView& view, const Operands& of, std::size_t i) {
   return false;
 }
 
+// Of Add, Sub and Mul.
+std::optional<int> linear_unit(const Elementwise& step, const StepView& view) {
+  const std::optional<int> a = view.operands[0]->unit;
+  const std::optional<int> b = view.operands[1]->unit;
+  if (step.function != Function::mul) return finer(a, b);
+  return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
 // Add, Sub and Mul of a chain carry it on.
 Spread linear(const Elementwise& step, const StepView& view, const Operands& of) {
   const Spread& a = *view.operands[0];
@@ -195,10 +203,10 @@ Spread linear(const Elementwise& step, const StepView& view, const Operands& of)
   Spread y(view.elements());
   y.magnitude.resize(y.size());
   const bool is_product = step.function == Function::mul;
+  y.unit = linear_unit(step, view);
   y.terms = is_product ? std::max(2, a.terms + b.terms) : std::max({1, a.terms, b.terms}) + 1;
   y.extra = std::max(a.extra, b.extra) + (a.terms > 1 || b.terms > 1 ? 1 : 0);
-  if (is_product && a.unit && b.unit) y.unit = *a.unit + *b.unit;
-  if (!is_product) y.unit = finer(a.unit, b.unit);
+  y.count_roundings((is_product ? a.roundings() + b.roundings() : std::max(a.roundings(), b.roundings())) + 1);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double sizes[] = {of.magnitude(0, i), of.magnitude(1, i)};
     y.magnitude[i] = is_product ? sizes[0] * sizes[1] : sizes[0] + sizes[1];
@@ -259,6 +267,7 @@ Spread spread_of(const Elementwise& step, const StepView& view) {
     y.set(i, selected ? *selected : rounding(step, view, of, i));
   }
   if (selects) y.unit = unit_behind(step, view);
+  if (is_linear(step.function)) y.unit = linear_unit(step, view);
   if (is_whole && view.program.may_be_exact) y.unit = 0;
   return y;
 }

@@ -62,6 +62,14 @@ struct Spread {
     const double size = std::max(std::fabs(lo[i]), std::fabs(hi[i]));
     return magnitude.empty() ? size : std::max(size, magnitude[i]);
   }
+  /// Roundings that a term of the chain has passed through, at most; a lone DQ's is one. Those of Q's quotient come
+  /// behind: two of the five that ends() adds.
+  [[nodiscard]] int roundings() const {
+    if (magnitude.empty()) return 0;
+    return terms == 1 && extra == 0 ? 1 : terms + 3 + extra;
+  }
+  /// Counts at least that many.
+  void count_roundings(int most) { extra = std::max(extra, most - 3 - terms); }
   [[nodiscard]] bool is_determined(std::size_t i) const { return lo[i] == hi[i]; }
 
   /// Whether element i is on the exact lane, in a type of `bits` bits of precision.

@@ -73,6 +73,18 @@ Chain chain_of(const WeightedSum& step, const StepView& view, std::int64_t most_
   return chain;
 }
 
+// Of a term: those of both factors, its product, the additions, and what comes behind.
+int roundings_of(const WeightedSum& step, const StepView& view, int terms) {
+  int product = view.operands[0]->roundings() + terms + (step.alpha != 1 ? 1 : 0);
+  if (step.has_factor) product += view.operands[1]->roundings();
+  int most = product;
+  if (!step.c_index.empty()) {
+    const int bias = view.operands.back()->roundings() + (step.beta != 1 ? 1 : 0);
+    most = std::max(product, bias) + 1;
+  }
+  return most + (step.divisor.empty() ? 0 : 1);
+}
+
 std::optional<int> unit_of(const WeightedSum& step, const StepView& view) {
   if (!view.program.may_be_exact) return std::nullopt;
   const double factors[] = {step.alpha, step.beta};
@@ -137,6 +149,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     y.magnitude.resize(sums.size());
     y.terms = std::max(2, chain.terms);  // a sum of one term is a chain too
     y.extra = chain.extra - (y.terms - chain.terms);
+    y.count_roundings(roundings_of(step, view, static_cast<int>(std::min<std::int64_t>(most_terms, 1 << 28))));
   }
   const double unity = std::ldexp(1, view.reading == Reading::float32_sums ? std::max(24, view.bits()) : view.bits());
   // Of every association that one node's own operations have: a product, the additions, and what comes behind.
@@ -152,7 +165,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     }
     if (carries_chain) y.magnitude[i] = sum.magnitude;
     const bool is_on_lane = y.unit && sum.magnitude <= std::ldexp(1, *y.unit + view.bits());
-    if (sum.radius == 0 && (is_on_lane || (is_whole && sum.magnitude < 0x1p53))) {
+    if (sum.radius == 0 && (is_on_lane || sum.magnitude == 0 || (is_whole && sum.magnitude < 0x1p53))) {
       y.set(i, {sum.value, sum.value});
       continue;
     }
@@ -162,7 +175,7 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
       y.set(i, {sum.value - radius, sum.value + radius});
       continue;
     }
-    radius += m / (unity - m) * (sum.magnitude + sum.radius) * (1 + 0x1p-40) + (2 * m + 4) * 0x1p-149;
+    radius += m / (unity - m) * sum.magnitude * (1 + 0x1p-40) + (2 * m + 4) * 0x1p-149;
     y.set(i, view.rounded({sum.value - radius, sum.value + radius}));
   }
   return y;

@@ -478,14 +478,16 @@ std::optional<Wire> qlinear_matmul(Draft& d, const Wire& x) {
   if (!q || (q->type != uint8 && q->type != int8)) return std::nullopt;
   const std::int64_t columns = d.rng.between(1, 12);
   const std::int64_t depth = q->shape.back();
-  const Tensor w = bytes_of(d, {depth, columns});
+  // Every mix of types is right; runtimes have few of them.
+  const bool is_usual = d.rng.chance(7, 8);
+  const Tensor w = is_usual && q->type == int8 ? d.data(int8, {depth, columns}) : bytes_of(d, {depth, columns});
   const float sw = d.draw_scale();
   std::vector<float> scales(d.rng.chance(1, 4) ? static_cast<std::size_t>(columns) : 1, sw);
   for (float& scale : scales) scale = std::ldexp(scale, -static_cast<int>(d.rng.below(3)));
   const Shape per = scales.size() == 1 ? Shape{} : Shape{columns};
   const float fitting = static_cast<float>(q->scale) * sw * 48 * std::sqrt(static_cast<float>(depth));
   const float sy = d.on_lane() ? std::exp2(std::ceil(std::log2(fitting))) : fitting;
-  const ElementType type = d.rng.chance(1, 2) ? uint8 : int8;
+  const ElementType type = is_usual ? q->type : q->type == int8 ? uint8 : int8;
   const std::int64_t zp = d.zero_point(type);
   Wire y{d.build.node("QLinearMatMul",
                       {q->name, d.build.initializer(make::float32(static_cast<float>(q->scale))),
