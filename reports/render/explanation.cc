@@ -200,7 +200,7 @@ void add_explanation(Json& json, const Explanation& e) {
 }  // namespace
 
 std::string text_of(const Explained& explained) {
-  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.node().op_type,
+  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.op_types(),
                                  explained.backend, name_of(explained.verdict.kind),
                                  explained.verdict.detail.empty() ? "" : ", ", explained.verdict.detail);
   if (!explained.explanation) return text + "nothing to explain: no output with a wrong value or shape\n";
@@ -213,7 +213,7 @@ std::string text_of(const Explained& explained) {
 }
 
 std::string to_json(const Explained& explained) {
-  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.node().op_type},
+  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.subject()},
             {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
             {"detail", explained.verdict.detail}, {"status", nullptr}};
   if (explained.explanation) add_explanation(json, *explained.explanation);
