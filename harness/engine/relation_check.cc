@@ -251,7 +251,7 @@ RelationCheck check_refusal(const relations::Relation& relation, const relations
   refused.outcome = RelationOutcome::refused;
   if (!relation.compares_refusals) return refused;
   const relations::Applied applied = relation.apply(subject);
-  if (const auto* none = std::get_if<relations::NotApplicable>(&applied)) return not_applicable(none->reason);
+  if (std::holds_alternative<relations::NotApplicable>(applied)) return refused;
   const auto [application, backends] = derived_for(std::get<relations::Derivation>(applied)({}), backend, siblings);
   for (std::size_t i = 0; i < application.derived.size(); ++i) {
     const Case& derived = application.derived[i];

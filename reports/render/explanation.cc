@@ -218,7 +218,7 @@ std::string text_of(const Explained& explained) {
 }
 
 std::string to_json(const Explained& explained) {
-  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.op_types()},
+  Json json{{"case", explained.test_case.id},     {"operator", explained.test_case.subject()},
             {"backend", explained.backend},       {"verdict", name_of(explained.verdict.kind)},
             {"detail", explained.verdict.detail}, {"status", nullptr}};
   if (explained.explanation) add_explanation(json, *explained.explanation);
