@@ -45,6 +45,38 @@ void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& coun
   counts.fused += is_fused ? 1 : 0;
 }
 
+// Names that a backend makes up may be others each time: they are numbered.
+class PlainNames {
+ public:
+  explicit PlainNames(const Case& test_case) {
+    for (const std::string& name : test_case.input_names) names_[name] = name;
+    for (const Node& node : test_case.nodes) {
+      for (const std::string& name : node.outputs) names_[name] = name;
+    }
+    names_[""] = "";
+  }
+
+  void apply(CaseGraph& graph) {
+    for (CaseGraph::Node& node : graph.nodes) {
+      for (std::string& name : node.inputs) rename(name);
+      for (std::string& name : node.outputs) rename(name);
+    }
+    for (auto* values : {&graph.inputs, &graph.initializers, &graph.computed}) {
+      for (CaseGraph::Value& value : *values) rename(value.name);
+    }
+  }
+
+ private:
+  void rename(std::string& name) {
+    const auto [known, is_new] = names_.try_emplace(name);
+    if (is_new) known->second = "new." + std::to_string(++count_);
+    name = known->second;
+  }
+
+  std::map<std::string, std::string> names_;
+  std::size_t count_ = 0;
+};
+
 // A graph that is asked about: of the sample, or a finding's example.
 struct Asked {
   const Case* test_case = nullptr;
@@ -63,6 +95,7 @@ Result<std::string> ask(const std::string& backend_name, std::span<const Asked> 
     if (asked.finding.empty()) {
       count(*asked.test_case, *graph, result.counts);
     } else {
+      PlainNames(*asked.test_case).apply(*graph);
       result.findings[asked.finding] = std::move(*graph);
     }
   }
