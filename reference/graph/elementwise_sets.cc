@@ -52,7 +52,8 @@ Interval product(Interval a, Interval b) {
   const Interval nearest{*std::min_element(corners.begin(), corners.end()),
                          *std::max_element(corners.begin(), corners.end())};
   const bool is_exact = a.lo == a.hi && b.lo == b.hi && std::fma(a.lo, b.lo, -nearest.lo) == 0;
-  return is_exact ? nearest : outwards(nearest);
+  const bool is_zero = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
+  return is_exact || is_zero ? nearest : outwards(nearest);
 }
 
 // Nothing where 0 is among the divisors: any value is right there.
