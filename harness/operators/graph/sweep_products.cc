@@ -1,6 +1,7 @@
 // The sweep's model of sums of products: Conv, ConvTranspose, Gemm and MatMul between quantizations.
 #include <algorithm>
 
+#include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/sweep_units.h"
 #include "harness/operators/text.h"
 

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/unit_view.h"
 
 namespace qconform::unit {

@@ -1,4 +1,5 @@
 #include "harness/operators/graph/unit_view.h"
+#include "harness/operators/graph/edits.h"
 
 #include <algorithm>
 #include <array>
@@ -10,13 +11,6 @@
 #include "reference/numerics/small_float.h"
 
 namespace qconform::unit {
-
-const Attribute* attribute_of(const Node& node, std::string_view name) {
-  for (const Attribute& attribute : node.attributes) {
-    if (attribute.name == name) return &attribute;
-  }
-  return nullptr;
-}
 
 UnitView::UnitView(const Case& test_case) : case_(test_case) {
   reference::Contract contract;

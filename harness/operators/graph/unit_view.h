@@ -48,8 +48,6 @@ class UnitView {
   GraphProgram lowered_;
 };
 
-[[nodiscard]] const Attribute* attribute_of(const Node& node, std::string_view name);
-
 [[nodiscard]] Activation activation_of(const UnitView& view);
 [[nodiscard]] Bias bias_of(const UnitView& view);
 [[nodiscard]] Scales scales_of(const UnitView& view);
