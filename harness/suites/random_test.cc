@@ -191,7 +191,7 @@ TEST(Swarm, FeaturesHavePositionsOfTheirOwn) {
       EXPECT_GE(feature.position, kSteered);
     }
     for (const Operator& known : family->operators) {
-      if (known.draw != nullptr) take(known.feature);
+      if (known.usual_weight != 0) take(known.feature);
     }
   }
 }

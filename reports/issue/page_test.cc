@@ -25,6 +25,7 @@ std::string result_of(const std::string& step) {
 TEST(WorkedOut, ComesToTheReferencesValue) {
   std::size_t checked = 0;
   for (const Case& vector : committed_vectors()) {
+    if (!vector.is_one_node()) continue;  // a page is of a single operator
     const Expected expected = expect(vector, {});
     if (!expected.output || expected.output->elements() == 0) continue;
     for (const std::int64_t index : {std::int64_t{0}, expected.output->elements() - 1}) {
