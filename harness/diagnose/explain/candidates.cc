@@ -21,7 +21,7 @@ std::string_view name_of_arithmetic(RoundingProfile profile) {
 
 std::vector<Arithmetic> arithmetics(const Operator& op, const Policy& policy) {
   const RoundingProfile own = arithmetic_of(policy.profile);
-  std::vector<Arithmetic> all{{std::string(name_of_arithmetic(own)), Model(own)}};
+  std::vector<Arithmetic> all{{.name = std::string(name_of_arithmetic(own)), .models = {Model(own)}}};
   if (const auto further = family_of("", op.name)->arithmetics) {
     for (Arithmetic& arithmetic : further(op, policy)) all.push_back(std::move(arithmetic));
   }
