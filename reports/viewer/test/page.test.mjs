@@ -353,6 +353,26 @@ const faults = (svg) => {
   return result;
 };
 
+test("draws what the backend computes beside the graph as stated", async () => {
+  const shown = structuredClone(graphs);
+  const { example } = shown.findings[0];
+  example.rewritten = structuredClone(example.graph);
+  example.rewritten.nodes.forEach((node) => (node.op_type = "Fused"));
+  const changed = join(folder, "rewritten.json");
+  writeFileSync(changed, JSON.stringify(shown));
+  await onPage(
+    async (page) => {
+      const item = await unfold(page, "F1");
+      assert.equal(await item.locator("svg.graph").count(), 2);
+      const svg = item.getByRole("img", { name: `As ${shown.findings[0].backend} computes it` });
+      assert.equal(await svg.locator(".box.node").count(), example.rewritten.nodes.length);
+      assert.ok((await svg.textContent()).includes("Fused"));
+      assert.deepEqual(await svg.evaluate(faults), []);
+    },
+    { source: render(changed, join(folder, "rewritten.html")) },
+  );
+});
+
 test("draws the graph of a finding and marks the output that is wrong, by a word too", async () => {
   const shown = structuredClone(graphs);
   Object.assign(shown.findings[1].example, { graph: longGraph(26) });
@@ -365,7 +385,7 @@ test("draws the graph of a finding and marks the output that is wrong, by a word
       async (page) => {
         for (const { id, worst, example } of shown.findings) {
           const item = await unfold(page, id);
-          const svg = item.getByRole("img", { name: `Graph of ${id}` });
+          const svg = item.getByRole("img", { name: `${id}: Graph of ${example.id}` });
           await svg.waitFor();
           const { nodes, computed, outputs } = example.graph;
           const wrong = outputs[worst.output ?? 0];
