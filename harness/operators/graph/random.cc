@@ -113,7 +113,8 @@ class Draft {
     Tensor tensor = data(chosen, shape);
     Wire q{is_fed ? build.input(std::move(tensor)) : build.initializer(std::move(tensor)), chosen, std::move(shape)};
     const bool is_per_axis = q.shape.size() > 1 && opset() >= 13 && rng.chance(1, 12);
-    return dequantize(q, draw_scale(), zero_point(chosen), is_per_axis ? std::optional<std::int64_t>(1) : std::nullopt);
+    const std::int64_t zp = zero_point(chosen);  // one draw after the other: compilers order arguments differently
+    return dequantize(q, draw_scale(), zp, is_per_axis ? std::optional<std::int64_t>(1) : std::nullopt);
   }
 
   /// Weights with a scale, or one for each index of `axis`, rarely of the axis behind it. Their scales are in
@@ -550,7 +551,10 @@ Case draw_alone(Draft& d) {
   const Shape shape{d.rng.between(1, 6), d.rng.between(1, 40)};
   if (d.opset() >= 11 && d.rng.chance(1, 3)) {
     std::vector<float> values(static_cast<std::size_t>(elements_of(shape)));
-    for (float& value : values) value = d.draw_scale() * static_cast<float>(d.rng.between(-300, 300));
+    for (float& value : values) {
+      value = d.draw_scale();
+      value *= static_cast<float>(d.rng.between(-300, 300));
+    }
     return d.build.build(d.build.nodes("DynamicQuantizeLinear", {d.build.input(make::float32(shape, values))}, 3));
   }
   const Tensor a = bytes_of(d, shape);
