@@ -83,7 +83,7 @@ TEST(GraphRelations, DeriveLegalGraphs) {
 
 // A converted bias is that of an initializer alone, and integers that something else reads are kept.
 TEST(GraphRelations, FindPlantedDefects) {
-  const auto cases = static_cast<std::uint64_t>(testing::scaled(400));
+  constexpr std::uint64_t cases = 400;  // not scaled: a quarter of them has none that shows the last
   for (const auto& [relation, id] : std::map<std::string_view, std::string_view>{
            {"model-form", "bias-raw"}, {"context", "s8u8-one-side"}, {"qdq-vs-qlinear", "q-default-uint8"}}) {
     EXPECT_GT(check_all(relation, *with_defect(id), cases).outcomes[RelationOutcome::broken], 0)
