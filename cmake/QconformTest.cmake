@@ -22,6 +22,10 @@ if(QCONFORM_PRECOMPILE)
   add_library(qconform_precompiled_tests OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")
   target_link_libraries(qconform_precompiled_tests PRIVATE qconform_options GTest::gtest_main GTest::gmock)
   target_compile_options(qconform_precompiled_tests PRIVATE -O0)
+  if(CMAKE_POSITION_INDEPENDENT_CODE)  # of libraries; the tests are programs
+    set_target_properties(qconform_precompiled_tests PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(qconform_precompiled_tests PRIVATE -fPIE)
+  endif()
   target_include_directories(qconform_precompiled_tests SYSTEM PRIVATE ${QCONFORM_RAPIDCHECK_INCLUDE})
   target_precompile_headers(qconform_precompiled_tests PRIVATE
     <gtest/gtest.h> <gmock/gmock.h> <rapidcheck/gtest.h> <nlohmann/json.hpp> <algorithm> <cstdint> <filesystem> <functional>
