@@ -73,7 +73,8 @@ class Site:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(self.convert(page.Page(path)), encoding="utf-8")
         shutil.copytree(self.root / "docs/images", self.out / "images", dirs_exist_ok=True)
-        shutil.copy(self.root / "docs/site/extra.css", self.out)
+        for name in ("extra.css", "extra.js"):
+            shutil.copy(self.root / "docs/site" / name, self.out)
 
     def write_files(self):
         for path in sorted(self.shown):
