@@ -14,14 +14,16 @@ Any number of blanks is like one.
 
 Comments right above a block, which no reader sees:
   <!-- not run: REASON -->   its commands cannot run in a test: they are counted
-  <!-- needs: NAME, ... -->  run only where each NAME is a program or an available backend, else counted
+  <!-- needs: NAME, ... -->  run only where each NAME is a program, an available backend or python:MODULE, else counted
   <!-- file: NAME -->        the block is a file, written to the temporary folder at this point
 """
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -110,7 +112,12 @@ class Run:
     def __init__(self, root, program, shows, available):
         self.root, self.program, self.shows, self.available = root, program, shows, available
         self.problems, self.not_run = [], {}
-        self.count, self.seconds = 0, 0.0
+        self.count = 0
+
+    def is_here(self, name):
+        if name.startswith("python:"):
+            return importlib.util.find_spec(name.removeprefix("python:")) is not None
+        return name in self.available or shutil.which(name) is not None
 
     def reason_not_to_run(self, block):
         for comment in block.comments:
@@ -118,8 +125,7 @@ class Run:
             if kind == "not run":
                 return text.strip()
             if kind == "needs":
-                missing = [name.strip() for name in text.split(",")
-                           if name.strip() not in self.available and not shutil.which(name.strip())]
+                missing = [name for name in map(str.strip, text.split(",")) if not self.is_here(name)]
                 if missing:
                     return f"{', '.join(missing)} not here"
         return None
@@ -159,6 +165,7 @@ class Run:
         work.mkdir()
         programs.mkdir()
         (programs / "qconform").symlink_to(self.program)
+        (programs / "python3").symlink_to(sys.executable)
         for entry in self.root.iterdir():
             if entry.name not in ("build", ".git"):
                 (work / entry.name).symlink_to(entry)
@@ -186,7 +193,6 @@ class Run:
         name = path.relative_to(self.root) if self.root in path.parents else path
         for command in commands:
             self.count += 1
-            self.seconds += command.seconds
             if command.printed is None:
                 self.problems.append(f"{name}:{command.number}: $ {command.text}\n  did not run: an earlier one did not end")
                 continue
@@ -202,7 +208,9 @@ class Run:
 
     def summary(self):
         skipped = [f"  not run: {number} commands: {reason}" for reason, number in sorted(self.not_run.items())]
-        return "\n".join([f"{self.count} commands ran in {self.seconds:.1f} s, {sum(self.not_run.values())} were not run, "
+        # Processor time: the machine may have other things to do.
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return "\n".join([f"{self.count} commands ran in {usage.ru_utime + usage.ru_stime:.1f} s of processor time, {sum(self.not_run.values())} were not run, "
                           f"{len(self.problems)} problems", *skipped])
 
 
@@ -215,7 +223,9 @@ SAMPLES = (
     ("    $ false\n    $ echo $?\n    1\n", 0), ("    $ echo a >&2\n    a\n", 0), ("    $ echo a \\\n    b\n    a b\n", 0),
     ("    $ x=1\n\ntext\n\n    $ echo $x\n    1\n", 0), ("    $ echo a  b c\n    a b ...\n", 0), ("    $ echo a c\n    a b ...\n", 1),
     ("<!-- not run: hours -->\n    $ false-program\n", 0), ("<!-- needs: no-such-program -->\n\n    $ false-program\n", 0),
-    ("<!-- needs: bash -->\n\n    $ echo a\n    b\n", 1), ("<!-- file: a/b.c -->\n```c\nint x;\n```\n\n    $ cat a/b.c\n    int x;\n", 0),
+    ("<!-- needs: bash -->\n    $ echo a\n    b\n", 1), ("<!-- needs: bash -->\n\n    $ echo a\n    b\n", 1),
+    ("<!-- needs: python:no_such_module -->\n    $ false-program\n", 0), ("<!-- needs: python:json -->\n    $ echo a\n", 1),
+    ("<!-- file: a/b.c -->\n```c\nint x;\n```\n\n    $ cat a/b.c\n    int x;\n", 0),
     ("    a block without commands\n", 0), ("    $ exit 3\n    $ echo a\n    a\n", 1),
 )
 

@@ -72,7 +72,8 @@ class Page:
                 i = self._take_fence(i, fence, comments)
                 comments = []
                 continue
-            if line.startswith("    ") and not in_list and (i == 0 or not self.lines[i - 1].strip()):
+            after = self.lines[i - 1] if i > 0 else ""
+            if line.startswith("    ") and line.strip() and not in_list and (not after.strip() or COMMENT.match(after)):
                 i = self._take_indented(i, comments)
                 comments = []
                 continue

@@ -55,7 +55,13 @@ class Site:
         here = pathlib.PurePosixPath(self.place_of(of.path)).parent
         up = "../" * len(here.parts)
         mark = "!" if of.text[link.start] == "!" else ""
-        return f"{mark}[{link.text}]({up}{place}{'#' + anchor if anchor else ''})"
+        # A page that is called by its file has a title here.
+        text = self.title_of(path) if link.text.strip("`") in (path.name, f"docs/{path.name}") else link.text
+        return f"{mark}[{text}]({up}{place}{'#' + anchor if anchor else ''})"
+
+    def title_of(self, path):
+        headings = page.Page(path).headings if path.suffix == ".md" else []
+        return headings[0].text if headings else path.name
 
     def convert(self, each):
         text = each.text
