@@ -18,8 +18,10 @@ import tempfile
 
 import page
 
-# A word `qconform` that is a command: not part of a path, an option's value or a name.
-COMMAND = re.compile(r"(?<![\w./-])(?:\S*/)?(qconform|scripts/[\w./-]+)(?![\w./:@-]) ([^|;&#<>]*)")
+# `qconform` and scripts as words of their own: not part of a path, an option's value or a name.
+COMMAND = re.compile(r"(?<![\w./-])(?:\S*/)?(qconform|scripts/[\w./-]+)(?![\w./:@-])(?: ([^|;&#<>]*))?")
+# What stands before a word that is run; elsewhere it may be part of a sentence.
+BEGINS_COMMAND = re.compile(r"(?:^|[|;&(]|\$|\bdo|\b[A-Z_]+=\S+|\breplay)\s*$")
 # In code that starts other programs, options are theirs.
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?=[\s=]|$)")
 
@@ -85,16 +87,16 @@ class Helps:
     def options(self, words):
         return set(re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?![\w-])", self.text(words)))
 
-    def problem_of(self, name, rest):
+    def problem_of(self, name, rest, begins_command):
         """What is wrong with a command, or None."""
         words = [name]
-        arguments = rest.split()
+        arguments = (rest or "").split()
         if name == "qconform":
-            # Prose has "qconform and a shell", and synopses "qconform COMMAND".
+            # A synopsis has "qconform COMMAND".
             if not arguments or not re.fullmatch(r"[a-z]+", arguments[0]):
                 arguments = [argument for argument in arguments if argument in ("--help", "--version")]
             elif arguments[0] not in self.commands | {"manual", "worker"}:
-                return f"no command: qconform {arguments[0]}"
+                return f"no command: qconform {arguments[0]}" if begins_command else None
             else:
                 words.append(arguments.pop(0))
                 if arguments and arguments[0] in self._commands_of(tuple(words[1:])):
@@ -108,10 +110,6 @@ class Helps:
         return f"{' '.join(words)} has no option {', '.join(unknown)}" if unknown else None
 
 
-def commands_in(code):
-    return COMMAND.findall(re.sub(r"\\\n\s*", " ", code))
-
-
 def check_commands(pages, helps, problems):
     count = 0
     for each in pages.values():
@@ -120,9 +118,10 @@ def check_commands(pages, helps, problems):
         codes = [(block.number, line) for block in each.blocks
                  for line in re.sub(r"\\\n\s*", " ", "\n".join(block.lines)).splitlines()]
         for number, code in codes + each.code_spans():
-            for name, rest in commands_in(code):
+            for match in COMMAND.finditer(code):
                 count += 1
-                problem = helps.problem_of(name, rest)
+                begins_command = bool(BEGINS_COMMAND.search(code[:match.start()]))
+                problem = helps.problem_of(match.group(1), match.group(2), begins_command)
                 if problem:
                     problems.add(each.path, number, problem)
     return count
