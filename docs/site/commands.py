@@ -21,7 +21,8 @@ def escaped(text):
 
 
 def code(text):
-    return "<code>" + html.escape(text, quote=False).replace("|", "&#124;") + "</code>"
+    """Text as code, in a cell of a table too. What Markdown would take for its own is written as entities."""
+    return "<code>" + re.sub(r"[^\w ,.:/=\"'()-]", lambda match: f"&#{ord(match.group())};", text).replace("_", "&#95;") + "</code>"
 
 
 def sections_of(roff):
