@@ -106,11 +106,16 @@ def available_backends(root, program):
     return set(re.findall(r"^(\S+) +available\b", listed, re.MULTILINE))
 
 
+def mark(number):
+    """What the script prints before each command, and at its end."""
+    return f"printf '\\n%s %d %s\\n' '{TOKEN}' {number} \"$EPOCHREALTIME\""
+
+
 class Run:
     """A run of pages with one program."""
 
-    def __init__(self, root, program, shows, available):
-        self.root, self.program, self.shows, self.available = root, program, shows, available
+    def __init__(self, root, program, shows, available, cache):
+        self.root, self.program, self.shows, self.available, self.cache = root, program, shows, available, cache
         self.problems, self.not_run = [], {}
         self.count = 0
 
@@ -143,8 +148,7 @@ class Run:
                     self.not_run[reason] = self.not_run.get(reason, 0) + len(in_block)
                     continue
                 for command in in_block:
-                    script.append(f"printf '\\n%s %d %s\\n' '{TOKEN}' {len(commands)} \"$EPOCHREALTIME\"; (exit $page_status)\n"
-                                  f"{command.text}\npage_status=$?")
+                    script.append(f"{mark(len(commands))}; (exit $page_status)\n{command.text}\npage_status=$?")
                     commands.append(command)
             if commands:
                 self._run(script, commands, folder)
@@ -169,9 +173,10 @@ class Run:
         for entry in self.root.iterdir():
             if entry.name not in ("build", ".git"):
                 (work / entry.name).symlink_to(entry)
-        environment = dict(os.environ, HOME=str(folder), LC_ALL="C.UTF-8", TERM="dumb", QCONFORM_CORPUS=str(self.root / "corpus"),
+        environment = dict(os.environ, HOME=str(folder), LC_ALL="C.UTF-8", TERM="dumb",
+                           QCONFORM_CORPUS=str(self.root / "corpus"), QCONFORM_CACHE=self.cache,
                            PATH=f"{programs}:{os.environ['PATH']}", PWD=str(work))
-        lines = ["exec 2>&1", "page_status=0", *script, f"printf '\\n%s %d %s\\n' '{TOKEN}' {len(commands)} \"$EPOCHREALTIME\""]
+        lines = ["exec 2>&1", "page_status=0", *script, mark(len(commands))]
         (folder / "script").write_text("\n".join(lines) + "\n", encoding="utf-8")
         with open(folder / "printed", "wb") as printed:
             process = subprocess.Popen(["bash", str(folder / "script")], stdin=subprocess.DEVNULL, stdout=printed,
@@ -194,14 +199,14 @@ class Run:
         for command in commands:
             self.count += 1
             if command.printed is None:
-                self.problems.append(f"{name}:{command.number}: $ {command.text}\n  did not run: an earlier one did not end")
+                self.problems.append(f"{name}:{command.number}: $ {command.text}\n  an earlier command did not end")
                 continue
             printed = trimmed(command.printed)
             if self.shows:
                 print(f"{name}:{command.number}: {command.seconds:.1f} s\n$ {command.text}", *printed, sep="\n")
             line = first_difference(command.expected, printed)
             if line is not None:
-                what = f"the page has this line, the output does not: {line}" if line else "the output has more lines than the page"
+                what = f"the output lacks this line of the page: {line}" if line else "the output has lines that the page lacks"
                 rest = [f"  ({len(printed) - SHOWN} more lines)"] if len(printed) > SHOWN else []
                 self.problems.append("\n".join([f"{name}:{command.number}: $ {command.text}", f"  {what}", "  it printed:",
                                                 *(f"    {each}" for each in printed[:SHOWN]), *rest]))
@@ -210,8 +215,9 @@ class Run:
         skipped = [f"  not run: {number} commands: {reason}" for reason, number in sorted(self.not_run.items())]
         # Processor time: the machine may have other things to do.
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return "\n".join([f"{self.count} commands ran in {usage.ru_utime + usage.ru_stime:.1f} s of processor time, {sum(self.not_run.values())} were not run, "
-                          f"{len(self.problems)} problems", *skipped])
+        seconds = usage.ru_utime + usage.ru_stime
+        return "\n".join([f"{self.count} commands ran in {seconds:.1f} s of processor time, "
+                          f"{sum(self.not_run.values())} were not run, {len(self.problems)} problems", *skipped])
 
 
 # Pages and how many problems each has: the check is checked before it is believed.
@@ -236,7 +242,7 @@ def unnoticed(root, program):
         for i, (text, expected) in enumerate(SAMPLES):
             path = pathlib.Path(folder) / f"{i}.md"
             path.write_text("# Sample\n\n" + text, encoding="utf-8")
-            run = Run(root, program, False, set())
+            run = Run(root, program, False, set(), folder)
             run.page(path)
             if len(run.problems) != expected:
                 yield f"the check itself: {len(run.problems)} problems, expected {expected}: {text!r}"
@@ -249,9 +255,11 @@ def main():
     parser.add_argument("--show", action="store_true", help="print what the commands printed")
     parser.add_argument("pages", nargs="*", type=lambda text: pathlib.Path(text).resolve())
     options = parser.parse_intermixed_args()
-    run = Run(options.root, options.program, options.show, available_backends(options.root, options.program))
-    for path in options.pages or page.pages_of(options.root):
-        run.page(path)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(options.root, options.program, options.show, available_backends(options.root, options.program),
+                  os.environ.get("QCONFORM_CACHE", folder))
+        for path in options.pages or page.pages_of(options.root):
+            run.page(path)
     run.problems += unnoticed(options.root, options.program)
     print("\n".join([*run.problems, run.summary()]))
     return 1 if run.problems else 0
