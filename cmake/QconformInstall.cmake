@@ -14,7 +14,8 @@ install(DIRECTORY corpus/schema/ "${PROJECT_BINARY_DIR}/schema/" DESTINATION "${
 install(FILES waivers/waivers-1.schema.json DESTINATION "${data}/schema")
 install(FILES waivers/libraries.json DESTINATION "${data}/waivers")
 install(PROGRAMS scripts/gate-step DESTINATION "${data}")
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN "*.py" EXCLUDE)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+        PATTERN "*.py" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE PATTERN "site" EXCLUDE)
 install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # Manual pages and completion come from the program's own options.

@@ -1,0 +1,49 @@
+#!/bin/bash
+# Builds the site, and plants a dead link, a dead anchor and something to load from elsewhere in it, which must be noticed.
+#
+# usage: site_test.sh SOURCE_FOLDER BUILD_FOLDER
+set -euo pipefail
+
+source=$1 build=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "$*" >&2; exit 1; }
+
+if ! command -v mkdocs >/dev/null || [[ ! -d /usr/share/mkdocs/themes/material ]]; then
+  echo "not run: mkdocs with its theme material is not here: scripts/install-packages docs"
+  exit 77
+fi
+"$source/scripts/docs" --build "$build" --out "$folder/site"
+
+# The generated pages are there, and search finds what they say.
+for command in $("$build/bin/qconform" --help | sed -n '/^Subcommands:/,$p' | awk '/^  [a-z]/ {print $1}'); do
+  [[ -f $folder/site/commands/qconform-$command.html ]] || fail "no page of the command $command"
+done
+for schema in "$build"/schema/*.schema.json; do
+  name=$(basename "$schema" .schema.json)
+  [[ -f $folder/site/schemas/$name.html ]] || fail "no page of the schema $name"
+done
+grep -q 'commands/qconform-run.html#options' "$folder/site/search/search_index.json" || fail "search does not know the options of run"
+grep -q '"location":"numerics.html' "$folder/site/search/search_index.json" || fail "search does not know docs/numerics.md"
+
+check=("${PYTHON:-/usr/bin/python3}" "$source/docs/site/check_site.py" "$folder/planted")
+# planted EXPECTED HTML: the check names the problem in a page that ends with HTML.
+planted() {
+  rm -rf "$folder/planted"
+  cp -r "$folder/site" "$folder/planted"
+  sed -i "s|</body>|$2</body>|" "$folder/planted/formats.html"
+  if "${check[@]}" >"$folder/out"; then fail "unnoticed: $2"; fi
+  grep -qxF "formats.html: $1" "$folder/out" || { cat "$folder/out"; fail "not named: $1"; }
+}
+planted "no file gone.html" '<a href="gone.html">x</a>'
+planted "no anchor numerics.html#gone" '<a href="numerics.html#gone">x</a>'
+planted "loads https://example.org/x.js" '<script src="https://example.org/x.js"></script>'
+
+# An output folder that is no site is left alone.
+mkdir "$folder/precious"
+touch "$folder/precious/file"
+status=0
+"$source/scripts/docs" --build "$build" --out "$folder/precious" 2>"$folder/out" || status=$?
+[[ $status -eq 2 && -f $folder/precious/file ]] || fail "scripts/docs --out replaced a folder that is no site"
+grep -q -- '--out' "$folder/out" || fail "the error does not name --out"
+echo "the site is whole"
