@@ -29,17 +29,26 @@ struct AuditCommand {
   bool json = false;
 };
 
+// Of all of them, where each knows.
+std::optional<std::uint64_t> size_of(const std::vector<std::unique_ptr<Suite>>& suites) {
+  std::uint64_t sum = 0;
+  for (const auto& suite : suites) {
+    const auto size = suite->size();
+    if (!size) return std::nullopt;
+    sum += *size;
+  }
+  return sum;
+}
+
 Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy& policy) {
   std::vector<Audit> audits;
   for (const std::string& name : options.suites) {
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     ProgressLine line;
-    const diagnose::AuditOptions audit_options{.policy = policy,
-                                               .progress =
-                                                   [&](std::uint64_t cases) {
-                                                     line.update({name, cases, std::nullopt, 0});
-                                                   },
-                                               .until_killed = options.until_killed};
+    const diagnose::AuditOptions audit_options{
+        .policy = policy,
+        .progress = [&](std::uint64_t cases) { line.update("audit " + name, cases, size_of(sources), "cases"); },
+        .until_killed = options.until_killed};
     const auto backend_of = [](diagnose::Model model) { return backend::defect_model(std::move(model), "defect"); };
     QCONFORM_ASSIGN(auto audited, relations_base(name)
                                       ? diagnose::audit_relations(name, sources, audit_options, backend_of)
@@ -74,15 +83,14 @@ std::size_t column_width(const Audit& audit) {
 void print_table(const std::vector<Audit>& audits) {
   std::string header = fmt::format("{:<24} {:<17}", "defect", "operator");
   for (const Audit& audit : audits) header += fmt::format("{:>{}}", column_name(audit), column_width(audit));
-  fmt::print("{}\n", header);
+  say("{}\n", header);
   for (std::size_t i = 0; i < audits.front().mutants.size(); ++i) {
     const Mutant& mutant = audits.front().mutants[i];
     std::string row = fmt::format("{:<24} {:<17}", mutant.defect->id, mutant.op->name);
     for (const Audit& audit : audits) row += fmt::format("{:>{}}", cell(audit.mutants[i]), column_width(audit));
-    fmt::print("{}\n", row);
+    say("{}\n", row);
   }
-  fmt::print(
-      "a number: the case that killed it first; -: no case makes it differ; passed: it differed, and passed;\n"
+  say("a number: the case that killed it first; -: no case makes it differ; passed: it differed, and passed;\n"
       "no case: the suite has none of the operator; admitted: it differs as the specification lets it\n\n");
 }
 
@@ -108,28 +116,30 @@ void print_survivors(const Audit& audit) {
   for (const Mutant& mutant : audit.mutants) {
     if (!audit.could_kill(mutant) || mutant.fate() == Fate::killed) continue;
     if (++survivors > kListedSurvivors) continue;
-    fmt::print("  survives: {} in {}: {}\n", mutant.defect->id, mutant.op->name, audit.survival(mutant).reason);
+    say("  {} {} in {}: {}\n", painter().bad("survives:"), mutant.defect->id, mutant.op->name,
+        shown(audit.survival(mutant).reason));
   }
-  if (survivors > kListedSurvivors)
-    fmt::print("  and {} more survive (--json says why)\n", survivors - kListedSurvivors);
+  if (survivors > kListedSurvivors) say("  and {} more survive (--json says why)\n", survivors - kListedSurvivors);
 }
 
 void print_score(const Audit& audit) {
-  fmt::print("{}: {} of {} mutants killed ({:.0f} %) by {} cases\n", audit.suite, audit.killed(), audit.killable(),
-             100.0 * static_cast<double>(audit.killed()) / static_cast<double>(audit.killable()),
-             report::with_thousands(audit.cases));
+  const std::string killed = fmt::format("{} of {}", audit.killed(), audit.killable());
+  say("{}: {} mutants killed ({:.0f} %) by {} cases\n", shown(audit.suite),
+      audit.killed() == audit.killable() ? painter().good(killed) : painter().bad(killed),
+      100.0 * static_cast<double>(audit.killed()) / static_cast<double>(audit.killable()),
+      report::with_thousands(audit.cases));
   const std::vector<double> seconds = detection_seconds(audit);
   if (!seconds.empty()) {
-    fmt::print("  first detection: median {}, worst {}\n", milliseconds(seconds[seconds.size() / 2]),
-               milliseconds(seconds.back()));
+    say("  first detection: median {}, worst {}\n", milliseconds(seconds[seconds.size() / 2]),
+        milliseconds(seconds.back()));
   }
   print_survivors(audit);
 }
 
 void print_lost(const std::vector<diagnose::KilledMutant>& lost, const std::string& baseline) {
   for (const diagnose::KilledMutant& mutant : lost) {
-    fmt::print(stderr, "lost: {} in {}, which {} killed in {}\n", mutant.defect, mutant.op_type, mutant.suite,
-               baseline);
+    say(stderr, "{} {} in {}, which {} killed in {}\n", painter(stderr).bad("lost:"), shown(mutant.defect),
+        shown(mutant.op_type), shown(mutant.suite), shown(baseline));
   }
 }
 
@@ -141,9 +151,9 @@ Result<int> run_audit(const AuditCommand& options) {
   }
   QCONFORM_ASSIGN(const auto audits, run_audits(options, policy));
   if (options.json) {
-    fmt::print("{}", diagnose::audits_json(audits, options.suite.seed));
+    write_document_text(diagnose::audits_json(audits, options.suite.seed));
   } else {
-    fmt::print("seed {}   profile {}\n", options.suite.seed, options.policy.profile);
+    say("seed {}   profile {}\n", options.suite.seed, options.policy.profile);
     print_table(audits);
     for (const Audit& audit : audits) print_score(audit);
   }

@@ -123,21 +123,25 @@ Result<int> bench_backends(const BenchOptions& options) {
   QCONFORM_ASSIGN(const auto sources, open_sources(options));
   bench::BenchResult result = begin(options, rounds);
   result.peaks = bench::measure_peaks(result.cpus);
-  fmt::print(options.json ? stderr : stdout, "{}", report::bench_headline(result));
+  say(options.json ? stderr : stdout, "{}", report::bench_headline(result));
   std::fflush(options.json ? stderr : stdout);
   {
     ProgressLine line;
     const auto show = [&](const bench::BenchProgress& progress) {
-      line.update(fmt::format("{} of {} layers, {}", progress.done, progress.of, progress.next));
+      line.update([&] {
+        return fmt::format("bench: {} of {} layers, {}, next {}", progress.done, progress.of,
+                           line.times(static_cast<double>(progress.done), static_cast<double>(progress.of)),
+                           progress.next);
+      });
     };
     QCONFORM_TRY(
         bench::run_bench(sources, contestants(options, arithmetic_of(rounds.policy.profile)), rounds, show, result));
   }
   QCONFORM_TRY(write_files(options.out, result));
   if (options.json) {
-    fmt::print("{}", report::to_json(result));
+    write_document_text(report::to_json(result));
   } else {
-    fmt::print("{}result {}/bench.json\n", report::bench_table(result, has_colour(stdout)), options.out);
+    say("{}result {}/bench.json\n", report::bench_table(result, painter(), width_of(stdout)), options.out);
   }
   return first_conforms(result) ? kConforms : kDoesNotConform;
 }

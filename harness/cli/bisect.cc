@@ -8,6 +8,7 @@
 #include "harness/backends/select.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/output.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/execute.h"
 #include "harness/judge/judge.h"
@@ -52,7 +53,13 @@ Result<std::vector<Asked>> ask_all(const BisectOptions& options) {
   Expected expected = expect(test_case, policy);
   assess(test_case, expected);
   std::vector<Asked> answers;
+  ProgressLine line;
   for (const std::string& name : names) {
+    line.update([&] {
+      const auto done = static_cast<double>(answers.size());
+      return fmt::format("bisect: {} of {} backends, {}, {}", answers.size(), names.size(), name,
+                         line.times(done, static_cast<double>(names.size())));
+    });
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
     Verdict verdict = judge(expected, execute(*backend, test_case, output));
@@ -87,19 +94,20 @@ std::string unchanged_text(const std::vector<Asked>& answers) {
   return fmt::format("{} in all {} that compute it\n", is_wrong ? "fails" : "right", tells);
 }
 
-std::string text_of(const std::vector<Asked>& answers) {
+std::string text_of(const std::vector<Asked>& answers, const report::Painter& paint) {
   std::size_t width = 0;
   for (const Asked& answer : answers) width = std::max(width, answer.backend.size());
   std::string text;
   for (const Asked& answer : answers) {
-    text += fmt::format("{:<{}}  {}{}\n", answer.backend, width, name_of(answer.verdict.kind),
-                        answer.verdict.detail.empty() ? "" : ": " + report::shown(answer.verdict.detail));
+    text += fmt::format("{:<{}}  {}\n", shown(answer.backend), width, painted(answer.verdict, paint));
   }
   const std::vector<Change> changes = changes_in(answers);
   if (changes.empty()) return text + unchanged_text(answers);
   for (const auto& [before, after] : changes) {
-    text += after->is_wrong() ? fmt::format("broken in {}; {} is right\n", after->backend, before->backend)
-                              : fmt::format("mended in {}; {} fails\n", after->backend, before->backend);
+    text +=
+        after->is_wrong()
+            ? fmt::format("{} in {}; {} is right\n", paint.bad("broken"), shown(after->backend), shown(before->backend))
+            : fmt::format("{} in {}; {} fails\n", paint.good("mended"), shown(after->backend), shown(before->backend));
   }
   return text;
 }
@@ -122,7 +130,11 @@ std::string json_of(const std::vector<Asked>& answers) {
 
 Result<int> bisect(const BisectOptions& options) {
   QCONFORM_ASSIGN(const auto answers, ask_all(options));
-  fmt::print("{}", options.json ? json_of(answers) : text_of(answers));
+  if (options.json) {
+    write_document_text(json_of(answers));
+  } else {
+    say("{}", text_of(answers, painter()));
+  }
   const auto newest = std::find_if(answers.rbegin(), answers.rend(), [](const Asked& a) { return a.tells; });
   return newest != answers.rend() && !newest->is_wrong() ? kConforms : kDoesNotConform;
 }

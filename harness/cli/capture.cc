@@ -25,9 +25,9 @@ Result<int> capture(const CaptureOptions& options) {
   model.context = options.context;
   QCONFORM_ASSIGN(const auto source, OnnxModelSuite::open(options.model, options.seed, model));
   QCONFORM_TRY(prepare(options.output));
-  QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0));
-  fmt::print("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, source->origin());
-  for (const auto& [reason, times] : source->skipped()) fmt::print("skipped: {} {}\n", reason, times);
+  QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0, "capture"));
+  say("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, shown(source->origin()));
+  for (const auto& [reason, times] : source->skipped()) say("skipped: {} {}\n", shown(reason), times);
   return kConforms;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "harness/cli/output.h"
 #include "harness/engine/case_files.h"
 
 namespace qconform::cli {
@@ -46,8 +47,11 @@ Result<void> prepare(const CaseOutput& options) {
   return {};
 }
 
-Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number) {
-  for (;;) {
+Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number,
+                                  std::string_view command) {
+  ProgressLine line;
+  for (std::uint64_t done = 0;; ++done) {
+    line.update(fmt::format("{} {}", command, source.name()), done, source.size(), "cases");
     QCONFORM_ASSIGN(auto next, source.next());
     if (!next) return number;
     const CaseForm form = *case_form_named(options.format);

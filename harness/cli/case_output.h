@@ -20,6 +20,7 @@ void add_case_output_options(CLI::App& command, CaseOutput& options);
 [[nodiscard]] Result<void> prepare(const CaseOutput& options);
 
 /// Writes the source's cases, the first as number `number`; returns the number after the last.
-[[nodiscard]] Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number);
+[[nodiscard]] Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number,
+                                                std::string_view command);
 
 }  // namespace qconform::cli

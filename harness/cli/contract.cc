@@ -37,14 +37,14 @@ std::string evidence(const BackendContract& contract) {
 }
 
 void print(const std::string& backend, const std::vector<BackendContract>& contracts) {
-  fmt::print("{}\n", report::shown(backend));
+  say("{}\n", shown(backend));
   for (const BackendContract& contract : contracts) {
-    fmt::print("  {}: {}{}\n", contract.model,
-               !contract.takes_anything ? "takes none of the cases asked, "
-               : contract.rules.empty() ? "takes all, "
-                                        : "",
-               evidence(contract));
-    for (const std::string& rule : contract.rules) fmt::print("    {}\n", rule);
+    say("  {}: {}{}\n", contract.model,
+        !contract.takes_anything ? "takes none of the cases asked, "
+        : contract.rules.empty() ? "takes all, "
+                                 : "",
+        evidence(contract));
+    for (const std::string& rule : contract.rules) say("    {}\n", rule);
   }
 }
 
@@ -62,7 +62,9 @@ Result<int> run_contract(const ContractOptions& options) {
   auto all = Json::array();
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
-    const std::vector<BackendContract> contracts = described(learn_contracts(*backend, options.seed));
+    ProgressLine line;
+    const auto contracts = described(learn_contracts(*backend, options.seed, contract_progress(line, name)));
+    line.clear();
     if (options.json) {
       all.push_back(json_of(name, contracts));
     } else {
@@ -70,7 +72,7 @@ Result<int> run_contract(const ContractOptions& options) {
     }
   }
   if (options.json) {
-    fmt::print("{}", print_json(all));
+    write_document_text(print_json(all));
   }
   return kConforms;
 }

@@ -59,11 +59,11 @@ Result<int> run_cover(const CoverCommand& options) {
   }
   if (!options.output.empty()) QCONFORM_TRY(save_cases(options.output, result.cases));
   if (options.json) {
-    fmt::print("{}", print_json(write_document(description_of(result))));
+    write_document_text(print_json(write_document(description_of(result))));
     return kConforms;
   }
-  fmt::print("{}", report::cover_table(result));
-  if (!options.output.empty()) fmt::print("written to {}\n", options.output);
+  say("{}", report::cover_table(result));
+  if (!options.output.empty()) say("written to {}\n", options.output);
   return kConforms;
 }
 

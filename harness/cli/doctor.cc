@@ -20,7 +20,7 @@ namespace {
 struct DoctorOptions {};
 
 void print_line(const char* subject, const std::string& text) {
-  fmt::print("{:<12} {}\n", subject, text);
+  say("{:<12} {}\n", subject, text);
 }
 
 void print_libraries() {
@@ -28,8 +28,9 @@ void print_libraries() {
   for (const backend::Library& library : backend::offered_libraries()) {
     if (library.start != nullptr) continue;
     const backend::LibraryState state = library.state();
-    print_line(subject, state.absent.empty() ? fmt::format("{} {}", library.name, state.version)
-                                             : fmt::format("{} missing: {}", library.name, state.absent));
+    print_line(subject, state.absent.empty()
+                            ? fmt::format("{} {}", library.name, state.version)
+                            : fmt::format("{} {}: {}", library.name, painter().aside("missing"), state.absent));
     subject = "";
   }
 }

@@ -10,8 +10,10 @@
 #include "harness/backends/library.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
+#include "harness/base/text.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/runner_progress.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/diagnose/models/learnt_model.h"
 #include "harness/engine/environment.h"
@@ -77,7 +79,7 @@ Result<std::string> issue_page(const report::Explained& explained, const Backend
 Result<void> save_model(const report::Explained& explained, const std::string& file) {
   const auto& explanation = explained.explanation;
   if (!explanation || explanation->candidates.empty() || !explanation->candidates.front().is_learnt()) {
-    fmt::print(stderr, "--save-model: no model was learnt, {} is not written\n", file);
+    print_note(fmt::format("--save-model: no model was learnt, {} is not written", file));
     return {};
   }
   const std::string note =
@@ -91,7 +93,11 @@ Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
   QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
 
-  const shrink::Runner runner = shrink::in_process(*backend);
+  ProgressLine progress;
+  const shrink::Runner runner = with_progress(shrink::in_process(*backend), progress, [&](std::uint64_t runs) {
+    return fmt::format("explain: {} runs of {}, {}", with_thousands(runs), options.backend,
+                       progress.times_within(options.explain.seconds + kShrinkingSeconds));
+  });
   const Outcome outcome = runner(test_case);
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
   const Family* family = family_of(test_case);
@@ -112,13 +118,18 @@ Result<int> run_explain(ExplainCommand options) {
     result.smallest = std::move(shrunk.smallest);
     result.smallest_verdict = std::move(shrunk.verdict);
   }
+  progress.clear();
   if (!options.model_file.empty()) QCONFORM_TRY(save_model(result, options.model_file));
   if (options.issue && is_failure(result.verdict.kind)) {
     QCONFORM_ASSIGN(const auto page, issue_page(result, backend->info(), policy, sandbox));
-    fmt::print("{}", page);
+    write_document_text(page);
     return kDoesNotConform;
   }
-  fmt::print("{}", options.json ? report::to_json(result) : report::text_of(result));
+  if (options.json) {
+    write_document_text(report::to_json(result));
+  } else {
+    say("{}", report::text_of(result, painter()));
+  }
   return is_failure(result.verdict.kind) ? kDoesNotConform : kConforms;
 }
 

@@ -22,11 +22,11 @@ Result<int> export_suites(const ExportOptions& options) {
   for (const std::string& name : options.suites) {
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     for (const auto& source : sources) {
-      QCONFORM_ASSIGN(number, write_cases(*source, options.output, number));
-      for (const auto& [reason, times] : source->skipped()) fmt::print("skipped: {} {}\n", reason, times);
+      QCONFORM_ASSIGN(number, write_cases(*source, options.output, number, "export"));
+      for (const auto& [reason, times] : source->skipped()) say("skipped: {} {}\n", shown(reason), times);
     }
   }
-  fmt::print("{} cases in {}\n", report::with_thousands(number), options.output.out);
+  say("{} cases in {}\n", report::with_thousands(number), options.output.out);
   return kConforms;
 }
 

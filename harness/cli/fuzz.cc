@@ -65,8 +65,7 @@ std::string text_of(const Progress& progress) {
   }
   if (!progress.findings.empty()) text += ": " + progress.findings;
   if (progress.seconds_left) {
-    const auto left = static_cast<std::uint64_t>(*progress.seconds_left);
-    text += fmt::format(", {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
+    text += fmt::format(", {} left", clock_text(*progress.seconds_left));
   }
   return text;
 }
@@ -90,7 +89,7 @@ Result<guided::GuidedResult> run(FuzzPlan& plan) {
   driver.progress = [&](const Progress& progress) { line.update([&] { return text_of(progress); }); };
   driver.remark = [&](const std::string& text) {
     line.clear();
-    fmt::print(stderr, "qconform: {}\n", text);
+    say(stderr, "qconform: {}\n", shown(text));
   };
   driver.build_report = [&](const campaign::CampaignSnapshot& snapshot) {
     return build_report_meanwhile(plan, snapshot);
@@ -116,7 +115,7 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
   auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
-    fmt::print(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
+    say(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
   }
   if (!done.own_faults.empty()) return kFault;
   return code;
@@ -129,7 +128,7 @@ Result<int> fuzz(FuzzOptions options) {
   QCONFORM_TRY(make_plan(plan));
   print_headline(new_campaign_report(plan.driver.identity), plan.options.forms.json);
   if (!plan.driver.identity.shard.is_whole()) {
-    fmt::print(plan.options.forms.json ? stderr : stdout, "shard {}\n", plan.driver.identity.shard.text());
+    say(plan.options.forms.json ? stderr : stdout, "shard {}\n", plan.driver.identity.shard.text());
   }
   QCONFORM_ASSIGN(auto done, run(plan));
   return deliver_plan(plan, std::move(done));

@@ -156,9 +156,11 @@ Result<std::vector<campaign::KnownContracts>> known_contracts(const FuzzOptions&
   if (options.is_guided() || (!options.within.within && options.within.only.empty())) return list;
   keep_arrays(options.within);
   QCONFORM_ASSIGN(const auto backends, open());
+  ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (options.within.only.empty() && !is_foreign(*backends[i])) continue;
-    QCONFORM_ASSIGN(auto contracts, contracts_of(options.within, *backends[i], *options.seed));
+    QCONFORM_ASSIGN(auto contracts, contracts_of(options.within, *backends[i], *options.seed,
+                                                 contract_progress(line, backends[i]->info().name)));
     list.push_back({i, std::move(contracts)});
   }
   return list;

@@ -5,6 +5,8 @@
 #include "harness/base/file.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/report_command.h"
+#include "harness/cli/report_output.h"
 #include "reports/gate/compare_speed.h"
 #include "reports/gate/gate.h"
 #include "reports/read/read_report.h"
@@ -22,6 +24,7 @@ struct GateOptions {
   double slower = 5;
   std::string junit;
   std::string markdown;
+  std::string html;
   std::size_t limit = report::kCommentBytes;
   bool json = false;
 };
@@ -42,14 +45,26 @@ Result<void> write_forms(const GateOptions& options, const gate::Comparison& com
   const auto write = [&](const char* form, const std::string& file, const std::string& text) -> Result<void> {
     if (file.empty()) return {};
     QCONFORM_TRY(write_file(file, text));
-    fmt::print(stderr, "{} {}\n", form, file);
+    say(stderr, "{} {}\n", form, file);
     return {};
   };
   QCONFORM_TRY(write("junit", options.junit, gate::to_junit(comparison)));
-  return write("markdown", options.markdown, gate::to_markdown(comparison, options.limit));
+  QCONFORM_TRY(write("markdown", options.markdown, gate::to_markdown(comparison, options.limit)));
+  if (options.html.empty()) return {};
+  QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostPageBytes));
+  QCONFORM_ASSIGN(const auto bench,
+                  options.bench.empty() ? Result<std::string>() : read_file(options.bench, kMostPageBytes));
+  QCONFORM_ASSIGN(
+      const auto page,
+      in_context("--html",
+                 report::to_html({.report = report, .bench = bench, .comparison = gate::to_json(comparison)})));
+  return write("page", options.html, page);
 }
 
 Result<int> run_gate(const GateOptions& options) {
+  ReportForms forms;
+  forms.html = options.html;
+  QCONFORM_TRY(check_forms(forms));
   gate::Side baseline{.file = options.baseline, .report = {}};
   gate::Side current{.file = options.report, .report = {}};
   QCONFORM_ASSIGN(baseline.report, in_context("--baseline", report::load_report(baseline.file)));
@@ -58,7 +73,11 @@ Result<int> run_gate(const GateOptions& options) {
   QCONFORM_ASSIGN(auto comparison,
                   gate::compare(std::move(baseline), std::move(current), waivers ? &*waivers : nullptr));
   QCONFORM_TRY(add_speed(options, comparison));
-  fmt::print("{}", options.json ? gate::to_json(comparison) : gate::to_text(comparison));
+  if (options.json) {
+    write_document_text(gate::to_json(comparison));
+  } else {
+    say("{}", gate::to_text(comparison, painter()));
+  }
   QCONFORM_TRY(write_forms(options, comparison));
   return comparison.passes() ? kConforms : kDoesNotConform;
 }
@@ -92,6 +111,7 @@ void add_gate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--junit", options->junit, "File for JUnit XML");
   command->add_option("--markdown", options->markdown, "File for Markdown");
+  command->add_option("--html", options->html, "File for the page of the change's report, with what changed");
   command->add_option("--limit", options->limit, "Most bytes of Markdown")
       ->check(CLI::Range(report::kLeastMarkdownBytes, std::size_t{1} << 30))
       ->capture_default_str();

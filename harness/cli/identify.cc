@@ -48,56 +48,56 @@ void print_variants(const Answer& answer, const Candidate& candidate) {
   for (std::size_t a = 0; a < answer.choices.size(); ++a) {
     const diagnose::Variant& variant = *candidate.variants[a];
     if (const diagnose::Variant* const settling = answer.settling(candidate, a)) {
-      fmt::print("  {:<17} {}\n", answer.choices[a]->id, settling->settled_as);
+      say("  {:<17} {}\n", answer.choices[a]->id, settling->settled_as);
       continue;
     }
-    fmt::print("  {:<17} {}: {}{}\n", answer.choices[a]->id, variant.id, variant.formula,
-               variant.defect.empty() ? "" : fmt::format(" (defect model {})", variant.defect));
+    say("  {:<17} {}: {}{}\n", answer.choices[a]->id, variant.id, variant.formula,
+        variant.defect.empty() ? "" : fmt::format(" (defect model {})", variant.defect));
   }
 }
 
 void print_evidence(const Answer& answer, const Candidate& candidate) {
-  fmt::print("{:<20}{} of {}, in {}, speak for it\n", "", report::with_thousands(candidate.confirmed_elements),
-             counted(answer.elements, "element"), counted(candidate.confirmed_cases, "case"));
+  say("{:<20}{} of {}, in {}, speak for it\n", "", report::with_thousands(candidate.confirmed_elements),
+      counted(answer.elements, "element"), counted(candidate.confirmed_cases, "case"));
   if (const Candidate* const nearest = answer.nearest_eliminated()) {
     const std::size_t eliminated = answer.candidates.size() - answer.survivors().size();
-    fmt::print("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"),
-               variants_text(answer, *nearest), counted(nearest->refuted_elements, "element"));
+    say("{:<20}{} eliminated; the nearest, {}, by {}\n", "", counted(eliminated, "candidate"),
+        variants_text(answer, *nearest), counted(nearest->refuted_elements, "element"));
   }
 }
 
 void print_answer(const Answer& answer) {
-  if (!answer.only.empty()) fmt::print("  {}:\n", answer.holds_for);
-  if (!answer.narrowed.empty()) fmt::print("  {}\n", answer.narrowed);
+  if (!answer.only.empty()) say("  {}:\n", answer.holds_for);
+  if (!answer.narrowed.empty()) say("  {}\n", answer.narrowed);
   const auto survivors = answer.survivors();
   if (answer.forms.empty()) {
     for (const diagnose::Choice* const choice : answer.choices) {
-      fmt::print("  {:<17} not asked: {}\n", choice->id, answer.declined);
+      say("  {:<17} not asked: {}\n", choice->id, answer.declined);
     }
   } else if (survivors.empty()) {
     std::string choices;
     for (const diagnose::Choice* const choice : answer.choices) choices += (choices.empty() ? "" : ", ") + choice->id;
-    fmt::print("  {:<17} none of the {} known ways fits\n", choices, answer.candidates.size());
+    say("  {:<17} none of the {} known ways fits\n", choices, answer.candidates.size());
     const Candidate& nearest = *answer.nearest_eliminated();
-    fmt::print("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(answer, nearest),
-               counted(nearest.refuted_elements, "element"), counted(answer.elements, "element"));
+    say("{:<20}the nearest, {}, is refuted by {} of {}\n", "", variants_text(answer, nearest),
+        counted(nearest.refuted_elements, "element"), counted(answer.elements, "element"));
   } else if (survivors.size() > 1 && survivors.size() == answer.candidates.size()) {
-    fmt::print("  {:<17} unknown: no case tells the {} variants apart\n", answer.choices.front()->id, survivors.size());
+    say("  {:<17} unknown: no case tells the {} variants apart\n", answer.choices.front()->id, survivors.size());
   } else {
     print_variants(answer, *survivors.front());
     print_evidence(answer, *survivors.front());
     for (std::size_t i = 1; i < survivors.size(); ++i) {
-      fmt::print("{:<20}no case tells it from {}\n", "", variants_text(answer, *survivors[i]));
+      say("{:<20}no case tells it from {}\n", "", variants_text(answer, *survivors[i]));
     }
   }
 }
 
 void print_identification(const diagnose::Identification& found) {
-  fmt::print("{} {}   seed {}   {}\n", found.backend.name, found.backend.version, found.seed,
-             counted(found.cases, "case"));
+  say("{} {}   seed {}   {}\n", shown(found.backend.name), shown(found.backend.version), found.seed,
+      counted(found.cases, "case"));
   std::string_view op_type;
   for (const Answer& answer : found.answers) {
-    if (answer.op_type != op_type) fmt::print("{}\n", answer.op_type);
+    if (answer.op_type != op_type) say("{}\n", answer.op_type);
     op_type = answer.op_type;
     print_answer(answer);
   }
@@ -122,7 +122,7 @@ Result<int> run_identify(const IdentifyCommand& options) {
   diagnose::Identification found;
   {
     ProgressLine line;
-    const auto progress = [&](std::uint64_t cases) { line.update({"identify", cases, std::nullopt, 0}); };
+    const auto progress = [&](std::uint64_t cases) { line.update("identify", cases, std::nullopt, "cases"); };
     found = diagnose::identify(*backend, {.seed = options.seed, .progress = progress});
   }
   if (!options.output.empty()) {
@@ -131,7 +131,7 @@ Result<int> run_identify(const IdentifyCommand& options) {
   }
   if (!options.cases.empty()) QCONFORM_TRY(write_refuting_cases(options.cases, found));
   if (options.json) {
-    fmt::print("{}", diagnose::identification_json(found));
+    write_document_text(diagnose::identification_json(found));
   } else {
     print_identification(found);
   }

@@ -14,6 +14,7 @@
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/rewritings.h"
+#include "harness/cli/shown_diagnosis.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/contracts.h"
 #include "harness/engine/cover.h"
@@ -126,9 +127,11 @@ Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::un
                                Suites& suites, Learnt& learnt, ContractCheck& check) {
   std::vector<std::vector<BackendContract>> known;
   std::map<std::size_t, Contracts> all;
+  ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (!has_own_suites(options, *backends[i])) continue;
-    QCONFORM_ASSIGN(const auto contracts, contracts_of(options.within, *backends[i], options.suite.seed));
+    QCONFORM_ASSIGN(const auto contracts, contracts_of(options.within, *backends[i], options.suite.seed,
+                                                       contract_progress(line, backends[i]->info().name)));
     learnt[i] = described(contracts);
     check.add(i, contracts);
     all[i] = contracts;
@@ -213,12 +216,13 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
     ProgressLine line;
+    ShownDiagnosis shown_diagnosis(diagnosis, backends, line);
     SuiteRunOptions campaign{.policy = policy,
                              .progress = [&](const Progress& progress) { line.update(progress); },
                              .stop = {},
                              .waivers = waivers ? &*waivers : nullptr,
                              .draft = &draft,
-                             .diagnoser = options.explain ? &diagnosis : nullptr,
+                             .diagnoser = options.explain ? &shown_diagnosis : nullptr,
                              .fail_fast = options.fail_fast,
                              .drops_hanging_backends = true,
                              .results = RowsKept::all};
@@ -246,8 +250,12 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   if (is_default) leave_to_kernels(report);
   QCONFORM_TRY(write_draft(options.waivers, draft));
   if (options.shrink) {
-    shrink::shrink_findings(report, backends, policy, {},
-                            [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
+    ProgressLine line;
+    std::uint64_t done = 0;
+    shrink::shrink_findings(report, backends, policy, {}, [&](Finding& finding, std::size_t backend) {
+      line.update("shrinking", ++done, report.findings.size(), "findings");
+      diagnosis.refine(finding, backend);
+    });
   }
   add_element_maps(report, backends, policy);
   add_rewritings(graphs, options.expects_fusion, policy, report);

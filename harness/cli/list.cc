@@ -126,8 +126,8 @@ std::vector<std::string_view> operators_of(const HazardInfo& hazard) {
 // Explanations take more than a line each.
 void print_hazards() {
   for (const HazardInfo& info : hazards()) {
-    fmt::print("{}   {} (rules {})\n", info.id, fmt::join(operators_of(info), ", "), info.rules);
-    fmt::print("    {}: {}\n", info.label, info.explanation);
+    say("{}   {} (rules {})\n", info.id, fmt::join(operators_of(info), ", "), info.rules);
+    say("    {}: {}\n", info.label, info.explanation);
   }
 }
 
@@ -140,7 +140,7 @@ void print_hazards_json() {
                     {"rules", info.rules},
                     {"description", info.explanation}});
   }
-  fmt::print("{}\n", list.dump(2));
+  write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::vector<std::string_view> names_of(const diagnose::OpSet& ops) {
@@ -153,13 +153,13 @@ std::vector<std::string_view> names_of(const diagnose::OpSet& ops) {
 
 void print_defects() {
   for (const diagnose::Defect& defect : diagnose::defects()) {
-    fmt::print("{:<25} {}\n", defect.id, defect.description);
-    fmt::print("    in        {}\n", fmt::join(names_of(defect.operators), ", "));
-    fmt::print("    shows on  {} [{}]\n", defect.trigger, defect.rule);
+    say("{:<25} {}\n", defect.id, defect.description);
+    say("    in        {}\n", fmt::join(names_of(defect.operators), ", "));
+    say("    shows on  {} [{}]\n", defect.trigger, defect.rule);
     if (!defect.admitted.is_empty()) {
-      fmt::print("    admitted  in {}, by profile conformance\n", fmt::join(names_of(defect.admitted), ", "));
+      say("    admitted  in {}, by profile conformance\n", fmt::join(names_of(defect.admitted), ", "));
     }
-    if (!defect.evidence.empty()) fmt::print("    seen in   {}\n", defect.evidence);
+    if (!defect.evidence.empty()) say("    seen in   {}\n", defect.evidence);
   }
 }
 
@@ -175,7 +175,7 @@ void print_defects_json() {
                     {"admitted", names_of(defect.admitted)},
                     {"stages", diagnose::stages_of(defect)}});
   }
-  fmt::print("{}\n", list.dump(2));
+  write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 std::vector<Row> relation_rows() {
@@ -191,16 +191,16 @@ void print_sweep(const std::vector<sweep::Plan>& plans) {
   for (const sweep::Plan& plan : plans) {
     const sweep::Model& model = plan.swept.model();
     const CombinationCoverage& coverage = plan.proof.coverage;
-    fmt::print("{}: {} cases cover {} of {} feasible triples\n", model.name, coverage.cases, coverage.covered,
-               coverage.feasible);
+    say("{}: {} cases cover {} of {} feasible triples\n", model.name, coverage.cases, coverage.covered,
+        coverage.feasible);
     for (const sweep::Parameter& parameter : model.parameters) {
-      fmt::print("  {:<15} {}\n", parameter.name, fmt::join(parameter.classes, " | "));
+      say("  {:<15} {}\n", parameter.name, fmt::join(parameter.classes, " | "));
     }
-    fmt::print("  {} infeasible triples, by the first rule that excludes them\n", coverage.infeasible);
+    say("  {} infeasible triples, by the first rule that excludes them\n", coverage.infeasible);
     for (std::size_t i = 0; i < model.constraints.size(); ++i) {
-      fmt::print("  {:>7}  {}\n", plan.proof.excluded_by[i], model.constraints[i].text);
+      say("  {:>7}  {}\n", plan.proof.excluded_by[i], model.constraints[i].text);
     }
-    fmt::print("  {:>7}  several of these rules together\n", plan.proof.excluded_by_several);
+    say("  {:>7}  several of these rules together\n", plan.proof.excluded_by_several);
   }
 }
 
@@ -232,14 +232,21 @@ nlohmann::ordered_json sweep_json(const sweep::Plan& plan) {
 void print_sweep_json(const std::vector<sweep::Plan>& plans) {
   auto list = nlohmann::ordered_json::array();
   for (const sweep::Plan& plan : plans) list.push_back(sweep_json(plan));
-  fmt::print("{}\n", list.dump(2));
+  write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+// Padded before it is painted.
+std::string painted_state(const std::string& state, const report::Painter& paint) {
+  if (state.empty()) return state;
+  const std::string text = fmt::format("{:<16} ", state);
+  return state == "available" ? paint.good(text) : paint.aside(text);
 }
 
 void print_rows(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const std::string accepted = row.accepted.text();
-    fmt::print("{:<25} {}{}{}{}\n", row.name, row.state.empty() ? "" : fmt::format("{:<16} ", row.state),
-               row.description, accepted.empty() ? "" : "; ", accepted);
+    say("{:<25} {}{}{}{}\n", shown(row.name), painted_state(row.state, painter()), shown(row.description),
+        accepted.empty() ? "" : "; ", accepted);
   }
 }
 
@@ -252,7 +259,7 @@ void print_json(const std::vector<Row>& rows) {
     for (const auto& [key, values] : row.accepted.keys) entry["keys"].push_back({{"key", key}, {"values", values}});
     list.push_back(std::move(entry));
   }
-  fmt::print("{}\n", list.dump(2));
+  write_document_text(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 struct ListedBackends {

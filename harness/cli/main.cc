@@ -45,7 +45,7 @@ constexpr const char* kFirstSteps =
 
 int run_command(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "{}", kFirstSteps);
+    say(stderr, "{}", kFirstSteps);
     return kFault;
   }
   CLI::App app("qconform: is this quantized kernel right, and if not, why?", "qconform");
@@ -80,8 +80,8 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with exit code 0.
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "qconform: {}\nTry qconform {}--help\n", explain(app, error, argc, argv),
-               app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ");
+    say(stderr, "{} {}\nTry qconform {}--help\n", painter(stderr).bad("qconform:"), explain(app, error, argc, argv),
+        app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ");
     return kFault;
   }
   return action();
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     qconform::offer_model_runtime(qconform::libraries::model_runtime);
     return run_command(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "qconform: internal error: {}\n", error.what());
+    say(stderr, "{} internal error: {}\n", painter(stderr).bad("qconform:"), error.what());
     return kFault;
   }
 }

@@ -25,10 +25,15 @@ void add_matrix_forms(CLI::App& command, MatrixForm& form) {
   command.add_flag("--markdown", form.markdown, "As tables in Markdown, with the lines that replay")->excludes(json);
 }
 
-std::string text_of(const report::Matrix& matrix, const MatrixForm& form, bool colour) {
+std::string text_of(const report::Matrix& matrix, const MatrixForm& form) {
   if (form.json) return report::matrix_json(matrix);
   if (form.markdown) return report::matrix_markdown(matrix);
-  return report::matrix_table(matrix, report::Painter(colour));
+  return report::matrix_table(matrix, report::Painter(false), 0);
+}
+
+void print_matrix(const report::Matrix& matrix, const MatrixForm& form) {
+  if (form.json || form.markdown) return write_document_text(text_of(matrix, form));
+  say("{}", report::matrix_table(matrix, painter(), width_of(stdout)));
 }
 
 constexpr const char* kLegend =
@@ -46,9 +51,9 @@ Result<int> run_matrix(const MatrixRunOptions& options) {
   const report::Matrix matrix = report::matrix_of(report);
   const std::filesystem::path json = std::filesystem::path(options.out) / "matrix.json";
   QCONFORM_TRY(write_file(json, report::matrix_json(matrix)));
-  fmt::print("{}", text_of(matrix, options.form, has_colour(stdout)));
-  fmt::print(stderr, "report {}\nmatrix {}\n", files.json.string(), json.string());
-  if (files.page) fmt::print(stderr, "page   {}\n", files.page->string());
+  print_matrix(matrix, options.form);
+  say(stderr, "report {}\nmatrix {}\n", files.json.string(), json.string());
+  if (files.page) say(stderr, "page   {}\n", files.page->string());
   return report.conforms() ? kConforms : kDoesNotConform;
 }
 
@@ -58,8 +63,10 @@ struct MatrixReportOptions : ReportFileOptions {
 
 Result<int> show_matrix(const MatrixReportOptions& options) {
   QCONFORM_ASSIGN(const auto report, chosen_report(options));
-  return put_text(options.out,
-                  text_of(report::matrix_of(report), options.form, options.out.empty() && has_colour(stdout)));
+  const report::Matrix matrix = report::matrix_of(report);
+  if (!options.out.empty()) return put_text(options.out, text_of(matrix, options.form));
+  print_matrix(matrix, options.form);
+  return kConforms;
 }
 
 }  // namespace

@@ -1,31 +1,96 @@
 #include "harness/cli/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
+#include "harness/base/terminal_text.h"
+#include "harness/base/wrap.h"
 #include "harness/cli/command.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::cli {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+bool is_a_terminal(std::FILE* stream) {
+  return isatty(fileno(stream)) != 0;
+}
+
+// Narrower ones get lines of this length, which the terminal breaks.
+constexpr std::size_t kLeastColumns = 40;
+constexpr std::size_t kUsualColumns = 80;
+
+}  // namespace
 
 bool has_colour(std::FILE* stream) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return isatty(fileno(stream)) != 0 && (no_colour == nullptr || *no_colour == '\0');
+  if (!variable("NO_COLOR").empty()) return false;
+  const std::string_view forced = variable("CLICOLOR_FORCE");
+  if (!forced.empty() && forced != "0") return true;
+  return is_a_terminal(stream) && variable("CLICOLOR") != "0" && variable("TERM") != "dumb";
+}
+
+report::Painter painter(std::FILE* stream) {
+  return report::Painter(has_colour(stream));
+}
+
+std::size_t width_of(std::FILE* stream) {
+  if (!is_a_terminal(stream)) return 0;
+  std::size_t columns = 0;
+  const std::string_view stated = variable("COLUMNS");
+  std::from_chars(stated.data(), stated.data() + stated.size(), columns);
+  winsize size{};
+  if (columns == 0 && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return columns == 0 ? kUsualColumns : std::max(columns, kLeastColumns);
+}
+
+void write_text(std::FILE* stream, std::string_view text) {
+  const std::string safe = shown_lines(text);
+  const std::size_t columns = width_of(stream);
+  fmt::print(stream, "{}", columns == 0 ? safe : wrapped(safe, columns));
+}
+
+void write_document_text(std::string_view text) {
+  if (!is_a_terminal(stdout)) return fmt::print("{}", text);
+  std::string safe;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    if (byte == 0xC2 && next < 0xA0) {
+      safe += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if (byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t')) {
+      safe += fmt::format("\\u{:04x}", byte);
+    } else {
+      safe += text[i];
+    }
+  }
+  fmt::print("{}", safe);
+}
+
+std::string painted(const Verdict& verdict, const report::Painter& paint) {
+  return paint.verdict(verdict.kind) + (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
 }
 
 int report_fault(const Error& error) {
-  fmt::print(stderr, "qconform: {}\n", error.text());
+  say(stderr, "{} {}\n", painter(stderr).bad("qconform:"), error.text());
   return kFault;
 }
 
 void print_note(const std::string& text) {
-  if (!text.empty()) fmt::print(stderr, "qconform: note: {}\n", text);
+  if (!text.empty()) say(stderr, "{} {}\n", painter(stderr).aside("qconform: note:"), text);
 }
 
 ProgressLine::ProgressLine(Elsewhere elsewhere)
-    : on_terminal_(isatty(STDERR_FILENO) != 0),
+    : on_terminal_(is_a_terminal(stderr)),
       elsewhere_(elsewhere),
       next_(start_ + (on_terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60))) {}
 
@@ -41,10 +106,28 @@ bool ProgressLine::is_due() {
   return true;
 }
 
+// A line that the terminal breaks could not be rewritten.
 void ProgressLine::show(const std::string& text) {
-  fmt::print(stderr, "{}{}{}", on_terminal_ ? "\r\033[K" : "", text, on_terminal_ ? "" : "\n");
+  const std::string line = qconform::shown(text);
+  if (on_terminal_) {
+    fmt::print(stderr, "\r\033[K{}", cut_to(line, width_of(stderr) - 1));
+  } else {
+    fmt::print(stderr, "{}\n", line);
+  }
   std::fflush(stderr);
   shown_ = on_terminal_;
+}
+
+std::string ProgressLine::times(double done, std::optional<double> of) const {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  std::string text = fmt::format("{:.0f} s", seconds);
+  if (of && done > 0 && done <= *of) text += fmt::format(", {} left", clock_text(seconds * (*of - done) / done));
+  return text;
+}
+
+std::string ProgressLine::times_within(double limit) const {
+  return fmt::format("{:.0f} s of at most {:.0f} s", std::chrono::duration<double>(Clock::now() - start_).count(),
+                     limit);
 }
 
 void ProgressLine::update(const Progress& progress) {
@@ -52,14 +135,21 @@ void ProgressLine::update(const Progress& progress) {
     const std::string of = progress.of ? " of " + report::with_thousands(*progress.of) : "";
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     const double rate = static_cast<double>(progress.cases) / seconds;
-    return fmt::format("{}: {}{} cases, {} failures, {:.0f} s, {} cases/s", progress.suite,
-                       report::with_thousands(progress.cases), of, report::with_thousands(progress.failures), seconds,
+    const auto all = progress.of ? std::optional(static_cast<double>(*progress.of)) : std::nullopt;
+    return fmt::format("{}: {}{} cases, {} failures, {}, {} cases/s", progress.suite,
+                       report::with_thousands(progress.cases), of, report::with_thousands(progress.failures),
+                       times(static_cast<double>(progress.cases), all),
                        report::with_thousands(static_cast<std::uint64_t>(rate)));
   });
 }
 
-void ProgressLine::update(const std::string& text) {
-  if (is_due()) show(text);
+void ProgressLine::update(std::string_view what, std::uint64_t done, std::optional<std::uint64_t> of,
+                          std::string_view noun) {
+  update([&] {
+    const auto all = of ? std::optional(static_cast<double>(*of)) : std::nullopt;
+    return fmt::format("{}: {}{} {}, {}", what, report::with_thousands(done),
+                       of ? " of " + report::with_thousands(*of) : "", noun, times(static_cast<double>(done), all));
+  });
 }
 
 void ProgressLine::update(const std::function<std::string()>& text) {
@@ -69,6 +159,20 @@ void ProgressLine::update(const std::function<std::string()>& text) {
 void ProgressLine::clear() {
   if (shown_) fmt::print(stderr, "\r\033[K");
   shown_ = false;
+}
+
+std::function<void(const std::string&, std::uint64_t)> contract_progress(ProgressLine& line, std::string backend) {
+  return [&line, backend = std::move(backend)](const std::string& model, std::uint64_t cases) {
+    line.update([&] {
+      return fmt::format("learning what {} takes of {}: {} cases, {}", backend, model, report::with_thousands(cases),
+                         line.times(0, std::nullopt));
+    });
+  };
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0));
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 }  // namespace qconform::cli

@@ -1,18 +1,46 @@
-// What commands write to the terminal beside their results.
+// What commands write to the terminal: text for people, documents for programs, progress.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "harness/base/error.h"
 #include "harness/engine/run_suites.h"
+#include "reports/render/run_tables.h"
 
 namespace qconform::cli {
 
-/// Whether the stream is a terminal that takes colours (and NO_COLOR is not set).
+/// Whether text on the stream is coloured: on a terminal, unless NO_COLOR is set or it is a dumb one. CLICOLOR_FORCE
+/// colours other streams too, CLICOLOR=0 none.
 [[nodiscard]] bool has_colour(std::FILE* stream);
+[[nodiscard]] report::Painter painter(std::FILE* stream = stdout);
+/// The terminal's width, COLUMNS where that is set; 0 where the stream is no terminal, whose text keeps its form.
+[[nodiscard]] std::size_t width_of(std::FILE* stream);
+
+/// Text for people. What backends and files bring into it cannot control the terminal (shown_lines()); on a terminal
+/// lines that are too long continue below where their text begins.
+void write_text(std::FILE* stream, std::string_view text);
+template <typename... T>
+void say(std::FILE* stream, fmt::format_string<T...> format, T&&... values) {
+  write_text(stream, fmt::format(format, std::forward<T>(values)...));
+}
+template <typename... T>
+void say(fmt::format_string<T...> format, T&&... values) {
+  say(stdout, format, std::forward<T>(values)...);
+}
+/// A document for programs on stdout, byte for byte; on a terminal control characters are escaped as in JSON, where
+/// they stand in strings alone and mean the same.
+void write_document_text(std::string_view text);
+
+/// "wrong: 3 of 12 elements wrong", the word painted, others' words shown.
+[[nodiscard]] std::string painted(const Verdict& verdict, const report::Painter& paint);
 
 /// "qconform: pads: expected ..." on stderr; returns the exit code for it.
 int report_fault(const Error& error);
@@ -32,11 +60,16 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
-  /// The same with any text.
-  void update(const std::string& text);
+  /// "export: 120 of 4,000 cases, 3 s, 0:01:32 left": `what` has been done `done` times. Without `of`, no time is left.
+  void update(std::string_view what, std::uint64_t done, std::optional<std::uint64_t> of, std::string_view noun);
   /// With a text that is made only where it is shown.
   void update(const std::function<std::string()>& text);
   void clear();
+
+  /// "3 s, 0:01:32 left", since the line was made, where `done` of `of` is done.
+  [[nodiscard]] std::string times(double done, std::optional<double> of) const;
+  /// "3 s of at most 10 s", since the line was made.
+  [[nodiscard]] std::string times_within(double limit) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -50,5 +83,12 @@ class ProgressLine {
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_;
 };
+
+/// What learn_contracts() tells of a backend, on `line`, which outlives it.
+[[nodiscard]] std::function<void(const std::string&, std::uint64_t)> contract_progress(ProgressLine& line,
+                                                                                       std::string backend);
+
+/// "1:02:03"
+[[nodiscard]] std::string clock_text(double seconds);
 
 }  // namespace qconform::cli

@@ -17,7 +17,7 @@ struct QdqOptions {
 
 Result<int> write_qdq(const QdqOptions& options) {
   QCONFORM_ASSIGN(const auto counts, write_in_qdq_form(std::filesystem::path(options.model), options.out));
-  for (const auto& [name, count] : counts) fmt::print("{:<40} {:>6}\n", name, report::with_thousands(count));
+  for (const auto& [name, count] : counts) say("{:<40} {:>6}\n", shown(name), report::with_thousands(count));
   return kConforms;
 }
 

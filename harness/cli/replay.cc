@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "harness/backends/select.h"
+#include "harness/base/text.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
@@ -26,20 +28,23 @@ struct ReplayOptions {
 };
 
 void print_case(const Case& test_case, const Expected& expected) {
-  fmt::print("{}   {} at opset {}\n", test_case.id, test_case.op_types(), test_case.node().opset_version);
-  if (!test_case.note.empty()) fmt::print("  note      {}\n", test_case.note);
+  say("{}   {} at opset {}\n", shown(test_case.id), shown(test_case.op_types()), test_case.node().opset_version);
+  if (!test_case.note.empty()) say("  note      {}\n", shown(test_case.note));
   const auto* remark = expected.classification.deciding_remark();
-  fmt::print("  contract  {}{}\n", name_of(expected.classification.expectation()),
-             remark == nullptr ? "" : ": " + remark->text());
-  if (expected.recorded_output_disputed) fmt::print("  disputed  the recorded output is not what the rules give\n");
+  say("  contract  {}{}\n", name_of(expected.classification.expectation()),
+      remark == nullptr ? "" : ": " + shown(remark->text()));
+  if (expected.recorded_output_disputed) say("  disputed  the recorded output is not what the rules give\n");
 }
 
 void print_verdict(const std::string& backend, const Verdict& verdict) {
-  fmt::print("{}   {}{}\n", backend, name_of(verdict.kind), verdict.detail.empty() ? "" : ": " + verdict.detail);
-  if (!verdict.place.empty()) fmt::print("  place     {}\n", verdict.place);
-  if (!verdict.log.empty()) fmt::print("  printed   {}\n", verdict.log);
+  say("{}   {}\n", shown(backend), painted(verdict, painter()));
+  if (!verdict.place.empty()) say("  place     {}\n", shown(verdict.place));
+  const char* label = "printed";
+  for (const std::string_view line : split(verdict.log, "\n")) {
+    if (!line.empty()) say("  {:<9} {}\n", std::exchange(label, ""), shown(line));
+  }
   if (!verdict.worst) return;
-  fmt::print("  worst     {}\n", report::element_text(*verdict.worst));
+  say("  worst     {}\n", report::element_text(*verdict.worst));
 }
 
 // The relation's verdict in the words of a case's: what was not checked has not passed.
@@ -83,10 +88,10 @@ Result<int> replay_relation(const ReplayOptions& options, const Case& test_case,
     results.push_back({name, std::move(base.verdict)});
   }
   if (options.json) {
-    fmt::print("{}", report::to_json(test_case, Expectation::valid, std::string(relation->statement), results));
+    write_document_text(report::to_json(test_case, Expectation::valid, std::string(relation->statement), results));
   } else {
-    fmt::print("{}   {} at opset {}\n  relation  {}: {}\n  because   {}\n", test_case.id, test_case.op_types(),
-               test_case.node().opset_version, relation->id, relation->statement, relation->reason);
+    say("{}   {} at opset {}\n  relation  {}: {}\n  because   {}\n", shown(test_case.id), shown(test_case.op_types()),
+        test_case.node().opset_version, relation->id, relation->statement, relation->reason);
     for (const auto& [name, verdict] : results) print_verdict(name, verdict);
   }
   return holds ? kConforms : kDoesNotConform;
@@ -111,8 +116,8 @@ Result<int> replay(const ReplayOptions& options) {
   }
   if (options.json) {
     const auto* remark = expected.classification.deciding_remark();
-    fmt::print("{}", report::to_json(test_case, expected.classification.expectation(),
-                                     remark == nullptr ? "" : remark->text(), results));
+    write_document_text(report::to_json(test_case, expected.classification.expectation(),
+                                        remark == nullptr ? "" : remark->text(), results));
   } else {
     print_case(test_case, expected);
     for (const auto& [name, verdict] : results) print_verdict(name, verdict);

@@ -5,6 +5,7 @@
 #include "harness/base/file.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_command.h"
+#include "reports/gate/gate.h"
 #include "reports/read/read_report.h"
 #include "reports/render/forms.h"
 #include "reports/render/terminal.h"
@@ -38,7 +39,7 @@ Result<Report> chosen_report(const ReportFileOptions& options) {
 
 Result<int> put_text(const std::string& out, std::string_view text) {
   if (out.empty()) {
-    fmt::print("{}", text);
+    write_document_text(text);
     return kConforms;
   }
   QCONFORM_TRY(write_file(out, text));
@@ -56,9 +57,12 @@ struct SummaryOptions : ReportFileOptions {
 Result<int> run_summary(const SummaryOptions& options) {
   QCONFORM_ASSIGN(const auto report, chosen_report(options));
   if (options.json) return put_text(options.out, report::to_json(report));
-  const bool colour = options.out.empty() && has_colour(stdout);
-  return put_text(options.out,
-                  report::headline(report) + report::summary(report, {colour, options.verbose, options.brief}));
+  report::SummaryStyle style{false, options.verbose, options.brief};
+  if (!options.out.empty()) return put_text(options.out, report::headline(report) + report::summary(report, style));
+  style.colour = has_colour(stdout);
+  style.columns = width_of(stdout);
+  say("{}{}", report::headline(report), report::summary(report, style));
+  return kConforms;
 }
 
 }  // namespace
@@ -77,20 +81,31 @@ void add_report_summary(CLI::App& app, Action& action) {
 
 namespace {
 
-// A page that a browser opens; the JSON of a whole campaign is far smaller.
-constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
-
 struct HtmlOptions {
   std::string report;
   std::string bench;
+  std::string compare;
   std::string out;
 };
 
+// What the gate says of the report against the baseline, with the waivers of the run; nothing where none is named.
+Result<std::string> comparison_of(const HtmlOptions& options) {
+  if (options.compare.empty()) return std::string();
+  gate::Side baseline{.file = options.compare, .report = {}};
+  gate::Side current{.file = options.report, .report = {}};
+  QCONFORM_ASSIGN(baseline.report, in_context("--compare", report::load_report(baseline.file)));
+  QCONFORM_ASSIGN(current.report, report::load_report(current.file));
+  QCONFORM_ASSIGN(const auto comparison,
+                  in_context("--compare", gate::compare(std::move(baseline), std::move(current), nullptr)));
+  return gate::to_json(comparison);
+}
+
 Result<int> run_html(const HtmlOptions& options) {
-  QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostBytes));
+  QCONFORM_ASSIGN(const auto report, read_file(options.report, kMostPageBytes));
   QCONFORM_ASSIGN(const auto bench,
-                  options.bench.empty() ? Result<std::string>() : read_file(options.bench, kMostBytes));
-  const auto page = report::to_html(report, bench);
+                  options.bench.empty() ? Result<std::string>() : read_file(options.bench, kMostPageBytes));
+  QCONFORM_ASSIGN(const auto comparison, comparison_of(options));
+  const auto page = report::to_html({.report = report, .bench = bench, .comparison = comparison});
   if (!page) {
     const std::string& field = page.error().field;
     if (field == "viewer") return tl::unexpected(page.error());
@@ -104,13 +119,17 @@ Result<int> run_html(const HtmlOptions& options) {
 
 void add_report_html(CLI::App& app, Action& action) {
   auto options = std::make_shared<HtmlOptions>();
-  CLI::App* command =
-      app.add_subcommand("html", "One HTML file that works offline: findings, element maps, coverage, cases");
+  CLI::App* command = app.add_subcommand(
+      "html",
+      "One HTML file that works offline: findings, element maps, coverage, cases; with --compare, what changed");
   command->footer(
       "example: qconform report html build/reports/run/report.json --bench build/reports/bench/bench.json -o "
       "report.html");
   command->add_option("REPORT", options->report, "report.json of a run or a campaign")->required();
   command->add_option("--bench", options->bench, "bench.json of `qconform bench`, for a comparison of speed");
+  command->add_option(
+      "--compare", options->compare,
+      "report.json of a baseline: the page says what is new, gone and stayed since, and what got worse");
   command->add_option("-o,--out", options->out, "File to write")->required();
   when_chosen(*command, action, std::move(options), &run_html);
 }

@@ -1,6 +1,7 @@
 // The commands of `qconform report`: report.cc has all but `merge` and `matrix`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ void add_report_junit(CLI::App& app, Action& action);
 void add_report_markdown(CLI::App& app, Action& action);
 void add_report_matrix(CLI::App& app, Action& action);
 void add_report_merge(CLI::App& app, Action& action);
+
+/// Of a document that a page shows, which a browser opens; the JSON of a whole campaign is far smaller.
+inline constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
 
 /// Where a report is read from, and what is made of it goes.
 struct ReportFileOptions {

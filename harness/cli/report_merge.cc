@@ -80,7 +80,7 @@ Result<int> merge(const MergeOptions& options) {
   fs::create_directories(out, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
   QCONFORM_ASSIGN(auto merged, campaign::merge(journals, out / campaign::kJournalName));
-  for (const std::string& remark : merged.remarks) fmt::print(stderr, "qconform: {}\n", remark);
+  for (const std::string& remark : merged.remarks) say(stderr, "qconform: {}\n", shown(remark));
   return build_report(options, merged.snapshot);
 }
 

@@ -25,7 +25,7 @@ Result<WrittenReport> write_report(const std::string& out, const Policy& policy,
   WrittenReport files{report::to_json(report), folder / "report.json"};
   QCONFORM_TRY(write_file(files.json, files.text));
   if (report::viewer() == nullptr) return files;
-  QCONFORM_ASSIGN(const auto page, report::to_html(files.text, ""));
+  QCONFORM_ASSIGN(const auto page, report::to_html({.report = files.text, .bench = {}, .comparison = {}}));
   files.page = folder / "report.html";
   QCONFORM_TRY(write_file(*files.page, page));
   return files;
@@ -43,7 +43,7 @@ Report new_report(const PolicyOptions& policy, std::uint64_t seed, std::vector<s
 }
 
 void print_headline(const Report& report, bool json) {
-  fmt::print(json ? stderr : stdout, "{}", report::headline(report));
+  say(json ? stderr : stdout, "{}", report::headline(report));
   std::fflush(json ? stderr : stdout);
 }
 
@@ -51,11 +51,11 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
   QCONFORM_ASSIGN(const auto files, write_report(out, policy, report));
   QCONFORM_TRY(write_forms(forms, report, files.text));
   if (forms.json) {
-    fmt::print("{}", files.text);
+    write_document_text(files.text);
   } else {
-    fmt::print("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose, forms.brief}),
-               files.json.string());
-    if (files.page) fmt::print("page   {}\n", files.page->string());
+    say("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose, forms.brief, width_of(stdout)}),
+        files.json.string());
+    if (files.page) say("page   {}\n", files.page->string());
   }
   return report.conforms() && !report.is_disputed() ? kConforms : kDoesNotConform;
 }
@@ -96,7 +96,7 @@ Result<void> write_forms(const ReportForms& forms, const Report& report, const s
     QCONFORM_TRY(write("--markdown", forms.markdown, text));
   }
   if (forms.html.empty()) return {};
-  QCONFORM_ASSIGN(const auto page, report::to_html(report_json, ""));
+  QCONFORM_ASSIGN(const auto page, report::to_html({.report = report_json, .bench = {}, .comparison = {}}));
   return write("--html", forms.html, page);
 }
 

@@ -10,6 +10,7 @@
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
 #include "harness/cli/output.h"
+#include "harness/cli/runner_progress.h"
 #include "harness/cli/sandbox_options.h"
 #include "harness/engine/case_files.h"
 #include "harness/operators/text.h"
@@ -65,28 +66,37 @@ std::string steps_text(const shrink::Result& result) {
 
 void print_result(const Case& original, const shrink::Result& result, const ShrinkOptions& options,
                   const std::string& out, const std::string& replay) {
-  const auto line = [](const char* label, const std::string& value) { fmt::print("  {:<9} {}\n", label, value); };
-  fmt::print("{}   {} at opset {} on {}\n", original.id, original.op_types(), original.node().opset_version,
-             options.backend);
-  line("before", size_text(original));
-  line("after", size_text(result.smallest));
+  const report::Painter paint = painter();
+  const auto line = [](const char* label, const std::string& value) { say("  {:<9} {}\n", label, value); };
+  say("{}   {} at opset {} on {}\n", shown(original.id), shown(original.op_types()), original.node().opset_version,
+      shown(options.backend));
+  line("before", shown(size_text(original)));
+  line("after", shown(size_text(result.smallest)));
   line("reduced", steps_text(result));
   line("search", fmt::format("{} in {}; {}", report::plural(result.runs, "run"), report::duration(result.seconds),
                              ending_text(result, options.limits)));
-  line("verdict",
-       std::string(name_of(result.verdict.kind)) + (result.verdict.detail.empty() ? "" : ": " + result.verdict.detail));
+  line("verdict", painted(result.verdict, paint));
   if (result.verdict.worst) line("worst", report::element_text(*result.verdict.worst));
   if (!out.empty()) line("written", out);
   line("replay", replay);
 }
 
+shrink::Result shrunk_on(Backend& backend, const Case& original, const Policy& policy, const ShrinkOptions& options) {
+  ProgressLine line;
+  const shrink::Runner run = with_progress(shrink::in_process(backend), line, [&](std::uint64_t runs) {
+    return fmt::format("shrink: {} of at most {} runs, {}", report::with_thousands(runs),
+                       report::with_thousands(options.limits.runs), line.times_within(options.limits.seconds));
+  });
+  return shrink::shrink(original, run, policy, options.limits);
+}
+
 // A case that does not fail is not an error: there is nothing to shrink.
 int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
   if (options.json) {
-    fmt::print("{}", report::to_json(result, result.smallest, "", ""));
+    write_document_text(report::to_json(result, result.smallest, "", ""));
   } else {
-    fmt::print("{} does not fail on {}: {}{}; nothing to shrink\n", result.smallest.id, options.backend,
-               name_of(result.verdict.kind), result.verdict.detail.empty() ? "" : ": " + result.verdict.detail);
+    say("{} does not fail on {}: {}; nothing to shrink\n", shown(result.smallest.id), shown(options.backend),
+        painted(result.verdict, painter()));
   }
   return kConforms;
 }
@@ -96,7 +106,7 @@ Result<int> run_shrink(const ShrinkOptions& options) {
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
   QCONFORM_ASSIGN(const auto original, load_operand(options.file));
   QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
-  const shrink::Result result = shrink::shrink(original, shrink::in_process(*backend), policy, options.limits);
+  const shrink::Result result = shrunk_on(*backend, original, policy, options);
   if (result.ending == shrink::Ending::does_not_fail) return report_passing(result, options);
   const std::filesystem::path out =
       options.out.empty() ? default_output(options.file) : std::filesystem::path(options.out);
@@ -104,7 +114,7 @@ Result<int> run_shrink(const ShrinkOptions& options) {
       in_context("--out", write_case(result.smallest, case_form_of(out), out, AnswerGiven::if_determined, policy)));
   const std::string replay = replay_line(out, options.backend, policy);
   if (options.json) {
-    fmt::print("{}", report::to_json(result, original, out.string(), replay));
+    write_document_text(report::to_json(result, original, out.string(), replay));
   } else {
     print_result(original, result, options, out.string(), replay);
   }

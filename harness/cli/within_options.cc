@@ -28,8 +28,9 @@ bool is_foreign(const Backend& backend) {
   return kind == "library" || kind == "plugin" || kind == "process";
 }
 
-Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed) {
-  if (options.only.empty()) return learn_contracts(backend, seed);
+Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed,
+                               const ContractProgress& progress) {
+  if (options.only.empty()) return learn_contracts(backend, seed, progress);
   return stated_contracts(options.only);
 }
 

@@ -28,6 +28,7 @@ void keep_arrays(const WithinOptions& options);
 [[nodiscard]] bool is_foreign(const Backend& backend);
 
 /// What is stated, or else learnt.
-[[nodiscard]] Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed);
+[[nodiscard]] Result<Contracts> contracts_of(const WithinOptions& options, Backend& backend, std::uint64_t seed,
+                                             const ContractProgress& progress = {});
 
 }  // namespace qconform::cli

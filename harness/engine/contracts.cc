@@ -30,11 +30,12 @@ std::vector<sweep::Contract> plain(const Contracts& contracts) {
   return list;
 }
 
-Contracts learn_contracts(Backend& backend, std::uint64_t seed) {
+Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress) {
   Contracts contracts;
   GuardedOutput output;
   for (const sweep::Plan& plan : sweep::plans()) {
-    const auto probe = [&](const sweep::Row& row, std::uint64_t index) {
+    const auto probe = [&, asked = std::uint64_t{0}](const sweep::Row& row, std::uint64_t index) mutable {
+      if (progress) progress(plan.swept.model().name, asked++);
       return !is_refusal(execute(backend, plan.swept.realise(row, seed, index), output));
     };
     contracts.push_back(sweep::learn_contract(plan.swept.model(), plan.rows, probe));

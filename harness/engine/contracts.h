@@ -21,8 +21,11 @@ using Contracts = std::vector<sweep::LearntContract>;
 /// Without how they are known.
 [[nodiscard]] std::vector<sweep::Contract> plain(const Contracts& contracts);
 
+/// Before each case that a backend is asked: the model, and how many cases of it were asked before.
+using ContractProgress = std::function<void(const std::string& model, std::uint64_t cases)>;
+
 /// A case that is neither unsupported nor rejected counts as taken, whatever else becomes of it.
-[[nodiscard]] Contracts learn_contracts(Backend& backend, std::uint64_t seed);
+[[nodiscard]] Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress = {});
 
 /// "MODEL: PARAMETER=CLASS[|CLASS]..., ..."; nothing of other models is taken. Errors name the option --only.
 [[nodiscard]] Result<Contracts> stated_contracts(const std::string& text);

@@ -1,16 +1,28 @@
 #include "harness/tests/program.h"
 
+#include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 
 namespace qconform::testing {
 
+namespace {
+
+// Solved arrays are shared by tests, and leave the user's own folder alone.
+std::string command_line(const std::string& program, const std::string& arguments, const std::string& environment) {
+  return "QCONFORM_CACHE=" QCONFORM_TEST_CACHE " " + environment + " " QCONFORM_EMULATOR " " + program + " " +
+         arguments;
+}
+
+}  // namespace
+
 ProgramResult run_program(const std::string& program, const std::string& arguments, const std::string& environment) {
-  // Solved arrays are shared by tests, and leave the user's own folder alone.
-  const std::string command = "QCONFORM_CACHE=" QCONFORM_TEST_CACHE " " + environment + " " QCONFORM_EMULATOR " " +
-                              program + " " + arguments + " 2>&1 </dev/null";
+  const std::string command = command_line(program, arguments, environment) + " 2>&1 </dev/null";
   ProgramResult result;
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return result;
@@ -19,6 +31,33 @@ ProgramResult run_program(const std::string& program, const std::string& argumen
     result.output.append(chunk.data(), read);
   }
   const int status = pclose(pipe);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  return result;
+}
+
+ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, unsigned short columns,
+                              const std::string& environment) {
+  const std::string command = command_line(program, arguments, "TERM=xterm " + environment);
+  ProgramResult result;
+  const winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child < 0) return result;
+  if (child == 0) {
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  std::array<char, 4096> chunk{};
+  ssize_t got = 0;
+  // At the end of the last process that has it, a terminal fails to be read.
+  while ((got = read(terminal, chunk.data(), chunk.size())) > 0) {
+    result.output.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  close(terminal);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;
 }

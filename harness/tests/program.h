@@ -15,4 +15,8 @@ struct ProgramResult {
 [[nodiscard]] ProgramResult run_program(const std::string& program, const std::string& arguments,
                                         const std::string& environment = {});
 
+/// The same on a terminal so many columns wide: lines end with "\r\n" there.
+[[nodiscard]] ProgramResult run_in_terminal(const std::string& program, const std::string& arguments,
+                                            unsigned short columns, const std::string& environment = {});
+
 }  // namespace qconform::testing

@@ -43,6 +43,37 @@ struct Change {
   QC_FIELD(std::string, text, {}, "text", .min_length = 1);  ///< one line
 };
 
+enum class CauseState : std::uint8_t {
+  appeared,    ///< only in the new report
+  stayed,      ///< in both
+  gone,        ///< only in the baseline
+  not_tested,  ///< likewise, but the new report has no such backend, or asked it for no case of the operator
+};
+
+inline constexpr std::array<std::string_view, 4> kCauseStates{"new", "stayed", "gone", "not-tested"};
+
+[[nodiscard]] inline std::string_view name_of(CauseState state) {
+  return kCauseStates[static_cast<std::size_t>(state)];
+}
+inline void describe(Archive& archive, CauseState& state, const FieldRule& /*rule*/) {
+  describe_name(archive, state, {.names = kCauseStates}, "state");
+}
+
+/// The findings of both reports that say the same of the same backend and operator; waived ones too.
+struct ComparedCause {
+  QC_DESCRIBED(.name = "cause");
+  QC_FIELD(CauseState, state, {CauseState::stayed}, "state");
+  QC_FIELD(std::string, backend, {}, "backend");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(VerdictKind, kind, {VerdictKind::wrong}, "verdict");
+  QC_FIELD(std::string, signature, {}, "signature");
+  QC_FIELD(std::string, text, {}, "text", .doc = "Verdict, cause, cases and conditions in one line.");
+  QC_FIELD(std::vector<std::string>, findings, {}, "findings", .doc = "Their ids in the new report.");
+  QC_FIELD(std::vector<std::string>, findings_before, {}, "findings_before", .doc = "Their ids in the baseline.");
+  QC_FIELD(std::uint64_t, cases, {}, "cases", .doc = "Failing cases in the new report.");
+  QC_FIELD(std::uint64_t, cases_before, {}, "cases_before", .doc = "Failing cases in the baseline.");
+};
+
 /// One of the two reports.
 struct Side {
   QC_DESCRIBED(.name = "report");
@@ -57,12 +88,20 @@ struct Side {
 
 struct Comparison {
   QC_DESCRIBED();
-  QC_LINE(describe_format(archive, "qconform-gate", 1));
+  static constexpr std::string_view kFormat = "qconform-gate";
+  static constexpr std::uint64_t kVersion = 1;
+
+  QC_LINE(describe_format(archive, Comparison::kFormat, Comparison::kVersion));
   QC_LINE(describe_derived(archive, "passes", [&self] { return self.passes(); }, "changes",
                            {.doc = "No change is worse."}));
   QC_FIELD(Side, baseline, {}, "baseline");
   QC_FIELD(Side, current, {}, "current");
+  QC_FIELD(bool, same_cases, {}, "same_cases",
+           .doc = "Both are of the same suites with the same digests: counts are compared as they are.");
   QC_FIELD(std::vector<Change>, changes, {}, "changes", .doc = "The worst first.");
+  QC_FIELD(
+      std::vector<ComparedCause>, causes, {}, "causes",
+      .doc = "Every cause of either report: the new ones first, then those that stayed, then those that are gone.");
 
   [[nodiscard]] std::size_t count(Effect effect) const {
     return static_cast<std::size_t>(

@@ -56,7 +56,8 @@ Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) 
   std::vector<Change> changes = parts.take();
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.effect < b.effect; });
-  return Comparison{std::move(baseline), std::move(current), std::move(changes)};
+  std::vector<ComparedCause> causes = parts.causes();  // of reports that are moved from below
+  return Comparison{std::move(baseline), std::move(current), parts.same_cases(), std::move(changes), std::move(causes)};
 }
 
 }  // namespace qconform::gate

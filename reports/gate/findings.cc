@@ -37,6 +37,12 @@ bool is_within(const Finding& now, const Finding& before) {
   });
 }
 
+// Whether the report asked the finding's backend for cases of its operator.
+bool is_tested(const Report& report, const Finding& finding) {
+  const BackendResult* backend = backend_named(report, finding.backend);
+  return backend != nullptr && (backend->operators.contains(finding.op_type) || !backend->relations.empty());
+}
+
 std::string described(const Finding& finding) {
   const std::string region = region_of(finding);
   return fmt::format("{}{} in {}{}", name_of(finding.kind), report::subject_of(finding), report::cases_text(finding),
@@ -143,12 +149,46 @@ void Parts::compare_group(const Group& before, const Group& now) {
 
 void Parts::add_gone(const Group& before) {
   const Finding& finding = before.first();
-  const BackendResult* backend = backend_named(now_, finding.backend);
   // What was not run is not repaired, and is told elsewhere.
-  if (backend == nullptr || (!backend->operators.contains(finding.op_type) && backend->relations.empty())) return;
+  if (!is_tested(now_, finding)) return;
   Change change = about(finding, Effect::better, "finding-gone", described(finding));
   change.finding.clear();
-  add(*backend, std::move(change));
+  add(*backend_named(now_, finding.backend), std::move(change));
+}
+
+std::vector<ComparedCause> Parts::causes() const {
+  std::map<Key, ComparedCause> by_key;
+  std::vector<Key> order;
+  const auto cause_of = [&](const Finding& finding) -> ComparedCause& {
+    const auto [entry, is_new] = by_key.try_emplace(key_of(finding));
+    ComparedCause& cause = entry->second;
+    if (!is_new) return cause;
+    order.push_back(entry->first);
+    cause.backend = finding.backend;
+    cause.op_type = finding.op_type;
+    cause.kind = finding.kind;
+    cause.signature = finding.signature;
+    cause.text = described(finding);
+    return cause;
+  };
+  for (const Finding& finding : now_.findings) {
+    ComparedCause& cause = cause_of(finding);
+    cause.state = CauseState::appeared;
+    cause.findings.push_back(finding.id);
+    cause.cases += finding.cases;
+  }
+  for (const Finding& finding : before_.findings) {
+    ComparedCause& cause = cause_of(finding);
+    const CauseState alone = is_tested(now_, finding) ? CauseState::gone : CauseState::not_tested;
+    cause.state = cause.findings.empty() ? alone : CauseState::stayed;
+    cause.findings_before.push_back(finding.id);
+    cause.cases_before += finding.cases;
+  }
+  std::vector<ComparedCause> causes;
+  for (const Key& key : order) causes.push_back(std::move(by_key.at(key)));
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const ComparedCause& a, const ComparedCause& b) { return a.state < b.state; });
+  return causes;
 }
 
 // Other wrong values in the same cases show in no count of cases.

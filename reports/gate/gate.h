@@ -6,6 +6,7 @@
 #include "harness/base/error.h"
 #include "harness/engine/waivers.h"
 #include "reports/gate/change.h"
+#include "reports/render/run_tables.h"
 
 namespace qconform::gate {
 
@@ -16,7 +17,7 @@ namespace qconform::gate {
 [[nodiscard]] Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers);
 
 /// For the terminal: the verdict, then a line for each change, the worst first.
-[[nodiscard]] std::string to_text(const Comparison& comparison);
+[[nodiscard]] std::string to_text(const Comparison& comparison, const report::Painter& paint);
 /// Its schema is gate-1.schema.json.
 [[nodiscard]] std::string to_json(const Comparison& comparison);
 /// The verdict and the changes, and the findings behind what is worse; at most `limit` bytes.

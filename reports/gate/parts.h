@@ -25,6 +25,10 @@ class Parts {
   void compare_findings();
 
   [[nodiscard]] std::vector<Change> take() { return std::move(changes_); }
+  /// The causes of either report, the new ones first.
+  [[nodiscard]] std::vector<ComparedCause> causes() const;
+  /// Both reports are of the same suites with the same digests.
+  [[nodiscard]] bool same_cases() const { return same_cases_; }
 
  private:
   void compare_backend(const BackendResult& before, const BackendResult& now);
@@ -54,7 +58,7 @@ class Parts {
   const Report& before_;
   const Report& now_;
   const Waivers* waivers_;
-  bool same_cases_;  ///< both reports are of the same suites with the same digests
+  bool same_cases_;
   std::vector<Change> changes_;
 };
 

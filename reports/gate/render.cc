@@ -37,6 +37,18 @@ std::string subject(const Change& change) {
   return text;
 }
 
+// Padded before it is painted.
+std::string painted(Effect effect, const report::Painter& paint) {
+  const std::string name = fmt::format("{:<6}", name_of(effect));
+  switch (effect) {
+    case Effect::worse: return paint.bad(name);
+    case Effect::better: return paint.good(name);
+    case Effect::waived: return paint.aside(name);
+    case Effect::note: break;
+  }
+  return name;
+}
+
 const Finding* finding_of(const Change& change, const Comparison& comparison) {
   for (const Finding& finding : comparison.current.report.findings) {
     if (!change.finding.empty() && finding.id == change.finding) return &finding;
@@ -52,13 +64,15 @@ std::string change_line(const Change& change) {
 
 }  // namespace
 
-std::string to_text(const Comparison& comparison) {
-  std::string text = "gate " + verdict(comparison) + "\n";
+std::string to_text(const Comparison& comparison, const report::Painter& paint) {
+  const std::string conclusion = verdict(comparison);
+  std::string text = "gate " + (comparison.passes() ? paint.good(conclusion) : paint.bad(conclusion)) + "\n";
   for (const Change& change : comparison.changes) {
-    text += fmt::format("  {:<6} {}{}{}\n", name_of(change.effect), change.what,
-                        subject(change).empty() ? "" : "   " + subject(change), "   " + change.text);
+    text += fmt::format("  {} {}{}{}\n", painted(change.effect, paint), shown(change.what),
+                        subject(change).empty() ? "" : "   " + shown(subject(change)), "   " + shown(change.text));
     const Finding* finding = change.effect == Effect::worse ? finding_of(change, comparison) : nullptr;
-    if (finding != nullptr && !finding->replay.empty()) text += fmt::format("         replay {}\n", finding->replay);
+    if (finding != nullptr && !finding->replay.empty())
+      text += fmt::format("         replay {}\n", shown(finding->replay));
   }
   const Report& current = comparison.current.report;
   const auto known = static_cast<std::size_t>(

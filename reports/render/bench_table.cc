@@ -1,6 +1,5 @@
 #include "reports/render/bench_table.h"
 
-#include <fmt/color.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -44,7 +43,7 @@ std::string ratio_text(const Interval& speed) {
 
 // "wrong: 3 of 12 elements wrong"
 std::string verdict_text(const Verdict& verdict) {
-  return std::string(name_of(verdict.kind)) + (verdict.detail.empty() ? "" : ": " + verdict.detail);
+  return std::string(name_of(verdict.kind)) + (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
 }
 
 const bench::Ratio* ratio_against(const LayerResult& layer, std::size_t backend) {
@@ -64,15 +63,18 @@ std::string granted_text(const BenchResult& result, const Timing& timing) {
 
 class Table {
  public:
-  Table(const BenchResult& result, bool colour) : result_(result), colour_(colour) {
+  Table(const BenchResult& result, const Painter& paint, std::size_t columns) : result_(result), paint_(paint) {
     for (const LayerResult& layer : result.layers) layer_width_ = std::max(layer_width_, layer.name.size());
     for (const auto& backend : result.backends) name_width_ = std::max(name_width_, backend.info.name.size() + 5);
+    constexpr std::size_t kOthers = 68;  // the other columns with the spaces between them
+    stacks_ = columns != 0 && layer_width_ + name_width_ + kOthers > columns;
   }
 
   [[nodiscard]] std::string text() const {
-    std::string text = fmt::format("{:<{}} {:>9}  {:<{}} {:>9} {:>9} {:>10} {:>5}  {} is so many times as fast\n",
-                                   "layer", layer_width_, "MMAC", "backend", name_width_, "minimum", "median", "GMAC/s",
-                                   "peak", result_.backends.front().info.name);
+    std::string text = stacks_ ? "  " : fmt::format("{:<{}} {:>9}  ", "layer", layer_width_, "MMAC");
+    text += fmt::format(
+        "{:<{}} {:>9} {:>9} {:>10} {:>5}  {}\n", "backend", name_width_, "minimum", "median", "GMAC/s", "peak",
+        stacks_ ? "first / it" : shown(result_.backends.front().info.name) + " is so many times as fast");
     for (const LayerResult& layer : result_.layers) {
       for (std::size_t i = 0; i < layer.timings.size(); ++i) text += line(layer, i);
     }
@@ -82,15 +84,22 @@ class Table {
  private:
   [[nodiscard]] std::string line(const LayerResult& layer, std::size_t i) const {
     const Timing& timing = layer.timings[i];
-    std::string text =
-        fmt::format("{:<{}} {:>9}  {:<{}}", i == 0 ? layer.name : "", layer_width_, i == 0 ? work_text(layer) : "",
-                    result_.backends[i].info.name + granted_text(result_, timing), name_width_);
+    std::string text = stacks_ ? (i == 0 ? stacked_head(layer) : "") + "  "
+                               : fmt::format("{:<{}} {:>9}  ", i == 0 ? shown(layer.name) : "", layer_width_,
+                                             i == 0 ? work_text(layer) : "");
+    text += fmt::format("{:<{}}", shown(result_.backends[i].info.name) + granted_text(result_, timing), name_width_);
     if (!timing.timed()) return text + " " + verdict_text(timing.verdict) + "\n";
     text += fmt::format(" {:>9} {:>9} {:>10} {:>5}", time_text(timing.minimum), time_text(timing.median),
                         speed_text(layer, timing), percent_text(result_, layer, i));
     if (const bench::Ratio* ratio = ratio_against(layer, i)) text += "  " + ratio_text(ratio->speed);
-    if (is_failure(timing.verdict.kind)) text += "  " + bad(verdict_text(timing.verdict));
+    if (is_failure(timing.verdict.kind)) text += "  " + paint_.bad(verdict_text(timing.verdict));
     return text + "\n";
+  }
+
+  // On a narrow terminal a line of its own.
+  [[nodiscard]] static std::string stacked_head(const LayerResult& layer) {
+    const std::string work = work_text(layer);
+    return fmt::format("{}   {}{}\n", shown(layer.name), work, layer.macs > 0 ? " MMAC" : "");
   }
 
   [[nodiscard]] std::string means() const {
@@ -99,8 +108,8 @@ class Table {
       const std::string left_out =
           mean.left_out == 0 ? "" : fmt::format(", {} left out: not computed, or wrong", mean.left_out);
       text += fmt::format("geometric mean, {:<14} {}  against {} ({}{})\n", mean.layers + ":",
-                          mean.counted == 0 ? "none" : ratio_text(mean.speed), result_.backends[mean.against].info.name,
-                          plural(mean.counted, "layer"), left_out);
+                          mean.counted == 0 ? "none" : ratio_text(mean.speed),
+                          shown(result_.backends[mean.against].info.name), plural(mean.counted, "layer"), left_out);
     }
     return text;
   }
@@ -108,9 +117,9 @@ class Table {
   [[nodiscard]] std::string networks() const {
     std::string text;
     for (const bench::NetworkTime& network : result_.networks) {
-      text += fmt::format("all of {}:", network.name);
+      text += fmt::format("all of {}:", shown(network.name));
       for (std::size_t i = 0; i < network.seconds.size(); ++i) {
-        text += fmt::format("{} {} {}", i == 0 ? "" : ",", result_.backends[i].info.name,
+        text += fmt::format("{} {} {}", i == 0 ? "" : ",", shown(result_.backends[i].info.name),
                             network.seconds[i] ? time_text(*network.seconds[i]) : "not all of it");
       }
       text += "\n";
@@ -118,15 +127,19 @@ class Table {
     return text;
   }
 
-  [[nodiscard]] std::string bad(const std::string& text) const {
-    return colour_ ? fmt::format(fmt::fg(fmt::terminal_color::red), "{}", text) : text;
-  }
-
   const BenchResult& result_;
-  bool colour_;
+  Painter paint_;
+  bool stacks_ = false;  ///< layers stand above their rows
   std::size_t layer_width_ = 5;
   std::size_t name_width_ = 7;
 };
+
+// In a cell of Markdown's table, which a bar ends.
+std::string cell_name(std::string_view name) {
+  std::string text;
+  for (const char c : shown(name)) text += c == '|' ? std::string("\\|") : std::string(1, c);
+  return text;
+}
 
 std::string markdown_cell(const BenchResult& result, const LayerResult& layer, std::size_t i) {
   const Timing& timing = layer.timings[i];
@@ -155,29 +168,30 @@ std::string bench_headline(const BenchResult& result) {
   return text;
 }
 
-std::string bench_table(const BenchResult& result, bool colour) {
+std::string bench_table(const BenchResult& result, const Painter& paint, std::size_t columns) {
   std::string versions;
   for (const bench::BenchBackend& backend : result.backends) {
-    versions += fmt::format("{} {} ({}){}\n", backend.info.name, backend.info.version, backend.info.kind,
-                            backend.peak.empty() ? "" : ", held against the peak of " + backend.peak);
+    versions +=
+        fmt::format("{} {} ({}){}\n", shown(backend.info.name), shown(backend.info.version), shown(backend.info.kind),
+                    backend.peak.empty() ? "" : ", held against the peak of " + backend.peak);
   }
-  return versions + Table(result, colour).text();
+  return versions + Table(result, paint, columns).text();
 }
 
 std::string bench_markdown(const BenchResult& result) {
   std::string text = bench_headline(result) + "\n| layer | MMAC |";
   std::string rule = "|---|---|";
   for (const auto& backend : result.backends) {
-    text += fmt::format(" {} |", backend.info.name);
+    text += fmt::format(" {} |", cell_name(backend.info.name));
     rule += "---|";
   }
   for (std::size_t i = 1; i < result.backends.size(); ++i) {
-    text += fmt::format(" against {} |", result.backends[i].info.name);
+    text += fmt::format(" against {} |", cell_name(result.backends[i].info.name));
     rule += "---|";
   }
   text += "\n" + rule + "\n";
   for (const LayerResult& layer : result.layers) {
-    text += fmt::format("| {} | {} |", layer.name, work_text(layer));
+    text += fmt::format("| {} | {} |", cell_name(layer.name), work_text(layer));
     for (std::size_t i = 0; i < layer.timings.size(); ++i)
       text += fmt::format(" {} |", markdown_cell(result, layer, i));
     for (std::size_t i = 1; i < layer.timings.size(); ++i) text += fmt::format(" {} |", markdown_ratio(layer, i));
@@ -185,7 +199,8 @@ std::string bench_markdown(const BenchResult& result) {
   }
   text += "\n| geometric mean over | against | times as fast | layers | left out |\n|---|---|---|---|---|\n";
   for (const bench::Mean& mean : result.means) {
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", mean.layers, result.backends[mean.against].info.name,
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", cell_name(mean.layers),
+                        cell_name(result.backends[mean.against].info.name),
                         mean.counted == 0 ? "" : ratio_text(mean.speed), mean.counted, mean.left_out);
   }
   return text;

@@ -24,7 +24,7 @@ using diagnose::Support;
 using Json = nlohmann::ordered_json;
 
 std::string line(std::string_view label, const std::string& value) {
-  return value.empty() ? "" : fmt::format("  {:<12} {}\n", label, value);
+  return value.empty() ? "" : fmt::format("  {:<12} {}\n", label, shown(value));
 }
 
 std::string stages_text(const Defect& defect) {
@@ -199,10 +199,11 @@ void add_explanation(Json& json, const Explanation& e) {
 
 }  // namespace
 
-std::string text_of(const Explained& explained) {
-  std::string text = fmt::format("{}   {} on {}: {}{}{}\n", explained.test_case.id, explained.test_case.op_types(),
-                                 explained.backend, name_of(explained.verdict.kind),
-                                 explained.verdict.detail.empty() ? "" : ", ", explained.verdict.detail);
+std::string text_of(const Explained& explained, const Painter& paint) {
+  const Verdict& verdict = explained.verdict;
+  std::string text = fmt::format(
+      "{}   {} on {}: {}{}{}\n", shown(explained.test_case.id), shown(explained.test_case.op_types()),
+      shown(explained.backend), paint.verdict(verdict.kind), verdict.detail.empty() ? "" : ", ", shown(verdict.detail));
   if (!explained.explanation && explained.culprit.empty()) {
     return text + "nothing to explain: no output with a wrong value or shape\n";
   }

@@ -6,6 +6,7 @@
 #include "harness/core/case.h"
 #include "harness/core/verdict.h"
 #include "harness/diagnose/explain/explain.h"
+#include "reports/render/run_tables.h"
 
 namespace qconform::report {
 
@@ -23,7 +24,7 @@ struct Explained {
 };
 
 /// The status with the defect, its rule, what it is known from, where to look, and what supports it.
-[[nodiscard]] std::string text_of(const Explained& explained);
+[[nodiscard]] std::string text_of(const Explained& explained, const Painter& paint);
 
 /// {"case", "backend", "verdict", "detail", "status", "signature", "candidates", "support", "pattern",
 /// "errors", "region", "smallest", "culprit", ...}, for `qconform explain --json`: docs/explain.md.

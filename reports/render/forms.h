@@ -12,11 +12,16 @@ namespace qconform::report {
 
 [[nodiscard]] std::string to_json(const Report& report);
 
-/// The page with the report, its matrix where a library has several backends, and the benchmark unless that text is
-/// empty. `report_json` and `bench_json`
-/// are texts that to_json() writes, of this version or an older one. Errors name what is wrong with them,
-/// in the field "report" or "bench"; field "viewer": this build has no page.
-[[nodiscard]] Result<std::string> to_html(std::string_view report_json, std::string_view bench_json);
+/// The documents of a page, as texts; those that are empty are left out.
+struct PageDocuments {
+  std::string_view report;      ///< that to_json() writes, of this version or an older one
+  std::string_view bench;       ///< of `qconform bench`
+  std::string_view comparison;  ///< that gate::to_json() writes: the report against a baseline
+};
+
+/// The page with the report, its matrix where a library has several backends, and the other documents. Errors name
+/// what is wrong with them, in the field "report", "bench" or "comparison"; field "viewer": this build has no page.
+[[nodiscard]] Result<std::string> to_html(const PageDocuments& documents);
 
 /// A test suite for each backend and operator. Its test cases are "verdicts" (the counts; fails where nothing was
 /// computed) and one for each finding, named by its signature: a failure; an error where the process died or

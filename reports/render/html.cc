@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/core/report.h"
+#include "reports/gate/change.h"
 #include "reports/read/read_report.h"
 #include "reports/render/bench_document.h"
 #include "reports/render/matrix.h"
@@ -59,6 +60,13 @@ std::string compact(const nlohmann::ordered_json& value) {
   return for_script(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+Result<std::string> optional(std::string_view json, std::string_view field, std::string_view format,
+                             std::uint64_t version) {
+  if (json.empty()) return std::string();
+  QCONFORM_ASSIGN(const auto value, parsed(json, field, format, version));
+  return compact(value);
+}
+
 // Nothing where no library has several backends: then the findings say all.
 Result<std::string> matrix_of_releases(std::string_view report_json) {
   const auto report = read_report(report_json);
@@ -77,19 +85,18 @@ void append(std::span<const std::string_view> parts, std::string& text) {
 
 }  // namespace
 
-Result<std::string> to_html(std::string_view report_json, std::string_view bench_json) {
+Result<std::string> to_html(const PageDocuments& documents) {
   const Viewer* page = viewer();
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
-  QCONFORM_ASSIGN(const auto report, parsed(report_json, "report", Report::kFormat, Report::kVersion));
-  std::string bench;
-  if (!bench_json.empty()) {
-    QCONFORM_ASSIGN(const auto value, parsed(bench_json, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
-    bench = compact(value);
-  }
+  QCONFORM_ASSIGN(const auto report, parsed(documents.report, "report", Report::kFormat, Report::kVersion));
+  QCONFORM_ASSIGN(const auto bench,
+                  optional(documents.bench, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
+  QCONFORM_ASSIGN(const auto comparison,
+                  optional(documents.comparison, "comparison", gate::Comparison::kFormat, gate::Comparison::kVersion));
   std::string matrix;
   if (report.value("backends", nlohmann::ordered_json::array()).size() > 1) {
-    QCONFORM_ASSIGN(matrix, matrix_of_releases(report_json));
+    QCONFORM_ASSIGN(matrix, matrix_of_releases(documents.report));
   }
   std::string text;
   append(page->begin, text);
@@ -98,6 +105,8 @@ Result<std::string> to_html(std::string_view report_json, std::string_view bench
   text += bench;
   append(page->behind_bench, text);
   text += matrix;
+  append(page->behind_matrix, text);
+  text += comparison;
   append(page->end, text);
   return text;
 }

@@ -10,12 +10,16 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// XML 1.0 has no way to write most control characters, nor U+FFFE and U+FFFF; the library passes them on.
+// XML 1.0 has no way to write most control characters, nor U+FFFE and U+FFFF; the library passes them on. The others
+// it has, and a terminal that shows the file obeys them.
 std::string writable(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const bool control = byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r';
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    const bool line_end = byte == '\n' || (byte == '\r' && next == '\n');
+    const bool long_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    const bool control = (byte < 0x20 && byte != '\t' && !line_end) || byte == 0x7F || long_control;
     const bool non_character = text.compare(i, 3, "\xEF\xBF\xBE") == 0 || text.compare(i, 3, "\xEF\xBF\xBF") == 0;
     if (!control && !non_character) {
       result += text[i];
@@ -23,6 +27,7 @@ std::string writable(const std::string& text) {
     }
     result += kReplacement;
     if (non_character) i += 2;
+    if (long_control) ++i;
   }
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/base/terminal_text.h"
 #include "reports/render/finding_text.h"
 
 namespace qconform::report {
@@ -17,6 +18,14 @@ std::size_t longest_run(std::string_view text, char c) {
     longest = std::max(longest, run);
   }
   return longest;
+}
+
+// With spaces for line ends and tabs, and what else controls a terminal as text.
+std::string in_one_line(std::string_view text) {
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return shown(line);
 }
 
 // A finding's own words are short; what a library prints need not be.
@@ -33,14 +42,11 @@ std::string shortened(std::string_view text, std::size_t longest) {
 
 std::string escaped_html(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : in_one_line(text)) {
     switch (c) {
       case '<': result += "&lt;"; break;
       case '>': result += "&gt;"; break;
       case '&': result += "&amp;"; break;
-      case '\n':
-      case '\r':
-      case '\t': result += ' '; break;
       default: result += c;
     }
   }
@@ -58,9 +64,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string code(std::string_view text) {
-  std::string line(text);
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  const std::string line = in_one_line(text);
   const std::string fence(longest_run(line, '`') + 1, '`');
   const bool touches = line.empty() || line.front() == '`' || line.back() == '`';
   const std::string space = touches ? " " : "";
@@ -72,7 +76,7 @@ std::string code(std::string_view text) {
 
 std::string code_block(std::string_view text) {
   const std::string fence(std::max<std::size_t>(3, longest_run(text, '`') + 1), '`');
-  return fmt::format("{}\n{}\n{}\n", fence, text, fence);
+  return fmt::format("{}\n{}\n{}\n", fence, shown_lines(text), fence);
 }
 
 std::string finding_markdown(const Finding& finding) {

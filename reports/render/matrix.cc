@@ -269,26 +269,77 @@ std::string matrix_json(const Matrix& matrix) {
   return print_json(write_document(description_of(matrix)));
 }
 
-std::string matrix_table(const Matrix& matrix, const Painter& paint) {
-  constexpr int kCauseWidth = 44;
+namespace {
+
+constexpr std::size_t kCauseWidth = 44;
+constexpr std::size_t kNarrowCause = 26;
+constexpr std::size_t kSpanWidth = 34;  // "  since 1.14.0, until 1.21.0"
+
+// Some backends of a library, from `begin` to `end` among its own.
+struct TablePart {
+  std::string library;
+  std::vector<std::string> columns;
+  std::size_t begin;
+  std::size_t end;
+  std::size_t cause_width;
+};
+
+std::size_t width_of(const std::string& column) {
+  return 2 + std::max<std::size_t>(6, column.size());
+}
+
+// Parts that fit into `columns`, of a backend each at least.
+std::vector<TablePart> parts_of(const Matrix& matrix, const std::string& library, std::size_t columns) {
+  TablePart part{library, columns_of(matrix, library), 0, 0, kCauseWidth};
+  std::size_t all = 0;
+  for (const std::string& column : part.columns) all += width_of(column);
+  const bool fits = columns == 0 || 2 + kCauseWidth + all + kSpanWidth <= columns;
+  if (!fits) part.cause_width = kNarrowCause;
+  std::vector<TablePart> parts;
+  while (part.begin < part.columns.size()) {
+    std::size_t width = 2 + part.cause_width;
+    for (part.end = part.begin; part.end < part.columns.size(); ++part.end) {
+      width += width_of(part.columns[part.end]);
+      if (!fits && width > columns && part.end > part.begin) break;
+    }
+    parts.push_back(part);
+    part.begin = part.end;
+  }
+  return parts;
+}
+
+std::string part_row(const MatrixRow& row, const TablePart& part, const Painter& paint) {
+  std::string text = fmt::format("  {:<{}}", cut_to(cause_text(row), part.cause_width), part.cause_width);
+  for (std::size_t i = part.begin; i < std::min(part.end, row.cells.size()); ++i) {
+    const std::string cell = fmt::format("{:>{}}", cell_text(row.cells[i]), width_of(part.columns[i]));
+    text += row.cells[i].state == MatrixState::wrong ? paint.bad(cell) : cell;
+  }
+  const std::string span = part.end == part.columns.size() ? span_text(row) : "";
+  return text + (span.empty() ? "" : "  " + span) + "\n";
+}
+
+std::string part_table(const Matrix& matrix, const TablePart& part, const Painter& paint) {
+  std::string text = fmt::format("{:<{}}", shown(part.library), part.cause_width + 2);
+  for (std::size_t i = part.begin; i < part.end; ++i) {
+    text += fmt::format("{:>{}}", part.columns[i], width_of(part.columns[i]));
+  }
+  text += "\n";
+  std::string op_type;
+  for (const MatrixRow& row : matrix.rows) {
+    if (row.library != part.library) continue;
+    if (row.op_type != op_type) text += shown(op_type = row.op_type) + "\n";
+    text += part_row(row, part, paint);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string matrix_table(const Matrix& matrix, const Painter& paint, std::size_t columns) {
   std::string text;
   for (const std::string& library : libraries_of(matrix)) {
-    const std::vector<std::string> columns = columns_of(matrix, library);
-    text += (text.empty() ? "" : "\n") + fmt::format("{:<{}}", shown(library), kCauseWidth + 2);
-    for (const std::string& column : columns) text += fmt::format("  {:>6}", column);
-    text += "\n";
-    std::string op_type;
-    for (const MatrixRow& row : matrix.rows) {
-      if (row.library != library) continue;
-      if (row.op_type != op_type) text += shown(op_type = row.op_type) + "\n";
-      text += fmt::format("  {:<{}}", cause_text(row), kCauseWidth);
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        const std::string cell =
-            fmt::format("  {:>{}}", cell_text(row.cells[i]), std::max<std::size_t>(6, columns[i].size()));
-        text += row.cells[i].state == MatrixState::wrong ? paint.bad(cell) : cell;
-      }
-      const std::string span = span_text(row);
-      text += (span.empty() ? "" : "  " + span) + "\n";
+    for (const TablePart& part : parts_of(matrix, library, columns)) {
+      text += (text.empty() ? "" : "\n") + part_table(matrix, part, paint);
     }
     text += summary_line(matrix, library) + "\n";
   }

@@ -100,8 +100,9 @@ struct Matrix {
 [[nodiscard]] Matrix matrix_of(const Report& report);
 
 [[nodiscard]] std::string matrix_json(const Matrix& matrix);
-/// A table for each library: numbers of failing cases, "." for right, "-" for no right answer.
-[[nodiscard]] std::string matrix_table(const Matrix& matrix, const Painter& paint);
+/// A table for each library: numbers of failing cases, "." for right, "-" for no right answer. Where all backends of a
+/// library do not fit into so many `columns`, one table after the other; 0: they need not.
+[[nodiscard]] std::string matrix_table(const Matrix& matrix, const Painter& paint, std::size_t columns);
 /// The same in Markdown, with the replay line of each cause's newest backend.
 [[nodiscard]] std::string matrix_markdown(const Matrix& matrix);
 

@@ -145,7 +145,7 @@ TEST(Matrix, TakesWhatFailsOtherwiseForNoRightAnswer) {
 }
 
 TEST(Matrix, IsATableForEachLibrary) {
-  EXPECT_EQ(matrix_table(matrix_of(five_releases()), Painter(false)),
+  EXPECT_EQ(matrix_table(matrix_of(five_releases()), Painter(false), 0),
             "lib                                                1.9    1.10    1.12    1.14    1.30\n"
             "QLinearConv\n"
             "  wrong, pads-order                                  -       4       4       4       4\n"

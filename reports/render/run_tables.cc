@@ -13,7 +13,29 @@
 namespace qconform::report {
 namespace {
 
-constexpr const char* kHead = "{:<34}{:>11}{:>9}{:>10}{:>10}{:>12}\n";
+// Widths of the columns of backend_table().
+struct TableWidths {
+  int name;  ///< of what stands in the first column
+  int right;
+  int wrong;
+  int refused;
+  int declined;
+  int mistrusted;
+
+  [[nodiscard]] int all() const { return name + right + wrong + refused + declined + mistrusted; }
+};
+
+constexpr TableWidths kWide{34, 11, 9, 10, 10, 12};
+constexpr TableWidths kNarrow{18, 10, 8, 9, 10, 12};
+constexpr int kTierWidth = 12;  // "   tier none"
+
+// Null where a table does not fit at all.
+const TableWidths* widths_for(std::size_t columns) {
+  for (const TableWidths* widths : {&kWide, &kNarrow}) {
+    if (columns == 0 || static_cast<std::size_t>(widths->all() + kTierWidth) <= columns) return widths;
+  }
+  return nullptr;
+}
 
 // "E", and in full "F_5 (E 1,204,331, F_5 17)"
 std::string tier_text(const TierCounts& tiers, const Painter& paint, bool verbose) {
@@ -72,17 +94,41 @@ std::string reasons_note(const char* what, const Counts& reasons, bool verbose) 
   return text;
 }
 
+// "QLinearConv       1,204        3 ...", or in words what a table has no room for.
+std::string count_columns(const OperatorResult& result, const TableWidths* widths, const Painter& paint) {
+  struct Column {
+    const char* name;
+    std::uint64_t count;
+    int width;
+    std::string (Painter::*colour)(const std::string&) const;
+  };
+  const TableWidths w = widths == nullptr ? TableWidths{} : *widths;
+  const Column columns[] = {
+      {"right", result.count(VerdictKind::pass), w.right, &Painter::good},
+      {"wrong", result.failing(), w.wrong, &Painter::bad},
+      {"refused", result.count(VerdictKind::refused), w.refused, nullptr},
+      {"declined", result.count(VerdictKind::unsupported), w.declined, &Painter::aside},
+      {"mistrusted", result.count(VerdictKind::mistrusted), w.mistrusted, &Painter::aside},
+  };
+  std::string text;
+  for (const Column& column : columns) {
+    if (widths == nullptr && column.count == 0) continue;
+    const std::string number = column.colour == nullptr
+                                   ? fmt::format("{:>{}}", with_thousands(column.count), column.width)
+                                   : cell(column.count, column.width, column.colour, paint);
+    if (widths == nullptr) text += text.empty() ? "  " : ", ";
+    text += widths == nullptr ? fmt::format("{} {}", column.name, number) : number;
+  }
+  return text;
+}
+
 std::string operator_rows(const std::string& name, const OperatorResult& result, const std::string& why_not_asked,
-                          const Painter& paint, bool verbose) {
-  std::string text = fmt::format("  {:<32}", name);
+                          const Painter& paint, bool verbose, const TableWidths* widths) {
+  std::string text = fmt::format("  {:<{}}", shown(name), widths == nullptr ? 0 : widths->name - 2);
   if (result.attempted() == 0) {
     text += "   " + not_implemented(result, paint) + "\n";
   } else {
-    text += cell(result.count(VerdictKind::pass), 11, &Painter::good, paint);
-    text += cell(result.failing(), 9, &Painter::bad, paint);
-    text += fmt::format("{:>10}", with_thousands(result.count(VerdictKind::refused)));
-    text += cell(result.count(VerdictKind::unsupported), 10, &Painter::aside, paint);
-    text += cell(result.count(VerdictKind::mistrusted), 12, &Painter::aside, paint);
+    text += count_columns(result, widths, paint);
     if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint, verbose);
     text += "\n" + note("wrong", failures_text(result));
   }
@@ -154,21 +200,29 @@ std::string fusion_line(const FusionCounts& fusion, const Painter& paint) {
 
 }  // namespace
 
-std::string backend_table(const Report& report, const Painter& paint, bool verbose) {
+std::string Painter::verdict(VerdictKind kind) const {
+  const std::string name(name_of(kind));
+  if (is_failure(kind)) return bad(name);
+  return kind == VerdictKind::pass ? good(name) : aside(name);
+}
+
+std::string backend_table(const Report& report, const Painter& paint, bool verbose, std::size_t columns) {
+  const TableWidths* widths = widths_for(columns);
   std::string text;
   for (const BackendResult& backend : report.backends) {
     if (backend.cases() == 0 && !backend.relations.empty()) continue;
-    if (text.empty()) {
-      text =
-          fmt::format(fmt::runtime(kHead), "cases by operator", "right", "wrong", "refused", "declined", "mistrusted");
+    if (text.empty() && widths != nullptr) {
+      text = fmt::format("{:<{}}{:>{}}{:>{}}{:>{}}{:>{}}{:>{}}\n", "cases by operator", widths->name, "right",
+                         widths->right, "wrong", widths->wrong, "refused", widths->refused, "declined",
+                         widths->declined, "mistrusted", widths->mistrusted);
     }
     text += fmt::format("{} {} ({})   {} in {}\n", shown(backend.info.name), shown(backend.info.version),
-                        backend.info.kind, plural(backend.cases(), "case"), duration(backend.seconds));
+                        shown(backend.info.kind), plural(backend.cases(), "case"), duration(backend.seconds));
     if (!backend.stopped.empty()) text += "  " + paint.bad("stopped") + ": " + shown(backend.stopped) + "\n";
     const std::string why_not_asked =
         !backend.stopped.empty() ? " after it was stopped" : " out of contract: refusing was not judged (@valid-only)";
     for (const auto& [op_type, result] : backend.operators) {
-      text += operator_rows(op_type, result, why_not_asked, paint, verbose);
+      text += operator_rows(op_type, result, why_not_asked, paint, verbose, widths);
     }
     if (backend.code) text += code_line(*backend.code);
     if (backend.fusion) text += fusion_line(*backend.fusion, paint);
@@ -193,14 +247,18 @@ std::string why_not_judged(const BackendResult& backend) {
 
 namespace {
 
-constexpr int kNameWidth = 36;
-constexpr int kCellWidth = 18;
+constexpr std::size_t kNameWidth = 36;
+constexpr std::size_t kCellWidth = 18;
+
+bool computes(const BackendResult& backend, const std::string& op_type) {
+  const auto found = backend.operators.find(op_type);
+  return found != backend.operators.end() && found->second.attempted() > 0;
+}
 
 // Padded before it is painted.
 std::string cell(const BackendResult& backend, const std::string& op_type, const Painter& paint) {
-  const auto found = backend.operators.find(op_type);
-  if (found == backend.operators.end() || found->second.attempted() == 0) return fmt::format("{:>{}}", "-", kCellWidth);
-  const OperatorResult& result = found->second;
+  if (!computes(backend, op_type)) return fmt::format("{:>{}}", "-", kCellWidth);
+  const OperatorResult& result = backend.operators.at(op_type);
   const std::uint64_t wrong = result.failing();
   const std::string text = fmt::format(
       "{:>{}}", with_thousands(result.count(VerdictKind::pass)) + " / " + with_thousands(wrong), kCellWidth);
@@ -209,17 +267,25 @@ std::string cell(const BackendResult& backend, const std::string& op_type, const
 
 }  // namespace
 
-std::string brief_table(const Report& report, const Painter& paint) {
+std::string brief_table(const Report& report, const Painter& paint, std::size_t columns) {
   std::set<std::string> op_types;
   for (const BackendResult& backend : report.backends) {
     for (const auto& [op_type, result] : backend.operators) op_types.insert(op_type);
   }
-  std::string text = fmt::format("{:<{}}", "right / wrong answers", kNameWidth);
-  for (const std::string& op_type : op_types) text += fmt::format("{:>{}}", op_type, kCellWidth);
+  const bool fits = columns == 0 || kNameWidth + op_types.size() * kCellWidth <= columns;
+  std::string text = fmt::format("{:<{}}", "right / wrong answers", fits ? kNameWidth : 0);
+  for (const std::string& op_type : op_types) {
+    if (fits) text += fmt::format("{:>{}}", shown(op_type), kCellWidth);
+  }
   text += "\n";
   for (const BackendResult& backend : report.backends) {
-    text += fmt::format("{:<{}}", shown(backend.info.name) + " " + shown(backend.info.version), kNameWidth);
-    for (const std::string& op_type : op_types) text += cell(backend, op_type, paint);
+    text += fmt::format("{:<{}}", shown(backend.info.name) + " " + shown(backend.info.version), fits ? kNameWidth : 0);
+    for (const std::string& op_type : op_types) {
+      if (fits) text += cell(backend, op_type, paint);
+      if (!fits && computes(backend, op_type)) {
+        text += fmt::format("\n  {:<18}{}", shown(op_type), cell(backend, op_type, paint));
+      }
+    }
     text += "\n";
   }
   const auto waived = static_cast<std::uint64_t>(std::count_if(report.findings.begin(), report.findings.end(),
@@ -233,9 +299,10 @@ std::string finding_rows(const Report& report, const Painter& paint) {
   for (const Finding& finding : report.findings) {
     if (finding.waiver) continue;
     const auto& worst = finding.verdict.worst;
-    text += fmt::format("  {} {} {} on {}, {}: {}; {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))),
-                        finding.op_type, shown(finding.backend), plural(finding.cases, "case"),
-                        shown(example_summary(finding)), worst ? element_text(*worst) : shown(finding.verdict.detail));
+    text +=
+        fmt::format("  {} {} {} on {}, {}: {}; {}\n", shown(finding.id), paint.bad(std::string(name_of(finding.kind))),
+                    shown(finding.op_type), shown(finding.backend), plural(finding.cases, "case"),
+                    shown(example_summary(finding)), worst ? element_text(*worst) : shown(finding.verdict.detail));
   }
   return text;
 }
@@ -272,19 +339,6 @@ std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& cou
 }
 
 }  // namespace
-
-std::string shown(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known) {
   constexpr std::size_t kMost = 4;

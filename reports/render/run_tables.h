@@ -1,14 +1,13 @@
 // A run in tables for the terminal: backends by operator, a run in a few lines, reasons in few words.
 #pragma once
 
-#include <fmt/color.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/base/terminal_text.h"
 #include "harness/core/report.h"
 
 namespace qconform::report {
@@ -16,34 +15,36 @@ namespace qconform::report {
 class Painter {
  public:
   explicit Painter(bool colour) : colour_(colour) {}
-  [[nodiscard]] std::string good(const std::string& text) const { return paint(text, fmt::terminal_color::green); }
-  [[nodiscard]] std::string bad(const std::string& text) const { return paint(text, fmt::terminal_color::red); }
-  [[nodiscard]] std::string aside(const std::string& text) const { return paint(text, fmt::terminal_color::yellow); }
+  [[nodiscard]] std::string good(const std::string& text) const { return paint(text, Colour::green); }
+  [[nodiscard]] std::string bad(const std::string& text) const { return paint(text, Colour::red); }
+  [[nodiscard]] std::string aside(const std::string& text) const { return paint(text, Colour::yellow); }
+  /// "pass" as good, "wrong" as bad, "unsupported" as neither.
+  [[nodiscard]] std::string verdict(VerdictKind kind) const;
 
  private:
-  [[nodiscard]] std::string paint(const std::string& text, fmt::terminal_color colour) const {
-    return colour_ ? fmt::format(fmt::fg(colour), "{}", text) : text;
+  [[nodiscard]] std::string paint(const std::string& text, Colour colour) const {
+    return colour_ ? coloured(text, colour) : text;
   }
   bool colour_;
 };
 
 /// A row for each operator of each backend: cases computed right and wrong, rightly refused, declined, mistrusted;
-/// below it the kinds and the reasons. `verbose`: how many elements meet which tier.
-[[nodiscard]] std::string backend_table(const Report& report, const Painter& paint, bool verbose);
+/// below it the kinds and the reasons. `verbose`: how many elements meet which tier. Narrower than usual where it must
+/// fit into so many `columns`, or in words; 0: it need not.
+[[nodiscard]] std::string backend_table(const Report& report, const Painter& paint, bool verbose, std::size_t columns);
 
 /// Why nothing was judged of a backend: "all 4,235 valid cases declined: no kernel".
 [[nodiscard]] std::string why_not_judged(const BackendResult& backend);
 
 /// How many cases each backend computed right and wrong, a column for each operator: "1,309 / 0", "-" where it computed
-/// none; and how many findings are waived.
-[[nodiscard]] std::string brief_table(const Report& report, const Painter& paint);
+/// none; and how many findings are waived. A line for each operator where that would not fit into `columns`.
+[[nodiscard]] std::string brief_table(const Report& report, const Painter& paint, std::size_t columns);
 
 /// "F1 wrong QLinearConv on mine, 39 cases: x [1,1,3] * w [1,1,3]; y[0,0,0] got 2, ... admissible {1}", for each
 /// finding that no waiver covers.
 [[nodiscard]] std::string finding_rows(const Report& report, const Painter& paint);
 
-/// Other people's text as it may be shown: control characters as \\x1b, so that none reaches the terminal.
-[[nodiscard]] std::string shown(std::string_view text);
+using qconform::shown;
 
 /// The four most frequent reasons with their counts, grouped by the text before the colon: "not quantized 811 (156
 /// kinds)"; then the number of the other reasons. `is_total_known`: a single reason needs no count.

@@ -26,15 +26,15 @@ std::string coverage_lines(const SuiteResult& suite, const Painter& paint) {
     all.cases += part.cases;
     all.covered += part.covered;
     all.feasible += part.feasible;
-    parts +=
-        fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} {}; {} proved infeasible\n",
-                    part.model, part.parameters, part.classes, with_thousands(part.cases), with_thousands(part.covered),
-                    with_thousands(part.feasible), combinations(part), with_thousands(part.infeasible));
+    parts += fmt::format("    {:<17} {:>3} parameters, {:>3} classes: {} cases, {} of {} {}; {} proved infeasible\n",
+                         shown(part.model), part.parameters, part.classes, with_thousands(part.cases),
+                         with_thousands(part.covered), with_thousands(part.feasible), combinations(part),
+                         with_thousands(part.infeasible));
   }
   const std::string covered = fmt::format("{} of {}", with_thousands(all.covered), with_thousands(all.feasible));
-  return fmt::format("  {}: {} cases cover {} feasible {} (strength {})\n", suite.name, with_thousands(all.cases),
-                     all.covered == all.feasible ? paint.good(covered) : paint.bad(covered), combinations(all),
-                     all.strength) +
+  return fmt::format("  {}: {} cases cover {} feasible {} (strength {})\n", shown(suite.name),
+                     with_thousands(all.cases), all.covered == all.feasible ? paint.good(covered) : paint.bad(covered),
+                     combinations(all), all.strength) +
          parts;
 }
 
@@ -62,10 +62,10 @@ std::string suite_lines(const SuiteResult& suite, const Painter& paint, bool ver
   const std::string aside =
       suite.skipped.empty() ? "" : fmt::format("  skipped, by reason: {}\n", listed(suite.skipped));
   if (!verbose) {
-    return fmt::format("suite {:<28} {:>10} cases\n", suite.name, with_thousands(suite.cases)) + aside +
+    return fmt::format("suite {:<28} {:>10} cases\n", shown(suite.name), with_thousands(suite.cases)) + aside +
            dispute_lines(suite, paint);
   }
-  std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", suite.name,
+  std::string text = fmt::format("suite {:<28} {:>10} cases   digest {:016x}\n", shown(suite.name),
                                  with_thousands(suite.cases), suite.digest);
   if (!suite.coverage.empty()) text += coverage_lines(suite, paint);
   if (suite.exact_ties + suite.near_ties > 0) {
@@ -104,9 +104,9 @@ std::string hazard_lines(const HazardCoverage& coverage, const Painter& paint) {
 // One row for each relation; what never happened is left out.
 std::string relation_lines(const BackendResult& backend, const Painter& paint) {
   if (backend.relations.empty()) return "";
-  std::string text = fmt::format("{:<34} relations between its own answers\n", backend.info.name);
+  std::string text = fmt::format("{:<34} relations between its own answers\n", shown(backend.info.name));
   for (const RelationResult& relation : backend.relations) {
-    text += fmt::format("  {:<26} {:>9} held", relation.id, with_thousands(relation.held));
+    text += fmt::format("  {:<26} {:>9} held", shown(relation.id), with_thousands(relation.held));
     if (relation.broken > 0) text += "  " + paint.bad(with_thousands(relation.broken) + " broken");
     if (relation.failed > 0) text += "  " + paint.bad(with_thousands(relation.failed) + " failed");
     if (relation.latitude > 0) text += "  " + paint.aside(with_thousands(relation.latitude) + " skipped for latitude");
@@ -119,8 +119,8 @@ std::string relation_lines(const BackendResult& backend, const Painter& paint) {
 
 std::string finding_lines(const Finding& finding, const Painter& paint) {
   std::string text =
-      fmt::format("  {} {}{}   {} on {}   {}\n", finding.id, paint.bad(std::string(name_of(finding.kind))),
-                  subject_of(finding), finding.op_type, shown(finding.backend), cases_text(finding));
+      fmt::format("  {} {}{}   {} on {}   {}\n", shown(finding.id), paint.bad(std::string(name_of(finding.kind))),
+                  shown(subject_of(finding)), shown(finding.op_type), shown(finding.backend), cases_text(finding));
   for (const Fact& fact : facts_of(finding)) text += fmt::format("    {:<9} {}\n", fact.label, shown(fact.value));
   return text;
 }
@@ -130,9 +130,9 @@ std::string waived_lines(const Report& report) {
   std::string text;
   for (const Finding& finding : report.findings) {
     if (!finding.waiver) continue;
-    text += fmt::format("  {} {}   {} on {}   {}   {}: {} ({})\n", finding.id, name_of(finding.kind), finding.op_type,
-                        finding.backend, plural(finding.cases, "case"), finding.waiver->id, finding.waiver->reason,
-                        finding.waiver->reference);
+    text += fmt::format("  {} {}   {} on {}   {}   {}: {} ({})\n", shown(finding.id), name_of(finding.kind),
+                        shown(finding.op_type), shown(finding.backend), plural(finding.cases, "case"),
+                        shown(finding.waiver->id), shown(finding.waiver->reason), shown(finding.waiver->reference));
   }
   return text.empty() ? text : "\nwaived, known discrepancies\n" + text;
 }
@@ -143,8 +143,8 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
   if (backend.fails()) {
     const auto painted = [&](const std::string& text) { return backend.decides ? paint.bad(text) : paint.aside(text); };
     const std::string terms = looser_terms_of(backend);
-    if (conforms_in_looser_terms(backend)) return fmt::format("{}: {}\n", painted(terms), name);
-    const std::string also = terms.empty() ? "" : fmt::format(": {}", terms);
+    if (conforms_in_looser_terms(backend)) return fmt::format("{}: {}\n", painted(shown(terms)), name);
+    const std::string also = terms.empty() ? "" : fmt::format(": {}", shown(terms));
     return fmt::format("{}: {}{}\n", painted("does not conform"), name, also);
   }
   if (!backend.stopped.empty()) {
@@ -152,7 +152,7 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
   }
   if (backend.is_judged()) {
     const std::string scope = scope_of(backend);
-    return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", scope);
+    return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", shown(scope));
   }
   const std::string text = "nothing was judged";
   return fmt::format("{}: {}: {}\n", backend.decides && !is_part ? paint.bad(text) : paint.aside(text), name,
@@ -195,15 +195,18 @@ std::string duration(double seconds) {
 }
 
 std::string element_text(const ElementReport& element) {
-  return fmt::format("y[{}] got {}, {}admissible {}", fmt::join(element.index, ","), element.got,
-                     element.exact.empty() ? "" : "exact " + element.exact + ", ", element.admissible);
+  return shown(fmt::format("y[{}] got {}, {}admissible {}", fmt::join(element.index, ","), element.got,
+                           element.exact.empty() ? "" : "exact " + element.exact + ", ", element.admissible));
 }
 
 std::string headline(const Report& report) {
-  std::string text = fmt::format("qconform {}   seed {}   kernels {}   profile {}\n", report.environment.version,
-                                 report.seed, fmt::join(report.environment.kernels, " "), report.profile);
+  const auto names = [](const std::vector<std::string>& list) {
+    return shown(fmt::format("{}", fmt::join(list, " ")));
+  };
+  std::string text = fmt::format("qconform {}   seed {}   kernels {}   profile {}\n", shown(report.environment.version),
+                                 report.seed, names(report.environment.kernels), shown(report.profile));
   if (!report.environment.kernels_not_run.empty()) {
-    text += fmt::format("not run, this CPU lacks them: {}\n", fmt::join(report.environment.kernels_not_run, " "));
+    text += fmt::format("not run, this CPU lacks them: {}\n", names(report.environment.kernels_not_run));
   }
   return text;
 }
@@ -212,9 +215,10 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
   std::string text;
   if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";
-  if (style.brief) return text + brief_table(report, paint) + finding_rows(report, paint) + conclusion(report, paint);
+  if (style.brief)
+    return text + brief_table(report, paint, style.columns) + finding_rows(report, paint) + conclusion(report, paint);
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
-  text += backend_table(report, paint, style.verbose);
+  text += backend_table(report, paint, style.verbose, style.columns);
   for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);
   if (style.verbose) text += hazard_lines(report.hazards, paint) + stage_line(report);
   std::string findings;

@@ -12,9 +12,10 @@ namespace qconform::report {
 [[nodiscard]] std::string headline(const Report& report);
 
 struct SummaryStyle {
-  bool colour = false;   ///< ANSI colours
-  bool verbose = false;  ///< also digests, ties, hazards, elements by tier, seconds by stage
-  bool brief = false;    ///< a row for each backend and a line for each finding instead
+  bool colour = false;      ///< ANSI colours
+  bool verbose = false;     ///< also digests, ties, hazards, elements by tier, seconds by stage
+  bool brief = false;       ///< a row for each backend and a line for each finding instead
+  std::size_t columns = 0;  ///< that tables should fit into; 0: no matter
 };
 
 /// What each backend did by operator, findings with their replay lines, and what follows for each backend.

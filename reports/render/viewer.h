@@ -8,11 +8,12 @@
 namespace qconform::report {
 
 /// The page's text: `begin`, the report's JSON, `behind_report`, the benchmark's JSON or nothing, `behind_bench`, the
-/// matrix' JSON or nothing, `end`.
+/// matrix' JSON or nothing, `behind_matrix`, the comparison's JSON or nothing, `end`.
 struct Viewer {
   std::span<const std::string_view> begin;
   std::span<const std::string_view> behind_report;
   std::span<const std::string_view> behind_bench;
+  std::span<const std::string_view> behind_matrix;
   std::span<const std::string_view> end;
 };
 

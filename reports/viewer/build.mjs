@@ -30,8 +30,8 @@ async function bundled(file, options = {}) {
 // Where C++ puts the data, and what it puts in between.
 function pieces(template, parts) {
   const filled = template.replace(/@(STYLE|SCRIPT)@/g, (_, name) => parts[name]);
-  const match = /^([^]*)@REPORT@([^]*)@BENCH@([^]*)@MATRIX@([^]*)$/.exec(filled);
-  if (match === null) throw new Error("the template lacks a place for the report, the benchmark or the matrix");
+  const match = /^([^]*)@REPORT@([^]*)@BENCH@([^]*)@MATRIX@([^]*)@COMPARISON@([^]*)$/.exec(filled);
+  if (match === null) throw new Error("the template lacks a place for the report, the benchmark, the matrix or the comparison");
   return match.slice(1);
 }
 
@@ -53,9 +53,9 @@ function source(parts) {
 namespace qconform::report {
 namespace {
 
-${["kBegin", "kBehindReport", "kBehindBench", "kEnd"].map((name, i) => list(name, parts[i])).join("\n\n")}
+${["kBegin", "kBehindReport", "kBehindBench", "kBehindMatrix", "kEnd"].map((name, i) => list(name, parts[i])).join("\n\n")}
 
-constexpr Viewer kViewer{kBegin, kBehindReport, kBehindBench, kEnd};
+constexpr Viewer kViewer{kBegin, kBehindReport, kBehindBench, kBehindMatrix, kEnd};
 
 }  // namespace
 

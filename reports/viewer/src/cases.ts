@@ -1,4 +1,5 @@
 // Single cases: a table of which only the rows in sight exist, and its filters.
+import { remember } from "./address";
 import { h, replace, section, type Child } from "./dom";
 import type { Report, Results } from "./model";
 import { count, counted, toneOf } from "./text";
@@ -40,7 +41,8 @@ class Cases {
 
   build(): Child {
     const named = (name: string, control: HTMLElement) => h("label", {}, `${name} `, control);
-    for (const control of [this.backend, this.operator, this.suite, this.verdict, this.text]) control.addEventListener("input", () => this.filter());
+    const controls = { backend: this.backend, operator: this.operator, suite: this.suite, verdict: this.verdict, text: this.text };
+    for (const [name, control] of Object.entries(controls)) remember(`case-${name}`, control, "cases", () => this.filter());
     this.table.append(h("div", { role: "rowgroup", class: "heads" }, this.head), this.body);
     this.table.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.table);
@@ -123,7 +125,7 @@ class Cases {
 }
 
 function choice(names: string[]): HTMLSelectElement {
-  return h("select", {}, names.map((name, position) => h("option", { value: position }, name))) as HTMLSelectElement;
+  return h("select", {}, names.map((name) => h("option", { value: name }, name))) as HTMLSelectElement;
 }
 
 export function cases(report: Report): HTMLElement {

@@ -1,4 +1,4 @@
-// Command lines with a button that copies them.
+// Command lines and addresses with a button that copies them.
 import { h } from "./dom";
 
 // The clipboard interface is missing where a browser does not trust local files.
@@ -17,15 +17,19 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** `what` is said to those who do not see the line: "replay line of F1". */
-export function commandLine(text: string, what: string): HTMLElement {
-  const button = h("button.copy", { type: "button", "aria-label": `Copy ${what}` }, "Copy");
+/** `what` is said to those who do not see the button: "the replay line of F1". */
+export function copyButton(text: () => string, what: string, label: string): HTMLElement {
+  const button = h("button.copy", { type: "button", "aria-label": `Copy ${what}` }, label);
   const status = h("span.unseen", { role: "status" });
   button.addEventListener("click", async () => {
-    const done = await copy(text);
+    const done = await copy(text());
     button.textContent = done ? "Copied" : "Select and copy";
     status.textContent = done ? `${what} copied` : "The browser does not let this page copy";
-    setTimeout(() => (button.textContent = "Copy"), 2000);
+    setTimeout(() => (button.textContent = label), 2000);
   });
-  return h("div.command", {}, h("code", {}, text), button, status);
+  return h("span.copying", {}, button, status);
+}
+
+export function commandLine(text: string, what: string): HTMLElement {
+  return h("div.command", {}, h("code", {}, text), copyButton(() => text, what, "Copy"));
 }

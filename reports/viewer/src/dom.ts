@@ -68,20 +68,25 @@ export function section(id: string, title: string, ...children: Child[]): HTMLEl
   return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), children);
 }
 
+const fills = new WeakMap<HTMLDetailsElement, () => void>();
+
 /** Closed until asked for; `make` runs at the first opening. */
 export function fold(title: Child, make: () => Child, open = false): HTMLElement {
   const body = h("div.folded");
   const details = h("details", {}, h("summary", {}, title), body) as HTMLDetailsElement;
   let made = false;
-  const fill = () => {
-    if (!details.open || made) return;
+  fills.set(details, () => {
+    if (made) return;
     made = true;
     replace(body, make());
-  };
-  details.addEventListener("toggle", fill);
-  if (open) {
-    details.open = true;
-    fill();
-  }
+  });
+  details.addEventListener("toggle", () => details.open && fills.get(details)?.());
+  if (open) unfold(details);
   return details;
+}
+
+/** Opens it at once; browsers tell of an opening only later. */
+export function unfold(details: HTMLDetailsElement): void {
+  details.open = true;
+  fills.get(details)?.();
 }

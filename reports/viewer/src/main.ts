@@ -1,13 +1,18 @@
 // Puts the page together from the JSON that it carries.
+import { follow } from "./address";
 import { campaign } from "./campaign";
 import { cases } from "./cases";
 import { errors, speed } from "./charts";
+import { changesOf, comparison } from "./comparison";
 import { coverage } from "./coverage";
 import { h, section } from "./dom";
-import { findings } from "./findings";
+import { findings, openFinding } from "./findings";
+import { keysButton, listenToKeys } from "./keys";
 import { matrix } from "./matrix";
-import type { Bench, Matrix, Report } from "./model";
+import type { Bench, Gate, Matrix, Report } from "./model";
 import { head, verdicts } from "./overview";
+import { openForPrint } from "./print";
+import { summary } from "./summary";
 import { seconds } from "./text";
 
 function embedded<T>(id: string): T | null {
@@ -18,6 +23,10 @@ function embedded<T>(id: string): T | null {
 function machine(report: Report): HTMLElement {
   const environment = report.environment;
   const facts: [string, string][] = [
+    ["qconform", `${environment.version} (${environment.commit})`],
+    ["started", environment.started.replace("T", " ").replace("Z", " UTC")],
+    ["profile", report.profile],
+    ["seed", String(report.seed)],
     ["cpu", environment.cpu],
     ["operating system", environment.operating_system],
     ["compiler", environment.compiler],
@@ -30,16 +39,24 @@ function machine(report: Report): HTMLElement {
 }
 
 function links(sections: HTMLElement[]): HTMLElement {
-  return h("nav", { "aria-label": "Parts of the report" }, sections.map((part) => h("a", { href: `#${part.id}` }, part.querySelector("h2")?.textContent ?? part.id)));
+  return h("nav", { "aria-label": "Parts of the report" }, sections.map((part) => h("a", { href: `#${part.id}` }, part.querySelector("h2")?.textContent ?? part.id)), keysButton());
 }
 
 function start(): void {
   const report = embedded<Report>("report");
   if (report === null) throw new Error("the page carries no report");
+  const gate = embedded<Gate>("comparison");
+  const changes = changesOf(gate);
   document.title = `qconform: ${report.conforms ? "conforms" : "does not conform"}, ${report.environment.started.slice(0, 10)}`;
-  const parts = [verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
+  const parts = [summary(report, gate, changes), comparison(gate), verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report, changes), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
   document.body.replaceChildren(head(report), links(sections), h("main", {}, sections));
+  follow((target) => {
+    if (target.matches("ol.findings > li")) openFinding(target);
+    target.scrollIntoView();
+  });
+  listenToKeys();
+  openForPrint();
 }
 
 start();

@@ -1,7 +1,7 @@
 // Which release or processor has which cause of failure: a table for each library that has several.
 import { h, number, section, table, type Child } from "./dom";
 import type { Matrix, MatrixCell, MatrixRow } from "./model";
-import { count, counted } from "./text";
+import { causeOf, count, counted } from "./text";
 
 // "1.14.0" of "onnxruntime:1.14.0", "2.6.3@avx2" of "onednn@avx2".
 function column(backend: Matrix["backends"][number]): string {
@@ -23,16 +23,12 @@ function span(row: MatrixRow): Child {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-function cause(row: MatrixRow): string {
-  return row.signature === row.verdict || row.signature.startsWith(`${row.verdict}:`) ? row.signature : `${row.verdict}, ${row.signature}`;
-}
-
 function library(name: string, all: Matrix): Child {
   const columns = all.backends.filter((backend) => backend.library === name).map(column);
   const rows = all.rows.filter((row) => row.library === name);
   if (columns.length < 2 || rows.length === 0) return null;
   const lines = rows.map((row) =>
-    h("tr", {}, h("td", {}, row.operator), h("th", { scope: "row", title: (row.also ?? []).join(", ") }, cause(row)), row.cells.map(cell), h("td", {}, span(row))),
+    h("tr", {}, h("td", {}, row.operator), h("th", { scope: "row", title: (row.also ?? []).join(", ") }, causeOf(row)), row.cells.map(cell), h("td", {}, span(row))),
   );
   const heads = ["Operator", "Cause", ...columns.map((text) => h("th.number", { scope: "col" }, text)), "Since, until"];
   return [h("h3", {}, `${name}: ${counted(rows.length, "cause")} in ${counted(columns.length, "backend")}`), table(`Causes of ${name} by backend`, heads, lines)];

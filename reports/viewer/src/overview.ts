@@ -1,29 +1,26 @@
 // The head of the page and the verdicts: each backend on each operator.
-import { commandLine } from "./copy";
 import { h, number, numberHead, section, table, type Child } from "./dom";
 import type { Backend, OperatorResult, Report, Tiers } from "./model";
-import { byFrequency, conclusionOf, count, counted, failures, percent, seconds, shellWord, toneOf } from "./text";
+import { byFrequency, conclusionOf, count, counted, failures, percent, seconds, toneOf } from "./text";
+
+// How many failing backends the headline names.
+const NAMED = 4;
 
 export function head(report: Report): HTMLElement {
   const { environment } = report;
   const failing = report.backends.filter((backend) => backend.decides && !backend.conforms);
   const why = report.conforms
     ? "every backend that decides computed cases right, and failed nothing that is not waived"
-    : failing.length > 0
-      ? failing.map((backend) => backend.name).join(", ")
-      : "no backend computed anything";
-  const facts: [string, Child][] = [
-    ["profile", report.profile],
-    ["seed", String(report.seed)],
-    ["qconform", `${environment.version} (${environment.commit})`],
-    ["started", environment.started.replace("T", " ").replace("Z", " UTC")],
-    ["took", seconds(report.seconds.total ?? 0)],
-    ["cpu", environment.cpu],
-  ];
+    : failing.length === 0
+      ? "no backend computed anything"
+      : failing.length > NAMED
+        ? `${count(failing.length)} of ${counted(report.backends.filter((backend) => backend.decides).length, "backend")}`
+        : failing.map((backend) => backend.name).join(", ");
+  const started = environment.started.replace("T", " ").replace("Z", " UTC");
   return h(
     "header",
     {},
-    h("h1", {}, "qconform report"),
+    h("h1", {}, "qconform report", h("span.note", {}, ` ${started} · profile ${report.profile} · qconform ${environment.version} (${environment.commit}) · took ${seconds(report.seconds.total ?? 0)}`)),
     h(
       `p.conclusion.${report.conforms ? "good" : "bad"}`,
       {},
@@ -32,8 +29,6 @@ export function head(report: Report): HTMLElement {
     ),
     report.stopped ? h("p.bad", {}, h("strong", {}, "Stopped: "), report.stopped) : null,
     report.backends.filter((backend) => backend.stopped).map((backend) => h("p.bad", {}, h("strong", {}, `${backend.name} was stopped: `), backend.stopped)),
-    h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    commandLine(`qconform ${report.command.map(shellWord).join(" ")}`, "the command of this run"),
   );
 }
 

@@ -49,8 +49,10 @@ export function shapeText(shape: number[]): string {
   return `[${shape.join(",")}]`;
 }
 
+export type Tone = "good" | "aside" | "bad";
+
 /** A verdict decides what it looks like, and never by colour alone: the word stands beside it. */
-export function toneOf(verdict: string): "good" | "aside" | "bad" {
+export function toneOf(verdict: string): Tone {
   if (verdict === "pass") return "good";
   return ["unsupported", "mistrusted", "refused", "not-asked"].includes(verdict) ? "aside" : "bad";
 }
@@ -62,12 +64,33 @@ export function failures(verdicts: Counts): number {
 }
 
 /** What became of a backend: nothing is judged of one that computed nothing, which is no failure of its own. */
-export function conclusionOf(backend: Backend): { text: string; tone: "good" | "aside" | "bad" } {
+export function conclusionOf(backend: Backend): { text: string; tone: Tone } {
   if (!backend.conforms && backend.looser_terms) return { text: `✗ ${backend.looser_terms}`, tone: "bad" };
   if (backend.conforms) return { text: ["✓ conforms", backend.scope].filter(Boolean).join(" "), tone: "good" };
   const results = Object.values(backend.operators);
   const isJudged = backend.relations !== null || results.some((result) => (result.verdicts.pass ?? 0) + failures(result.verdicts) > 0);
   return isJudged ? { text: "✗ does not conform", tone: "bad" } : { text: "– nothing was judged", tone: "aside" };
+}
+
+/** "onnxruntime" of "onnxruntime:1.14.0@all". A plugin, a process or a defect is a library of its own. */
+export function libraryOf(backend: Backend): string {
+  return ["library", "in-tree"].includes(backend.kind) ? (backend.name.split(/[:@[]/, 1)[0] ?? backend.name) : backend.name;
+}
+
+/** "wrong, pad-raw-zero"; a verdict that says all is not said twice: "crashed: SIGSEGV in kernel". */
+export function causeOf({ verdict, signature }: { verdict: string; signature: string }): string {
+  return signature === verdict || signature.startsWith(`${verdict}:`) ? signature : `${verdict}, ${signature}`;
+}
+
+/** What `key` gives with all for which it gives that, in the order of the first of each. */
+export function grouped<T>(list: T[], key: (each: T) => string): [string, T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const each of list) {
+    const group = groups.get(key(each));
+    if (group === undefined) groups.set(key(each), [each]);
+    else group.push(each);
+  }
+  return [...groups];
 }
 
 /** Most frequent first. */

@@ -68,7 +68,7 @@ async function unfold(page, id) {
 test("renders every part", () =>
   onPage(async (page) => {
     const titles = await page.locator("h2").allTextContents();
-    assert.deepEqual(titles, ["Verdicts", "Findings", "Coverage", "Errors", "Cases", "Speed", "Environment"]);
+    assert.deepEqual(titles, ["Summary", "Verdicts", "Findings", "Coverage", "Errors", "Cases", "Speed", "Environment"]);
     assert.equal(await page.locator("ol.findings > li").count(), report.findings.length);
     for (const backend of report.backends) assert.equal(await page.locator("th.backend .name", { hasText: new RegExp(`^${backend.name}$`) }).count(), 1);
     assert.match(await page.locator(".conclusion").innerText(), /does not conform/);
@@ -76,6 +76,222 @@ test("renders every part", () =>
     assert.ok((await page.locator("#errors svg").count()) > 0);
     assert.ok((await page.locator("#speed svg").count()) > 0);
   }));
+
+test("the first screen says whether it conforms, what is wrong and how sure that is", async () => {
+  for (const viewport of [{ width: 1400, height: 900 }, { width: 420, height: 900 }]) {
+    await onPage(
+      async (page) => {
+        const within = async (text) => {
+          const box = await page.getByText(text, { exact: true }).first().boundingBox();
+          assert.ok(box.y + box.height <= viewport.height, `${text} at ${box.y} of ${viewport.height}`);
+        };
+        for (const text of ["✗ does not conform", "Does it conform?", "What is wrong?", "How sure is that?"]) await within(text);
+        const blocks = await page.locator(".block").allInnerTexts();
+        for (const backend of report.backends) assert.ok(blocks[0].includes(`${backend.name} ${backend.conforms ? "✓" : "✗"}`), blocks[0]);
+        for (const { verdict, signature, diagnosis } of report.findings) {
+          assert.ok(blocks[1].includes(`${verdict}, ${signature}`), blocks[1]);
+          assert.ok(blocks[1].includes(diagnosis.defects[0].description), blocks[1]);
+        }
+        const reached = report.hazards.filter((hazard) => hazard.cases > 0).length;
+        assert.ok(blocks[2].includes(`${reached} of ${report.hazards.length}`), blocks[2]);
+        assert.ok(blocks[2].includes(`seed ${report.seed}`), blocks[2]);
+      },
+      { viewport },
+    );
+  }
+});
+
+test("a report without failures says so, and what it rests on", async () => {
+  const passing = structuredClone(report);
+  passing.conforms = true;
+  passing.findings = [];
+  passing.backends = passing.backends.filter((backend) => backend.conforms);
+  delete passing.results;
+  const source = join(folder, "passing.json");
+  writeFileSync(source, JSON.stringify(passing));
+  await onPage(
+    async (page) => {
+      assert.match(await page.locator(".conclusion").innerText(), /✓ conforms/);
+      assert.match(await page.locator(".block").nth(1).innerText(), /No failure was found/);
+      assert.match(await page.locator(".block").nth(2).innerText(), /no tolerance/);
+      assert.equal(await page.locator(".choosing").count(), 0);
+    },
+    { source: render(source, join(folder, "passing.html")) },
+  );
+});
+
+test("groups findings by cause, library and operator", () =>
+  onPage(async (page) => {
+    const headings = () => page.locator("#findings .group:visible > h3").allInnerTexts();
+    const causes = [...new Set(report.findings.map((finding) => `${finding.verdict}, ${finding.signature}`))];
+    assert.deepEqual((await headings()).map((text) => text.split(/ \d/)[0]), causes);
+    const first = report.findings.filter((finding) => finding.signature === report.findings[0].signature);
+    const cases = first.reduce((sum, finding) => sum + finding.cases, 0);
+    assert.ok((await headings())[0].includes(`${cases} cases`));
+    await page.locator(".choosing").getByLabel("Group by").selectOption("operator");
+    assert.equal((await headings()).length, new Set(report.findings.map((finding) => finding.operator)).size);
+    await page.locator(".choosing").getByLabel("Group by").selectOption("none");
+    assert.equal((await headings()).length, 0);
+    assert.equal(await page.locator("ol.findings > li").count(), report.findings.length);
+    await page.locator(".choosing").getByLabel("Group by").selectOption("cause");
+    await page.locator("select[name=cause]").selectOption(causes[1]);
+    assert.equal((await headings()).length, 1, "empty groups are hidden");
+  }));
+
+// Releases of one library count as that library.
+test("groups releases and options of a library", async () => {
+  const libraries = structuredClone(report);
+  const names = ["lib:1.0", "lib:2.0@opt", "other"];
+  libraries.findings = names.map((backend, i) => ({ ...report.findings[0], id: `F${i + 1}`, backend }));
+  libraries.backends = names.map((name) => ({ ...report.backends[1], name, kind: "library" }));
+  delete libraries.results;
+  const source = join(folder, "libraries.json");
+  writeFileSync(source, JSON.stringify(libraries));
+  await onPage(
+    async (page) => {
+      await page.locator(".choosing").getByLabel("Group by").selectOption("library");
+      const headings = await page.locator("#findings .group > h3").allInnerTexts();
+      assert.deepEqual(headings.map((text) => text.split(" ")[0]), ["lib", "other"]);
+      await page.locator("select[name=library]").selectOption("lib");
+      assert.equal(await page.locator("ol.findings > li:visible").count(), 2);
+    },
+    { source: render(source, join(folder, "libraries.html")) },
+  );
+});
+
+test("the address keeps what is shown: finding, part and filters", async () => {
+  const backend = report.findings[1].backend;
+  let kept;
+  await onPage(async (page) => {
+    await page.locator(".choosing").getByLabel("Backend").selectOption(backend);
+    await page.locator(".filters").getByLabel("Verdict").selectOption("any failure");
+    await page.locator(".filters").getByLabel("Text").fill("x [1");
+    kept = await page.evaluate(() => location.hash);
+    assert.match(kept, /^#cases\?/);
+    await page.locator("nav").getByText("Coverage").click();
+    await page.waitForFunction(() => location.hash.startsWith("#coverage?"), null, { timeout: 5000 });
+    assert.equal(await page.locator(".choosing").getByLabel("Backend").inputValue(), backend, "a link keeps the filters");
+  });
+  await onPage(async (page) => {
+    await page.evaluate((hash) => (location.hash = hash), kept);
+    await page.waitForFunction(() => document.querySelector(".filters input").value === "x [1");
+    assert.equal(await page.locator(".choosing").getByLabel("Backend").inputValue(), backend);
+    assert.equal(await page.locator(".filters").getByLabel("Verdict").inputValue(), "any failure");
+    assert.equal(await page.locator("ol.findings > li:visible").count(), report.findings.filter((f) => f.backend === backend).length);
+    await page.evaluate(() => (location.hash = "#cases?case-verdict=no+such+verdict"));
+    await page.waitForFunction(() => document.querySelector(".filters input").value === "");
+    assert.equal(await page.locator(".filters").getByLabel("Verdict").inputValue(), "any verdict");
+  });
+});
+
+test("copies a link to a finding, which opens it", () =>
+  onPage(
+    async (page) => {
+      const { id } = report.findings[2];
+      const item = await unfold(page, id);
+      await item.getByRole("button", { name: `Copy link to ${id}` }).click();
+      await page.waitForFunction(async () => (await navigator.clipboard.readText()) !== "");
+      const link = await page.evaluate(() => navigator.clipboard.readText());
+      assert.ok(link.endsWith(`.html#${id}`), link);
+      await page.goto("about:blank");
+      await page.goto(link);
+      await page.locator(`#${id} > details[open]`).waitFor();
+      await page.waitForFunction((id) => document.activeElement.closest("li")?.id === id, id);
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  ));
+
+test("single keys lead through the findings, and can be switched off", () =>
+  onPage(async (page) => {
+    const at = () => page.evaluate(() => document.activeElement.closest("ol.findings > li")?.id);
+    const order = await page.locator("ol.findings > li").evaluateAll((items) => items.map((item) => item.id));
+    for (const id of order.slice(0, 2)) {
+      await page.keyboard.press("j");
+      assert.equal(await at(), id);
+    }
+    await page.keyboard.press("o");
+    await page.locator(`#${order[1]} > details[open]`).waitFor();
+    await page.keyboard.press("k");
+    assert.equal(await at(), order[0]);
+    await page.keyboard.press("/");
+    await page.keyboard.type("jk");
+    assert.equal(await page.locator(".choosing").getByLabel("Text").inputValue(), "jk", "no keys while one types");
+    await page.locator(".choosing").getByLabel("Text").fill("");
+    await page.getByRole("button", { name: "Keys" }).click();
+    await page.getByLabel("single keys work").uncheck();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.keyboard.press("j");
+    assert.equal(await at(), undefined);
+  }));
+
+test("prints what is shown: findings opened, light, no controls", () =>
+  onPage(
+    async (page) => {
+      await page.locator(".choosing").getByLabel("Backend").selectOption(report.findings[0].backend);
+      const shown = report.findings.filter((finding) => finding.backend === report.findings[0].backend);
+      const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.notEqual(await paper(), "rgb(255, 255, 255)");
+      await page.emulateMedia({ media: "print", colorScheme: "dark" });
+      await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+      for (const { id, diagnosis } of shown) assert.ok((await page.locator(`#${id}`).innerText()).includes(diagnosis.where), id);
+      assert.equal(await page.locator("ol.findings > li:visible").count(), shown.length);
+      for (const selector of ["nav", ".choosing", ".filters", "button.copy"]) assert.equal(await page.locator(`${selector}:visible`).count(), 0, selector);
+      assert.equal(await paper(), "rgb(255, 255, 255)");
+      await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+      assert.equal(await page.locator("ol.findings > li > details[open]").count(), 1);
+    },
+    { colorScheme: "dark" },
+  ));
+
+/** The report before: one cause less, another with fewer cases, and one that is repaired since. */
+function baselineOf(report) {
+  const before = structuredClone(report);
+  const [added, grown, , , , kept] = report.findings;
+  before.findings = before.findings.filter((finding) => finding.id !== added.id);
+  before.findings.find((finding) => finding.id === grown.id).cases -= 2;
+  before.findings.push({ ...structuredClone(kept), id: "F9", signature: "another-cause" });
+  before.environment.commit = "before";
+  delete before.results;
+  return before;
+}
+
+test("compares with a baseline: what is new, gone and stayed", async () => {
+  const source = join(folder, "baseline.json");
+  writeFileSync(source, JSON.stringify(baselineOf(report)));
+  const compared = render(sample("report.json"), join(folder, "compared.html"), "--compare", source);
+  const [added, grown] = report.findings;
+  for (const [colorScheme, width] of [["light", 1400], ["dark", 420]]) {
+    await onPage(
+      async (page) => {
+        const part = page.locator("#compared");
+        assert.match(await part.innerText(), /got worse/);
+        assert.ok((await part.innerText()).includes("(before)"), "the baseline's commit");
+        assert.match(await page.locator("#summary .since").innerText(), /got worse/);
+        const rows = (name) => part.getByRole("region", { name: `${name}, by cause` }).locator("tbody tr").allInnerTexts();
+        const fresh = await rows("New");
+        assert.equal(fresh.length, 1);
+        assert.ok(fresh[0].includes(added.signature) && fresh[0].includes(added.id), fresh[0]);
+        const gone = await rows("Gone");
+        assert.equal(gone.length, 1);
+        assert.ok(gone[0].includes("another-cause"), gone[0]);
+        const stayed = await rows("Stayed");
+        assert.equal(stayed.length, report.findings.length - 1);
+        assert.ok(stayed.some((text) => text.includes(`\t${grown.cases - 2}\t${grown.cases}`)), stayed.join("; "));
+        assert.equal(await page.locator(`#${added.id} .change`).innerText(), "new");
+        assert.equal(await page.locator(`#${grown.id} .change`).innerText(), "grew");
+        await page.locator("select[name=change]").selectOption("new");
+        assert.equal(await page.locator("ol.findings > li:visible").count(), 1);
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run());
+        assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) => [id, nodes[0].html]), []);
+        const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+        assert.ok(content <= screen, `${content} > ${screen}`);
+      },
+      { source: compared, colorScheme, viewport: { width, height: 900 }, bypassCSP: true },
+    );
+  }
+  await onPage(async (page) => assert.equal(await page.locator("#compared").count(), 0, "no baseline, no comparison"));
+});
 
 test("shows an element on hover and on focus, with what feeds it", () =>
   onPage(async (page) => {
@@ -238,7 +454,7 @@ test("a case leads to its finding", () =>
     await page.locator(".filters").getByLabel("Verdict").selectOption("any failure");
     await page.locator(".cases .body a").last().click();
     // Which row it was: the rows of another choice may have been there when it was clicked.
-    await page.waitForFunction(() => location.hash && document.getElementById(location.hash.slice(1))?.querySelector("details").open);
+    await page.waitForFunction(() => location.hash && document.getElementById(location.hash.slice(1).split("?")[0])?.querySelector("details")?.open);
   }));
 
 test("has no serious violation of accessibility rules, light and dark, wide and narrow", async () => {

@@ -1,0 +1,50 @@
+#include "harness/base/terminal_text.h"
+
+#include <gtest/gtest.h>
+
+namespace qconform {
+namespace {
+
+TEST(TerminalText, ShowsWhatControlsATerminalAndDoesNotSendIt) {
+  EXPECT_EQ(shown("red \x1b[31mtext\x1b[0m"), "red \\x1b[31mtext\\x1b[0m");
+  EXPECT_EQ(shown("\x1b]0;title\x07"), "\\x1b]0;title\\x07");
+  EXPECT_EQ(shown("line\nline\r\ttab\x7f"), "line\\x0aline\\x0d\\x09tab\\x7f");
+  EXPECT_EQ(shown("a\xc2\x9b"
+                  "2Jb"),
+            "a\\u009b2Jb");  // the control sequence introducer in one character
+  EXPECT_EQ(shown("right \xe2\x80\xae left"), "right \\u202e left");
+  EXPECT_EQ(shown(std::string_view("\0", 1)), "\\x00");
+}
+
+TEST(TerminalText, KeepsText) {
+  EXPECT_EQ(shown("gr\xc3\xbc\xc3\x9f \xe2\x9c\x93 \xf0\x9f\x98\x80"),
+            "gr\xc3\xbc\xc3\x9f \xe2\x9c\x93 \xf0\x9f\x98\x80");
+  EXPECT_EQ(shown("back\\slash"), "back\\slash");
+}
+
+TEST(TerminalText, ShowsBytesThatAreNoCharacters) {
+  EXPECT_EQ(shown("\xc3"), "\\xc3");                    // cut off
+  EXPECT_EQ(shown("\xc3("), "\\xc3(");                  // not continued
+  EXPECT_EQ(shown("\xc0\x9b"), "\\xc0\\x9b");           // longer than it must be
+  EXPECT_EQ(shown("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half of a pair
+  EXPECT_EQ(shown("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(shown("\x9b"
+                  "2J"),
+            "\\x9b2J");
+}
+
+TEST(TerminalText, LinesAndOwnColoursStay) {
+  const std::string own = "  " + coloured("wrong", Colour::red) + "\tF1\n";
+  EXPECT_EQ(shown_lines(own), own);
+  EXPECT_EQ(shown_lines("\x1b[2J\x1b[31;5m\r"), "\\x1b[2J\\x1b[31;5m\\x0d");
+}
+
+TEST(TerminalText, CountsColumnsAndCuts) {
+  EXPECT_EQ(columns_of(coloured("gr\xc3\xbc\xc3\x9f", Colour::bold)), 4U);
+  EXPECT_EQ(cut_to("gr\xc3\xbc\xc3\x9f und mehr", 7), "gr\xc3\xbc\xc3\x9f...");
+  EXPECT_EQ(cut_to("short", 5), "short");
+  EXPECT_EQ(cut_to("short", 2), "..");
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,140 @@
+// A plugin whose name, version, reasons and output are made to control the terminal: whatever the command and the
+// form, they are shown and not sent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "harness/base/file.h"
+#include "harness/base/terminal_text.h"
+#include "harness/base/text.h"
+#include "harness/tests/program.h"
+#include "harness/tests/temporary_folder.h"
+
+namespace qconform::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HostileText : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  [[nodiscard]] std::string text(const std::string& name) const {
+    const auto read = read_file(at(name), 1 << 26);
+    return read ? *read : "";
+  }
+
+  // What the command prints, which must be harmless.
+  std::string run(const std::string& arguments, const std::string& environment = {}) {
+    const ProgramResult result = run_program(QCONFORM_PROGRAM, arguments, environment);
+    EXPECT_NE(result.exit_code, 2) << arguments << "\n" << shown_lines(result.output);
+    expect_harmless(arguments, result.output);
+    return result.output;
+  }
+
+  static void expect_harmless(const std::string& what, const std::string& output) {
+    EXPECT_FALSE(output.empty()) << what;
+    EXPECT_EQ(output, shown_lines(output)) << what;
+    for (const std::string_view line : split(output, "\n")) EXPECT_FALSE(line.starts_with("FORGED")) << what;
+  }
+
+  static std::string plugin() { return "plugin:" QCONFORM_PLUGINS "/shouts.so"; }
+
+  // A run with findings, in run/.
+  std::string judged(const std::string& options = {}, const std::string& environment = {}) {
+    return run("run --suite random --cases 150 --seed 3 --no-within --backend " + plugin() + " --out " + at("run") +
+                   " " + options,
+               environment);
+  }
+
+ private:
+  const TemporaryFolder folder_;
+};
+
+TEST_F(HostileText, IsShownByRunInEveryForm) {
+  const std::string output = judged("--junit " + at("junit.xml") + " --markdown " + at("summary.md"));
+  EXPECT_THAT(output, HasSubstr("\\x1b[2J"));
+  EXPECT_THAT(output, HasSubstr("\\u202e"));
+  for (const char* form : {"junit.xml", "summary.md"}) expect_harmless(form, text(form));
+  for (const char* form : {"summary", "summary --brief", "summary --verbose", "markdown", "junit", "matrix"}) {
+    run("report " + std::string(form) + " " + at("run/report.json"));
+  }
+  run("gate --baseline " + at("run/report.json") + " " + at("run/report.json"));
+  // Colours are qconform's own.
+  EXPECT_THAT(run("report summary " + at("run/report.json"), "CLICOLOR_FORCE=1"), HasSubstr("\x1b[31m"));
+}
+
+TEST_F(HostileText, IsShownByCommandsOnOneCase) {
+  judged("--no-explain --no-shrink");
+  const std::string on = " " + at("run/F1.json") + " --backend " + plugin();
+  EXPECT_THAT(run("replay" + on), HasSubstr("printed   out \\x1b[2J"));
+  run("shrink" + on + " -o " + at("small.json"));
+  run("explain" + on + " --max-seconds 2");
+  run("bisect" + on + " --backend scalar");
+}
+
+TEST_F(HostileText, IsShownByOtherCommands) {
+  EXPECT_THAT(run("list backends " + plugin()), HasSubstr("1.0\\x1b[2J"));
+  run("fuzz --cases 2000 --seed 1 --no-within --no-shrink --no-explain --backend " + plugin() + " --out " + at("fuzz"));
+  run("matrix --suite random --cases 60 --no-within --no-shrink --backend " + plugin() + " --out " + at("matrix"));
+  run("bench --time 0.01 --backend scalar --against " + plugin() + " --layers \"1x1 8->8 @4\" --out " + at("bench"));
+  expect_harmless("bench.md", text("bench/bench.md"));
+}
+
+TEST(Colours, FollowTheEnvironment) {
+  const std::string list = "list kernels";
+  const auto has_colour = [&](const std::string& environment) {
+    return run_program(QCONFORM_PROGRAM, list, environment).output.find('\x1b') != std::string::npos;
+  };
+  EXPECT_FALSE(has_colour(""));  // no terminal
+  EXPECT_FALSE(has_colour("CLICOLOR_FORCE=0"));
+  EXPECT_TRUE(has_colour("CLICOLOR_FORCE=1"));
+  EXPECT_FALSE(has_colour("CLICOLOR_FORCE=1 NO_COLOR=1"));
+  EXPECT_EQ(run_program(QCONFORM_PROGRAM, list, "COLUMNS=40").output, run_program(QCONFORM_PROGRAM, list).output);
+}
+
+std::size_t widest(const std::string& output) {
+  std::size_t columns = 0;
+  for (std::string_view line : split(output, "\n")) {
+    while (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view text = trimmed(line);
+    // People copy these, and the terminal breaks them.
+    if (!text.starts_with("replay ") && !text.starts_with("report ") && !text.starts_with("page "))
+      columns = std::max(columns, columns_of(line));
+  }
+  return columns;
+}
+
+TEST(Width, IsThatOfTheTerminal) {
+  const TemporaryFolder folder;
+  const std::string run =
+      "run --suite random --cases 40 --no-shrink --backend scalar --backend defect:half-away --backend "
+      "defect:pad-raw-zero --out " +
+      folder.path().string();
+  for (const unsigned short columns : {40, 80, 200}) {
+    for (const std::string& command : {run, run + " --brief", std::string("list backends")}) {
+      const ProgramResult result = run_in_terminal(QCONFORM_PROGRAM, command, columns);
+      EXPECT_NE(result.exit_code, 2) << result.output;
+      EXPECT_LE(widest(result.output), columns) << result.output;
+      EXPECT_THAT(result.output, HasSubstr("\x1b[32m"));
+    }
+  }
+}
+
+TEST(Width, ComesFromTheEnvironmentWhereThatStatesIt) {
+  const auto lines = [](const std::string& environment) {
+    return split(run_in_terminal(QCONFORM_PROGRAM, "list backends", 200, environment).output, "\n").size();
+  };
+  EXPECT_GT(lines("COLUMNS=60"), lines(""));
+}
+
+TEST(Errors, ShowWhatArgumentsHave) {
+  const ProgramResult result = run_program(QCONFORM_PROGRAM, "replay \"$(printf 'no\\033[2Jfile')\" --backend scalar");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, HasSubstr("no\\x1b[2Jfile"));
+  EXPECT_EQ(result.output, shown_lines(result.output));
+}
+
+}  // namespace
+}  // namespace qconform::testing

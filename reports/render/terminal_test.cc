@@ -1,0 +1,93 @@
+#include "reports/render/terminal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "harness/base/text.h"
+#include "harness/tests/arbitrary_report.h"
+#include "reports/gate/gate.h"
+#include "reports/render/forms.h"
+#include "reports/render/matrix.h"
+
+namespace qconform::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Nothing that would control a terminal, and no line that begins within another's text ("line\nline").
+void expect_harmless(const std::string& text) {
+  for (const std::string_view line : split(text, "\n")) {
+    RC_ASSERT(shown(line) == line);
+    RC_ASSERT(!line.starts_with("line") || line.starts_with("line\\x0aline"));
+  }
+}
+
+RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAReport, ()) {
+  const Report report = testing::arbitrary_report();
+  expect_harmless(headline(report));
+  for (const std::size_t columns : {0, 40, 80, 200}) {
+    expect_harmless(summary(report, {.columns = columns}));
+    expect_harmless(summary(report, {.verbose = true, .columns = columns}));
+    expect_harmless(summary(report, {.brief = true, .columns = columns}));
+    expect_harmless(matrix_table(matrix_of(report), Painter(false), columns));
+  }
+}
+
+RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAGate, ()) {
+  Report before = testing::arbitrary_report();
+  const Report now = testing::arbitrary_report();
+  before.profile = now.profile;
+  before.overflow = now.overflow;
+  const auto comparison = gate::compare({"before.json", before}, {"now.json", now}, nullptr);
+  RC_ASSERT(comparison.has_value());
+  expect_harmless(gate::to_text(*comparison, Painter(false)));
+}
+
+RC_GTEST_PROP(Markdown, HasNoControlCharacter, ()) {
+  const std::string text = to_markdown(testing::arbitrary_report(), kCommentBytes);
+  for (const std::string_view line : split(text, "\n")) RC_ASSERT(shown(line) == line);
+}
+
+Report report_with(std::size_t operators) {
+  Report report;
+  BackendResult backend;
+  backend.info = {"mine", "1.0", "plugin"};
+  for (std::size_t i = 0; i < operators; ++i) {
+    OperatorResult& result = backend.operators["Operator" + std::to_string(i)];
+    result.verdicts[static_cast<std::size_t>(VerdictKind::pass)] = 1203;
+    result.verdicts[static_cast<std::size_t>(VerdictKind::wrong)] = i;
+  }
+  report.backends.push_back(backend);
+  return report;
+}
+
+std::size_t widest(const std::string& text) {
+  std::size_t columns = 0;
+  for (const std::string_view line : split(text, "\n")) columns = std::max(columns, columns_of(line));
+  return columns;
+}
+
+TEST(Terminal, TablesFit) {
+  const Report report = report_with(6);
+  for (const std::size_t columns : {40, 80, 100, 200}) {
+    for (const bool brief : {false, true}) {
+      const std::string text = summary(report, {.colour = true, .brief = brief, .columns = columns});
+      EXPECT_LE(widest(text), columns) << text;
+      EXPECT_THAT(text, HasSubstr("1,203"));
+      EXPECT_THAT(text, HasSubstr("Operator5"));
+    }
+  }
+  EXPECT_EQ(summary(report, {.columns = 200}), summary(report, {}));
+}
+
+TEST(Terminal, ATableTooWideSaysWhatTheWideOneSays) {
+  const std::string text = summary(report_with(2), {.columns = 40});
+  EXPECT_THAT(text, HasSubstr("  Operator0  right 1,203\n"));
+  EXPECT_THAT(text, HasSubstr("  Operator1  right 1,203, wrong 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("declined")));
+}
+
+}  // namespace
+}  // namespace qconform::report

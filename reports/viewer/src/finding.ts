@@ -1,0 +1,126 @@
+// One finding: what is wrong, why, when, the picture of it, and how to see it again.
+import { addressOf } from "./address";
+import { commandLine, copyButton } from "./copy";
+import { h, replace, type Child } from "./dom";
+import { graphOf, wrongElement } from "./graph";
+import { heatMap } from "./heatmap";
+import type { Diagnosis, Finding, Picture } from "./model";
+import { count, counted, seconds } from "./text";
+
+function facts(list: [string, Child][]): HTMLElement {
+  return h("dl.facts.stacked", {}, list.filter(([, value]) => value !== null && value !== "").map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+function defects(diagnosis: Diagnosis): Child {
+  if (diagnosis.defects.length === 0) return diagnosis.status;
+  return [
+    h("strong", {}, diagnosis.status),
+    diagnosis.defects.map((defect) =>
+      h(
+        "div",
+        {},
+        h("code", {}, defect.id),
+        ` ${defect.description}`,
+        defect.avoided_by ? [" Lossy by design: ", h("code", {}, defect.avoided_by), " switches it off."] : null,
+        h("span.note", {}, ` rule ${defect.rule}; look at ${defect.stages}${defect.evidence ? `; known from ${defect.evidence}` : ""}`),
+      ),
+    ),
+  ];
+}
+
+function region(diagnosis: Diagnosis): Child {
+  const { conditions, failing, passing, passing_inside } = diagnosis.region;
+  const learnt = `all of ${count(failing)} failing cases, ${count(passing_inside)} of ${count(passing)} passing`;
+  if (conditions.length === 0) return failing === 0 ? null : h("span.note", {}, `no feature tells failing cases from passing ones (${learnt})`);
+  return [conditions.join(", "), h("span.note", {}, ` (${learnt})`)];
+}
+
+function evidence(diagnosis: Diagnosis): string {
+  const { trial, examined } = diagnosis;
+  const tried = trial.cases === 0 ? "" : `; reproduces ${count(trial.reproduced)} of ${counted(trial.cases, "trial case")}, ${count(trial.failing)} of them failing`;
+  return `${counted(examined, "failing case")} examined element by element${tried}`;
+}
+
+function worst(finding: Finding): Child {
+  const element = finding.worst;
+  if (element === undefined) return null;
+  return `${wrongElement(finding)} got ${element.got}${element.exact ? `, exact ${element.exact}` : ""}, admissible ${element.admissible}`;
+}
+
+function shrinking(finding: Finding): string {
+  const record = finding.shrinking;
+  if (record === undefined) return "not tried";
+  const effort = `${counted(record.steps, "step")} in ${counted(record.runs, "run")} of the backend, ${seconds(record.seconds)}`;
+  const from = record.original ? `; met as ${record.original.id}: ${record.original.summary}` : "";
+  const ending: Record<string, string> = {
+    minimal: "minimal: nothing simpler fails likewise",
+    runs: "limit of runs reached",
+    seconds: "limit of time reached",
+    "not-reproduced": "the failure came and went",
+  };
+  return `${ending[record.ending] ?? record.ending} (${effort})${from}`;
+}
+
+function files(finding: Finding): Child {
+  const list = [finding.example.file, finding.example.model, finding.example.folder, finding.shrinking?.original?.file, finding.telling?.file, finding.related?.file];
+  const names = list.filter((name): name is string => name !== undefined && name !== "");
+  if (names.length === 0) return null;
+  return [names.map((name, position) => [position > 0 ? ", " : "", h("code", {}, name)]), h("span.note", {}, " beside the report")];
+}
+
+function story(finding: Finding): HTMLElement {
+  const { diagnosis, waiver } = finding;
+  return facts([
+    ["what", `${finding.verdict}: ${finding.detail}${finding.rule ? ` (${finding.rule})` : ""}`],
+    ["waived", waiver ? `${waiver.id}: ${waiver.reason} ${waiver.reference}` : null],
+    ["why", diagnosis ? defects(diagnosis) : null],
+    ["arithmetic", diagnosis?.arithmetic ?? null],
+    ["when", diagnosis ? region(diagnosis) : null],
+    ["where", diagnosis?.where ?? null],
+    ["evidence", diagnosis ? evidence(diagnosis) : null],
+    ["worst", worst(finding)],
+    ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
+    ["shrunk", shrinking(finding)],
+    ["files", files(finding)],
+    ["contradicts", finding.related ? finding.related.ids.join(", ") : null],
+    ["log", finding.log ? h("pre", {}, finding.log) : null],
+  ]);
+}
+
+// The shrunk case is the one to understand; the one that was met shows the pattern.
+function pictures(finding: Finding): Child {
+  const met = finding.shrinking?.original?.picture;
+  const choices: [string, Picture][] = [];
+  if (finding.picture) choices.push([met ? "shrunk case" : "smallest case", finding.picture]);
+  if (met) choices.push(["case as it was met", met]);
+  if (finding.telling?.picture) choices.push(["case with the clearest pattern", finding.telling.picture]);
+  const first = choices[0];
+  if (first === undefined) {
+    const reason = finding.verdict === "wrong" ? "the failure did not show again, or the report's bound for pictures was reached" : "no wrong values";
+    return h("p.note", {}, `No picture: ${reason}. The replay line shows the failure.`);
+  }
+  const place = h("div");
+  const show = (picture: Picture, name: string) => replace(place, heatMap(picture, `Output of ${finding.id}, ${name}`));
+  show(first[1], first[0]);
+  if (choices.length === 1) return [h("h4", {}, `Output, ${first[0]}`), place];
+  const options = choices.map(([name, picture], position) =>
+    h(
+      "label",
+      {},
+      h("input", { type: "radio", name: `picture-${finding.id}`, checked: position === 0, onchange: () => show(picture, name) }),
+      ` ${name}`,
+    ),
+  );
+  return [h("fieldset.choice", {}, h("legend", {}, "Output of the"), options), place];
+}
+
+/** All of it; its title stands above. */
+export function article(finding: Finding): Child {
+  const link = copyButton(() => addressOf(finding.id), `link to ${finding.id}`, "Copy link");
+  return [
+    h("div.again", {}, finding.replay && commandLine(finding.replay, `the replay line of ${finding.id}`), link),
+    story(finding),
+    graphOf(finding),
+    pictures(finding),
+  ];
+}
