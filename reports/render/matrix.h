@@ -9,6 +9,7 @@
 
 #include "harness/core/report.h"
 #include "harness/describe/archive.h"
+#include "harness/describe/report_archive.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::report {
