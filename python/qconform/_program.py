@@ -37,6 +37,11 @@ def library() -> Path:
     return _carried("lib/libqconform_python.so", "QCONFORM_PYTHON_LIBRARY", "the library")
 
 
+def data_folder() -> Path:
+    """Corpus, schemas and waivers, in the package. The program finds them by itself."""
+    return _HERE / "share" / "qconform"
+
+
 def command(arguments: Iterable[str]) -> list[str]:
     """The command line of the program with these arguments."""
     return [str(program()), *arguments]
