@@ -52,7 +52,13 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run the program and return what it did. Exit code 2 raises the error that it prints."""
     result = subprocess.run(
-        command(arguments), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, cwd=cwd, check=False
+        command(arguments),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=cwd,
+        check=False,
     )
     check(result.returncode, result.stderr, arguments)
     return result

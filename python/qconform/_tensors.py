@@ -83,14 +83,16 @@ def to_array(tensor: onnx.TensorProto) -> Array:
     shape = tuple(tensor.dims)
     bits = _PACKED_BITS.get(tensor.data_type)
     if bits is None:
-        return np.frombuffer(tensor.raw_data, dtype=dtype).reshape(shape).copy()
+        whole: Array = np.frombuffer(tensor.raw_data, dtype=dtype).reshape(shape).copy()
+        return whole
     stored = np.frombuffer(tensor.raw_data, dtype=np.uint8)
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     elements = ((stored[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)
     elements = elements[: int(np.prod(shape, dtype=np.int64))]
     if tensor.data_type in _SIGNED_PACKED:  # ml_dtypes keeps the sign in the upper bits of its byte
         elements = (elements ^ (1 << (bits - 1))) - np.uint8(1 << (bits - 1))
-    return elements.astype(np.uint8).view(dtype).reshape(shape)
+    unpacked: Array = elements.astype(np.uint8).view(dtype).reshape(shape)
+    return unpacked
 
 
 def from_array(value: ArrayLike, name: str = "", field: str = "array") -> onnx.TensorProto:
@@ -141,7 +143,8 @@ def serialized_model(model: Model) -> bytes:
     try:
         if not isinstance(model, onnx.ModelProto):
             model = onnx.load(os.fspath(model))
-        return model.SerializeToString()
+        serialized: bytes = model.SerializeToString()
+        return serialized
     except OSError as error:
         raise Error(error.strerror or str(error), field=str(error.filename or model), value=str(model)) from error
     except Exception as error:  # protobuf's exceptions have no common base across its versions

@@ -34,7 +34,7 @@ class Case:
         return cls(_native.CaseHandle.from_json(text.encode() if isinstance(text, str) else text))
 
     @classmethod
-    def load(cls, path: Union[str, "os.PathLike[str]"]) -> Case:
+    def load(cls, path: Union[str, os.PathLike[str]]) -> Case:
         """Of a file as the program writes them: case JSON (.json), or a model that holds its inputs (.onnx)."""
         file = Path(path)
         try:
@@ -43,7 +43,7 @@ class Case:
             raise Error(error.strerror or str(error), field=str(file), value=str(file)) from error
         return cls.from_json(data) if file.suffix == ".json" else cls.from_model(data)
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Write FILE.json or FILE.onnx, from which load() and the program get the same case."""
         file = Path(path)
         file.write_bytes(self._handle.json() if file.suffix == ".json" else self._handle.file())
@@ -119,7 +119,8 @@ class Case:
     @property
     def model(self) -> onnx.ModelProto:
         """The model, as one in use: activations are its inputs, weights and parameters its initializers."""
-        return onnx.ModelProto.FromString(self._handle.model())
+        model: onnx.ModelProto = onnx.ModelProto.FromString(self._handle.model())
+        return model
 
     @property
     def inputs(self) -> list[Array]:

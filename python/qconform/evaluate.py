@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import ml_dtypes
 import numpy as np
@@ -21,7 +21,7 @@ Outputs = Union[Sequence[ArrayLike], Mapping[str, ArrayLike], ArrayLike]
 def reference(
     model: Model, inputs: Inputs = None, *, profile: str = "conformance", overflow: str = "wrap"
 ) -> list[Array]:
-    """Compute the reference's answer for each output: the exact value, correctly rounded, unless the profile pins another.
+    """Compute the reference's answer for each output: the exact value, rounded once, unless the profile pins another.
 
     model: one operator, or a quantized graph. inputs: in the order of the graph's inputs, or by name.
     profile: `qconform list profiles`, or a file. overflow: "permissive" also admits saturated integer sums (rule C17).
@@ -185,9 +185,7 @@ class Expected:
             values = list(outputs)
         else:
             values = [outputs]
-        return [
-            _tensors.from_array(value, "", f"outputs[{i}]").SerializeToString() for i, value in enumerate(values)
-        ]
+        return [_tensors.from_array(value, "", f"outputs[{i}]").SerializeToString() for i, value in enumerate(values)]
 
 
 def case_of(model: Model, inputs: Inputs) -> _native.CaseHandle:
@@ -266,6 +264,11 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one.tobytes() == other.tobytes())
 
 
+def _patterns(array: Array) -> Array:
+    """The bytes of each element of an array of one dimension, which tell zeros and NaN apart."""
+    return np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, array.dtype.itemsize)
+
+
 class Admissible:
     """The right values of every element of one output.
 
@@ -305,15 +308,16 @@ class Admissible:
         counts = np.diff(self._offsets)
         alone = (counts == 1) & (self._flags == 0)
         first = self._offsets[:-1][alone]
-        same = np.array([_same(self._low[i], self._high[i]) for i in first], dtype=bool)
-        alone[alone] = same
-        return alone.reshape(self.shape)
+        alone[alone] = (_patterns(self._low)[first] == _patterns(self._high)[first]).all(axis=1)
+        shaped: Array = alone.reshape(self.shape)
+        return shaped
 
     def contains(self, output: ArrayLike) -> Array:
         """Of each element of an output, whether it is right: an array of truth values."""
         serialized = _tensors.from_array(output, "", "output").SerializeToString()
         right = np.frombuffer(self._expected.right_elements(self._number, serialized), dtype=np.uint8)
-        return right.astype(bool).reshape(self.shape)
+        shaped: Array = right.astype(bool).reshape(self.shape)
+        return shaped
 
     def __getitem__(self, index: Union[int, tuple[int, ...]]) -> Values:
         place = index if isinstance(index, tuple) else (index,)
@@ -348,17 +352,22 @@ class Admissible:
 def _lowest(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "b":
         return 0
-    return int(ml_dtypes.iinfo(dtype).min) if is_integer(dtype) else _end_of_floats(dtype, negative=True)
+    return int(_limits(dtype).min) if is_integer(dtype) else _end_of_floats(dtype, negative=True)
 
 
 def _highest(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "b":
         return 1
-    return int(ml_dtypes.iinfo(dtype).max) if is_integer(dtype) else _end_of_floats(dtype, negative=False)
+    return int(_limits(dtype).max) if is_integer(dtype) else _end_of_floats(dtype, negative=False)
+
+
+def _limits(dtype: np.dtype[Any]) -> Any:
+    find: Callable[[np.dtype[Any]], Any] = ml_dtypes.iinfo if is_integer(dtype) else ml_dtypes.finfo
+    return find(dtype)
 
 
 def _end_of_floats(dtype: np.dtype[Any], negative: bool) -> float:
     infinite = float(np.asarray(-np.inf if negative else np.inf).astype(dtype).astype(np.float64))
     if np.isinf(infinite):
         return infinite
-    return float(ml_dtypes.finfo(dtype).min if negative else ml_dtypes.finfo(dtype).max)
+    return float(_limits(dtype).min if negative else _limits(dtype).max)
