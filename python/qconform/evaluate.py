@@ -12,7 +12,7 @@ import numpy as np
 from qconform import _native, _tensors, html
 from qconform._tensors import Array, ArrayLike, Inputs, Model
 from qconform.errors import Error
-from qconform.report import FAILING, Element
+from qconform.report import FAILING, Element, element
 
 #: Outputs in their order or by their names; an array alone is the only output.
 Outputs = Union[Sequence[ArrayLike], Mapping[str, ArrayLike], ArrayLike]
@@ -74,7 +74,6 @@ class Verdict:
     def from_document(cls, document: Mapping[str, Any]) -> Verdict:
         """The first verdict of what `qconform replay --json` prints."""
         result = document["results"][0]
-        worst = result.get("worst")
         return cls(
             case=document["case"],
             operator=document["operator"],
@@ -87,7 +86,7 @@ class Verdict:
             elements=result["elements"],
             wrong_elements=result["wrong_elements"],
             tiers=result["tiers"],
-            worst=None if worst is None else _element(worst),
+            worst=element(result["worst"]),
             log=result.get("log", ""),
             document=document,
         )
@@ -133,18 +132,6 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return f"<div>{html.conclusion(bool(self), f'{self.verdict} {self.operator}')}{html.facts(self.facts())}</div>"
-
-
-def _element(document: Mapping[str, Any]) -> Element:
-    distance = document["distance"]
-    return Element(
-        index=tuple(document["index"]),
-        got=document["got"],
-        admissible=document["admissible"],
-        exact=document.get("exact", ""),
-        distance=None if distance is None or distance == "inf" else float(distance),
-        output=document.get("output", 0),
-    )
 
 
 class Expected:
@@ -272,8 +259,8 @@ def _patterns(array: Array) -> Array:
 class Admissible:
     """The right values of every element of one output.
 
-    `low` and `high` are arrays with the lowest and the highest right number of each element; what lies between them need
-    not be right. `admissible[index]` is the exact set of an element, and `contains(output)` says of each element of an
+    `low` and `high` are arrays with the lowest and the highest right number of each element; not all that lies between
+    them need be right. `admissible[index]` is the exact set of an element, and `contains(output)` says of each element of an
     output whether it is right.
     """
 
