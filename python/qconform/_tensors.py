@@ -89,8 +89,10 @@ def to_array(tensor: onnx.TensorProto) -> Array:
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     elements = ((stored[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)
     elements = elements[: int(np.prod(shape, dtype=np.int64))]
-    if tensor.data_type in _SIGNED_PACKED:  # ml_dtypes keeps the sign in the upper bits of its byte
-        elements = (elements ^ (1 << (bits - 1))) - np.uint8(1 << (bits - 1))
+    if tensor.data_type in _SIGNED_PACKED:  # as numbers: how ml_dtypes keeps them in a byte is its own business
+        sign = 1 << (bits - 1)
+        numbers: Array = ((elements.astype(np.int8) ^ sign) - sign).astype(dtype).reshape(shape)
+        return numbers
     unpacked: Array = elements.astype(np.uint8).view(dtype).reshape(shape)
     return unpacked
 
