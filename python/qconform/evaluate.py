@@ -86,7 +86,7 @@ class Verdict:
             elements=result["elements"],
             wrong_elements=result["wrong_elements"],
             tiers=result["tiers"],
-            worst=element(result["worst"]),
+            worst=element(result.get("worst")),
             log=result.get("log", ""),
             document=document,
         )
