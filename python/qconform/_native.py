@@ -6,8 +6,8 @@ ctypes releases the interpreter's lock during every call, and the library may be
 from __future__ import annotations
 
 import ctypes
-import functools
 import json
+import threading
 from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
@@ -57,8 +57,20 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@functools.lru_cache(maxsize=1)
+_loaded: Optional[ctypes.CDLL] = None
+_loading = threading.Lock()
+
+
 def _library() -> ctypes.CDLL:
+    global _loaded
+    if _loaded is None:
+        with _loading:
+            if _loaded is None:
+                _loaded = _load()
+    return _loaded
+
+
+def _load() -> ctypes.CDLL:
     path = _program.library()
     library = ctypes.CDLL(str(path))
     library.qconform_python_interface.restype = ctypes.c_uint32
