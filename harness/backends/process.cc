@@ -1,9 +1,11 @@
 #include "harness/backends/kinds.h"
 
 #include <fmt/format.h>
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <optional>
 #include <sstream>
@@ -13,6 +15,9 @@
 #include "harness/backends/process_backend.h"
 #include "harness/backends/process_messages.h"
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/node_proto.h"
+#include "harness/onnx/protobuf_file.h"
+#include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::backend {
@@ -46,6 +51,7 @@ class StreamBackend final : public ProcessBackend {
   bool plans_ = false;            ///< it is asked by a description first
   bool is_planning_ = false;      ///< it has been, and has not answered
   bool takes_units_ = false;      ///< graphs of several nodes
+  bool wants_inputs_ = false;     ///< models declare what is fed
   std::size_t output_count_ = 1;  ///< of the case under way
   std::vector<Tensor> outputs_;   ///< of it, as far as they have come
   std::string case_model_;        ///< to be sent when it has
@@ -61,6 +67,26 @@ std::vector<std::size_t> without_data(const Case& test_case) {
     if (test_case.inputs[i] && role_of(test_case, i) != InputRole::parameter) positions.push_back(i);
   }
   return positions;
+}
+
+// What a model in use is fed, as the inputs of a graph without anything else. Behind a serialized model these bytes are
+// part of it: that is how protobuf merges messages.
+Result<std::string> fed_inputs(const Case& test_case) {
+  onnx::ModelProto model;
+  const std::vector<std::string> names = input_names(test_case);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!test_case.inputs[i] || role_of(test_case, i) != InputRole::data) continue;
+    write_value_info(names[i], test_case.inputs[i]->type, test_case.inputs[i]->shape,
+                     *model.mutable_graph()->add_input());
+  }
+  return message_bytes(model);
+}
+
+// The process `text` names, if it is a number of one.
+pid_t process_named(std::string_view text) {
+  pid_t process = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), process);
+  return error == std::errc{} && end == text.data() + text.size() ? process : -1;
 }
 
 // How the process ended before it said hello, in words.
@@ -101,16 +127,19 @@ Result<void> StreamBackend::hear_hello() {
 
 // One capability per line. Unknown ones change nothing.
 void StreamBackend::hear_capabilities(const std::string& lines) {
-  constexpr std::array<std::string_view, 4> kKnown{"assumes-valid", "channels-last", "units", "plans"};
+  constexpr std::array<std::string_view, 5> kKnown{"assumes-valid", "channels-last", "units", "plans", "fed-inputs"};
+  constexpr std::string_view kMemoryOf = "memory-of ";
   info_.capabilities.clear();
   std::istringstream text(lines);
   for (std::string word; std::getline(text, word);) {
+    if (word.starts_with(kMemoryOf)) child_->count_memory_of(process_named(word.substr(kMemoryOf.size())));
     if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) continue;
     if (std::find(info_.capabilities.begin(), info_.capabilities.end(), word) != info_.capabilities.end()) continue;
     info_.capabilities.push_back(word);
     info_.valid_only = info_.valid_only || word == "assumes-valid";
     plans_ = plans_ || word == "plans";
     takes_units_ = takes_units_ || word == "units";
+    wants_inputs_ = wants_inputs_ || word == "fed-inputs";
   }
 }
 
@@ -133,6 +162,11 @@ std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
   }
   auto model = case_to_fed_model(test_case, {});
   if (!model) return outcome::Unsupported{"the case is larger than a message: " + model.error().text()};
+  if (wants_inputs_) {
+    const auto inputs = fed_inputs(test_case);
+    if (!inputs) return outcome::Unsupported{"the case has no inputs: " + inputs.error().text()};
+    *model += *inputs;
+  }
   if (!child_ && broken_for_good_.empty()) {
     if (const auto opened = open(); !opened) broken_for_good_ = opened.error().text();
   }

@@ -148,6 +148,16 @@ TEST(Process, GetsGraphsIfItTakesUnits) {
   EXPECT_EQ(report_on_graphs(child("right"), 20).backends[0].count(VerdictKind::unsupported), 20U);
 }
 
+TEST(Process, LearnsWhatIsFedIfItAsks) {
+  EXPECT_TRUE(report_on_graphs(child("fed-inputs"), 100).conforms());
+  auto single = opened(child("fed-inputs"));
+  ASSERT_TRUE(single) << single.error().text();
+  EXPECT_THAT((*single)->info().capabilities, ::testing::ElementsAre("units", "fed-inputs"));
+  const Report report = report_of(std::make_unique<RandomSuite>(5, 100), std::move(*single));
+  EXPECT_TRUE(report.conforms());
+  EXPECT_EQ(report.backends[0].count(VerdictKind::exited), 0U);
+}
+
 TEST(Process, EndsItsOutputsWithDone) {
   const Report report = report_on_graphs(child("parts-only"), 20);
   EXPECT_EQ(report.backends[0].count(VerdictKind::crashed), 20U);

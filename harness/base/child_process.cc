@@ -314,7 +314,7 @@ void ChildProcess::exchange(std::string_view& to_send, std::string& received, st
 }
 
 std::int64_t ChildProcess::resident() const {
-  return resident_below(guard_);
+  return resident_below(guard_) + (counted_ > 0 ? resident_of(counted_) + resident_below(counted_) : 0);
 }
 
 const std::string& ChildProcess::log() {

@@ -47,6 +47,8 @@ class ChildProcess {
   [[nodiscard]] bool output_closed() const { return output_mode_ == Output::piped && output_ < 0; }
   /// Bytes that the command and its descendants hold in memory by themselves.
   [[nodiscard]] std::int64_t resident() const;
+  /// A process that is no descendant, whose memory counts too, with that of its descendants.
+  void count_memory_of(pid_t process) { counted_ = process; }
 
   /// The end of what came from stderr since forget_log().
   [[nodiscard]] const std::string& log();
@@ -60,11 +62,12 @@ class ChildProcess {
 
   Output output_mode_;
   pid_t guard_ = -1;
-  int input_ = -1;   ///< to the command's stdin
-  int output_ = -1;  ///< from its stdout
-  int errors_ = -1;  ///< from its stderr
-  int life_ = -1;    ///< to the guard: a byte, or the end, means to end everything
-  int report_ = -1;  ///< from the guard: the command's status
+  pid_t counted_ = -1;  ///< count_memory_of()
+  int input_ = -1;      ///< to the command's stdin
+  int output_ = -1;     ///< from its stdout
+  int errors_ = -1;     ///< from its stderr
+  int life_ = -1;       ///< to the guard: a byte, or the end, means to end everything
+  int report_ = -1;     ///< from the guard: the command's status
   std::optional<int> status_;
   std::string log_;
 };

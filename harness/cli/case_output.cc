@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "harness/cli/output.h"
+#include "harness/engine/admissible_file.h"
 #include "harness/engine/case_files.h"
 
 namespace qconform::cli {
@@ -37,10 +38,15 @@ void add_case_output_options(CLI::App& command, CaseOutput& options) {
                   "onnx-test: backend-test folders (model.onnx, test_data_set_0)")
       ->check(CLI::IsMember({"json", "onnx", "onnx-test"}))
       ->capture_default_str();
+  command.add_flag("--admissible", options.admissible,
+                   "With onnx-test: also test_data_set_0/admissible.json, the set of right values of every element");
   command.add_option("-o,--out", options.out, "Folder to write to")->required();
 }
 
 Result<void> prepare(const CaseOutput& options) {
+  if (options.admissible && options.format != "onnx-test") {
+    return fail("--admissible", fmt::format("needs --format onnx-test, got {}", options.format));
+  }
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error) return fail("--out", fmt::format("cannot make the folder {}: {}", options.out, error.message()));
@@ -57,6 +63,7 @@ Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std:
     const CaseForm form = *case_form_named(options.format);
     const auto path = std::filesystem::path(options.out) / (file_stem(number, next->id) + ending_of(form));
     QCONFORM_TRY(write_case(*next, form, path));
+    if (options.admissible) QCONFORM_TRY(write_admissible(*next, path));
     ++number;
   }
 }

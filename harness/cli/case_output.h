@@ -11,7 +11,8 @@ namespace qconform::cli {
 
 struct CaseOutput {
   std::string format = "json";
-  std::string out;  ///< folder
+  std::string out;          ///< folder
+  bool admissible = false;  ///< of backend-test folders: with the right values
 };
 
 void add_case_output_options(CLI::App& command, CaseOutput& options);

@@ -13,20 +13,39 @@
 namespace qconform {
 namespace {
 
-bool is_determined(const Expected& expected) {
-  const std::int64_t elements = expected.output->elements();
+bool is_determined(const Lowered& output, const Policy& policy) {
+  const std::int64_t elements = elements_of(output.output_shape());
   for (std::int64_t i = 0; i < elements; ++i) {
-    if (!expected.classification.lowered->is_determined(i, expected.policy)) return false;
+    if (!output.is_determined(i, policy)) return false;
   }
   return true;
 }
 
-// The only right values, or those of the exact arithmetic.
-std::span<const Tensor> answer_of(const Expected& expected, AnswerGiven answer) {
+bool is_determined(const Expected& expected) {
+  for (std::size_t i = 0; i < expected.test_case->output_count(); ++i) {
+    if (!is_determined(expected.classification.lowered->output(i), expected.policy)) return false;
+  }
+  return true;
+}
+
+// The only right values, or those of the exact arithmetic, of each output.
+std::vector<Tensor> answers_of(const Expected& expected, AnswerGiven answer) {
   if (!expected.output) return {};
   if (answer == AnswerGiven::if_determined && !is_determined(expected)) return {};
   const bool is_pinned = answer == AnswerGiven::if_determined && expected.pinned;
-  return {is_pinned ? &*expected.pinned : &*expected.output, 1};
+  std::vector<Tensor> answers{is_pinned ? *expected.pinned : *expected.output};
+  answers.insert(answers.end(), expected.further_outputs.begin(), expected.further_outputs.end());
+  return answers;
+}
+
+OutputTypes types_of(const Expected& expected) {
+  OutputTypes types;
+  const auto& lowered = expected.classification.lowered;
+  for (std::size_t i = 0; lowered && i < expected.test_case->output_count(); ++i) {
+    const Lowered& output = lowered->output(i);
+    types.push_back({output.output_type(), output.output_shape()});
+  }
+  return types;
 }
 
 }  // namespace
@@ -47,12 +66,9 @@ Result<void> write_case(const Case& test_case, CaseForm form, const std::filesys
                         const Policy& policy) {
   if (form == CaseForm::json) return save_cases(path, {&test_case, 1});
   const Expected expected = expect(test_case, policy);
-  OutputTypes types;
-  if (const auto& lowered = expected.classification.lowered) {
-    types = {{lowered->output_type(), lowered->output_shape()}};
-  }
+  const OutputTypes types = types_of(expected);
   if (form == CaseForm::onnx) return write_case_model(test_case, path, types);
-  return write_case_folder(test_case, path, answer_of(expected, answer), types);
+  return write_case_folder(test_case, path, answers_of(expected, answer), types);
 }
 
 namespace {

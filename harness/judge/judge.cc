@@ -284,7 +284,7 @@ ElementView view_of(const Expected& expected, const RightOutput& of, const Tenso
           .got = element_text(got, index),
           .expected = right,
           .exact = lowered.exact_value(index),
-          .admissible = is_from_file ? "{" + right + "}" : lowered.admissible_text(index, expected.policy)};
+          .admissible = is_from_file ? "{" + right + "}" : lowered.right_values(index, expected.policy).text()};
 }
 
 ElementReport worst_of(const Expected& expected, const RightOutput& right, std::size_t number, const Tensor& got,

@@ -47,20 +47,15 @@ Result<Tensor> read_tensor_file(const fs::path& file, const ExternalFolder& exte
   return in_context(file.string(), tensor_from_proto(proto, external));
 }
 
-/// Which file holds each graph input. Models before IR version 4 list initializers among the graph
-/// inputs; a data set may or may not have files for those.
+/// Which file holds each graph input.
 std::map<std::string, fs::path> input_files(const onnx::GraphProto& graph, const fs::path& data_set) {
   int count = 0;
   std::error_code error;
   while (fs::exists(data_set / input_file(count), error)) ++count;
-  std::set<std::string> initialized;
-  for (const onnx::TensorProto& tensor : graph.initializer()) initialized.insert(tensor.name());
   std::map<std::string, fs::path> files;
   int next = 0;
-  for (const onnx::ValueInfoProto& input : graph.input()) {
-    if (count < graph.input_size() && initialized.count(input.name()) != 0) continue;
-    if (next < count) files.emplace(input.name(), data_set / input_file(next));
-    ++next;
+  for (const std::string& name : fed_names(graph, static_cast<std::size_t>(count))) {
+    files.emplace(name, data_set / input_file(next++));
   }
   return files;
 }

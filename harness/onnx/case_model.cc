@@ -1,8 +1,10 @@
 #include "harness/onnx/case_model.h"
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "harness/base/file.h"
@@ -12,6 +14,7 @@
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/graph/lowering.h"
 #include "harness/operators/graph/wiring.h"
+#include "harness/operators/operator.h"
 
 namespace qconform {
 namespace {
@@ -217,6 +220,77 @@ Result<Case> case_from_model(std::string_view bytes) {
   onnx::ModelProto model;
   QCONFORM_TRY(parse_message(bytes, model));
   return case_from_proto(model, {});
+}
+
+std::vector<std::string> fed_names(const onnx::GraphProto& graph, std::size_t tensors) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const bool has_fewer = tensors < static_cast<std::size_t>(graph.input_size());
+    if (has_fewer && initializer_named(graph, input.name()) != nullptr) continue;
+    if (names.size() < tensors) names.push_back(input.name());
+  }
+  return names;
+}
+
+namespace {
+
+using NamedInputs = std::map<std::string, Tensor>;
+
+Result<NamedInputs> inputs_in_order(const onnx::GraphProto& graph, std::vector<FedTensor> fed) {
+  const std::vector<std::string> names = fed_names(graph, fed.size());
+  if (names.size() < fed.size()) {
+    return fail("inputs",
+                fmt::format("expected {} tensors, one for each input of the graph, got {}", names.size(), fed.size()));
+  }
+  NamedInputs inputs;
+  for (std::size_t i = 0; i < fed.size(); ++i) inputs.insert_or_assign(names[i], std::move(fed[i].tensor));
+  return inputs;
+}
+
+Result<NamedInputs> inputs_by_name(const onnx::GraphProto& graph, std::vector<FedTensor> fed) {
+  NamedInputs inputs;
+  for (FedTensor& one : fed) {
+    const auto& known = graph.input();
+    const bool is_known =
+        std::any_of(known.begin(), known.end(), [&](const auto& input) { return input.name() == one.name; });
+    if (!is_known) return fail("inputs", "the graph has no input " + quoted_name(one.name));
+    if (!inputs.emplace(one.name, std::move(one.tensor)).second) {
+      return fail("inputs", "two tensors for the input " + quoted_name(one.name));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> fed) {
+  onnx::ModelProto model;
+  QCONFORM_TRY(parse_message(bytes, model));
+  const onnx::GraphProto& graph = model.graph();
+  const bool has_names = std::any_of(fed.begin(), fed.end(), [](const FedTensor& one) { return !one.name.empty(); });
+  QCONFORM_ASSIGN(NamedInputs inputs,
+                  has_names ? inputs_by_name(graph, std::move(fed)) : inputs_in_order(graph, std::move(fed)));
+  const auto lookup = [&](const std::string& name) -> Result<Tensor> {
+    if (const auto found = inputs.find(name); found != inputs.end()) return found->second;
+    const onnx::TensorProto* const held = initializer_named(graph, name);
+    if (held == nullptr) return fail("inputs", "nothing is fed to the input " + quoted_name(name));
+    return tensor_from_proto(*held, std::nullopt);
+  };
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : inputs) names.insert(name);
+  QCONFORM_ASSIGN(auto result, case_from_graph(model, names, lookup));
+  result.id = graph.name();
+  QCONFORM_TRY(read_metadata(model, result));
+  QCONFORM_TRY(read_recorded_outputs(graph, std::nullopt, result));
+  return result;
+}
+
+std::vector<std::size_t> data_inputs(const Case& test_case) {
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (test_case.inputs[i] && role_of(test_case, i) == InputRole::data) positions.push_back(i);
+  }
+  return positions;
 }
 
 Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file, const OutputTypes& outputs) {

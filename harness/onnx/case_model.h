@@ -15,6 +15,7 @@
 #include "harness/onnx/node_proto.h"
 
 namespace onnx {
+class GraphProto;
 class ModelProto;
 }  // namespace onnx
 
@@ -52,6 +53,22 @@ struct ModelForm {
 /// The case in a model whose inputs all have initializers; models of other producers too, with expectation unstated.
 /// Values in external files are refused.
 [[nodiscard]] Result<Case> case_from_model(std::string_view bytes);
+
+/// A tensor for an input of a graph; without a name, for the next input in order.
+struct FedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+/// The names of the inputs that so many tensors in order are for. Models before IR version 4 list initializers among
+/// the inputs too; fewer tensors than inputs leave those out.
+[[nodiscard]] std::vector<std::string> fed_names(const onnx::GraphProto& graph, std::size_t tensors);
+
+/// The case of a model that is fed these tensors: all by name, or all in order.
+[[nodiscard]] Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> fed);
+
+/// The positions of the tensors that a model in use is fed, the others being held: those of the role data.
+[[nodiscard]] std::vector<std::size_t> data_inputs(const Case& test_case);
 
 /// The same with files. Reading follows external data in the model's folder; errors name the file.
 [[nodiscard]] Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,

@@ -23,10 +23,10 @@ const OrtForm& drawn_form(const Case& test_case) {
   return hash % 2 == 0 ? kOrtForms[0] : kOrtForms[1 + hash / 2 % (kOrtForms.size() - 1)];
 }
 
-std::vector<std::size_t> fed_inputs(const Case& test_case, bool feeds_all) {
+std::vector<std::size_t> all_inputs(const Case& test_case) {
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    if (test_case.inputs[i] && (feeds_all || role_of(test_case, i) == InputRole::data)) positions.push_back(i);
+    if (test_case.inputs[i]) positions.push_back(i);
   }
   return positions;
 }
@@ -41,7 +41,7 @@ const OrtForm* ort_form_named(std::string_view word) {
 
 Result<FedModel> ort_model(const Case& test_case, const OrtForm* form) {
   const OrtForm& used = form != nullptr ? *form : drawn_form(test_case);
-  FedModel model{{}, fed_inputs(test_case, used.feeds_all)};
+  FedModel model{{}, used.feeds_all ? all_inputs(test_case) : data_inputs(test_case)};
   QCONFORM_ASSIGN(model.bytes, case_to_fed_model(test_case, model.fed, used.model));
   return model;
 }

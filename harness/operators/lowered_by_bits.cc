@@ -1,19 +1,10 @@
 #include "harness/operators/lowered_by_bits.h"
 
-#include "harness/operators/text.h"
-
 namespace qconform {
 namespace {
 
 reference::Latitude latitude_under(const Policy& policy) {
   return policy.profile == Profile::dml_doc ? reference::Latitude::directml : reference::Latitude::onnx;
-}
-
-// A pattern of `type` as a tensor of one element, for its text.
-std::string pattern_text(ElementType type, std::uint64_t bits) {
-  Tensor tensor{type, {}, std::vector<std::byte>(static_cast<std::size_t>(bytes_for(type, 1)))};
-  set_raw_bits_at(tensor.bytes, bits_of(type), 0, bits);
-  return element_text(tensor, 0);
 }
 
 }  // namespace
@@ -38,14 +29,8 @@ bool LoweredByBits::is_determined(std::int64_t index, const Policy& policy) cons
   return !admissible_bits(index, latitude_under(policy))->is_open();
 }
 
-std::string LoweredByBits::admissible_text(std::int64_t index, const Policy& policy) const {
-  const auto set = *admissible_bits(index, latitude_under(policy));
-  if (set.any_value()) return "any value";
-  std::string text;
-  for (const std::uint32_t bits : set.members()) text += (text.empty() ? "" : ", ") + pattern_text(output_type(), bits);
-  if (set.any_nan()) text += ", any NaN";
-  if (set.either_zero()) text += ", zero of either sign";
-  return "{" + text + "}";
+RightValues LoweredByBits::right_values(std::int64_t index, const Policy& policy) const {
+  return right_values_of(*admissible_bits(index, latitude_under(policy)));
 }
 
 }  // namespace qconform

@@ -18,7 +18,7 @@ class LoweredByBits : public Lowered {
   [[nodiscard]] Tensor evaluate(RoundingProfile profile) const override;
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override;
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override;
-  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override;
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override;
 
  protected:
   LoweredByBits(const Tensor& x, ElementType y_type) : x_(x), y_type_(y_type) {}

@@ -18,6 +18,7 @@
 #include "harness/core/element_map.h"
 #include "harness/core/profile.h"
 #include "harness/hazards/hazard.h"
+#include "harness/operators/right_values.h"
 #include "harness/suites/swarm.h"
 #include "reference/contract/remark.h"
 #include "reference/kernels/kernels.h"
@@ -92,8 +93,8 @@ class Lowered {
   [[nodiscard]] virtual Tensor evaluate(RoundingProfile profile) const = 0;
   /// What is to be said about element `index` of an output of the right type and shape.
   [[nodiscard]] virtual ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const = 0;
-  /// The element's right values under `policy`, for the reader: "{213, 214}".
-  [[nodiscard]] virtual std::string admissible_text(std::int64_t index, const Policy& policy) const = 0;
+  /// The element's right values under `policy`: those that examine() calls right.
+  [[nodiscard]] virtual RightValues right_values(std::int64_t index, const Policy& policy) const = 0;
   /// Whether the element has one right value only.
   [[nodiscard]] virtual bool is_determined(std::int64_t index, const Policy& policy) const = 0;
   /// Whether elements have tiers: QLinearConv, and graphs.

@@ -128,8 +128,22 @@ std::span<const SuiteInfo> suites() {
   return kSuites;
 }
 
+namespace {
+
+fs::path& offered_corpus() {
+  static fs::path folder;
+  return folder;
+}
+
+}  // namespace
+
+void offer_corpus(fs::path folder) {
+  offered_corpus() = std::move(folder);
+}
+
 fs::path corpus_folder() {
   if (const char* chosen = std::getenv("QCONFORM_CORPUS"); chosen != nullptr && *chosen != '\0') return chosen;
+  if (!offered_corpus().empty()) return offered_corpus();
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) {

@@ -48,7 +48,11 @@ struct SuiteInfo {
 /// does not know.
 [[nodiscard]] Result<Case> load_single_case(const std::filesystem::path& path);
 
-/// Where the corpus lies: $QCONFORM_CORPUS, else beside the installed program, else in the source tree.
+/// Where a program that is not qconform itself has the corpus. Before the first corpus_folder().
+void offer_corpus(std::filesystem::path folder);
+
+/// Where the corpus lies: $QCONFORM_CORPUS, else what was offered, else beside the installed program, else in the
+/// source tree.
 [[nodiscard]] std::filesystem::path corpus_folder();
 
 }  // namespace qconform

@@ -4,8 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "harness/base/file.h"
 #include "harness/json/case_json.h"
+#include "harness/judge/judge.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/operators/case_builder.h"
@@ -458,6 +461,29 @@ TEST(Export, WritesWhatTheSuiteHolds) {
   EXPECT_EQ(from_folder->front(), third);
   const auto rerun = qconform("run --suite onnx:" + at("folders") + " --backend scalar --out " + at("out"));
   EXPECT_EQ(rerun.exit_code, 0) << rerun.output;
+}
+
+// The reference's answer lies in the sets that are written beside it.
+TEST(Export, WritesTheRightValues) {
+  const TemporaryFolder folder;
+  const std::string out = (folder.path() / "folders").string();
+  ASSERT_EQ(qconform("export --suite random --cases 5 --seed 3 --format onnx-test --admissible -o " + out).exit_code,
+            0);
+  const std::filesystem::path data_set = folder.path() / "folders" / "000003-random-3-3" / "test_data_set_0";
+  const auto sets = nlohmann::json::parse(*read_file(data_set / "admissible.json", 1 << 20));
+  EXPECT_EQ(sets["format"], "qconform-admissible");
+  EXPECT_EQ(sets["expectation"], "valid");
+  const auto& output = sets["outputs"].at(0);
+  EXPECT_EQ(output["name"], "y");
+  const Case third = random_case(3, 3);
+  const Expected expected = expect(third, {});
+  ASSERT_TRUE(expected.output.has_value());
+  EXPECT_EQ(output["type"], name_of(expected.output->type));
+  EXPECT_EQ(output["shape"], expected.output->shape);
+  ASSERT_EQ(output["elements"].size(), static_cast<std::size_t>(expected.output->elements()));
+  EXPECT_FALSE(output["sets"].at(output["elements"].at(0).get<std::size_t>())["ranges"].empty());
+  EXPECT_THAT(qconform("export --suite random --cases 1 --admissible --format json -o " + out).output,
+              HasSubstr("--admissible: needs --format onnx-test, got json"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct ReplayedBackend {
   Verdict verdict;
   QC_PART("verdict", verdict.kind);
   QC_PART("detail", verdict.detail);
+  QC_PART("rule", verdict.rule, .presence = Presence::omitted);
   QC_PART("elements", verdict.elements);
   QC_PART("wrong_elements", verdict.wrong_elements);
   QC_PART("tiers", verdict.tiers);

@@ -36,16 +36,16 @@ class LoweredConvInteger final : public LoweredConvolution {
   }
 
   [[nodiscard]] ElementOpinion examine(std::int64_t index, const Tensor& got, const Policy& policy) const override {
-    return {.right = right_values(index, policy).contains(static_cast<std::int32_t>(integer_at(got, index))),
+    return {.right = right_sums(index, policy).contains(static_cast<std::int32_t>(integer_at(got, index))),
             .tiers = {}};
   }
 
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
-    return right_values(index, policy).is_singleton();
+    return right_sums(index, policy).is_singleton();
   }
 
-  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
-    return right_values(index, policy).text();
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
+    return right_values_of(right_sums(index, policy), output_type());
   }
 
   [[nodiscard]] CaseStatistics statistics(const Policy&) const override {
@@ -76,7 +76,7 @@ class LoweredConvInteger final : public LoweredConvolution {
     return *sums_;
   }
 
-  [[nodiscard]] reference::AdmissibleSet right_values(std::int64_t index, const Policy& policy) const {
+  [[nodiscard]] reference::AdmissibleSet right_sums(std::int64_t index, const Policy& policy) const {
     return reference::conv_integer_set(sums()[static_cast<std::size_t>(index)], policy.overflow);
   }
 

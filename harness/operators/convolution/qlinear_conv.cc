@@ -64,12 +64,12 @@ class LoweredQLinearConv final : public LoweredConvolution {
     return opinion;
   }
 
-  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
-    return right_values(static_cast<std::size_t>(index), policy).text();
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
+    return right_values_of(right_integers(static_cast<std::size_t>(index), policy), y_type_);
   }
 
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {
-    return right_values(static_cast<std::size_t>(index), policy).is_singleton();
+    return right_integers(static_cast<std::size_t>(index), policy).is_singleton();
   }
 
   [[nodiscard]] bool has_tiers() const override { return true; }
@@ -131,7 +131,7 @@ class LoweredQLinearConv final : public LoweredConvolution {
     return {.accumulator = sums()[i], .magnitude = 0, .products = node_.operands.geometry.depth()};
   }
 
-  [[nodiscard]] reference::AdmissibleSet right_values(std::size_t i, const Policy& policy) const {
+  [[nodiscard]] reference::AdmissibleSet right_integers(std::size_t i, const Policy& policy) const {
     const auto tier = tier_of(policy.profile);
     if (!tier) return reference::AdmissibleSet(pinned_value(i, policy.profile));
     return admissible_set(*tier, sum_under(*tier, i), node_.requantization(channel_of(i)), accuracy_under(policy));

@@ -85,20 +85,20 @@ Case rewired(Case test_case, std::string_view value, const std::string& other) {
   return pruned(std::move(test_case));
 }
 
+std::uint64_t pattern_of(ElementType type, double number) {
+  if (is_integer(type) || type == ElementType::boolean) {
+    const auto integer = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+    return integer & ~std::uint64_t{0} >> (64 - bits_of(type));
+  }
+  if (type == ElementType::float64) return std::bit_cast<std::uint64_t>(number);
+  return encode(reference::float_format(element_of(type)), number, reference::Overflow::special);
+}
+
 Tensor tensor_of(const reference::graph::Value& value, ElementType type, const reference::graph::Bounds& exact) {
   Tensor tensor = Tensor::zeros(type, value.shape);
-  const int bits = bits_of(type);
   for (std::size_t i = 0; i < exact.lo.size(); ++i) {
     const double number = exact.is_open(i) ? 0 : exact.lo[i];
-    const auto index = static_cast<std::int64_t>(i);
-    if (is_integer(type) || type == ElementType::boolean) {
-      set_raw_bits_at(tensor.bytes, bits, index, static_cast<std::uint64_t>(static_cast<std::int64_t>(number)));
-    } else if (type == ElementType::float64) {
-      set_raw_bits_at(tensor.bytes, bits, index, std::bit_cast<std::uint64_t>(number));
-    } else {
-      const reference::FloatFormat& format = reference::float_format(element_of(type));
-      set_raw_bits_at(tensor.bytes, bits, index, encode(format, number, reference::Overflow::special));
-    }
+    set_raw_bits_at(tensor.bytes, bits_of(type), static_cast<std::int64_t>(i), pattern_of(type, number));
   }
   return tensor;
 }

@@ -25,6 +25,9 @@ namespace qconform {
 /// The graph with every reader of `value`, outputs of the graph too, reading `other` instead.
 [[nodiscard]] Case rewired(Case test_case, std::string_view value, const std::string& other);
 
+/// The pattern of a number in a type: rounded to nearest even in a float type; of an integer type it is a member.
+[[nodiscard]] std::uint64_t pattern_of(ElementType type, double number);
+
 /// What the reference computes of a value: the exact one, rounded once.
 [[nodiscard]] Tensor tensor_of(const reference::graph::Value& value, ElementType type,
                                const reference::graph::Bounds& exact);

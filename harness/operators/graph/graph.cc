@@ -1,7 +1,6 @@
 #include "harness/operators/graph/graph.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -81,16 +80,24 @@ class LoweredOutput : public Lowered {
   }
   [[nodiscard]] bool has_tiers() const override { return true; }
 
-  [[nodiscard]] std::string admissible_text(std::int64_t index, const Policy& policy) const override {
+  [[nodiscard]] RightValues right_values(std::int64_t index, const Policy& policy) const override {
     const graph::Bounds& right = bounds(admitted_by(policy));
     const auto i = static_cast<std::size_t>(index);
-    if (right.is_open(i)) return "any value";
-    if (!right.members.empty()) return fmt::format("{{{}}}", fmt::join(right.members[i], ", "));
-    const auto [lo, hi] = ends(right, i);
-    if (lo == hi) return fmt::format("{{{}}}", lo);
-    if (is_integer(output_type()) && hi - lo == 1) return fmt::format("{{{}, {}}}", lo, hi);
-    if (is_integer(output_type())) return fmt::format("{{{}..{}}}", lo, hi);
-    return fmt::format("[{}, {}]", lo, hi);
+    RightValues values{.type = output_type(), .any_value = right.is_open(i)};
+    if (values.any_value) return values;
+    if (right.members.empty()) {
+      const auto [lo, hi] = ends(right, i);
+      const bool is_zero = lo == 0 && hi == 0;  // of one sign or the other: they are equal numbers
+      values.either_zero = is_zero && !is_integer(output_type());
+      values.ranges.push_back(
+          {pattern_of(output_type(), is_zero ? 0 : lo), pattern_of(output_type(), is_zero ? 0 : hi)});
+      return values;
+    }
+    for (const std::int64_t member : right.members[i]) {
+      const std::uint64_t bits = pattern_of(output_type(), static_cast<double>(member));
+      values.ranges.push_back({bits, bits});
+    }
+    return values;
   }
 
   [[nodiscard]] bool is_determined(std::int64_t index, const Policy& policy) const override {

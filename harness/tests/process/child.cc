@@ -157,11 +157,27 @@ void answer_plan(const Message& request, const std::string& how) {
   put_message(how == "done-at-the-plan" && is_hostile ? MessageKind::done : MessageKind::taken, request.number, "");
 }
 
+// x, or what is fed to the graph: each an initializer too, of the same type.
+bool declares_inputs(const std::string& bytes) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) return false;
+  const onnx::GraphProto& graph = model.graph();
+  if (graph.node_size() == 1) return graph.input_size() == 1 && graph.input(0).name() == graph.node(0).input(0);
+  const auto& held = graph.initializer();
+  return graph.input_size() > 0 && graph.input_size() < graph.initializer_size() &&
+         std::all_of(graph.input().begin(), graph.input().end(), [&](const onnx::ValueInfoProto& input) {
+           return std::any_of(held.begin(), held.end(), [&](const onnx::TensorProto& tensor) {
+             return tensor.name() == input.name() && tensor.data_type() == input.type().tensor_type().elem_type();
+           });
+         });
+}
+
 int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
   const bool plans = how == "plans" || how == "done-at-the-plan";
   const char* capabilities = plans                                   ? "\nplans\nunits\nreads-minds"
                              : how == "assumes-valid"                ? "\nassumes-valid"
                              : how == "units" || how == "parts-only" ? "\nunits"
+                             : how == "fed-inputs"                   ? "\nunits\nfed-inputs"
                                                                      : nullptr;
   put_message(MessageKind::hello, capabilities == nullptr ? 1 : 2,
               std::string("test child 1.0") + (capabilities == nullptr ? "" : capabilities));
@@ -178,7 +194,7 @@ int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
       continue;
     }
     const auto test_case = case_from_model((*request)->payload);
-    if (!test_case) return 9;
+    if (!test_case || (how == "fed-inputs" && !declares_inputs((*request)->payload))) return 9;
     const bool wrong = is_the_one(*test_case);
     if (wrong) go_wrong(how, file);
     std::vector<Answer> right = answers_to(computing(*test_case, scalar), *test_case);

@@ -1,0 +1,197 @@
+"""Puts a case, as it stands in a message, to a Python backend, and makes a message of its answer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Optional
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from qconform import _tensors
+from qconform.backends import Target, Unsupported, outputs_of
+
+Array = NDArray[Any]
+#: A serialized model in, serialized TensorProtos out.
+Answer = Callable[[bytes], Sequence[bytes]]
+
+#: Types whose elements lie in raw_data as NumPy has them.
+_PLAIN: dict[int, np.dtype[Any]] = {
+    TensorProto.FLOAT: np.dtype("<f4"),
+    TensorProto.UINT8: np.dtype("u1"),
+    TensorProto.INT8: np.dtype("i1"),
+    TensorProto.UINT16: np.dtype("<u2"),
+    TensorProto.INT16: np.dtype("<i2"),
+    TensorProto.INT32: np.dtype("<i4"),
+    TensorProto.INT64: np.dtype("<i8"),
+    TensorProto.BOOL: np.dtype("?"),
+    TensorProto.FLOAT16: np.dtype("<f2"),
+    TensorProto.DOUBLE: np.dtype("<f8"),
+    TensorProto.UINT32: np.dtype("<u4"),
+    TensorProto.UINT64: np.dtype("<u8"),
+}
+_PLAIN_NUMBERS = {dtype: number for number, dtype in _PLAIN.items()}
+
+#: What the type of an operator's output is that of: the position of an input.
+_OUTPUT_LIKE = {"QLinearConv": 7, "QuantizeLinear": 2, "DequantizeLinear": 1}
+
+
+class Question:
+    """A case: a model that declares what is fed to it, and these tensors apart."""
+
+    def __init__(self, data: bytes, feeds_all: bool) -> None:
+        """`data` is the model as the message has it: what is fed is an input of the graph and an initializer too."""
+        self.model = onnx.ModelProto()
+        self.model.ParseFromString(data)
+        self._state_output_types()
+        graph = self.model.graph
+        if feeds_all and len(graph.node) == 1:
+            self.tensors = list(graph.initializer)
+            del graph.initializer[:]
+            del graph.input[:]
+            for tensor in self.tensors:
+                _declare(tensor, graph.input.add())
+        else:
+            self.tensors = [self._taken(value.name) for value in graph.input]
+
+    def _taken(self, name: str) -> TensorProto:
+        held = self.model.graph.initializer
+        taken: TensorProto = held.pop(next(i for i, tensor in enumerate(held) if tensor.name == name))
+        return taken
+
+    def hold_what_numpy_lacks(self) -> None:
+        """Make inputs of types that NumPy has no name for constants again: most sessions cannot be fed them."""
+        graph = self.model.graph
+        for position in reversed(range(len(self.tensors))):
+            if self.tensors[position].data_type not in _PLAIN:
+                graph.initializer.append(self.tensors.pop(position))
+                del graph.input[position]
+
+    def _state_output_types(self) -> None:
+        """Some runtimes want the type and the rank of an output; how long it is, they find by themselves.
+
+        Of wrong cases these may stay unknown.
+        """
+        graph = self.model.graph
+        if len(graph.node) == 1 and graph.node[0].op_type in (*_OUTPUT_LIKE, "ConvInteger"):
+            held = {tensor.name: tensor for tensor in graph.initializer}
+            x = held.get(graph.node[0].input[0] if len(graph.node[0].input) > 0 else "")
+            output_type = _output_type(graph.node[0], held)
+            if x is not None and output_type:
+                _declare_rank(output_type, len(x.dims), graph.output[0])
+            return
+        inferred = onnx.shape_inference.infer_shapes(self.model)
+        for output, known in zip(graph.output, inferred.graph.output):
+            tensor_type = known.type.tensor_type
+            if tensor_type.HasField("shape"):
+                _declare_rank(tensor_type.elem_type, len(tensor_type.shape.dim), output)
+
+    @property
+    def inputs(self) -> list[Array]:
+        """A new array for each input of the graph, which the backend may write to."""
+        return [array_of(tensor) for tensor in self.tensors]
+
+    @property
+    def feeds(self) -> dict[str, Array]:
+        """The same by name."""
+        return {tensor.name: array_of(tensor) for tensor in self.tensors}
+
+
+def _output_type(node: onnx.NodeProto, held: Mapping[str, TensorProto]) -> int:
+    if node.op_type == "ConvInteger":
+        return int(TensorProto.INT32)
+    for attribute in node.attribute:
+        if attribute.name == "output_dtype" and attribute.i:
+            return int(attribute.i)
+    position = _OUTPUT_LIKE[node.op_type]
+    if position < len(node.input) and node.input[position]:
+        like = held.get(node.input[position])
+        return 0 if like is None else int(like.data_type)
+    return int(TensorProto.UINT8) if node.op_type == "QuantizeLinear" else 0
+
+
+def _declare_rank(element_type: int, rank: int, value: onnx.ValueInfoProto) -> None:
+    tensor_type = value.type.tensor_type
+    tensor_type.elem_type = element_type
+    tensor_type.shape.SetInParent()
+    for _ in range(rank):
+        tensor_type.shape.dim.add()
+
+
+def _declare(tensor: TensorProto, value: onnx.ValueInfoProto) -> None:
+    value.name = tensor.name
+    tensor_type = value.type.tensor_type
+    tensor_type.elem_type = tensor.data_type
+    tensor_type.shape.SetInParent()
+    for extent in tensor.dims:
+        tensor_type.shape.dim.add().dim_value = extent
+
+
+def array_of(tensor: TensorProto) -> Array:
+    """The tensor as an array."""
+    dtype = _PLAIN.get(tensor.data_type)
+    if dtype is None or not tensor.HasField("raw_data"):
+        return _tensors.to_array(tensor)
+    array: Array = np.frombuffer(tensor.raw_data, dtype).reshape(tuple(tensor.dims)).copy()
+    return array
+
+
+def message_of(output: Any) -> bytes:
+    """An output, an array or what NumPy makes one of, as a serialized TensorProto."""
+    message: bytes = _tensor_of(output).SerializeToString()
+    return message
+
+
+def _tensor_of(output: Any) -> TensorProto:
+    if isinstance(output, TensorProto):
+        return output
+    array = np.asarray(output)
+    number = _PLAIN_NUMBERS.get(array.dtype)
+    if number is None and array.dtype.names:  # float8 of onnx before 1.19: a structure of a byte, whose field names it
+        number = TensorProto.DataType.Value(array.dtype.names[0].upper())
+    if number is None:
+        return _tensors.from_array(array, "", "output")
+    return TensorProto(data_type=number, dims=array.shape, raw_data=array.tobytes())
+
+
+def answer_of(target: Target) -> Answer:
+    """How `target` answers cases."""
+    return functools.partial(_answer, _WAYS[target.kind or "function"], target.object, target.feeds_all)
+
+
+def _answer(compute: Callable[[Any, Question], Any], object: Any, feeds_all: bool, data: bytes) -> Sequence[bytes]:
+    question = Question(data, feeds_all)
+    count = len(question.model.graph.output)
+    outputs = outputs_of(compute(object, question), count)
+    if len(outputs) != count:
+        raise ValueError(f"expected {count} outputs, got {len(outputs)}")
+    return [message_of(output) for output in outputs]
+
+
+def _of_function(function: Callable[..., Any], question: Question) -> Any:
+    return function(question.model, question.inputs)
+
+
+def _of_backend(backend: Any, question: Question) -> Any:
+    compatible: Optional[Callable[[onnx.ModelProto], bool]] = getattr(backend, "is_compatible", None)
+    if compatible is not None and not compatible(question.model):
+        raise Unsupported("is_compatible() says no")
+    if callable(getattr(backend, "prepare", None)):
+        return backend.prepare(question.model).run(question.inputs)
+    return backend.run_model(question.model, question.inputs)
+
+
+def _of_session(factory: Callable[[bytes], Any], question: Question) -> Any:
+    question.hold_what_numpy_lacks()
+    session = factory(question.model.SerializeToString())
+    return session.run(None, question.feeds)
+
+
+_WAYS: dict[str, Callable[[Any, Question], Any]] = {
+    "function": _of_function,
+    "backend": _of_backend,
+    "session": _of_session,
+}

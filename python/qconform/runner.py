@@ -1,0 +1,373 @@
+"""Runs the program on backends of Python: run, replay, explain, shrink."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import onnx
+
+from qconform import _program, backends, html
+from qconform import report as reports
+from qconform._fork_server import ForkServer
+from qconform.cases import Case
+from qconform.errors import Error
+from qconform.evaluate import Verdict
+from qconform.report import Defect, Element, Finding, Report
+
+_PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+
+#: What stands for a case: a file, a case of a suite, a finding, or a model whose inputs are all initializers.
+CaseLike = Union[str, "os.PathLike[str]", Case, Finding, onnx.ModelProto]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A backend that the program can reach by `name`, for now."""
+
+    name: str
+    shown: str
+    #: in the place of a replay line that works in this process alone; None where the program's does
+    replay: Optional[str]
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The smallest case that fails as a case does."""
+
+    case: str
+    #: "minimal", "runs", "seconds", "not-reproduced", "does-not-fail"
+    ending: str
+    runs: int
+    steps: int
+    #: shapes and attributes of the case, and of the smallest
+    before: str
+    after: str
+    verdict: str
+    detail: str
+    worst: Optional[Element]
+    #: the smallest case; None where the case does not fail
+    file: Optional[Path]
+    replay: str
+    document: Mapping[str, Any] = field(repr=False)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What is known of it, as pairs of a word and a text."""
+        verdict = f"{self.verdict}: {self.detail}" if self.detail else self.verdict
+        facts = [
+            ("before", self.before),
+            ("after", self.after),
+            ("search", f"{self.runs:,} runs, {self.steps:,} reductions; {self.ending}"),
+            ("verdict", verdict),
+            ("worst", str(self.worst or "")),
+            ("written", str(self.file or "")),
+            ("replay", self.replay),
+        ]
+        return [(word, text) for word, text in facts if text]
+
+    def __str__(self) -> str:
+        return "\n".join([self.case, *(f"  {word:<9} {text}" for word, text in self.facts())])
+
+    def _repr_html_(self) -> str:
+        return html.facts([("case", self.case), *self.facts()])
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a backend is wrong on a case, and how sure that is."""
+
+    case: str
+    verdict: str
+    detail: str
+    #: "explained", "learnt", "ambiguous", "partial", "unexplained"; empty where there is nothing to explain
+    status: str
+    signature: str
+    #: of the best explanation
+    defects: tuple[Defect, ...]
+    #: in which cases it fails
+    when: tuple[str, ...]
+    #: where its wrong elements lie
+    where: str
+    #: of the cases that were made to test it, and of these how many it reproduces
+    tested: int
+    reproduced: int
+    #: the least part of a graph that fails too
+    culprit: str
+    document: Mapping[str, Any] = field(repr=False)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What is known of it, as pairs of a word and a text."""
+        verdict = f"{self.verdict}: {self.detail}" if self.detail else self.verdict
+        causes = "; and ".join(f"{defect.description} (rule {defect.rule})" for defect in self.defects)
+        support = f"reproduces {self.reproduced:,} of {self.tested:,} cases" if self.defects else ""
+        facts = [
+            ("verdict", verdict),
+            ("why", f"{self.status}: {causes}" if causes else self.status),
+            ("support", support),
+            ("when", ", ".join(self.when)),
+            ("where", self.where),
+            ("look at", ", ".join(defect.stages for defect in self.defects)),
+            ("known", ", ".join(defect.evidence for defect in self.defects if defect.evidence)),
+            ("culprit", self.culprit),
+        ]
+        return [(word, text) for word, text in facts if text]
+
+    def __str__(self) -> str:
+        return "\n".join([self.case, *(f"  {word:<9} {text}" for word, text in self.facts())])
+
+    def _repr_html_(self) -> str:
+        return html.facts([("case", self.case), *self.facts()])
+
+
+def run(
+    backend: Any,
+    suites: Union[str, Sequence[str]] = "conformance",
+    *,
+    name: Optional[str] = None,
+    seed: int = 1,
+    cases: Optional[int] = None,
+    profile: Optional[str] = None,
+    timeout: float = 10,
+    memory_limit: int = 2048,
+    valid_only: bool = False,
+    within: bool = True,
+    fail_fast: Optional[int] = None,
+    explain: bool = True,
+    shrink: bool = True,
+    waivers: Union[str, "os.PathLike[str]", None] = None,
+    out: Union[str, "os.PathLike[str]", None] = None,
+) -> Report:
+    """Judge a backend, or a list of them, on suites of cases.
+
+    backend: what `qconform.backends` describes. Python objects compute in worker processes.
+    suites: names of suites, as `qconform list suites` has them, or files and folders of cases.
+    name: how the report calls the backend.
+    seed, cases: of suites that are drawn.
+    profile: which right answers to admit: `qconform list profiles`.
+    timeout, memory_limit: seconds for a case; MiB that a worker may take.
+    valid_only: leave out cases that are out of contract.
+    within: with conformance, also ask what the backend takes, and draw cases inside that.
+    fail_fast: end at this many failing cases.
+    explain, shrink: look for the defects behind failures, and for the smallest cases that fail.
+    waivers: a file of known discrepancies.
+    out: the folder for the report; else a new one among the temporary files, which stays.
+    """
+    chosen = backend if isinstance(backend, (list, tuple)) else [backend]
+    if name is not None and len(chosen) != 1:
+        raise Error("a name is for one backend", field="name", value=name)
+    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="qconform-"))
+    arguments = ["run", "--seed", str(seed), "--out", str(folder), *_limits(timeout, memory_limit)]
+    for suite in [suites] if isinstance(suites, str) else suites:
+        arguments += ["--suite", str(suite)]
+    for option, value in (
+        ("--cases", cases),
+        ("--profile", profile),
+        ("--fail-fast", fail_fast),
+        ("--waivers", waivers),
+    ):
+        if value is not None:
+            arguments += [option, str(value)]
+    for option, is_on in (
+        ("--valid-only", valid_only),
+        ("--no-within", not within),
+        ("--no-explain", not explain),
+        ("--no-shrink", not shrink),
+    ):
+        if is_on:
+            arguments.append(option)
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(_open(one, name)) for one in chosen]
+        for one in opened:
+            arguments += ["--backend", one.name]
+        text = _run(arguments, opened).stdout
+    return reports.read(
+        folder,
+        text,
+        {one.name: one.shown for one in opened},
+        {one.name: one.replay for one in opened if one.replay is not None},
+    )
+
+
+def replay(
+    backend: Any,
+    case: CaseLike,
+    *,
+    profile: Optional[str] = None,
+    timeout: float = 10,
+    memory_limit: int = 2048,
+) -> Verdict:
+    """Run one case on a backend, and judge what it does."""
+    arguments = [*_limits(timeout, memory_limit), *_profile(profile), "--json"]
+    with _file_of(case) as file, _open(backend) as opened:
+        line = ["replay", str(file), "--backend", opened.name, *arguments]
+        document = json.loads(_run(line, [opened]).stdout)
+    result = dict(document["results"][0], backend=opened.shown)
+    return Verdict.from_document(dict(document, results=[result]))
+
+
+def explain(
+    backend: Any,
+    case: CaseLike,
+    *,
+    profile: Optional[str] = None,
+    seed: int = 1,
+    max_cases: Optional[int] = None,
+    max_seconds: Optional[float] = None,
+    timeout: float = 10,
+    memory_limit: int = 2048,
+) -> Explanation:
+    """Say why a backend is wrong on a case; it is run on further cases that tell explanations apart."""
+    arguments = ["--seed", str(seed), *_limits(timeout, memory_limit), *_profile(profile), "--json"]
+    for option, value in (("--max-cases", max_cases), ("--max-seconds", max_seconds)):
+        if value is not None:
+            arguments += [option, str(value)]
+    with _file_of(case) as file, _open(backend) as opened:
+        line = ["explain", str(file), "--backend", opened.name, *arguments]
+        document = json.loads(_run(line, [opened]).stdout)
+    candidates = document.get("candidates") or [[]]
+    support = document.get("support") or {}
+    return Explanation(
+        case=document["case"],
+        verdict=document["verdict"],
+        detail=document["detail"],
+        status=document.get("status", ""),
+        signature=document.get("signature", ""),
+        defects=reports.defects(candidates[0]),
+        when=tuple((document.get("region") or {}).get("conditions", [])),
+        where=(document.get("pattern") or {}).get("description", ""),
+        tested=support.get("cases", 0),
+        reproduced=support.get("reproduced_cases", 0),
+        culprit=document.get("culprit", ""),
+        document=document,
+    )
+
+
+def shrink(
+    backend: Any,
+    case: CaseLike,
+    *,
+    out: Union[str, "os.PathLike[str]", None] = None,
+    profile: Optional[str] = None,
+    max_runs: Optional[int] = None,
+    max_seconds: Optional[float] = None,
+    timeout: float = 10,
+    memory_limit: int = 2048,
+) -> Shrunk:
+    """Find the smallest case that fails as `case` does, and write it to `out`: FILE.json, FILE.onnx, or a folder."""
+    file = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="qconform-")) / "smallest.json"
+    arguments = ["--out", str(file), *_limits(timeout, memory_limit), *_profile(profile), "--json"]
+    for option, value in (("--max-runs", max_runs), ("--max-seconds", max_seconds)):
+        if value is not None:
+            arguments += [option, str(value)]
+    with _file_of(case) as given, _open(backend) as opened:
+        line = ["shrink", str(given), "--backend", opened.name, *arguments]
+        document = json.loads(_run(line, [opened]).stdout)
+    line_again = document.get("replay", "")
+    if line_again and opened.replay is not None:
+        line_again = opened.replay.format(str(file))
+    return Shrunk(
+        case=document["case"],
+        ending=document["ending"],
+        runs=document["runs"],
+        steps=document["steps"],
+        before=document["before"],
+        after=document["after"],
+        verdict=document["verdict"],
+        detail=document["detail"],
+        worst=reports.element(document.get("worst")),
+        file=Path(document["file"]) if document.get("file") else None,
+        replay=line_again,
+        document=document,
+    )
+
+
+def _limits(timeout: float, memory_limit: int) -> list[str]:
+    return ["--timeout", f"{timeout:g}", "--memory-limit", str(memory_limit)]
+
+
+def _profile(profile: Optional[str]) -> list[str]:
+    return [] if profile is None else ["--profile", profile]
+
+
+@contextlib.contextmanager
+def _open(backend: Any, name: Optional[str] = None) -> Iterator[Opened]:
+    """The backend, as the program can reach it while the `with` lasts."""
+    found = backends.resolve(backend, name)
+    if isinstance(found, backends.Named):
+        yield Opened(found.name, name or found.name, None)
+    elif found.path is not None:
+        yield Opened("process:" + _worker_command(found), found.name, None)
+    else:
+        with ForkServer(found) as server:
+            yield Opened("process:" + server.command, found.name, "qconform.replay(backend, {!r})")
+
+
+def _worker_command(target: backends.Target) -> str:
+    """Of a new interpreter that imports the object."""
+    words = [sys.executable, "-m", "qconform.serve"]
+    folder = backends.import_folder(target.path or "")
+    if folder is not None:
+        words += ["--path", folder]
+    if target.kind is not None:
+        words += ["--kind", target.kind, "--feeds", "all" if target.feeds_all else "activations"]
+    return " ".join(shlex.quote(word) for word in [*words, target.path or ""])
+
+
+def _run(arguments: Sequence[str], opened: Sequence[Opened]) -> subprocess.CompletedProcess[str]:
+    """Run the program; exit code 2 raises its error, which calls the backends as they are shown."""
+    result = subprocess.run(
+        _program.command(arguments),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(_import_path())),
+        check=False,
+    )
+    try:
+        _program.check(result.returncode, result.stderr, arguments)
+    except Error as error:
+        raise _named(error, opened) from None
+    return result
+
+
+def _import_path() -> list[str]:
+    """Where this process finds modules: its workers find the same."""
+    return list(dict.fromkeys([os.path.abspath(folder) for folder in sys.path] + [str(_PACKAGE_FOLDER)]))
+
+
+def _named(error: Error, opened: Sequence[Opened]) -> Error:
+    field_name, message, value = error.field, error.message, error.value
+    for one in opened:
+        if one.name in (field_name, value):
+            field_name = "backend"
+        message = message.replace(one.name, one.shown)
+        value = value.replace(one.name, one.shown)
+    return Error(message, field=field_name, value=value, rule=error.rule)
+
+
+@contextlib.contextmanager
+def _file_of(case: CaseLike) -> Iterator[Path]:
+    """The case as a file, while the `with` lasts."""
+    if isinstance(case, Finding):
+        yield case.file
+    elif isinstance(case, (str, os.PathLike)):
+        yield Path(case)
+    else:
+        with tempfile.TemporaryDirectory(prefix="qconform-") as folder:
+            if isinstance(case, onnx.ModelProto):
+                file = Path(folder) / "case.onnx"
+                file.write_bytes(case.SerializeToString())
+            else:
+                file = Path(folder) / "case.json"
+                case.save(file)
+            yield file
