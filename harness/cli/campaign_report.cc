@@ -8,6 +8,7 @@
 
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
+#include "harness/cli/rewritings.h"
 #include "harness/engine/element_map.h"
 
 namespace qconform::cli {
@@ -40,6 +41,17 @@ std::vector<BackendContract> with_contradictions(std::vector<BackendContract> co
   return contracts;
 }
 
+// What backends make of the campaign's first graphs, whichever machine computed them.
+void add_fusion(const campaign::ReportOptions& options, Report& report) {
+  std::uint64_t cases = 0;
+  for (const SuiteResult& suite : report.suites) cases += suite.cases;
+  GraphSample graphs;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(cases, GraphSample::kMostCases); ++i) {
+    graphs.add(options.case_at(i));
+  }
+  add_rewritings(graphs, false, options.judge.policy, report);
+}
+
 }  // namespace
 
 Report new_campaign_report(const campaign::Identity& identity) {
@@ -65,7 +77,10 @@ Report campaign_report(const campaign::CampaignSnapshot& snapshot, std::vector<s
   for (const CampaignRun& run : snapshot.result.runs) report.times.total += run.seconds;
   report.campaign = snapshot.result;
   // What coverage guides has no blocks that another run would repeat.
-  if (!report.campaign->engine) report.campaign->timeline = snapshot.aggregate.timeline;
+  if (!report.campaign->engine) {
+    report.campaign->timeline = snapshot.aggregate.timeline;
+    add_fusion(options, report);
+  }
   return report;
 }
 

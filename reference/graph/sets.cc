@@ -1,6 +1,10 @@
 #include "reference/graph/sets.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "reference/graph/evaluation.h"
+#include "reference/graph/growing_bounds.h"
 #include "reference/numerics/small_float.h"
 
 namespace qconform::reference::graph {
@@ -21,21 +25,14 @@ Spread stated(const Program& program, const Value& value) {
   return spread;
 }
 
-Bounds bounds(const Spread& spread, const Value& value) {
-  Bounds result;
+Bounds bounds(Spread spread, const Value& value) {
   const int bits = precision_of(value.type);
-  result.lo = spread.lo;
-  result.hi = spread.hi;
-  result.members = spread.members;
   // A lone DQ keeps its own rule: its one product is rounded once.
   const bool is_one_product = spread.terms == 1 && spread.extra == 0;
-  if (spread.magnitude.empty() || is_one_product) return result;
-  for (std::size_t i = 0; i < spread.size(); ++i) {
-    const Interval ends = spread.ends(i, bits);
-    result.lo[i] = ends.lo;
-    result.hi[i] = ends.hi;
+  if (!spread.magnitude.empty() && !is_one_product) {
+    for (std::size_t i = 0; i < spread.size(); ++i) spread.set(i, spread.ends(i, bits));
   }
-  return result;
+  return {std::move(spread.lo), std::move(spread.hi), std::move(spread.members)};
 }
 
 }  // namespace
@@ -81,6 +78,35 @@ std::optional<int> finest_unit(std::span<const double> values) {
   return unit;
 }
 
+namespace {
+
+// Of the values and steps so far.
+struct Evaluation {
+  std::vector<Spread> spreads{};
+  std::size_t steps = 0;
+
+  void go_on(const Program& program, Reading reading, const std::map<ValueId, Spread>& answered) {
+    for (std::size_t i = spreads.size(); i < program.values.size(); ++i) {
+      const Value& value = program.values[i];
+      spreads.push_back(value.stated.empty() ? Spread() : stated(program, value));
+    }
+    std::vector<const Spread*> operands;
+    for (; steps < program.steps.size(); ++steps) {
+      const Step& step = program.steps[steps];
+      operands.clear();
+      const bool moves = std::holds_alternative<Move>(step.what);
+      for (const ValueId operand : step.operands) {
+        const auto found = moves ? answered.end() : answered.find(operand);
+        operands.push_back(found == answered.end() ? &spreads[operand] : &found->second);
+      }
+      const StepView view{program, step, operands, reading};
+      spreads[step.result] = std::visit([&](const auto& what) { return spread_of(what, view); }, step.what);
+    }
+  }
+};
+
+}  // namespace
+
 std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Answers& given) {
   std::map<ValueId, Spread> answered;
   for (const auto& [value, numbers] : given) {
@@ -88,24 +114,36 @@ std::vector<Bounds> bounds_of(const Program& program, Reading reading, const Ans
     spread.lo = spread.hi = numbers;
     answered.emplace(value, std::move(spread));
   }
-  std::vector<Spread> spreads(program.values.size());
-  for (std::size_t i = 0; i < program.values.size(); ++i) {
-    if (!program.values[i].stated.empty()) spreads[i] = stated(program, program.values[i]);
-  }
-  std::vector<const Spread*> operands;
-  for (const Step& step : program.steps) {
-    operands.clear();
-    const bool moves = std::holds_alternative<Move>(step.what);
-    for (const ValueId operand : step.operands) {
-      const auto found = moves ? answered.end() : answered.find(operand);
-      operands.push_back(found == answered.end() ? &spreads[operand] : &found->second);
-    }
-    const StepView view{program, step, operands, reading};
-    spreads[step.result] = std::visit([&](const auto& what) { return spread_of(what, view); }, step.what);
-  }
+  Evaluation evaluation;
+  evaluation.go_on(program, reading, answered);
   std::vector<Bounds> result;
-  for (std::size_t i = 0; i < spreads.size(); ++i) result.push_back(bounds(spreads[i], program.values[i]));
+  result.reserve(program.values.size());
+  for (std::size_t i = 0; i < program.values.size(); ++i) {
+    result.push_back(bounds(std::move(evaluation.spreads[i]), program.values[i]));
+  }
   return result;
+}
+
+struct GrowingBounds::State {
+  Reading reading;
+  bool may_be_exact = true;  // of the program at the last call: spreads depend on it
+  Evaluation evaluation{};
+};
+
+GrowingBounds::GrowingBounds(Reading reading) : state_(std::make_unique<State>(State{reading})) {}
+GrowingBounds::~GrowingBounds() = default;
+
+Bounds GrowingBounds::of(const Program& program, ValueId value) {
+  if (program.may_be_exact != state_->may_be_exact) cut(0, 0);
+  state_->may_be_exact = program.may_be_exact;
+  state_->evaluation.go_on(program, state_->reading, {});
+  return bounds(Spread(state_->evaluation.spreads[value]), program.values[value]);
+}
+
+void GrowingBounds::cut(std::size_t values, std::size_t steps) {
+  Evaluation& evaluation = state_->evaluation;
+  if (values < evaluation.spreads.size()) evaluation.spreads.resize(values);
+  evaluation.steps = std::min(evaluation.steps, steps);
 }
 
 }  // namespace qconform::reference::graph

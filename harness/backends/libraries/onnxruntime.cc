@@ -235,7 +235,7 @@ Result<Settings> settings_of(const backend::Specification& what) {
     if (key == "form") {
       settings.form = ort_form_named(value);
       if (settings.form == nullptr) return fail("--backend", unknown_form(what, value));
-    } else if (key.starts_with("session.")) {
+    } else if (key.starts_with("session.") || key.starts_with("optimization.")) {
       settings.session.push_back({key, value});
     } else {
       names_more = true;
@@ -298,6 +298,7 @@ backend::Library onnxruntime() {
           {words(),
            {{"form", kOrtFormNames},
             {"session.*", "TEXT"},
+            {"optimization.*", "TEXT"},
             {"ep", "NAME"},
             {"library", "PATH"},
             {"device", "cpu, gpu or npu"},

@@ -31,15 +31,18 @@ class GraphBuilder {
   void keep(std::size_t nodes, std::size_t held);
   [[nodiscard]] std::size_t held_count() const { return held_.size(); }
 
-  /// The graph with these outputs. Initializers that no node reads are left out.
-  [[nodiscard]] Case build(std::vector<std::string> outputs) const;
-
- private:
   struct Named {
     std::string name;
     Tensor tensor;
   };
+  [[nodiscard]] const std::vector<Node>& added_nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<Named>& fed() const { return fed_; }
+  [[nodiscard]] const std::vector<Named>& held() const { return held_; }
 
+  /// The graph with these outputs. Initializers that no node reads are left out.
+  [[nodiscard]] Case build(std::vector<std::string> outputs) const;
+
+ private:
   std::int64_t opset_version_;
   std::vector<Node> nodes_;
   std::vector<Named> fed_;

@@ -103,6 +103,8 @@ bool report_unknown(const Node& node, std::size_t index, reference::Contract& co
       fmt::format("expected one of {}, got {}", known_names(), operator_name(node.domain, node.op_type)));
 }
 
+}  // namespace
+
 bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index, reference::Contract& contract) {
   const Node& node = test_case.nodes[index];
   const bool is_old = (node.domain.empty() || node.domain == "ai.onnx") && node.opset_version < 10;
@@ -113,6 +115,8 @@ bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index,
   if (known->is_single_operator) return known->lower(lowered);
   return check_attributes(lowered, known->attributes) && check_types(lowered, *known) && known->lower(lowered);
 }
+
+namespace {
 
 // The versions of an operator lie together.
 using Versions = std::span<const NodeOperator>;

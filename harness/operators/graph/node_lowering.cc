@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "harness/base/text.h"
 #include "harness/core/limits.h"
@@ -66,13 +67,18 @@ bool is_power_of_two(double value) {
 
 GraphBuilder::GraphBuilder(const Case& test_case, reference::Contract& contract)
     : case_(test_case), contract_(contract) {
-  std::size_t values = test_case.inputs.size();
-  // An output each, and what a node computes or states beside it: DynamicQuantizeLinear most. Shapes are referred to
-  // while values are added.
-  for (const Node& node : test_case.nodes) values += node.outputs.size() + 12;
-  out_.program.values.reserve(values);
-  out_.program.steps.reserve(values - test_case.inputs.size());
+  std::size_t outputs = 0;
+  for (const Node& node : test_case.nodes) outputs += node.outputs.size();
+  reserve(test_case.inputs.size() + outputs, test_case.nodes.size());
   out_.program.may_be_exact = true;
+}
+
+// Shapes are referred to while values are added. `tensors`: outputs of nodes too; beside them a node computes or states
+// some: DynamicQuantizeLinear most.
+void GraphBuilder::reserve(std::size_t tensors, std::size_t nodes) {
+  const std::size_t values = tensors + 12 * nodes;
+  out_.program.values.reserve(values);
+  out_.program.steps.reserve(values);
   ids_.reserve(values);
 }
 
@@ -115,12 +121,37 @@ bool GraphBuilder::state(ValueId id, const Tensor& tensor, const std::string& fi
 
 bool GraphBuilder::read_tensors() {
   for (std::size_t i = 0; i < case_.inputs.size(); ++i) {
-    const Tensor& tensor = *case_.inputs[i];
-    const ValueId id = add(case_.input_names[i], tensor.type, tensor.shape);
-    ids_.emplace(case_.input_names[i], id);
-    if (!state(id, tensor, case_.input_names[i])) return false;
+    if (!read_tensor(i)) return false;
   }
   return true;
+}
+
+bool GraphBuilder::read_tensor(std::size_t input) {
+  const Tensor& tensor = *case_.inputs[input];
+  const ValueId id = add(case_.input_names[input], tensor.type, tensor.shape);
+  ids_.emplace(case_.input_names[input], id);
+  return state(id, tensor, case_.input_names[input]);
+}
+
+GraphBuilder::Mark GraphBuilder::mark() const {
+  return {
+      out_.program.values.size(), out_.program.steps.size(), constants_.size(), contract_.latitude.size(), elements_,
+      out_.program.may_be_exact,  out_.value_is_open};
+}
+
+void GraphBuilder::go_back(const Mark& mark) {
+  std::erase_if(ids_, [&](const auto& named) { return named.second >= mark.values; });
+  out_.program.values.resize(mark.values);
+  out_.program.steps.resize(mark.steps);
+  out_.program.may_be_exact = mark.may_be_exact;
+  out_.value_is_open = mark.value_is_open;
+  out_.names.resize(mark.values);
+  out_.types.resize(mark.values);
+  facts_.resize(mark.values);
+  constants_.resize(mark.constants);
+  contract_.latitude.resize(mark.latitude);
+  contract_.violation.reset();
+  elements_ = mark.elements;
 }
 
 bool GraphBuilder::name_outputs() {

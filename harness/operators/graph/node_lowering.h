@@ -26,8 +26,30 @@ class GraphBuilder {
 
   /// False, with a remark, where the tensors alone are too many.
   [[nodiscard]] bool read_tensors();
+  /// The same of one tensor of the case.
+  [[nodiscard]] bool read_tensor(std::size_t input);
   [[nodiscard]] bool name_outputs();
   [[nodiscard]] GraphProgram take() { return std::move(out_); }
+
+  /// Makes room for a case that grows to so many tensors and nodes: references to values stay as they are.
+  void reserve(std::size_t tensors, std::size_t nodes);
+  [[nodiscard]] const GraphProgram& program() const { return out_; }
+  [[nodiscard]] ValueId id_of(const std::string& name) const { return ids_.at(name); }
+  [[nodiscard]] bool is_exact(ValueId id) const { return facts_[id].is_exact; }
+
+  /// How far the program is, to go back to.
+  struct Mark {
+    std::size_t values;
+    std::size_t steps;
+    std::size_t constants;
+    std::size_t latitude;
+    std::int64_t elements;
+    bool may_be_exact;
+    bool value_is_open;
+  };
+  [[nodiscard]] Mark mark() const;
+  /// Forgets what was added since, a violation too. The case still has the names.
+  void go_back(const Mark& mark);
 
  private:
   friend class NodeLowering;
@@ -52,6 +74,10 @@ class GraphBuilder {
   std::deque<Tensor> constants_;  // of Constant nodes
   std::int64_t elements_ = 0;
 };
+
+/// Adds node `index` of the builder's case. False, with a remark, where it is out of contract.
+[[nodiscard]] bool lower_node(GraphBuilder& builder, const Case& test_case, std::size_t index,
+                              reference::Contract& contract);
 
 /// One node. Its functions that return bool or optional leave a remark where they fail, as Contract::violate() does.
 class NodeLowering {

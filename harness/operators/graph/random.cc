@@ -12,6 +12,7 @@
 #include "harness/operators/case_builder.h"
 #include "harness/operators/graph/edits.h"
 #include "harness/operators/graph/graph_builder.h"
+#include "harness/operators/graph/growing_graph.h"
 #include "harness/operators/graph/lowering.h"
 #include "harness/suites/random_values.h"
 #include "reference/graph/sets.h"
@@ -165,33 +166,19 @@ class Draft {
     return build.initializer(make::float32({count}, values));
   }
 
-  /// What lowering says of a value that was added: its shape, and its exact elements. Nothing where the graph is out of
-  /// contract with it.
-  struct Seen {
-    Shape shape;
-    graph::Bounds bounds;
-  };
-  [[nodiscard]] std::optional<Seen> see(const std::string& name, graph::Reading reading) const {
-    const auto lowered = lowered_to(name);
-    if (!lowered) return std::nullopt;
-    const graph::ValueId id = lowered->program.outputs.front();
-    return Seen{lowered->program.values[id].shape, graph::bounds_of(lowered->program, reading)[id]};
-  }
-  [[nodiscard]] std::optional<GraphProgram> lowered_to(const std::string& name) const {
-    const Case so_far = build.build({name});
-    reference::Contract contract;
-    auto lowered = so_far.nodes.empty() ? std::nullopt : lower_graph(so_far, contract);
-    return contract.latitude.empty() ? std::move(lowered) : std::nullopt;
+  /// The right values of a value that was added. Nothing where the graph is out of contract with it.
+  [[nodiscard]] std::optional<graph::Bounds> see(const std::string& name, graph::Reading reading) {
+    if (build.node_count() == 0 || !seen_.follow(build)) return std::nullopt;
+    return seen_.bounds_of(name, reading);
   }
 
   /// The wire of a float value that was added, if the graph is right with it and it is small.
   std::optional<Wire> wire(std::string name) {
-    auto lowered = lowered_to(name);
-    if (!lowered) return std::nullopt;
-    Shape& shape = lowered->program.values[lowered->program.outputs.front()].shape;
-    const std::int64_t elements = elements_of(shape);
+    if (build.node_count() == 0 || !seen_.follow(build)) return std::nullopt;
+    auto shape = seen_.shape_of(name);
+    const std::int64_t elements = shape ? elements_of(*shape) : 0;
     if (elements == 0 || elements > 2048) return std::nullopt;
-    return Wire{std::move(name), float32, std::move(shape), 0};
+    return Wire{std::move(name), float32, std::move(*shape), 0};
   }
 
   /// Q of a float value, with a scale by which most of it is neither saturated nor alike. Tries a few where some
@@ -201,10 +188,10 @@ class Draft {
     if (!seen) return std::nullopt;
     double lo = 0;
     double hi = 0;
-    for (std::size_t i = 0; i < seen->bounds.lo.size(); ++i) {
-      if (!std::isfinite(seen->bounds.lo[i])) return std::nullopt;
-      lo = std::min(lo, seen->bounds.lo[i]);
-      hi = std::max(hi, seen->bounds.hi[i]);
+    for (std::size_t i = 0; i < seen->lo.size(); ++i) {
+      if (!std::isfinite(seen->lo[i])) return std::nullopt;
+      lo = std::min(lo, seen->lo[i]);
+      hi = std::max(hi, seen->hi[i]);
     }
     const ElementType type = quantized_type();
     const std::size_t nodes = build.node_count();
@@ -215,7 +202,7 @@ class Draft {
       best = quantized(x, type, lo, hi);
       const auto result = see(best->name, graph::Reading::any_association);
       if (!result) return std::nullopt;
-      if (result->bounds.lo == result->bounds.hi) break;
+      if (result->lo == result->hi) break;
     }
     return best;
   }
@@ -245,6 +232,7 @@ class Draft {
 
  private:
   bool on_lane_;
+  GrowingGraph seen_;
   std::vector<float> axis_scales_;
   std::int64_t zero_point_ = 0;
 };
