@@ -154,18 +154,11 @@ class Translation {
     return add(operation, operands, result());
   }
 
-  [[nodiscard]] Problem check_types() const {
-    for (const auto& names : {node().inputs, node().outputs}) {
-      for (const std::string& name : names) {
-        if (name.empty()) continue;
-        const ElementType type = lowered_.types[ids_.at(name)];
-        if (type != ElementType::float32)
-          return fmt::format("its {} is of type float, not {}", node().op_type, name_of(type));
-      }
-    }
-    return {};
+  [[nodiscard]] Problem beyond() const {
+    return fmt::format("its graphs have no {}, or not as it stands here", node().op_type);
   }
 
+  Problem of_floats(const std::string& op_type);
   Problem add_node();
   Problem quantize(const reference::QuantizeLinear& parsed);
   Problem dequantize(const reference::DequantizeLinear& parsed);
@@ -204,7 +197,16 @@ Problem Translation::add_node() {
     }
     if (const NamedKind* kind = named(kReductions, op_type)) return reduction(*kind);
     if (op_type == "Clip") return clip();
-    if (auto problem = check_types()) return problem;
+    return of_floats(op_type);
+  }
+  return beyond();
+}
+
+Problem Translation::of_floats(const std::string& op_type) {
+  const auto is_float = [&](const std::string& name) {
+    return name.empty() || lowered_.types[ids_.at(name)] == ElementType::float32;
+  };
+  if (std::all_of(node().inputs.begin(), node().inputs.end(), is_float) && is_float(node().outputs.front())) {
     if (const NamedKind* kind = named(kPlain, op_type)) {
       if (node().inputs.size() > 2) return fmt::format("its {} has two operands", kind->name);
       return add(operation(kind->kind, kind->name));
@@ -216,7 +218,7 @@ Problem Translation::add_node() {
     if (op_type == "Softmax") return softmax();
     if (op_type == "LeakyRelu" || op_type == "HardSigmoid" || op_type == "Gelu") return with_numbers();
   }
-  return fmt::format("its graphs have no {}, or not as it stands here", op_type);
+  return beyond();
 }
 
 Problem Translation::parameters(dnnl::graph::op& operation, const reference::QuantizationLayout& layout,
