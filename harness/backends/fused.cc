@@ -17,11 +17,23 @@ namespace qconform::backend {
 namespace {
 
 using reference::KernelSet;
+using reference::graph::FloatBias;
 using reference::graph::FusedUnit;
 using reference::graph::Program;
 using reference::graph::StepResult;
 
 using AllValues = std::vector<std::vector<double>>;
+
+// The data as the convolution reads it.
+std::vector<double> arranged(const FusedUnit& unit, const std::vector<double>& x) {
+  if (unit.x_index.empty()) return x;
+  std::vector<double> result;
+  result.reserve(unit.x_index.size());
+  for (const std::int64_t index : unit.x_index) {
+    result.push_back(index < 0 ? unit.convolution.operands.x_zero_point : x[static_cast<std::size_t>(index)]);
+  }
+  return result;
+}
 
 // One integer convolution, and the activations behind it.
 StepResult result_of(const Program& program, FusedUnit unit, const KernelSet& kernels) {
@@ -32,7 +44,7 @@ StepResult result_of(const Program& program, FusedUnit unit, const KernelSet& ke
   std::size_t elements = 1;
   for (const std::int64_t extent : y.shape) elements *= static_cast<std::size_t>(extent);
   return [node = std::move(node), unit = std::move(unit), x_type, y_type = y.type, elements](const AllValues& values) {
-    const std::vector<std::byte> x = reference::graph::to_bytes(x_type, values[unit.x]);
+    const std::vector<std::byte> x = reference::graph::to_bytes(x_type, arranged(unit, values[unit.x]));
     std::vector<std::byte> bytes(elements);
     node->run(x, bytes);
     std::vector<double> result = reference::graph::from_bytes(y_type, bytes, elements);
@@ -65,8 +77,8 @@ void leave_out_unneeded(const Program& program, std::vector<StepResult>& instead
 
 class FusedBackend final : public Backend {
  public:
-  FusedBackend(const KernelSet& kernels, std::string name)
-      : kernels_(kernels), info_{std::move(name), kVersion, "in-tree", true} {}
+  FusedBackend(const KernelSet& kernels, FloatBias float_bias, std::string name)
+      : kernels_(kernels), float_bias_(float_bias), info_{std::move(name), kVersion, "in-tree", true} {}
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
@@ -75,7 +87,7 @@ class FusedBackend final : public Backend {
     if (auto* refusal = std::get_if<outcome::Unsupported>(&taken)) return std::move(*refusal);
     if (auto* refusal = std::get_if<outcome::Rejected>(&taken)) return std::move(*refusal);
     auto& graph = std::get<GraphProgram>(taken);
-    const std::vector<FusedUnit> units = fused_units(graph.program);
+    const std::vector<FusedUnit> units = fused_units(graph.program, float_bias_);
     std::vector<StepResult> instead(graph.program.steps.size());
     for (const FusedUnit& unit : units) instead[unit.quantize] = result_of(graph.program, unit, kernels_);
     if (!units.empty()) leave_out_unneeded(graph.program, instead, units);
@@ -86,6 +98,7 @@ class FusedBackend final : public Backend {
 
  private:
   const KernelSet& kernels_;
+  FloatBias float_bias_;
   BackendInfo info_;
 };
 
@@ -96,7 +109,7 @@ std::optional<CaseGraph> FusedBackend::rewritten(const Case& test_case) {
   if (graph == nullptr) return std::nullopt;
   CaseGraph result = shown_graph(test_case);
   std::vector<bool> is_gone(test_case.nodes.size(), false);
-  for (const FusedUnit& unit : fused_units(graph->program)) {
+  for (const FusedUnit& unit : fused_units(graph->program, float_bias_)) {
     for (const std::size_t node : unit.nodes) is_gone[node] = true;
     const std::size_t last = unit.nodes.back();
     is_gone[last] = false;
@@ -122,20 +135,30 @@ std::optional<CaseGraph> FusedBackend::rewritten(const Case& test_case) {
 }  // namespace
 
 Accepted accepted_by_fused() {
-  return {{}, {{"kernels", "NAME"}}};
+  return {{}, {{"kernels", "NAME"}, {"float-bias", "exact or rounded"}}};
 }
 
 Result<std::unique_ptr<Backend>> fused(const Specification& what) {
   QCONFORM_TRY(check_version(what, kVersion));
   QCONFORM_TRY(check_settings(what, accepted_by_fused()));
+  std::string wanted;  // the kernel set
+  FloatBias float_bias = FloatBias::exact;
+  for (const auto& [key, value] : what.settings) {
+    if (key == "kernels") {
+      wanted = value;
+    } else if (value == "rounded") {
+      float_bias = FloatBias::rounded;
+    } else if (value != "exact") {
+      return fail("--backend",
+                  fmt::format("\"{}\": no float-bias \"{}\"; expected exact or rounded", text_of(what), value));
+    }
+  }
   const KernelSet* chosen = nullptr;
   for (const KernelSet& set : reference::kernel_sets()) {
-    const bool is_wanted = what.settings.empty() || what.settings.front().value == set.name;
-    if (is_wanted && set.available()) chosen = &set;
+    if ((wanted.empty() || wanted == set.name) && set.available()) chosen = &set;
   }
-  if (chosen != nullptr) return std::make_unique<FusedBackend>(*chosen, text_of(what));
-  return fail("--backend",
-              fmt::format("\"{}\": no kernel set {} runs on this CPU", text_of(what), what.settings.front().value));
+  if (chosen != nullptr) return std::make_unique<FusedBackend>(*chosen, float_bias, text_of(what));
+  return fail("--backend", fmt::format("\"{}\": no kernel set {} runs on this CPU", text_of(what), wanted));
 }
 
 }  // namespace qconform::backend

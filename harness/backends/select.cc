@@ -10,6 +10,7 @@
 #include "harness/backends/emulator.h"
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
+#include "harness/backends/rewriting_program.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"
 #include "reference/kernels/kernels.h"
@@ -222,7 +223,10 @@ Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, 
     limits.timeout *= kEmulationSlowdown;
     limits.slot_bytes = CaseChannel::kEmulatedSlotBytes;
   }
-  return open_program_in_sandbox(std::move(command), text_of(what), limits);
+  if (sandbox.shows_graphs) command.emplace_back("--shows-graphs");
+  auto backend = open_program_in_sandbox(std::move(command), text_of(what), limits);
+  if (!backend || !sandbox.shows_graphs) return backend;
+  return rewriting_asked(std::move(*backend));
 }
 
 Result<void> put_on_cpu(Specification& what, const std::string& cpu) {

@@ -21,6 +21,7 @@ struct SandboxPolicy {
   SandboxLimits limits;
   int threads = 0;                 ///< that run each case at once, to compare (threads_checked()); 0 for none
   std::string arm64_program = {};  ///< for processors of that kind (emulator.h)
+  bool shows_graphs = false;       ///< what a program serves is asked for Backend::rewritten(), and computes nothing
 };
 
 /// A kernel set of this program, the interpreter of graphs, a library of library.h, a library with the interface of

@@ -83,10 +83,11 @@ struct Asked {
   std::string finding = {};  // its id; empty of the sample
 };
 
-// Without workers: the fork is one.
+// Without workers: the fork is one. What has a program of its own answers from there.
 Result<std::string> ask(const std::string& backend_name, std::span<const Asked> graphs, const Policy& policy) {
   backend::SandboxPolicy here;
   here.which = backend::SandboxPolicy::Which::none;
+  here.shows_graphs = true;
   QCONFORM_ASSIGN(const auto backend, backend::select(backend_name, arithmetic_of(policy.profile), here));
   Rewritings result;
   for (const Asked& asked : graphs) {

@@ -1,6 +1,9 @@
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
+#include "harness/backends/rewriting_program.h"
 #include "harness/backends/sandbox/guest_desk.h"
 #include "harness/backends/sandbox/worker_process.h"
 #include "harness/backends/select.h"
@@ -19,14 +22,20 @@ struct WorkerOptions {
   int channel = -1;
   int log = -1;
   std::string line;
+  bool shows_graphs = false;
   SandboxOptions sandbox;
 };
 
+using Opened = Result<std::unique_ptr<Backend>>;
+
 Result<int> work(const WorkerOptions& options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
-  const auto open = [&] {
-    return backend::select(options.backend, arithmetic_of(policy.profile),
-                           {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = options.threads});
+  const auto open = [&]() -> Opened {
+    Opened backend =
+        backend::select(options.backend, arithmetic_of(policy.profile),
+                        {.which = backend::SandboxPolicy::Which::none, .limits = {}, .threads = options.threads});
+    if (!backend || !options.shows_graphs) return backend;
+    return backend::rewriting_told(std::move(*backend));
   };
   if (!options.line.empty()) {
     QCONFORM_ASSIGN(auto sandbox, chosen_sandbox(options.sandbox));
@@ -53,6 +62,8 @@ void add_worker(CLI::App& app, Action& action) {
   command->add_option("--timeout", options->sandbox.timeout, "Seconds for one run of a case, in such a machine");
   command->add_option("--memory-limit", options->sandbox.memory, "MiB beside the loaded backend, likewise");
   command->add_option("--guard", options->sandbox.guard, "sampled or full, likewise");
+  command->add_flag("--shows-graphs", options->shows_graphs,
+                    "Answer each graph with what the backend computes in its place");
   command->add_option("--threads", options->threads, "Threads that run each case at once");
   // An emulator heeds no limit on addresses: there who started this process watches its memory.
   command->add_option("--memory", options->memory, "Bytes of addresses that the backend may take, or 0 for any number");

@@ -1,7 +1,7 @@
 // What integer kernels do with a unit of DequantizeLinear, a sum of products and QuantizeLinear: the profiles
 // fused-int8 and fused-q31.
 #include "reference/graph/evaluation.h"
-#include "reference/numerics/round.h"
+#include "reference/graph/fused_units.h"
 
 namespace qconform::reference::graph {
 namespace {
@@ -45,9 +45,9 @@ bool is_float_bias(const Spread& c, const Value& value) {
 
 // Adds to element `at` what `given` is as a multiple of `scale`. Several sums may share it.
 void round_bias(double scale, double given, std::size_t at, Spread& c) {
-  const auto unit = static_cast<float>(scale);
-  if (unit == 0 || !std::isfinite(given)) return;
-  const double bias = round_half_even(static_cast<double>(static_cast<float>(given) / unit)) * scale;
+  const auto multiple = integer_bias(given, scale);
+  if (!multiple) return;
+  const double bias = *multiple * scale;
   c.set(at, hull(c.at(at), {below(bias), above(bias)}));
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "reference/numerics/round.h"
+
 namespace qconform::reference::graph {
 namespace {
 
@@ -26,10 +28,11 @@ bool has_only_float32(const DequantizeLinear& node) {
   return node.scale_type == Element::float32 && node.y_type == Element::float32;
 }
 
-/// Where the weights of a convolution stand in the tensor that the graph has, and how its output elements lie.
+/// A sum as a convolution: where its data and weights stand in the tensors that the graph has.
 struct Arrangement {
   ConvolutionGeometry geometry;
-  std::vector<std::int64_t> w_index;  // by the convolution's weight
+  std::vector<std::int64_t> w_index;    // by the convolution's weight
+  std::vector<std::int64_t> x_index{};  // as FusedUnit has it
 };
 
 std::optional<Arrangement> arrange(const ConvolutionTaps& taps) {
@@ -39,18 +42,90 @@ std::optional<Arrangement> arrange(const ConvolutionTaps& taps) {
   return result;
 }
 
+// Spread-out data has at most that many elements.
+constexpr std::int64_t kMostSpread = std::int64_t{1} << 22;
+
+// The axes of the convolution over spread-out data: as wide as its windows reach, so that it needs no padding.
+std::optional<std::vector<SpatialAxis>> spread_axes(const ConvolutionGeometry& geometry) {
+  std::vector<SpatialAxis> axes;
+  std::int64_t elements = geometry.batch * geometry.input_channels;
+  for (SpatialAxis axis : geometry.axes) {
+    axis.input = axis.output - 1 + axis.kernel_extent();
+    axis.stride = 1;
+    axis.pad_begin = axis.pad_end = 0;
+    if (elements > kMostSpread / axis.input) return std::nullopt;
+    elements *= axis.input;
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+// Where a position of the spread-out data comes from within one channel; -1 between and beside the data.
+std::int64_t spread_from(const ConvolutionGeometry& geometry, const std::vector<std::int64_t>& at) {
+  std::int64_t from = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const SpatialAxis& axis = geometry.axes[d];
+    const std::int64_t position = at[d] + axis.pad_begin - (axis.kernel_extent() - 1);
+    if (position < 0 || position % axis.stride != 0 || position / axis.stride >= axis.input) return -1;
+    from = from * axis.input + position / axis.stride;
+  }
+  return from;
+}
+
+std::optional<Arrangement> arrange(const TransposedTaps& taps) {
+  const ConvolutionGeometry& geometry = taps.geometry;
+  auto axes = spread_axes(geometry);
+  if (!axes) return std::nullopt;
+  Arrangement result{geometry, {}};
+  result.geometry.axes = std::move(*axes);
+  std::vector<std::int64_t> extents;
+  for (const SpatialAxis& axis : result.geometry.axes) extents.push_back(axis.input);
+  const std::int64_t inputs = geometry.input_positions();
+  for (std::int64_t channel = 0; channel < geometry.batch * geometry.input_channels; ++channel) {
+    for_each_position(extents, [&](const std::vector<std::int64_t>& at) {
+      const std::int64_t from = spread_from(geometry, at);
+      result.x_index.push_back(from < 0 ? -1 : channel * inputs + from);
+    });
+  }
+  const std::int64_t depth = geometry.group_input_channels();
+  const std::int64_t width = geometry.group_output_channels();
+  const std::int64_t kernel = geometry.kernel_taps();
+  for (std::int64_t channel = 0; channel < geometry.output_channels; ++channel) {
+    for (std::int64_t c = channel / width * depth; c < (channel / width + 1) * depth; ++c) {
+      for (std::int64_t tap = kernel; tap-- > 0;) {
+        result.w_index.push_back((c * width + channel % width) * kernel + tap);
+      }
+    }
+  }
+  return result;
+}
+
+// The rows of a, where they do not lie one after the other.
+std::vector<std::int64_t> rows_of(const MatrixTaps& taps) {
+  std::vector<std::int64_t> index;
+  bool is_in_order = true;
+  for (const std::int64_t begin : taps.a_begin) {
+    for (std::int64_t m = 0; m < taps.m; ++m) {
+      for (std::int64_t k = 0; k < taps.k; ++k) {
+        const std::int64_t from = begin + m * taps.a_row + k * taps.a_inner;
+        is_in_order = is_in_order && from == static_cast<std::int64_t>(index.size());
+        index.push_back(from);
+      }
+    }
+  }
+  return is_in_order ? std::vector<std::int64_t>{} : index;
+}
+
 std::optional<Arrangement> arrange(const MatrixTaps& taps) {
   const auto batches = static_cast<std::int64_t>(taps.a_begin.size());
-  if (taps.k < 1 || taps.a_inner != 1 || (taps.m != 1 && taps.a_row != taps.k)) return std::nullopt;
-  for (std::int64_t i = 0; i < batches; ++i) {
-    const auto batch = static_cast<std::size_t>(i);
-    if (taps.a_begin[batch] != i * taps.m * taps.k || taps.b_begin[batch] != taps.b_begin[0]) return std::nullopt;
-  }
+  const auto has_other_begin = [&](std::int64_t begin) { return begin != taps.b_begin[0]; };
+  if (taps.k < 1 || std::any_of(taps.b_begin.begin(), taps.b_begin.end(), has_other_begin)) return std::nullopt;
   const SpatialAxis point{
       .input = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0, .output = 1};
   Arrangement result{
       {.batch = batches * taps.m, .input_channels = taps.k, .output_channels = taps.n, .group = 1, .axes = {point}},
-      {}};
+      {},
+      rows_of(taps)};
   for (std::int64_t n = 0; n < taps.n; ++n) {
     for (std::int64_t k = 0; k < taps.k; ++k) {
       result.w_index.push_back(taps.b_begin[0] + k * taps.b_inner + n * taps.b_column);
@@ -66,8 +141,11 @@ std::optional<Arrangement> arrange(const Taps& /*taps*/) {
 
 class Units {
  public:
-  explicit Units(const Program& program)
-      : program_(program), producer_(program.values.size(), kNoStep), readers_(program.values.size(), 0) {
+  Units(const Program& program, FloatBias float_bias)
+      : program_(program),
+        float_bias_(float_bias),
+        producer_(program.values.size(), kNoStep),
+        readers_(program.values.size(), 0) {
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
       producer_[program.steps[i].result] = i;
       for (const ValueId operand : program.steps[i].operands) ++readers_[operand];
@@ -78,7 +156,7 @@ class Units {
   [[nodiscard]] std::optional<FusedUnit> unit_at(std::size_t step) const {
     const auto* quantize = std::get_if<Quantize>(&program_.steps[step].what);
     if (quantize == nullptr || !takes(quantize->node)) return std::nullopt;
-    FusedUnit unit{.quantize = step, .x = 0, .convolution = {}, .w = {}, .clamps = {}, .nodes = {}};
+    FusedUnit unit{.quantize = step, .x = 0, .x_index = {}, .convolution = {}, .w = {}, .clamps = {}, .nodes = {}};
     unit.nodes.push_back(program_.steps[step].node);
     unit.convolution.y_type = *integer8_of(quantize->node.y_type);
     unit.convolution.y_scale = static_cast<float>(quantize->node.y_scale[0]);
@@ -141,6 +219,7 @@ class Units {
     auto arrangement = std::visit([](const auto& taps) { return arrange(taps); }, sum->taps);
     if (!arrangement) return false;
     unit.convolution.operands.geometry = std::move(arrangement->geometry);
+    unit.x_index = std::move(arrangement->x_index);
     return read_x(step.operands[0], unit) && read_w(step.operands[1], arrangement->w_index, unit) &&
            (sum->c_index.empty() || read_bias(*sum, step.operands[2], unit)) && sums_fit(unit);
   }
@@ -181,31 +260,57 @@ class Units {
     return true;
   }
 
-  // One value for each output channel.
-  [[nodiscard]] bool read_bias(const WeightedSum& sum, ValueId value, FusedUnit& unit) const {
-    const Dequantize* from = dequantized(value);
-    if (from == nullptr || from->node.x_type != Element::int32 || !has_only_float32(from->node)) return false;
-    const std::vector<double>& stated = program_.values[source(value, unit)].stated;
-    if (stated.empty()) return false;
-    const ConvolutionGeometry& geometry = unit.convolution.operands.geometry;
+  // The element of the bias that each output channel has; empty where a channel has several, or none.
+  [[nodiscard]] static std::vector<std::int64_t> bias_of_channels(const WeightedSum& sum,
+                                                                  const ConvolutionGeometry& geometry) {
     const auto positions = static_cast<std::size_t>(geometry.output_positions());
     const auto channels = static_cast<std::size_t>(geometry.output_channels);
     std::vector<std::int64_t> of_channel(channels, -1);
     for (std::size_t i = 0; i < sum.c_index.size(); ++i) {
       std::int64_t& index = of_channel[i / positions % channels];
-      if (index != -1 && index != sum.c_index[i]) return false;
+      if (index != -1 && index != sum.c_index[i]) return {};
       index = sum.c_index[i];
     }
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      if (of_channel[channel] < 0) return false;  // no output element
-      const std::size_t parameter = from->node.layout.parameter_of(of_channel[channel]);
-      const float unit_of_sum = unit.convolution.x_scale * unit.convolution.w_scale[channel];
-      if (static_cast<float>(from->node.x_scale[parameter]) != unit_of_sum) return false;
-      if (from->node.x_zero_point[parameter] != 0) return false;
-      const double bias = stated[static_cast<std::size_t>(of_channel[channel])];
-      unit.convolution.operands.bias.push_back(static_cast<std::int32_t>(bias));
+    if (std::find(of_channel.begin(), of_channel.end(), -1) != of_channel.end()) return {};  // no output element
+    return of_channel;
+  }
+
+  [[nodiscard]] bool read_bias(const WeightedSum& sum, ValueId value, FusedUnit& unit) const {
+    const std::vector<std::int64_t> of_channel = bias_of_channels(sum, unit.convolution.operands.geometry);
+    for (std::size_t channel = 0; channel < of_channel.size(); ++channel) {
+      const auto bias = program_.values[value].stated.empty()
+                            ? dequantized_bias(value, of_channel[channel], channel, unit)
+                            : float_bias(value, of_channel[channel], channel, unit);
+      if (!bias) return false;
+      unit.convolution.operands.bias.push_back(*bias);
     }
+    if (of_channel.empty()) return false;
+    if (dequantized(value) != nullptr) (void)source(value, unit);
     return true;
+  }
+
+  [[nodiscard]] std::optional<std::int32_t> dequantized_bias(ValueId value, std::int64_t index, std::size_t channel,
+                                                             const FusedUnit& unit) const {
+    const Dequantize* from = dequantized(value);
+    if (from == nullptr || from->node.x_type != Element::int32 || !has_only_float32(from->node)) return std::nullopt;
+    const std::vector<double>& stated = program_.values[program_.steps[producer_[value]].operands[0]].stated;
+    const std::size_t parameter = from->node.layout.parameter_of(index);
+    const float unit_of_sum = unit.convolution.x_scale * unit.convolution.w_scale[channel];
+    if (stated.empty() || static_cast<float>(from->node.x_scale[parameter]) != unit_of_sum) return std::nullopt;
+    if (from->node.x_zero_point[parameter] != 0) return std::nullopt;
+    return static_cast<std::int32_t>(stated[static_cast<std::size_t>(index)]);
+  }
+
+  [[nodiscard]] std::optional<std::int32_t> float_bias(ValueId value, std::int64_t index, std::size_t channel,
+                                                       const FusedUnit& unit) const {
+    if (program_.values[value].type != Element::float32) return std::nullopt;
+    const double given = program_.values[value].stated[static_cast<std::size_t>(index)];
+    const double unit_of_sum = static_cast<double>(unit.convolution.x_scale) * unit.convolution.w_scale[channel];
+    const auto multiple = integer_bias(given, unit_of_sum);
+    if (!multiple || std::fabs(*multiple) > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+    const bool is_exact = static_cast<double>(static_cast<float>(*multiple * unit_of_sum)) == given;
+    if (!is_exact && float_bias_ == FloatBias::exact) return std::nullopt;
+    return static_cast<std::int32_t>(*multiple);
   }
 
   // QLinearConv's sums wrap, those of a graph do not.
@@ -225,14 +330,21 @@ class Units {
   }
 
   const Program& program_;
+  FloatBias float_bias_;
   std::vector<std::size_t> producer_;  // the step of each value
   std::vector<std::size_t> readers_;   // how many steps and outputs read it
 };
 
 }  // namespace
 
-std::vector<FusedUnit> fused_units(const Program& program) {
-  const Units units(program);
+std::optional<double> integer_bias(double bias, double product_of_scales) {
+  const auto unit = static_cast<float>(product_of_scales);
+  if (unit == 0 || !std::isfinite(bias)) return std::nullopt;
+  return round_half_even(static_cast<double>(static_cast<float>(bias) / unit));
+}
+
+std::vector<FusedUnit> fused_units(const Program& program, FloatBias float_bias) {
+  const Units units(program, float_bias);
   std::vector<FusedUnit> found;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (auto unit = units.unit_at(i)) found.push_back(std::move(*unit));

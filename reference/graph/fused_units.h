@@ -1,17 +1,31 @@
 // Quantized units of a graph as the integer convolutions that may stand in their place.
 //
-// A unit is DequantizeLinear, DequantizeLinear -> Conv, Gemm or MatMul [-> Relu, Clip] -> QuantizeLinear. Its one
-// convolution gives an answer of the unit's set: Q's rounding is monotone, so that an activation before it is a clamp
-// behind it, and a bias in units of x_scale * w_scale belongs to the sum.
+// A unit is DequantizeLinear, DequantizeLinear -> Conv, ConvTranspose, Gemm or MatMul [-> Relu, Clip] ->
+// QuantizeLinear. Its one convolution gives an answer of the unit's set: Q's rounding is monotone, so that an
+// activation before it is a clamp behind it, and a bias in units of x_scale * w_scale belongs to the sum. A
+// ConvTranspose is a convolution over x spread out by its strides, with zero points between, and turned filters: a zero
+// point adds nothing.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "reference/graph/program.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
 
 namespace qconform::reference::graph {
+
+/// Which float biases a unit takes into its sum, as the integer B = rne(RN32(b / RN32(x_scale * w_scale))).
+enum class FloatBias : std::uint8_t {
+  exact,    ///< those that are B * x_scale * w_scale rounded to float32: right under every profile
+  rounded,  ///< any, as tier fused-int8 admits it
+};
+
+/// B for a float bias b, by the exact product of the scales; nothing where b is infinite or NaN, or the product is 0 in
+/// float32.
+[[nodiscard]] std::optional<double> integer_bias(double bias, double product_of_scales);
 
 struct FusedUnit {
   /// An activation, as Q's output has its ends: min(max(y, lowest), highest).
@@ -20,8 +34,10 @@ struct FusedUnit {
     std::int32_t highest = 0;
   };
 
-  std::size_t quantize = 0;        ///< its last step, which the convolution and the clamps stand for
-  ValueId x = 0;                   ///< the quantized data that it reads
+  std::size_t quantize = 0;  ///< its last step, which the convolution and the clamps stand for
+  ValueId x = 0;             ///< the quantized data that it reads
+  /// Which of these the convolution reads, by element of its x; -1 is x_zero_point. Empty: all, in their order.
+  std::vector<std::int64_t> x_index;
   QLinearConv convolution;         ///< a product of matrices is one of 1x1, with the rows as batch
   std::vector<std::byte> w;        ///< as the convolution reads them
   std::vector<Clamp> clamps;       ///< in the order of the activations
@@ -30,8 +46,8 @@ struct FusedUnit {
 
 /// The units of a program for which that is right: one positive scale within the domain for x and y, weights that are
 /// stated, and that have one scale and zero point for each output channel; 8-bit x, w and y; an int32 bias without zero
-/// point, whose scale is x_scale * w_scale rounded to float32; no sum that leaves int32. What stands between is read by
-/// the unit alone.
-[[nodiscard]] std::vector<FusedUnit> fused_units(const Program& program);
+/// point, whose scale is x_scale * w_scale rounded to float32, or a float one that is stated and that `float_bias`
+/// takes; no sum that leaves int32. What stands between is read by the unit alone.
+[[nodiscard]] std::vector<FusedUnit> fused_units(const Program& program, FloatBias float_bias = FloatBias::exact);
 
 }  // namespace qconform::reference::graph

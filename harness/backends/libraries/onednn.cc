@@ -2,6 +2,7 @@
 // set chosen.
 #include <dlfcn.h>
 
+#include <fmt/format.h>
 #include <dnnl.hpp>
 
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/onednn_convolution.h"
+#include "harness/backends/libraries/onednn_graph.h"
 #include "harness/backends/libraries/onednn_reorder.h"
 #include "harness/operators/operator.h"
 #include "harness/operators/text.h"
@@ -241,10 +243,30 @@ std::optional<std::string> choose(std::string_view variant) {
   return std::nullopt;
 }
 
+// The word `graph` and the key: graphs of several nodes, in place of the primitives.
+constexpr std::string_view kGraph = "graph";
+constexpr std::string_view kFusion = "fusion";
+constexpr std::string_view kDebug = "debug";
+
+// How the graph interface cuts graphs; empty where it is not asked for.
+Result<std::string_view> policy_of(const backend::Specification& what) {
+  if (what.settings.empty()) return what.word == kGraph ? kFusion : std::string_view();
+  const std::string& value = what.settings.front().value;
+  for (const std::string_view policy : {kFusion, kDebug}) {
+    if (value == policy) return policy;
+  }
+  return fail("--backend", fmt::format("\"{}\": no policy \"{}\" of graphs; expected {} or {}", backend::text_of(what),
+                                       value, kFusion, kDebug));
+}
+
 Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
-  if (const auto problem = choose(what.word)) return fail("--backend", backend::text_of(what) + ": " + *problem);
+  QCONFORM_ASSIGN(const std::string_view policy, policy_of(what));
+  const std::string_view set = what.word == kGraph ? std::string_view() : what.word;
+  if (const auto problem = choose(set)) return fail("--backend", backend::text_of(what) + ": " + *problem);
+  BackendInfo info{backend::text_of(what), version(), "library"};
   try {
-    return std::make_unique<OneDnn>(BackendInfo{backend::text_of(what), version(), "library"});
+    if (!policy.empty()) return dnn::graph_backend(std::move(info), policy == kFusion);
+    return std::make_unique<OneDnn>(std::move(info));
   } catch (const dnnl::error& error) {
     return fail("--backend", std::string("oneDNN does not start: ") + error.what());
   }
@@ -255,7 +277,11 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
 backend::Library onednn() {
   backend::Accepted accepted;
   for (const InstructionSet& set : dnn::instruction_sets()) accepted.words.push_back(set.name);
-  return {"onednn", "convolutions, and linear operators by its reorder", std::move(accepted),
+  if (dnn::kHasGraphs) {
+    accepted.words.push_back(kGraph);
+    accepted.keys = {{kGraph, "fusion or debug"}};
+  }
+  return {"onednn", "convolutions, and linear operators by its reorder; version 3 also graphs", std::move(accepted),
           [] {
             return backend::LibraryState{version(), {}};
           },

@@ -11,6 +11,7 @@
 #include "harness/backends/emulator.h"
 #include "harness/backends/libraries/adapters.h"
 #include "harness/backends/libraries/xnnpack_operator.h"
+#include "harness/backends/libraries/xnnpack_subgraph.h"
 #include "harness/base/aligned_bytes.h"
 #include "harness/operators/operator.h"
 #include "reference/dequantize_linear/dequantize_linear.h"
@@ -21,23 +22,7 @@ namespace qconform::libraries {
 namespace {
 
 using reference::Integer8;
-
-std::string_view text_of(xnn_status status) {
-  switch (status) {
-    case xnn_status_success: return "success";
-    case xnn_status_uninitialized: return "not initialized";
-    case xnn_status_invalid_parameter: return "invalid parameter";
-    case xnn_status_invalid_state: return "invalid state";
-    case xnn_status_unsupported_parameter: return "unsupported parameter";
-    case xnn_status_unsupported_hardware: return "unsupported hardware";
-    case xnn_status_out_of_memory: return "out of memory";
-    default: return "an unknown status";
-  }
-}
-
-std::string refusal_text(std::string_view call, xnn_status status) {
-  return fmt::format("XNNPACK: {}: {}", call, text_of(status));
-}
+using xnn::refusal_text;
 
 // An operator with what it computes for. The first failure's message stays.
 class PackedOperator {
@@ -263,18 +248,23 @@ class Xnnpack final : public Backend {
   BackendInfo info_;
 };
 
+// The word for units, as nodes of its subgraphs, in place of its operators.
+constexpr std::string_view kSubgraph = "subgraph";
+
 Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   const xnn_status status = xnn_initialize(nullptr);
   if (status != xnn_status_success) return fail("--backend", refusal_text("initialize", status));
-  return std::make_unique<Xnnpack>(BackendInfo{backend::text_of(what), QCONFORM_XNNPACK_VERSION, "library"});
+  BackendInfo info{backend::text_of(what), QCONFORM_XNNPACK_VERSION, "library"};
+  if (what.word == kSubgraph) return xnn::subgraph_backend(std::move(info));
+  return std::make_unique<Xnnpack>(std::move(info));
 }
 
 }  // namespace
 
 backend::Library xnnpack() {
   return {"xnnpack",
-          "QLinearConv with one type for x, w and y, linear operators with one scale",
-          {},
+          "QLinearConv with one type for x, w and y, linear operators with one scale; units of graphs as subgraphs",
+          {{kSubgraph}, {}},
           [] {
             return backend::LibraryState{QCONFORM_XNNPACK_VERSION, {}};
           },

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "harness/core/element_type.h"
 #include "reference/qlinear_conv/qlinear_conv.h"
@@ -79,6 +81,9 @@ class ConvolutionBase : public Operator {
 [[nodiscard]] std::unique_ptr<Operator> conversion(const Conversion& what);
 
 // What both forms do alike.
+
+/// What a failed call comes to, for the reader.
+[[nodiscard]] std::string refusal_text(std::string_view call, xnn_status status);
 
 /// Height and width; a single dimension is the width of one row.
 [[nodiscard]] std::array<reference::SpatialAxis, 2> axes_of(const reference::ConvolutionGeometry& geometry);

@@ -1,0 +1,31 @@
+// A quantized unit of a graph as XNNPACK sees one: an operator on quantized tensors.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "harness/operators/graph/lowering.h"
+
+namespace qconform::libraries::xnn {
+
+struct QuantizedUnit {
+  struct Operand {
+    std::size_t input = 0;  ///< of the case
+    const reference::DequantizeLinear* parameters = nullptr;
+  };
+
+  const reference::QuantizeLinear* y = nullptr;
+  const reference::graph::Step* compute = nullptr;  ///< null where activations alone stand between
+  std::vector<Operand> operands;
+  float lowest = -std::numeric_limits<float>::infinity();  ///< of the activations
+  float highest = std::numeric_limits<float>::infinity();
+};
+
+/// The unit that the whole graph is: DequantizeLinear of tensors of the case -> an operator [-> Relu, Clip] ->
+/// QuantizeLinear, which is the only output. Pointers lead into `graph`. Or why it is none.
+[[nodiscard]] tl::expected<QuantizedUnit, std::string> quantized_unit(const Case& test_case, const GraphProgram& graph);
+
+}  // namespace qconform::libraries::xnn
