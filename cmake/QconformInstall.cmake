@@ -6,6 +6,10 @@ include(CMakePackageConfigHelpers)
 set(data "${CMAKE_INSTALL_DATADIR}/qconform")
 
 install(TARGETS qconform RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+get_property(modules GLOBAL PROPERTY QCONFORM_ADAPTER_MODULE_TARGETS)
+if(modules)
+  install(TARGETS ${modules} LIBRARY DESTINATION lib/qconform)
+endif()
 install(FILES harness/include/qconform/backend.h harness/include/qconform/node.hpp
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/qconform")
 install(DIRECTORY corpus/ DESTINATION "${data}/corpus"
@@ -13,7 +17,8 @@ install(DIRECTORY corpus/ DESTINATION "${data}/corpus"
 install(DIRECTORY corpus/schema/ "${PROJECT_BINARY_DIR}/schema/" DESTINATION "${data}/schema")
 install(FILES waivers/waivers-1.schema.json DESTINATION "${data}/schema")
 install(FILES waivers/libraries.json DESTINATION "${data}/waivers")
-install(PROGRAMS scripts/gate-step DESTINATION "${data}")
+install(PROGRAMS scripts/gate-step scripts/judge-machine scripts/library-cases DESTINATION "${data}")
+install(FILES scripts/progress.sh DESTINATION "${data}")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         PATTERN "*.py" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE PATTERN "site" EXCLUDE)
 install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,7 +1,10 @@
 # An adapter to a third-party library: harness/backends/libraries/<name>.cc, with <name>_*.cc beside it, is part of the
 # build where the library is found. QCONFORM_<NAME> is AUTO (used when found), ON (must be found) or OFF; what is missing
-# ends up in `qconform list backends`.
+# ends up in `qconform list backends`. QCONFORM_ADAPTER_MODULES makes those that link a library modules, which qconform
+# loads when it runs: it then starts where the library is missing.
 #
+option(QCONFORM_ADAPTER_MODULES "Load adapters that link a library when qconform runs" OFF)
+
 # qconform_adapter(<name> "<title>" "<how to get it>"
 #   HEADERS <header>...         each is looked for, and its folder included
 #   [LIBRARIES <library>...]    each is looked for and linked; without them the adapter loads the library when it runs
@@ -46,16 +49,35 @@ function(qconform_adapter name title remedy)
       "QCONFORM_ABSENT_LIBRARY(${name}, \"${title}\", \"${absent}\")\n")
     return()
   endif()
-  set_property(GLOBAL APPEND_STRING PROPERTY QCONFORM_ADAPTERS "QCONFORM_LIBRARY(${name})\n")
+  set(line "QCONFORM_LIBRARY(${name})")
+  set(target qconform_libraries)
+  if(QCONFORM_ADAPTER_MODULES AND libraries)
+    set(line "QCONFORM_MODULE_OF_LIBRARY(${name}, \"${title}\", \"${remedy}\")")
+    set(target qconform_module_${name})
+    qconform_adapter_module(${name})
+  endif()
+  set_property(GLOBAL APPEND_STRING PROPERTY QCONFORM_ADAPTERS "${line}\n")
   file(GLOB sources CONFIGURE_DEPENDS ${name}.cc ${name}_*.cc)
-  target_sources(qconform_libraries PRIVATE ${sources})
-  target_include_directories(qconform_libraries SYSTEM PRIVATE ${folders})
-  target_link_libraries(qconform_libraries PRIVATE ${libraries} ${arg_LINK})
-  target_compile_definitions(qconform_libraries PRIVATE QCONFORM_HAS_${upper} ${arg_DEFINE})
+  target_sources(${target} PRIVATE ${sources})
+  target_include_directories(${target} SYSTEM PRIVATE ${folders})
+  target_link_libraries(${target} PRIVATE ${libraries} ${arg_LINK})
+  target_compile_definitions(${target} PRIVATE QCONFORM_HAS_${upper} ${arg_DEFINE})
   if(arg_VERSION_OF)
     qconform_package_version(${upper} ${arg_VERSION_OF})
-    target_compile_definitions(qconform_libraries PRIVATE QCONFORM_${upper}_VERSION="${QCONFORM_${upper}_VERSION}")
+    target_compile_definitions(${target} PRIVATE QCONFORM_${upper}_VERSION="${QCONFORM_${upper}_VERSION}")
   endif()
+endfunction()
+
+# lib/qconform/<name>.so, an adapter that qconform loads. What it uses of the harness are the symbols of the program.
+function(qconform_adapter_module name)
+  set(target qconform_module_${name})
+  add_library(${target} MODULE adapters.cc module_entry.cc)
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name} UNITY_BUILD OFF
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/qconform")
+  target_compile_definitions(${target} PRIVATE QCONFORM_MODULE=${name})
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}" "${PROJECT_BINARY_DIR}/generated")
+  target_link_libraries(${target} PRIVATE qconform_options tl::expected fmt::fmt)
+  set_property(GLOBAL APPEND PROPERTY QCONFORM_ADAPTER_MODULE_TARGETS ${target})
 endfunction()
 
 # A program bin/worker-<name>-<version> for each root of a release of Debian: the adapter, built with the headers of the

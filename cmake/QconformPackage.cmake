@@ -1,5 +1,5 @@
-# CPack: a Debian package and a tarball of the installed tree. scripts/release builds and checks them.
-set(CPACK_GENERATOR DEB TGZ)
+# CPack: a Debian package of the installed tree. scripts/release builds and checks it, and scripts/archive makes the archive.
+set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_PACKAGE_NAME qconform)
 set(CPACK_PACKAGE_VENDOR "The qconform developers")

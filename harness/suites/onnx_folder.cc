@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "harness/onnx/case_folder.h"
+#include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/operators/graph/lowering.h"
 #include "harness/operators/operator.h"
@@ -39,11 +40,22 @@ bool is_quantized_graph(const onnx::GraphProto& graph) {
   });
 }
 
+/// The operator of the first node with an attribute that a case cannot hold, such as Constant's tensor; empty if there
+/// is none.
+std::string operator_beyond_cases(const onnx::GraphProto& graph) {
+  const auto found = std::find_if(graph.node().begin(), graph.node().end(),
+                                  [](const onnx::NodeProto& node) { return !attributes_of(node).has_value(); });
+  return found == graph.node().end() ? "" : printable(operator_name(found->domain(), found->op_type()));
+}
+
 /// Why the model gives no case; empty when it gives some.
 std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::path>& data_sets) {
   if (model.graph().node_size() == 0) return "no node";
   const bool is_graph = model.graph().node_size() > 1;
   if (is_graph && !is_quantized_graph(model.graph())) return "not a single node, nor a quantized graph";
+  if (const std::string op = is_graph ? operator_beyond_cases(model.graph()) : ""; !op.empty()) {
+    return "an attribute that a case cannot hold: " + op;
+  }
   const onnx::NodeProto& node = model.graph().node(0);
   const bool is_known = is_graph || find_operator(node.domain(), node.op_type()) != nullptr ||
                         is_quantized_graph_operator(node.domain(), node.op_type());

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
 
 #include <filesystem>
 #include <fstream>
@@ -100,6 +101,31 @@ TEST(OnnxFolderSuite, CountsOtherNodes) {
   EXPECT_THAT(ids_of(**source), ElementsAre("kept"));
   EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("no data set: QLinearConv", 1), Pair("not quantized: Add", 2),
                                                 Pair("not quantized: com.example::QLinearConv", 1)));
+}
+
+// The folders test_dynamicquantizelinear_*_expanded of ONNX are such graphs.
+TEST(OnnxFolderSuite, SkipsAGraphWithATensorAsAttribute) {
+  const TemporaryFolder folder;
+  write(some_case("kept"), folder.path() / "kept");
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(*read_file(folder.path() / "kept" / "model.onnx", 1 << 20)));
+  onnx::NodeProto& constant = *model.mutable_graph()->add_node();
+  constant.set_op_type("Constant");
+  constant.add_output("scale");
+  onnx::AttributeProto& value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  value.mutable_t()->add_float_data(0.5F);
+  onnx::NodeProto& quantize = *model.mutable_graph()->add_node();
+  quantize.set_op_type("QuantizeLinear");
+  for (const char* input : {"x", "scale"}) quantize.add_input(input);
+  quantize.add_output("z");
+  std::filesystem::create_directories(folder.path() / "expanded" / "test_data_set_0");
+  ASSERT_TRUE(write_file(folder.path() / "expanded" / "model.onnx", model.SerializeAsString()).has_value());
+  auto source = OnnxFolderSuite::open(folder.path());
+  EXPECT_THAT(ids_of(**source), ElementsAre("kept"));
+  EXPECT_THAT((*source)->skipped(), ElementsAre(Pair("an attribute that a case cannot hold: Constant", 1)));
 }
 
 TEST(OnnxFolderSuite, ADamagedModelEndsTheSource) {

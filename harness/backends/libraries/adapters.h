@@ -16,10 +16,12 @@ namespace qconform::libraries {
 // An adapter defines a function of its library's name, which the list in CMakeLists.txt has.
 #define QCONFORM_LIBRARY(name) [[nodiscard]] backend::Library name();
 #define QCONFORM_ABSENT_LIBRARY(name, title, reason)
+#define QCONFORM_MODULE_OF_LIBRARY(name, title, remedy)
 #define QCONFORM_PEER(name, title, program, ...)
 #include "libraries.inc"
 #undef QCONFORM_LIBRARY
 #undef QCONFORM_ABSENT_LIBRARY
+#undef QCONFORM_MODULE_OF_LIBRARY
 #undef QCONFORM_PEER
 
 /// Where ONNX Runtime was found when qconform was built.

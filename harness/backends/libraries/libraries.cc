@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/backends/libraries/adapters.h"
+#include "harness/backends/libraries/module.h"
 #include "harness/backends/libraries/peers.h"
 #include "harness/backends/libraries/roots.h"
 #include "harness/backends/libraries/worker_program.h"
@@ -57,12 +58,16 @@ std::span<const backend::Library> libraries() {
                  },                                          \
                  nothing_to_open},                           \
                 [] { return versions_of_roots(#name); }),
+#define QCONFORM_MODULE_OF_LIBRARY(name, title, remedy)                           \
+  with_releases(library_of_module({#name, title, remedy}, file_of_module(#name)), \
+                [] { return versions_of_roots(#name); }),
 #define QCONFORM_PEER(name, title, program, ...) peer({name, title, program, {__VA_ARGS__}}),
   static const std::vector<backend::Library> all = {
 #include "libraries.inc"
   };
 #undef QCONFORM_LIBRARY
 #undef QCONFORM_ABSENT_LIBRARY
+#undef QCONFORM_MODULE_OF_LIBRARY
 #undef QCONFORM_PEER
   return all;
 }
