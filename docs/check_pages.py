@@ -62,7 +62,7 @@ def check_navigation(root, problems):
     there += ["index.md", "contributing.md", "changelog.md"]
     for name in sorted(set(named) | set(there)):
         if named.count(name) != 1 or name not in there:
-            problems.add(config, 1, f"{name} is in the navigation {named.count(name)} times, in docs {there.count(name)} times")
+            problems.add(config, 1, f"{name}: {named.count(name)} times in the navigation, {there.count(name)} in docs")
 
 
 class Helps:
@@ -134,7 +134,7 @@ def unnoticed(root, helps):
     if helps:
         mistakes += ["`qconform gone`", "    qconform run --gone 1", "    qconform report junit --until-killed",
                      "`qconform\nrun --gone`", "    x=1 qconform run \\\n      --gone", "    scripts/test --gone",
-                     "```\n$ qconform replay a.json --gone | head\n```", "`scripts/gone`"]
+                     "```\n$ qconform replay a.json --gone | head\n```", "`scripts/gone`", "1. Do this:\n\n       qconform run --gone"]
     for text in mistakes:
         problems = Problems(root)
         pages = {there: page.Page(there, "# Heading\n\n" + text + "\n")}

@@ -5,7 +5,7 @@ import re
 
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
-LIST_ITEM = re.compile(r"^\s*([-*+]|\d+[.)])\s")
+LIST_ITEM = re.compile(r"^\s*([-*+]|\d+[.)])\s+")
 COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 # The text may hold brackets once; (?<!\\) leaves "\[" alone.
@@ -21,6 +21,7 @@ class Block:
     info: str  # what stands behind the fence; "" where it is indented
     lines: list  # without fence and indentation
     comments: list  # texts of the HTML comments right above
+    in_list: bool = False  # it belongs to the item of a list
 
 
 @dataclasses.dataclass
@@ -64,7 +65,7 @@ class Page:
         self.slugs = {heading.slug for heading in self.headings}
 
     def _find_blocks(self):
-        comments, in_list, i = [], False, 0
+        comments, item, i = [], 0, 0  # item: how far the text of the list's item is indented; 0 outside lists
         while i < len(self.lines):
             line = self.lines[i]
             fence = FENCE.match(line)
@@ -73,8 +74,8 @@ class Page:
                 comments = []
                 continue
             after = self.lines[i - 1] if i > 0 else ""
-            if line.startswith("    ") and line.strip() and not in_list and (not after.strip() or COMMENT.match(after)):
-                i = self._take_indented(i, comments)
+            if line.strip() and line.startswith(" " * (item + 4)) and (not after.strip() or COMMENT.match(after)):
+                i = self._take_indented(i, item + 4, comments)
                 comments = []
                 continue
             comment = COMMENT.match(line)
@@ -82,7 +83,8 @@ class Page:
                 comments.append(comment.group(1))
             elif line.strip():
                 comments = []
-                in_list = bool(LIST_ITEM.match(line)) or (in_list and line.startswith(" "))
+                start = LIST_ITEM.match(line)
+                item = len(start.group()) if start else item if line.startswith(" ") else 0
             i += 1
 
     def _take_fence(self, first, fence, comments):
@@ -94,13 +96,14 @@ class Page:
         self._add(first, last + 1, Block(first + 2, info.strip(), lines, comments))
         return last + 1
 
-    def _take_indented(self, first, comments):
+    def _take_indented(self, first, indent, comments):
         last = first
-        while last < len(self.lines) and (self.lines[last].startswith("    ") or not self.lines[last].strip()):
+        while last < len(self.lines) and (self.lines[last].startswith(" " * indent) or not self.lines[last].strip()):
             last += 1
         while not self.lines[last - 1].strip():
             last -= 1
-        self._add(first, last, Block(first + 1, "", [line[4:] for line in self.lines[first:last]], comments))
+        lines = [line[indent:] for line in self.lines[first:last]]
+        self._add(first, last, Block(first + 1, "", lines, comments, indent > 4))
         return last
 
     def _add(self, first, end, block):

@@ -101,16 +101,17 @@ def language_of(block):
     return "console" if any(line.startswith("$ ") for line in block.lines) else "text"
 
 
-def convert_lines(each):
+def convert_lines(of):
     """The page's text in the Markdown of mkdocs."""
-    blocks = {block.number - (1 if is_fenced(each, block) else 0): block for block in each.blocks}
-    headings = {heading.number: heading for heading in each.headings}
+    blocks = {block.number - (1 if is_fenced(of, block) else 0): block for block in of.blocks}
+    headings = {heading.number: heading for heading in of.headings}
     result = []
-    for number, line in enumerate(each.lines, start=1):
+    for number, line in enumerate(of.lines, start=1):
         if number in blocks:
             block = blocks[number]
-            result += [f"~~~~{language_of(block)}", *block.lines, "~~~~"]
-        elif each.is_code[number - 1] or page.COMMENT.match(line):
+            margin = "    " if block.in_list else ""
+            result += [f"{margin}~~~~{language_of(block)}", *(margin + each for each in block.lines), f"{margin}~~~~"]
+        elif of.is_code[number - 1] or page.COMMENT.match(line):
             continue
         elif number in headings:
             heading = headings[number]
@@ -124,8 +125,8 @@ def convert_lines(each):
     return "\n".join(result) + "\n"
 
 
-def is_fenced(each, block):
-    return bool(page.FENCE.match(each.lines[block.number - 2])) if block.number > 1 else False
+def is_fenced(of, block):
+    return block.number > 1 and bool(page.FENCE.match(of.lines[block.number - 2]))
 
 
 def is_paragraph(line):

@@ -23,8 +23,18 @@ for schema in "$build"/schema/*.schema.json; do
   name=$(basename "$schema" .schema.json)
   [[ -f $folder/site/schemas/$name.html ]] || fail "no page of the schema $name"
 done
-grep -q 'commands/qconform-run.html#options' "$folder/site/search/search_index.json" || fail "search does not know the options of run"
-grep -q '"location":"numerics.html' "$folder/site/search/search_index.json" || fail "search does not know docs/numerics.md"
+index=$folder/site/search/search_index.json
+grep -q 'commands/qconform-run.html#options' "$index" || fail "search does not know the options of run"
+grep -q '"location":"numerics.html' "$index" || fail "search does not know docs/numerics.md"
+
+# Every block of code of a page is one on the site.
+for page in "$folder"/site-source/pages/*.md "$folder"/site-source/pages/{operators,tutorials}/*.md; do
+  html=${page/site-source\/pages/site}
+  html=${html%.md}.html
+  blocks=$(grep -c '^ *~~~~[a-z]' "$page" || true)
+  shown=$({ grep -o '<div class="highlight">' "$html" || true; } | wc -l)
+  [[ $blocks -eq $shown ]] || fail "$html: $shown blocks of code, expected $blocks"
+done
 
 check=("${PYTHON:-/usr/bin/python3}" "$source/docs/site/check_site.py" "$folder/planted")
 # planted EXPECTED HTML: the check names the problem in a page that ends with HTML.
