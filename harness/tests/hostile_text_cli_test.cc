@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "harness/base/file.h"
@@ -112,7 +113,7 @@ TEST(Width, IsThatOfTheTerminal) {
       "run --suite random --cases 40 --no-shrink --backend scalar --backend defect:half-away --backend "
       "defect:pad-raw-zero --out " +
       folder.path().string();
-  for (const unsigned short columns : {40, 80, 200}) {
+  for (const unsigned short columns : std::array<unsigned short, 3>{40, 80, 200}) {
     for (const std::string& command : {run, run + " --brief", std::string("list backends")}) {
       const ProgramResult result = run_in_terminal(QCONFORM_PROGRAM, command, columns);
       EXPECT_NE(result.exit_code, 2) << result.output;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
+
 #include "harness/base/text.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/gate/gate.h"
@@ -27,7 +29,7 @@ void expect_harmless(const std::string& text) {
 RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAReport, ()) {
   const Report report = testing::arbitrary_report();
   expect_harmless(headline(report));
-  for (const std::size_t columns : {0, 40, 80, 200}) {
+  for (const std::size_t columns : std::array<std::size_t, 4>{0, 40, 80, 200}) {
     expect_harmless(summary(report, {.columns = columns}));
     expect_harmless(summary(report, {.verbose = true, .columns = columns}));
     expect_harmless(summary(report, {.brief = true, .columns = columns}));
@@ -71,7 +73,7 @@ std::size_t widest(const std::string& text) {
 
 TEST(Terminal, TablesFit) {
   const Report report = report_with(6);
-  for (const std::size_t columns : {40, 80, 100, 200}) {
+  for (const std::size_t columns : std::array<std::size_t, 4>{40, 80, 100, 200}) {
     for (const bool brief : {false, true}) {
       const std::string text = summary(report, {.colour = true, .brief = brief, .columns = columns});
       EXPECT_LE(widest(text), columns) << text;
