@@ -47,7 +47,15 @@ RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAGate, ()) {
 
 RC_GTEST_PROP(Markdown, HasNoControlCharacter, ()) {
   const std::string text = to_markdown(testing::arbitrary_report(), kCommentBytes);
-  for (const std::string_view line : split(text, "\n")) RC_ASSERT(shown(line) == line);
+  RC_ASSERT(shown_lines(text) == text);
+}
+
+RC_GTEST_PROP(Junit, HasNoControlCharacter, ()) {
+  const std::string text = to_junit(testing::arbitrary_report());
+  RC_ASSERT(shown_lines(text) == text);
+  for (const std::string_view line : split(text, "\n")) {
+    RC_ASSERT(!line.starts_with("line") || line.starts_with("line\\x0aline"));
+  }
 }
 
 Report report_with(std::size_t operators) {
