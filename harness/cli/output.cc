@@ -160,6 +160,12 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
+std::function<void(const std::string&)> told_on(ProgressLine& line) {
+  return [&line](const std::string& text) {
+    line.update([&] { return fmt::format("{}, {}", text, line.times(0, std::nullopt)); });
+  };
+}
+
 std::function<void(const std::string&, std::uint64_t)> contract_progress(ProgressLine& line, std::string backend) {
   return [&line, backend = std::move(backend)](const std::string& model, std::uint64_t cases) {
     line.update([&] {

@@ -27,7 +27,7 @@ void expect_harmless(const std::string& text) {
 RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAReport, ()) {
   const Report report = testing::arbitrary_report();
   expect_harmless(headline(report));
-  for (const std::size_t columns : {0, 40, 80, 200}) {
+  for (const std::size_t columns : {0U, 40U, 80U, 200U}) {
     expect_harmless(summary(report, {.columns = columns}));
     expect_harmless(summary(report, {.verbose = true, .columns = columns}));
     expect_harmless(summary(report, {.brief = true, .columns = columns}));
@@ -79,7 +79,7 @@ std::size_t widest(const std::string& text) {
 
 TEST(Terminal, TablesFit) {
   const Report report = report_with(6);
-  for (const std::size_t columns : {40, 80, 100, 200}) {
+  for (const std::size_t columns : {40U, 80U, 100U, 200U}) {
     for (const bool brief : {false, true}) {
       const std::string text = summary(report, {.colour = true, .brief = brief, .columns = columns});
       EXPECT_LE(widest(text), columns) << text;
