@@ -120,6 +120,7 @@ class ReportBuilder {
     if (!key.waiver.empty()) return key.symptom;
     if (!options_.judge.explain && options_.draft == nullptr) return key.symptom;
     Backend& backend = *backends_[key.backend];
+    if (options_.progress) options_.progress("explaining failures of " + backend.info().name);
     const Case test_case = options_.case_at(failures.smallest.index);
     const Outcome outcome = execute(backend, test_case, output_);
     if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
@@ -221,7 +222,10 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   shrink::shrink_findings(
       report, backends, options.judge.policy,
       {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit},
-      [&](Finding& finding, std::size_t backend) { builder.diagnosis().refine(finding, backend); });
+      [&](Finding& finding, std::size_t backend) {
+        if (options.progress) options.progress("shrinking " + finding.id);
+        builder.diagnosis().refine(finding, backend);
+      });
 }
 
 }  // namespace qconform::campaign

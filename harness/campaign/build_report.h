@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct ReportOptions {
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;
   std::string suite = "fuzz";  ///< what the cases are called
+  /// Is told what is being done, "explaining failures of mine", before whatever takes long; may be empty.
+  std::function<void(const std::string&)> progress = {};
 };
 
 /// Fills suites, hazards, backends, findings, single cases and times of the report. The backends are those of the

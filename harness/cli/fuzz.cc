@@ -111,7 +111,10 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   WaiverDraft draft;
   campaign::ReportOptions options = plan.report_options(done.snapshot.case_at);
   if (!plan.options.waivers.draft.empty()) options.draft = &draft;
+  ProgressLine line;
+  options.progress = told_on(line);
   Report report = campaign_report(done.snapshot, backends, options);
+  line.clear();
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
   auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {

@@ -206,7 +206,8 @@ campaign::ReportOptions FuzzPlan::report_options(const campaign::CaseAt& case_at
           .case_at = case_at,
           .draft = nullptr,
           .shrink = options.shrink,
-          .suite = driver.identity.suite_name()};
+          .suite = driver.identity.suite_name(),
+          .progress = {}};
 }
 
 Result<void> make_plan(FuzzPlan& plan) {

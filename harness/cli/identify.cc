@@ -72,7 +72,7 @@ void print_answer(const Answer& answer) {
   const auto survivors = answer.survivors();
   if (answer.forms.empty()) {
     for (const diagnose::Choice* const choice : answer.choices) {
-      say("  {:<17} not asked: {}\n", choice->id, answer.declined);
+      say("  {:<17} not asked: {}\n", choice->id, shown(answer.declined));
     }
   } else if (survivors.empty()) {
     std::string choices;

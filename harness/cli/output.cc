@@ -136,9 +136,8 @@ void ProgressLine::update(const Progress& progress) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     const double rate = static_cast<double>(progress.cases) / seconds;
     const auto all = progress.of ? std::optional(static_cast<double>(*progress.of)) : std::nullopt;
-    return fmt::format("{}: {}{} cases, {} failures, {}, {} cases/s", progress.suite,
-                       report::with_thousands(progress.cases), of, report::with_thousands(progress.failures),
-                       times(static_cast<double>(progress.cases), all),
+    return fmt::format("{}: {}{} cases, {}, {}, {} cases/s", progress.suite, report::with_thousands(progress.cases), of,
+                       report::plural(progress.failures, "failure"), times(static_cast<double>(progress.cases), all),
                        report::with_thousands(static_cast<std::uint64_t>(rate)));
   });
 }
@@ -159,6 +158,12 @@ void ProgressLine::update(const std::function<std::string()>& text) {
 void ProgressLine::clear() {
   if (shown_) fmt::print(stderr, "\r\033[K");
   shown_ = false;
+}
+
+std::function<void(const std::string&)> told_on(ProgressLine& line) {
+  return [&line](const std::string& text) {
+    line.update([&] { return fmt::format("{}, {}", text, line.times(0, std::nullopt)); });
+  };
 }
 
 std::function<void(const std::string&, std::uint64_t)> contract_progress(ProgressLine& line, std::string backend) {

@@ -84,6 +84,9 @@ class ProgressLine {
   Clock::time_point next_;
 };
 
+/// Shows texts as they are told, with the seconds, on `line`, which outlives it.
+[[nodiscard]] std::function<void(const std::string&)> told_on(ProgressLine& line);
+
 /// What learn_contracts() tells of a backend, on `line`, which outlives it.
 [[nodiscard]] std::function<void(const std::string&, std::uint64_t)> contract_progress(ProgressLine& line,
                                                                                        std::string backend);

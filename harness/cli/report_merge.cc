@@ -62,13 +62,16 @@ Result<int> build_report(const MergeOptions& options, const campaign::CampaignSn
         "; merging explains and shrinks findings with the backends of the campaign: merge on a machine that has them";
     return tl::unexpected(error);
   }
+  ProgressLine line;
   const campaign::ReportOptions report_options{
       .judge = {policy, waivers ? &*waivers : nullptr, options.explain && identity.explain},
       .case_at = merged.case_at,
       .draft = nullptr,
       .shrink = options.shrink,
-      .suite = identity.suite_name()};
+      .suite = identity.suite_name(),
+      .progress = told_on(line)};
   Report report = campaign_report(merged, *backends, report_options);
+  line.clear();
   return deliver_campaign(options.out, policy, options.forms, report);
 }
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <string>
 
 #include "harness/base/file.h"
@@ -44,8 +43,8 @@ class HostileText : public ::testing::Test {
 
   // A run with findings, in run/.
   std::string judged(const std::string& options = {}, const std::string& environment = {}) {
-    return run("run --suite random --cases 150 --seed 3 --no-within --backend " + plugin() + " --out " + at("run") +
-                   " " + options,
+    return run("run --suite random --cases 150 --seed 3 --no-within --no-explain --no-shrink --backend " + plugin() +
+                   " --out " + at("run") + " " + options,
                environment);
   }
 
@@ -67,7 +66,7 @@ TEST_F(HostileText, IsShownByRunInEveryForm) {
 }
 
 TEST_F(HostileText, IsShownByCommandsOnOneCase) {
-  judged("--no-explain --no-shrink");
+  judged();
   const std::string on = " " + at("run/F1.json") + " --backend " + plugin();
   EXPECT_THAT(run("replay" + on), HasSubstr("printed   out \\x1b[2J"));
   run("shrink" + on + " -o " + at("small.json"));
@@ -95,30 +94,52 @@ TEST(Colours, FollowTheEnvironment) {
   EXPECT_EQ(run_program(QCONFORM_PROGRAM, list, "COLUMNS=40").output, run_program(QCONFORM_PROGRAM, list).output);
 }
 
+// What a line shows at last: a progress line is rewritten.
+std::string_view last_state(std::string_view line) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  const std::size_t begin = line.rfind("\r\x1b[K");
+  return begin == std::string_view::npos ? line : line.substr(begin + 4);
+}
+
 std::size_t widest(const std::string& output) {
   std::size_t columns = 0;
-  for (std::string_view line : split(output, "\n")) {
-    while (line.ends_with('\r')) line.remove_suffix(1);
+  for (const std::string_view whole : split(output, "\n")) {
+    const std::string_view line = last_state(whole);
     const std::string_view text = trimmed(line);
     // People copy these, and the terminal breaks them.
-    if (!text.starts_with("replay ") && !text.starts_with("report ") && !text.starts_with("page "))
-      columns = std::max(columns, columns_of(line));
+    if (!text.starts_with("replay ")) columns = std::max(columns, columns_of(line));
   }
   return columns;
 }
 
 TEST(Width, IsThatOfTheTerminal) {
   const TemporaryFolder folder;
-  const std::string run =
-      "run --suite random --cases 40 --no-shrink --backend scalar --backend defect:half-away --backend "
-      "defect:pad-raw-zero --out " +
-      folder.path().string();
-  for (const unsigned short columns : std::array<unsigned short, 3>{40, 80, 200}) {
-    for (const std::string& command : {run, run + " --brief", std::string("list backends")}) {
-      const ProgramResult result = run_in_terminal(QCONFORM_PROGRAM, command, columns);
-      EXPECT_NE(result.exit_code, 2) << result.output;
-      EXPECT_LE(widest(result.output), columns) << result.output;
+  const std::string out = folder.path().string();
+  const ProgramResult run =
+      run_program(QCONFORM_PROGRAM,
+                  "run --suite random --cases 60 --no-explain --no-shrink --backend scalar --backend defect:half-away "
+                  "--backend defect:pad-raw-zero --out " +
+                      out);
+  ASSERT_EQ(run.exit_code, 1) << run.output;
+  for (const int columns : {40, 80, 200}) {
+    for (const std::string form : {"report summary ", "report summary --brief ", "report summary --verbose "}) {
+      const ProgramResult result = run_in_terminal(QCONFORM_PROGRAM, form + out + "/report.json", columns);
+      EXPECT_EQ(result.exit_code, 0) << result.output;
+      EXPECT_LE(widest(result.output), static_cast<std::size_t>(columns)) << result.output;
       EXPECT_THAT(result.output, HasSubstr("\x1b[32m"));
+    }
+  }
+}
+
+TEST(Progress, StaysInItsLine) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_in_terminal(
+      QCONFORM_PROGRAM, "fuzz --backend scalar --for 3s --no-within --out " + folder.path().string(), 60);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("\r\x1b[Kfuzz: "));
+  for (std::string_view state : split(result.output, "\r\x1b[K")) {
+    if (state.starts_with("fuzz: ")) {
+      EXPECT_LT(columns_of(state.substr(0, state.find('\n'))), 60U) << state;
     }
   }
 }

@@ -35,11 +35,11 @@ ProgramResult run_program(const std::string& program, const std::string& argumen
   return result;
 }
 
-ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, unsigned short columns,
+ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, int columns,
                               const std::string& environment) {
   const std::string command = command_line(program, arguments, "TERM=xterm " + environment);
   ProgramResult result;
-  const winsize size{.ws_row = 40, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  const winsize size{.ws_row = 40, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child < 0) return result;

@@ -16,7 +16,7 @@ struct ProgramResult {
                                         const std::string& environment = {});
 
 /// The same on a terminal so many columns wide: lines end with "\r\n" there.
-[[nodiscard]] ProgramResult run_in_terminal(const std::string& program, const std::string& arguments,
-                                            unsigned short columns, const std::string& environment = {});
+[[nodiscard]] ProgramResult run_in_terminal(const std::string& program, const std::string& arguments, int columns,
+                                            const std::string& environment = {});
 
 }  // namespace qconform::testing

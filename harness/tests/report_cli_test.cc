@@ -89,5 +89,20 @@ TEST_F(ReportForms, HtmlIsWrittenOrSaysWhatIsMissing) {
   EXPECT_EQ(qconform("report html " + at("none.json") + " -o " + at("x")).exit_code, 2);
 }
 
+TEST_F(ReportForms, ThePageComparesWithABaseline) {
+  ASSERT_EQ(qconform("run --suite random --cases 20 --backend scalar --out " + at("run")).exit_code, 0);
+  if (!exists("run/report.html")) GTEST_SKIP() << "this qconform has no page";
+  const std::string report = at("run/report.json");
+  const auto html = qconform("report html " + report + " --compare " + report + " -o " + at("compared.html"));
+  EXPECT_EQ(html.exit_code, 0) << html.output;
+  EXPECT_THAT(text("compared.html"), HasSubstr(R"({"format":"qconform-gate")"));
+  const auto gate = qconform("gate --baseline " + report + " " + report + " --html " + at("gate.html"));
+  EXPECT_EQ(gate.exit_code, 0) << gate.output;
+  EXPECT_EQ(text("gate.html"), text("compared.html"));
+  const auto none = qconform("report html " + report + " --compare " + at("none.json") + " -o " + at("x.html"));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.output, HasSubstr("--compare: "));
+}
+
 }  // namespace
 }  // namespace qconform::testing

@@ -26,8 +26,8 @@ struct PageDocuments {
 /// A test suite for each backend and operator. Its test cases are "verdicts" (the counts; fails where nothing was
 /// computed) and one for each finding, named by its signature: a failure; an error where the process died or
 /// hung; skipped where it is waived, or the backend does not decide. One more suite for the relations, if there are
-/// any. Valid by the schema that Jenkins' xUnit plugin uses for Surefire's form. Characters that XML 1.0 cannot hold
-/// are replaced by U+FFFD.
+/// any. Valid by the schema that Jenkins' xUnit plugin uses for Surefire's form. Control characters stand
+/// as text, "\x1b"; U+FFFE and U+FFFF, which XML 1.0 cannot hold, are replaced by U+FFFD.
 [[nodiscard]] std::string to_junit(const Report& report);
 
 /// What GitHub takes as a comment, in characters, of which there are no more than bytes.

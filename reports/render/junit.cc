@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "harness/base/terminal_text.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/junit_writer.h"
 #include "reports/render/terminal.h"
@@ -36,7 +37,7 @@ TestCase test_of(const Finding& finding, const BackendResult& backend, std::set<
     test.name = fmt::format("{} #{}", finding.signature, number);
   }
   test.message = fmt::format("{} in {}{}", name_of(finding.kind), cases_text(finding), subject_of(finding));
-  for (const Fact& fact : facts_of(finding)) test.text += fmt::format("{:<9} {}\n", fact.label, fact.value);
+  for (const Fact& fact : facts_of(finding)) test.text += fmt::format("{:<9} {}\n", fact.label, shown(fact.value));
   if (is_error(finding.kind)) test.result = junit::Result::error;
   if (finding.waiver) {
     test.result = junit::Result::skipped;

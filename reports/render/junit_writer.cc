@@ -5,31 +5,34 @@
 
 #include <algorithm>
 
+#include "harness/base/terminal_text.h"
+
 namespace qconform::report::junit {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// XML 1.0 has no way to write most control characters, nor U+FFFE and U+FFFF; the library passes them on. The others
-// it has, and a terminal that shows the file obeys them.
+// XML 1.0 has no way to write U+FFFE and U+FFFF, nor most control characters; the library passes them on.
 std::string writable(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
-    const bool line_end = byte == '\n' || (byte == '\r' && next == '\n');
-    const bool long_control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
-    const bool control = (byte < 0x20 && byte != '\t' && !line_end) || byte == 0x7F || long_control;
-    const bool non_character = text.compare(i, 3, "\xEF\xBF\xBE") == 0 || text.compare(i, 3, "\xEF\xBF\xBF") == 0;
-    if (!control && !non_character) {
+    const bool is_none = text.compare(i, 3, "\xEF\xBF\xBE") == 0 || text.compare(i, 3, "\xEF\xBF\xBF") == 0;
+    if (is_none) {
+      result += kReplacement;
+      i += 2;
+    } else {
       result += text[i];
-      continue;
     }
-    result += kReplacement;
-    if (non_character) i += 2;
-    if (long_control) ++i;
   }
   return result;
+}
+
+// In one line, as readers of XML take attributes anyway.
+std::string writable_line(const std::string& text) {
+  std::string line = text;
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return writable(shown(line));
 }
 
 std::size_t count(const TestSuite& suite, Result result) {
@@ -39,7 +42,9 @@ std::size_t count(const TestSuite& suite, Result result) {
 
 class Writer {
  public:
-  void attribute(const char* name, const std::string& value) { printer_.PushAttribute(name, writable(value).c_str()); }
+  void attribute(const char* name, const std::string& value) {
+    printer_.PushAttribute(name, writable_line(value).c_str());
+  }
   void attribute(const char* name, std::size_t value) { attribute(name, std::to_string(value)); }
 
   void counts(const std::vector<TestSuite>& suites) {
@@ -68,7 +73,7 @@ class Writer {
                                                                : "skipped");
       if (!test_case.type.empty()) attribute("type", test_case.type);
       attribute("message", test_case.message);
-      if (!test_case.text.empty()) printer_.PushText(writable(test_case.text).c_str());
+      if (!test_case.text.empty()) printer_.PushText(writable(shown_lines(test_case.text)).c_str());
       printer_.CloseElement();
     }
     printer_.CloseElement();
@@ -108,7 +113,7 @@ class Writer {
  private:
   void text_element(const char* name, const std::string& text) {
     printer_.OpenElement(name);
-    printer_.PushText(writable(text).c_str());
+    printer_.PushText(writable(shown_lines(text)).c_str());
     printer_.CloseElement();
   }
 

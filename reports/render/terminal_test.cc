@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <array>
-
 #include "harness/base/text.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/gate/gate.h"
@@ -29,7 +27,7 @@ void expect_harmless(const std::string& text) {
 RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAReport, ()) {
   const Report report = testing::arbitrary_report();
   expect_harmless(headline(report));
-  for (const std::size_t columns : std::array<std::size_t, 4>{0, 40, 80, 200}) {
+  for (const std::size_t columns : {0U, 40U, 80U, 200U}) {
     expect_harmless(summary(report, {.columns = columns}));
     expect_harmless(summary(report, {.verbose = true, .columns = columns}));
     expect_harmless(summary(report, {.brief = true, .columns = columns}));
@@ -49,7 +47,15 @@ RC_GTEST_PROP(Terminal, GetsNoControlCharacterOfAGate, ()) {
 
 RC_GTEST_PROP(Markdown, HasNoControlCharacter, ()) {
   const std::string text = to_markdown(testing::arbitrary_report(), kCommentBytes);
-  for (const std::string_view line : split(text, "\n")) RC_ASSERT(shown(line) == line);
+  RC_ASSERT(shown_lines(text) == text);
+}
+
+RC_GTEST_PROP(Junit, HasNoControlCharacter, ()) {
+  const std::string text = to_junit(testing::arbitrary_report());
+  RC_ASSERT(shown_lines(text) == text);
+  for (const std::string_view line : split(text, "\n")) {
+    RC_ASSERT(!line.starts_with("line") || line.starts_with("line\\x0aline"));
+  }
 }
 
 Report report_with(std::size_t operators) {
@@ -73,7 +79,7 @@ std::size_t widest(const std::string& text) {
 
 TEST(Terminal, TablesFit) {
   const Report report = report_with(6);
-  for (const std::size_t columns : std::array<std::size_t, 4>{40, 80, 100, 200}) {
+  for (const std::size_t columns : {40U, 80U, 100U, 200U}) {
     for (const bool brief : {false, true}) {
       const std::string text = summary(report, {.colour = true, .brief = brief, .columns = columns});
       EXPECT_LE(widest(text), columns) << text;

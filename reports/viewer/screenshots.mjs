@@ -1,13 +1,13 @@
 // Takes the pictures of docs/reports.md.
 //
-// usage: node screenshots.mjs RUN.html FINDING CAMPAIGN.html FOLDER [CHROMIUM], in a folder with the
+// usage: node screenshots.mjs RUN.html FINDING CAMPAIGN.html COMPARED.html FOLDER [CHROMIUM], in a folder with the
 // packages of package.json
 import { join } from "node:path";
 import { launch, openPage } from "./test/browser.mjs";
 
-const [, , run, finding, campaign, folder, executable = "/usr/bin/chromium"] = process.argv;
+const [, , run, finding, campaign, compared, folder, executable = "/usr/bin/chromium"] = process.argv;
 if (folder === undefined) {
-  console.error("usage: node screenshots.mjs RUN.html FINDING CAMPAIGN.html FOLDER [CHROMIUM]");
+  console.error("usage: node screenshots.mjs RUN.html FINDING CAMPAIGN.html COMPARED.html FOLDER [CHROMIUM]");
   process.exit(2);
 }
 const browser = await launch(executable);
@@ -29,6 +29,9 @@ const unfold = async (page) => {
 };
 
 await shot(run, "report-overview.png", { viewport: { width: 1280, height: 860 } }, async () => undefined);
+await shot(compared, "report-compared.png", { viewport: { width: 1280, height: 620 } }, async (page) => {
+  await page.locator("#compared").evaluate((element) => element.scrollIntoView());
+});
 await shot(run, "report-finding.png", { viewport: { width: 1280, height: 760 } }, async (page) => {
   await unfold(page);
 });

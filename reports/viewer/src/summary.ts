@@ -7,7 +7,7 @@ import type { Backend, Finding, Gate, Report } from "./model";
 import { causeOf, conclusionOf, count, counted, failures, grouped, percent, shellWord, type Tone } from "./text";
 
 // What a block shows; the rest is counted, and stands below.
-const MOST = 6;
+const MOST = 8;
 
 function block(title: string, ...children: Child[]): HTMLElement {
   return h("div.block", {}, h("h3", {}, title), children);
@@ -23,14 +23,16 @@ function sum(backend: Backend, of: (result: Backend["operators"][string]) => num
   return Object.values(backend.operators).reduce((all, result) => all + of(result), 0);
 }
 
+// On which operators it conforms stands among the verdicts.
 function backendLine(backend: Backend): Child {
-  const { text, tone } = conclusionOf(backend);
+  const { text, tone } = conclusionOf({ ...backend, scope: undefined });
+  const waived = sum(backend, (result) => Object.values(result.waived).reduce((all, cases) => all + cases, 0));
   const numbers: [string, number][] = [
     ["right", sum(backend, (result) => result.verdicts.pass ?? 0)],
     ["failing", sum(backend, (result) => failures(result.verdicts))],
     ["declined", sum(backend, (result) => result.verdicts.unsupported ?? 0)],
   ];
-  const counts = numbers.filter(([name, cases]) => cases > 0 || name === "right").map(([name, cases]) => `${count(cases)} ${name}`);
+  const counts = numbers.filter(([name, cases]) => cases > 0 || name === "right").map(([name, cases]) => `${count(cases)} ${name}${name === "failing" && waived > 0 ? ` (${count(waived)} waived)` : ""}`);
   return [h("strong", {}, backend.name), h(`span.${tone}`, {}, ` ${text}${backend.decides ? "" : ", not counted"}`), h("span.note", {}, ` ${counts.join(", ")}`)];
 }
 
@@ -57,8 +59,8 @@ function causes(report: Report, changes: Changes): Child {
   const waived = report.findings.filter((finding) => finding.waiver).length;
   const list = grouped(report.findings.filter((finding) => !finding.waiver), causeOf);
   return [
-    list.length > 0 ? firstOf(list, (each) => causeLine(each, changes), "findings", "cause") : h("p", {}, "No failure was found."),
-    waived > 0 ? h("p.note", {}, `${counted(waived, "known finding")} waived; they do not count.`) : null,
+    list.length > 0 ? firstOf(list, (each) => causeLine(each, changes), "findings", "cause") : h("p", {}, waived > 0 ? "No failure was found beyond the known ones." : "No failure was found."),
+    waived > 0 ? h("p.note", {}, h("a", { href: "#findings" }, counted(waived, "known finding")), " waived, which do not count.") : null,
   ];
 }
 
