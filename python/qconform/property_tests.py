@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from qconform import backends, runner
-from qconform.cases import Case, cases as cases_of
+from qconform.cases import Case
+from qconform.cases import cases as cases_of
 from qconform.errors import Error
 from qconform.report import Report
 

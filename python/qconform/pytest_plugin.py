@@ -15,7 +15,8 @@ import os
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Set as AbstractSet
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 

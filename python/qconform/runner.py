@@ -143,8 +143,8 @@ def run(
     fail_fast: Optional[int] = None,
     explain: bool = True,
     shrink: bool = True,
-    waivers: Union[str, "os.PathLike[str]", None] = None,
-    out: Union[str, "os.PathLike[str]", None] = None,
+    waivers: Union[str, os.PathLike[str], None] = None,
+    out: Union[str, os.PathLike[str], None] = None,
 ) -> Report:
     """Judge a backend, or a list of them, on suites of cases.
 
@@ -255,7 +255,7 @@ def shrink(
     backend: Any,
     case: CaseLike,
     *,
-    out: Union[str, "os.PathLike[str]", None] = None,
+    out: Union[str, os.PathLike[str], None] = None,
     profile: Optional[str] = None,
     max_runs: Optional[int] = None,
     max_seconds: Optional[float] = None,
