@@ -65,7 +65,8 @@ class ForkServer:
     ) -> None:
         """End the server and its workers."""
         os.close(self._life)
-        os.waitpid(self._process, 0)
+        with contextlib.suppress(ChildProcessError):  # where this process has its children reaped
+            os.waitpid(self._process, 0)
         shutil.rmtree(self._folder or "", ignore_errors=True)
 
     @property

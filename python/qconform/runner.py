@@ -239,14 +239,14 @@ def explain(
         case=document["case"],
         verdict=document["verdict"],
         detail=document["detail"],
-        status=document.get("status", ""),
-        signature=document.get("signature", ""),
+        status=document.get("status") or "",
+        signature=document.get("signature") or "",
         defects=reports.defects(candidates[0]),
         when=tuple((document.get("region") or {}).get("conditions", [])),
         where=(document.get("pattern") or {}).get("description", ""),
         tested=support.get("cases", 0),
         reproduced=support.get("reproduced_cases", 0),
-        culprit=document.get("culprit", ""),
+        culprit=document.get("culprit") or "",
         document=document,
     )
 
