@@ -33,7 +33,7 @@ def failure(test):
 
 
 def test_a_failure_shows_the_smallest_case_and_the_seed():
-    text = failure(qconform.property(ops=["DequantizeLinear"], cases=60, seed=7)(samples.off_by_one))
+    text = failure(qconform.property(ops=["DequantizeLinear"], cases=60, seed=7, explain=False)(samples.off_by_one))
     assert text.startswith("seed 7: QCONFORM_SEED=7 draws the same cases\nF1 wrong")
     assert "DequantizeLinear on off_by_one" in text
     assert "1 of 1 elements wrong" in text
@@ -65,7 +65,7 @@ def test_graphs_are_drawn_too():
 
 
 def test_the_seed_is_another_one_or_that_of_the_environment(monkeypatch):
-    test = qconform.property(ops=["DequantizeLinear"], cases=20)(samples.off_by_one)
+    test = qconform.property(ops=["DequantizeLinear"], cases=20, explain=False)(samples.off_by_one)
     monkeypatch.delenv("QCONFORM_SEED", raising=False)
     assert failure(test).partition(":")[0] != failure(test).partition(":")[0]
     monkeypatch.setenv("QCONFORM_SEED", "12")
@@ -91,11 +91,11 @@ def test_a_failing_property_in_pytest(pytester, monkeypatch):
         """
         import qconform, samples
 
-        @qconform.property(ops=["DequantizeLinear"], cases=20, seed=3)
+        @qconform.property(ops=["DequantizeLinear"], cases=20, seed=3, explain=False)
         def test_dequantize(model, inputs):
             return samples.off_by_one(model, inputs)
         """
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*seed 3: QCONFORM_SEED=3 draws the same cases", "E*F1 wrong*", "E*replay*"])
+    result.stdout.fnmatch_lines(["E*seed 3: QCONFORM_SEED=3 draws the same cases", "*F1 wrong*", "*replay*"])
