@@ -8,7 +8,9 @@ whole run is measured, from the start of the program to the report, and the part
 
 import sys
 import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 import samples
 
 import qconform
