@@ -267,6 +267,7 @@ Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> 
   onnx::ModelProto model;
   QCONFORM_TRY(parse_message(bytes, model));
   const onnx::GraphProto& graph = model.graph();
+  const bool holds_all = fed.empty();  // as files of cases do
   const bool has_names = std::any_of(fed.begin(), fed.end(), [](const FedTensor& one) { return !one.name.empty(); });
   QCONFORM_ASSIGN(NamedInputs inputs,
                   has_names ? inputs_by_name(graph, std::move(fed)) : inputs_in_order(graph, std::move(fed)));
@@ -278,6 +279,9 @@ Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> 
   };
   std::set<std::string> names;
   for (const auto& [name, tensor] : inputs) names.insert(name);
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (holds_all) names.insert(input.name());
+  }
   QCONFORM_ASSIGN(auto result, case_from_graph(model, names, lookup));
   result.id = graph.name();
   QCONFORM_TRY(read_metadata(model, result));

@@ -64,7 +64,8 @@ struct FedTensor {
 /// the inputs too; fewer tensors than inputs leave those out.
 [[nodiscard]] std::vector<std::string> fed_names(const onnx::GraphProto& graph, std::size_t tensors);
 
-/// The case of a model that is fed these tensors: all by name, or all in order.
+/// The case of a model that is fed these tensors: all by name, or all in order. None: the model holds what it is fed,
+/// as of case_from_model().
 [[nodiscard]] Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> fed);
 
 /// The positions of the tensors that a model in use is fed, the others being held: those of the role data.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional
@@ -32,6 +33,14 @@ _PLAIN: dict[int, np.dtype[Any]] = {
     TensorProto.DOUBLE: np.dtype("<f8"),
     TensorProto.UINT32: np.dtype("<u4"),
     TensorProto.UINT64: np.dtype("<u8"),
+}
+#: Types of outputs that ONNX Runtime gives as arrays of that type.
+_ORT_PLAIN = {
+    f"tensor({name})"
+    for name in (
+        *("float", "double", "float16", "bool"),
+        *("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
+    )
 }
 _PLAIN_NUMBERS = {dtype: number for number, dtype in _PLAIN.items()}
 
@@ -187,7 +196,32 @@ def _of_backend(backend: Any, question: Question) -> Any:
 def _of_session(factory: Callable[[bytes], Any], question: Question) -> Any:
     question.hold_what_numpy_lacks()
     session = factory(question.model.SerializeToString())
+    if callable(getattr(session, "run_with_ort_values", None)):
+        return _of_onnxruntime(session, question.feeds)
     return session.run(None, question.feeds)
+
+
+def _of_onnxruntime(session: Any, feeds: Mapping[str, Array]) -> Any:
+    """ONNX Runtime has no arrays for some types of outputs, or gives them as bytes."""
+    if all(output.type in _ORT_PLAIN for output in session.get_outputs()):
+        return session.run(None, feeds)
+    from onnxruntime import OrtValue
+
+    values = session.run_with_ort_values(None, {name: OrtValue.ortvalue_from_numpy(x) for name, x in feeds.items()})
+    return [_tensor_of_ort(value) for value in values]
+
+
+def _bits_of(number: int) -> int:
+    return _tensors._PACKED_BITS.get(number, 8 * _tensors.dtype_of(number).itemsize)
+
+
+def _tensor_of_ort(value: Any) -> TensorProto:
+    number = value.element_type()
+    shape = value.shape()
+    elements = int(np.prod(shape, dtype=np.int64))
+    size = -(-elements * _bits_of(number) // 8)
+    stored = ctypes.string_at(value.data_ptr(), size) if size else b""
+    return TensorProto(data_type=number, dims=shape, raw_data=stored)
 
 
 _WAYS: dict[str, Callable[[Any, Question], Any]] = {

@@ -6,6 +6,7 @@ that a crash ends a copy, and each worker begins with the object as it was.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import fcntl
 import os
@@ -64,7 +65,8 @@ class ForkServer:
     ) -> None:
         """End the server and its workers."""
         os.close(self._life)
-        os.waitpid(self._process, 0)
+        with contextlib.suppress(ChildProcessError):  # where this process has its children reaped
+            os.waitpid(self._process, 0)
         shutil.rmtree(self._folder or "", ignore_errors=True)
 
     @property
@@ -100,10 +102,8 @@ class _Workers:
                 continue
             self._selector.unregister(relay)
             _kill(worker)  # what it has started and left behind
-            try:
+            with contextlib.suppress(OSError):  # the program has killed it
                 relay.sendall(_relay.STATUS.pack(status))
-            except OSError:
-                pass
             relay.close()
 
     def end(self, worker: int) -> None:
@@ -119,10 +119,8 @@ class _Workers:
 
 
 def _kill(worker: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(worker, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _run_server(target: Target, listener: socket.socket, alive: int) -> NoReturn:
@@ -171,10 +169,8 @@ def _start_worker(target: Target, listener: socket.socket, workers: _Workers, ow
         for descriptor in (*own, relay.fileno(), listener.fileno()):
             os.close(descriptor)
         _run_worker(target, streams)
-    try:
+    with contextlib.suppress(OSError):  # it has done so itself, or has ended
         os.setpgid(worker, worker)
-    except OSError:  # it has done so itself, or has ended
-        pass
     for stream in streams:
         os.close(stream)
     workers.add(worker, relay)

@@ -92,7 +92,8 @@ def _line(text: str) -> bytes:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m qconform.serve", description="Serve a Python object as a backend.")
+    title = "Serve a Python object as a backend."
+    parser = argparse.ArgumentParser(prog="python3 -m qconform.serve", description=title)
     parser.add_argument("target", help="module:attribute")
     parser.add_argument("--kind", choices=["function", "backend", "session"], help="where the object does not tell")
     parser.add_argument("--feeds", choices=["all", "activations"], help="what the graph's inputs are")

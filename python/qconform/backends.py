@@ -83,7 +83,8 @@ def node_inputs(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[Optiona
     graph = model.graph
     known = dict(zip((value.name for value in graph.input), inputs))
     held = {tensor.name: tensor for tensor in graph.initializer}
-    return [known[name] if name in known else _tensors.to_array(held[name]) if name else None for name in graph.node[0].input]
+    positions = graph.node[0].input
+    return [known[n] if n in known else _tensors.to_array(held[n]) if n else None for n in positions]
 
 
 def resolve(backend: Union[str, Any], name: Optional[str] = None) -> Union[Target, Named]:
@@ -217,6 +218,10 @@ def outputs_of(answer: Any, count: int) -> Sequence[Any]:
     """What a callable returned, as a sequence of outputs: one may stand alone."""
     if isinstance(answer, dict):
         return list(answer.values())
-    if isinstance(answer, (list, tuple)) and (count != 1 or (len(answer) > 0 and hasattr(answer[0], "__array__"))):
+    if isinstance(answer, (list, tuple)) and (count != 1 or (len(answer) > 0 and _is_tensor(answer[0]))):
         return answer
     return [answer]
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "__array__") or isinstance(value, onnx.TensorProto)

@@ -50,7 +50,8 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 def finding(found: Finding) -> str:
     """A finding: its line, and below it what is known."""
-    return f'<div><p style="margin:4px 0"><b>{escape(found.id)}</b> {escape(found.title)}</p>{facts(found.facts())}</div>'
+    title = f'<p style="margin:4px 0"><b>{escape(found.id)}</b> {escape(found.title)}</p>'
+    return f"<div>{title}{facts(found.facts())}</div>"
 
 
 def report(made: Report) -> str:
@@ -60,9 +61,8 @@ def report(made: Report) -> str:
         count = len(made.findings)
         parts.append(f'<p style="margin:8px 0 4px">{count} {"finding" if count == 1 else "findings"}</p>')
     for found in made.findings:
-        parts.append(
-            f"<details><summary><b>{escape(found.id)}</b> {escape(found.title)}</summary>{facts(found.facts())}</details>"
-        )
+        title = f"<summary><b>{escape(found.id)}</b> {escape(found.title)}</summary>"
+        parts.append(f"<details>{title}{facts(found.facts())}</details>")
     where = f"{made.cases:,} cases, seed {made.seed}; the whole report: {made.folder / 'report.html'}"
     parts.append(f'<p style="margin:8px 0;color:{_MUTED}">{escape(where)}</p>')
     return f'<div>{"".join(parts)}</div>'

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from qconform import backends, runner
-from qconform.cases import Case, cases as cases_of
+from qconform.cases import Case
+from qconform.cases import cases as cases_of
 from qconform.errors import Error
 from qconform.report import Report
 
@@ -38,6 +39,7 @@ def property(
     suite: str = "random",
     profile: Optional[str] = None,
     timeout: float = 10,
+    explain: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Make a test of a function f(model, inputs) that computes cases.
 
@@ -45,7 +47,7 @@ def property(
     cases: how many are drawn.
     seed: which; else $QCONFORM_SEED, else another one each time. A failure names it.
     suite: what they are drawn from: "random", "directed", "graphs", ...
-    profile, timeout: as of `qconform.run`.
+    profile, timeout, explain: as of `qconform.run`. Without `explain` a failure is told some seconds sooner.
 
     Further parameters of the function are fixtures of pytest. It may raise `qconform.Unsupported` for cases that it
     does not implement; where it declines all, the test fails.
@@ -73,7 +75,12 @@ def property(
             with tempfile.TemporaryDirectory(prefix="qconform-") as folder:
                 file = _write(_drawn(suite, drawn_by, chosen, cases), Path(folder) / "drawn.json")
                 report = runner.run(
-                    backends.function(compute), str(file), name=function.__qualname__, profile=profile, timeout=timeout
+                    backends.function(compute),
+                    str(file),
+                    name=function.__qualname__,
+                    profile=profile,
+                    timeout=timeout,
+                    explain=explain,
                 )
             failure = failure_of(report, drawn_by)
             if failure:

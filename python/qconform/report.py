@@ -12,9 +12,24 @@ from qconform import html
 
 #: Verdicts that mean that a backend does not conform.
 FAILING = frozenset(
-    "wrong bad-shape not-rejected crashed timed-out out-of-bounds unwritten inconsistent exited out-of-memory "
-    "read-out-of-bounds nondeterministic changed-input changed-float-mode thread-dependent "
-    "depends-on-earlier-runs".split()
+    {
+        "bad-shape",
+        "changed-float-mode",
+        "changed-input",
+        "crashed",
+        "depends-on-earlier-runs",
+        "exited",
+        "inconsistent",
+        "nondeterministic",
+        "not-rejected",
+        "out-of-bounds",
+        "out-of-memory",
+        "read-out-of-bounds",
+        "thread-dependent",
+        "timed-out",
+        "unwritten",
+        "wrong",
+    }
 )
 
 
@@ -91,7 +106,9 @@ class Finding:
     @property
     def rules(self) -> tuple[str, ...]:
         """Ids of the rules that it breaks, where they are known."""
-        return tuple(dict.fromkeys(defect.rule for defect in self.defects if defect.rule))
+        of_defects = tuple(dict.fromkeys(defect.rule for defect in self.defects if defect.rule))
+        kind, _, rule = self.signature.partition(":")
+        return of_defects or ((rule,) if rule and kind == "not-rejected" else ())
 
     @property
     def why(self) -> str:

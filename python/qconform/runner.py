@@ -143,8 +143,8 @@ def run(
     fail_fast: Optional[int] = None,
     explain: bool = True,
     shrink: bool = True,
-    waivers: Union[str, "os.PathLike[str]", None] = None,
-    out: Union[str, "os.PathLike[str]", None] = None,
+    waivers: Union[str, os.PathLike[str], None] = None,
+    out: Union[str, os.PathLike[str], None] = None,
 ) -> Report:
     """Judge a backend, or a list of them, on suites of cases.
 
@@ -158,7 +158,7 @@ def run(
     within: with conformance, also ask what the backend takes, and draw cases inside that.
     fail_fast: end at this many failing cases.
     explain, shrink: look for the defects behind failures, and for the smallest cases that fail.
-    waivers: a file of known discrepancies.
+    waivers: a file of known discrepancies, which may call a backend as the report does.
     out: the folder for the report; else a new one among the temporary files, which stays.
     """
     chosen = backend if isinstance(backend, (list, tuple)) else [backend]
@@ -168,12 +168,7 @@ def run(
     arguments = ["run", "--seed", str(seed), "--out", str(folder), *_limits(timeout, memory_limit)]
     for suite in [suites] if isinstance(suites, str) else suites:
         arguments += ["--suite", str(suite)]
-    for option, value in (
-        ("--cases", cases),
-        ("--profile", profile),
-        ("--fail-fast", fail_fast),
-        ("--waivers", waivers),
-    ):
+    for option, value in (("--cases", cases), ("--profile", profile), ("--fail-fast", fail_fast)):
         if value is not None:
             arguments += [option, str(value)]
     for option, is_on in (
@@ -188,6 +183,8 @@ def run(
         opened = [stack.enter_context(_open(one, name)) for one in chosen]
         for one in opened:
             arguments += ["--backend", one.name]
+        if waivers is not None:
+            arguments += ["--waivers", str(stack.enter_context(_waivers_for(waivers, opened)))]
         text = _run(arguments, opened).stdout
     return reports.read(
         folder,
@@ -239,14 +236,14 @@ def explain(
         case=document["case"],
         verdict=document["verdict"],
         detail=document["detail"],
-        status=document.get("status", ""),
-        signature=document.get("signature", ""),
+        status=document.get("status") or "",
+        signature=document.get("signature") or "",
         defects=reports.defects(candidates[0]),
         when=tuple((document.get("region") or {}).get("conditions", [])),
         where=(document.get("pattern") or {}).get("description", ""),
         tested=support.get("cases", 0),
         reproduced=support.get("reproduced_cases", 0),
-        culprit=document.get("culprit", ""),
+        culprit=document.get("culprit") or "",
         document=document,
     )
 
@@ -255,7 +252,7 @@ def shrink(
     backend: Any,
     case: CaseLike,
     *,
-    out: Union[str, "os.PathLike[str]", None] = None,
+    out: Union[str, os.PathLike[str], None] = None,
     profile: Optional[str] = None,
     max_runs: Optional[int] = None,
     max_seconds: Optional[float] = None,
@@ -288,6 +285,22 @@ def shrink(
         replay=line_again,
         document=document,
     )
+
+
+@contextlib.contextmanager
+def _waivers_for(file: Union[str, os.PathLike[str]], opened: Sequence[Opened]) -> Iterator[Path]:
+    """The waivers, of backends as the program calls them: a file as long as the `with` lasts."""
+    try:
+        document = json.loads(Path(file).read_text(encoding="utf-8"))
+        for waiver in document["waivers"]:
+            waiver["backends"] += [one.name for one in opened if one.shown in waiver["backends"]]
+    except (OSError, ValueError, LookupError, TypeError):
+        yield Path(file)  # the program says what is wrong with it
+        return
+    with tempfile.TemporaryDirectory(prefix="qconform-") as folder:
+        known = Path(folder) / Path(file).name
+        known.write_text(json.dumps(document), encoding="utf-8")
+        yield known
 
 
 def _limits(timeout: float, memory_limit: int) -> list[str]:

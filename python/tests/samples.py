@@ -124,3 +124,10 @@ class NeedsAllFed(Backend):
 def session(serialized):
     """A factory of sessions."""
     return ReferenceEvaluator(onnx.load_model_from_string(serialized))
+
+
+def odd_zero_points(model, inputs):
+    """Wrong where the zero point is odd, of any case of several elements."""
+    answer = dequantize(model, inputs)
+    zero_point = qconform.node_inputs(model, inputs)[2]
+    return answer + 1 if int(zero_point) % 4 == 1 and inputs[0].size > 2 else answer
