@@ -107,8 +107,8 @@ std::string read_all(int descriptor) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);
   if (kCanLimitAddressSpace) limit(RLIMIT_AS, limits.address_space);
-  // A sanitizer's report of a library's crash is no report on us. The number stays taken: files that `work` opens do not
-  // get it, which programs that it starts write to.
+  // A sanitizer's report of a library's crash is no report on us. The number stays taken: files that `work` opens do
+  // not get it, which programs that it starts write to.
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   (void)::dup2(nowhere, STDERR_FILENO);
   bool written = false;

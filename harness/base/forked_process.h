@@ -55,8 +55,8 @@ struct ForkLimits {
   std::uint64_t address_space = std::uint64_t{8} << 30;  ///< bytes; not in builds with sanitizers
 };
 
-/// What `work` returns in a process forked for it, whose stderr goes nowhere. Errors: its own, with their message alone,
-/// and that the process died or gave up; `field` is theirs.
+/// What `work` returns in a process forked for it, whose stderr goes nowhere. Errors: its own, with their message
+/// alone, and that the process died or gave up; `field` is theirs.
 [[nodiscard]] Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
                                              const std::function<Result<std::string>()>& work);
 

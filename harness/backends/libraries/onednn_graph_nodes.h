@@ -6,8 +6,8 @@
 #if DNNL_VERSION_MAJOR >= 3
 
 #include <cstddef>
-#include <oneapi/dnnl/dnnl_graph.hpp>
 #include <map>
+#include <oneapi/dnnl/dnnl_graph.hpp>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
