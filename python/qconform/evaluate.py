@@ -260,8 +260,8 @@ class Admissible:
     """The right values of every element of one output.
 
     `low` and `high` are arrays with the lowest and the highest right number of each element; not all that lies between
-    them need be right. `admissible[index]` is the exact set of an element, and `contains(output)` says of each element of an
-    output whether it is right.
+    them need be right. `admissible[index]` is the exact set of an element, and `contains(output)` says of each element
+    of an output whether it is right.
     """
 
     def __init__(self, expected: _native.ExpectedHandle, number: int, output: Mapping[str, Any]) -> None:

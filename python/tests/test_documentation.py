@@ -72,7 +72,13 @@ def a_convolution():
     raise AssertionError("no such case")
 
 
-@pytest.mark.parametrize("example", OTHERS)
+def test_an_explained_example_is_there():
+    assert sum("explain" in example for example in OTHERS) == 1
+
+
+@pytest.mark.parametrize(
+    "example", [pytest.param(e, marks=[pytest.mark.slow] if "explain" in e else []) for e in OTHERS]
+)
 def test_examples_of_the_page(example, capsys):
     names = {"__name__": "example", **(a_convolution() if "import" not in example else {})}
     exec(compile(example, "docs/python.md", "exec"), names)

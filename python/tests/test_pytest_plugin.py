@@ -45,6 +45,7 @@ def outcomes(result):
     return {match[1]: match[2].lower() for match in OUTCOME.finditer(result.stdout.str())}
 
 
+@pytest.mark.slow
 def test_one_test_for_each_rule(run):
     result = run("samples:dequantize", "-v", "--qconform-out", "out")
     assert outcomes(result) == {
@@ -65,6 +66,7 @@ def test_a_failing_class_shows_the_smallest_case(run):
     assert found["DequantizeLinear D5"] == "failed"
     assert found["DequantizeLinear D1"] == "passed"
     assert found["DequantizeLinear D8"] == "passed"
+    assert found["QuantizeLinear Q2"] == "skipped"
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -91,16 +93,19 @@ def test_the_suite_runs_once_with_xdist(run, tmp_path, monkeypatch):
     assert starts.read_text() == "x"
 
 
+@pytest.mark.slow
 def test_names_choose_among_the_tests(run):
     result = run("samples:dequantize", "-v", "-k", "D1 or Q2")
     assert set(outcomes(result)) == {"DequantizeLinear D1", "QuantizeLinear Q2"}
 
 
+@pytest.mark.slow
 def test_beside_tests_of_files(run, pytester):
     pytester.makepyfile("def test_mine(): pass")
     run("samples:dequantize").assert_outcomes(passed=6, skipped=1)
 
 
+@pytest.mark.slow
 def test_a_waived_finding_is_an_expected_failure(run, tmp_path, small_suite):
     digest = next(case.digest for case in qconform.cases(str(small_suite)) if case.id == "zero")
     waiver = {
@@ -120,12 +125,14 @@ def test_a_waived_finding_is_an_expected_failure(run, tmp_path, small_suite):
     result.stdout.fnmatch_lines(["XFAIL*D5*odd: known since long*"])
 
 
+@pytest.mark.slow
 def test_a_backend_that_computes_nothing_fails(run):
     result = run("samples:raises", "-v")
     assert outcomes(result)["whole run"] == "failed"
     assert outcomes(result)["DequantizeLinear D1"] == "skipped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

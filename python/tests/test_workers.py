@@ -33,19 +33,23 @@ def forked(function):
     return lambda model, inputs: function(model, inputs)
 
 
+#: Each starts an interpreter, which takes longer than all the rest.
+IMPORTED = pytest.param(lambda function: function, id="imported", marks=pytest.mark.slow)
+HOW = pytest.mark.parametrize("how", [IMPORTED, pytest.param(forked, id="forked")])
+
+
 @pytest.mark.parametrize(
     "backend",
     [
-        samples.dequantize,
-        forked(samples.dequantize),
-        "samples:dequantize",
-        samples.ReferenceBackend,
-        backends.backend(samples.NeedsAllFed, feeds_all=True),
-        samples.session,
-        samples.ReferenceEvaluator,
-        "scalar",
+        pytest.param(samples.dequantize, id="function", marks=pytest.mark.slow),
+        pytest.param(forked(samples.dequantize), id="lambda"),
+        pytest.param("samples:dequantize", id="name"),
+        pytest.param(samples.ReferenceBackend, id="Backend"),
+        pytest.param(backends.backend(samples.NeedsAllFed, feeds_all=True), id="all fed", marks=pytest.mark.slow),
+        pytest.param(samples.session, id="session", marks=pytest.mark.slow),
+        pytest.param(samples.ReferenceEvaluator, id="class of sessions", marks=pytest.mark.slow),
+        pytest.param("scalar", id="program"),
     ],
-    ids=["function", "lambda", "name", "Backend", "all fed", "session", "class of sessions", "program"],
 )
 def test_forms_of_a_backend(backend, case):
     verdict = qconform.replay(backend, case)
@@ -53,6 +57,7 @@ def test_forms_of_a_backend(backend, case):
     assert verdict.verdict == "pass"
 
 
+@pytest.mark.slow
 def test_weights_are_constants_unless_all_is_fed(case):
     verdict = qconform.replay(samples.NeedsAllFed, case)
     assert (verdict.verdict, verdict.detail) == ("unsupported", "is_compatible() says no")
@@ -77,6 +82,7 @@ def test_what_a_backend_does_wrong(function, verdict, detail, case):
     check_what_it_does_wrong(forked(function), verdict, detail, case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "verdict", "detail"), [WRONG[2], WRONG[4]])
 def test_what_an_imported_backend_does_wrong(function, verdict, detail, case):
     check_what_it_does_wrong(function, verdict, detail, case)
@@ -95,7 +101,7 @@ def test_a_crash_shows_where_python_was(case):
     assert "samples.py" in log
 
 
-@pytest.mark.parametrize("how", [lambda f: f, forked], ids=["imported", "forked"])
+@HOW
 def test_prints_are_the_log(how, case):
     found = qconform.replay(how(samples.speaks), case)
     assert found.verdict == "wrong"
@@ -103,7 +109,7 @@ def test_prints_are_the_log(how, case):
     assert "a line by the system" in found.log
 
 
-@pytest.mark.parametrize("how", [lambda f: f, forked], ids=["imported", "forked"])
+@HOW
 def test_a_time_out(how, case):
     assert qconform.replay(how(samples.hangs), case, timeout=0.5).verdict == "timed-out"
     assert processes_that_hang() == []
@@ -123,7 +129,7 @@ def processes_that_hang():
     return [line for line in found if b"samples:hangs" in line or b"_relay.py" in line]
 
 
-@pytest.mark.parametrize("how", [lambda f: f, forked], ids=["imported", "forked"])
+@HOW
 def test_too_much_memory(how, case):
     assert qconform.replay(how(samples.devours), case, memory_limit=300).verdict == "out-of-memory"
 
@@ -149,8 +155,8 @@ def test_a_crash_is_a_finding_and_the_run_goes_on(tmp_path):
     ("name", "message"),
     [
         ("broken_import:compute", "cannot import broken_import: RuntimeError: no such device: card 7"),
-        ("samples:no_such_function", "samples has no no_such_function"),
-        ("samples:SESSIONS", "expected f(model, inputs)"),
+        pytest.param("samples:no_such_function", "samples has no no_such_function", marks=pytest.mark.slow),
+        pytest.param("samples:SESSIONS", "expected f(model, inputs)", marks=pytest.mark.slow),
         ("no-such-backend", "no-such-backend"),
     ],
 )
