@@ -142,11 +142,11 @@ TEST_P(GraphInterfaces, GetThroughUnitsAndRandomGraphs) {
   EXPECT_LT(wrong, right / 2);
 }
 
-std::string test_name(const ::testing::TestParamInfo<Interface>& info) {
+std::string interface_name(const ::testing::TestParamInfo<Interface>& info) {
   return std::string(info.param.backend, std::string_view(info.param.backend).find_first_of(":@"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Here, GraphInterfaces, ::testing::ValuesIn(kInterfaces), test_name);
+INSTANTIATE_TEST_SUITE_P(Here, GraphInterfaces, ::testing::ValuesIn(kInterfaces), interface_name);
 
 TEST(OneDnnGraphs, HaveOnePolicyOfTwo) {
   backend::offer_libraries(libraries());
