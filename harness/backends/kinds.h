@@ -40,7 +40,8 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 inline constexpr std::string_view kFused = "fused";
 
 /// The same, but quantized units run on a kernel set (reference/graph/fused_units.h): the setting `kernels` names it,
-/// else the last in the list that this CPU has. Errors also: a set that it has not.
+/// else the last in the list that this CPU has; `float-bias` which biases units take in. Errors also: a set that it has
+/// not, and no such word for a bias.
 [[nodiscard]] Result<std::unique_ptr<Backend>> fused(const Specification& what);
 /// What may stand behind its @.
 [[nodiscard]] Accepted accepted_by_fused();

@@ -150,7 +150,9 @@ class Translation {
   }
   Problem add(dnnl::graph::op operation) {
     std::vector<ValueId> operands;
-    for (std::size_t i = 0; i < node().inputs.size(); ++i) operands.push_back(id(i));
+    for (std::size_t i = 0; i < node().inputs.size(); ++i) {
+      if (has(i)) operands.push_back(id(i));
+    }
     return add(operation, operands, result());
   }
 
@@ -249,6 +251,9 @@ Problem Translation::quantize(const reference::QuantizeLinear& parsed) {
 Problem Translation::dequantize(const reference::DequantizeLinear& parsed) {
   if (parsed.scale_type != Element::float32 || parsed.y_type != Element::float32) return "its Dequantize gives float";
   if (parsed.x_type == Element::int32 && is_constant(id(0))) {
+    const auto& outputs = lowered_.program.outputs;
+    if (std::find(outputs.begin(), outputs.end(), result()) != outputs.end())
+      return "its graphs have no constant for an output";
     const Tensor& x = *case_.inputs[id(0)];
     AlignedBytes y(static_cast<std::size_t>(x.elements()) * sizeof(float));
     reference::dequantize_linear(parsed, x.bytes, y.bytes());
@@ -281,6 +286,9 @@ void Translation::window(dnnl::graph::op& operation, const Dims& dilations) {
 
 Problem Translation::convolution(bool is_transposed) {
   if (attribute_of(node(), "output_shape") != nullptr) return "its ConvTranspose has no output_shape";
+  // Which side gets the odd padding is ONNX's own rule there.
+  if (is_transposed && get<std::string>("auto_pad", "NOTSET").starts_with("SAME"))
+    return "its ConvTranspose has no auto_pad of ONNX";
   dnnl::graph::op made =
       is_transposed ? operation(Kind::ConvTranspose, "ConvTranspose") : operation(Kind::Convolution, "Convolution");
   window(made, spatial_list("dilations", 1));

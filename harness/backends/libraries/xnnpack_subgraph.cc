@@ -33,6 +33,7 @@ struct DeleteRuntime {
 
 /// A subgraph of one node, and where its tensors lie. The first failure's message stays.
 struct Model {
+  std::deque<std::vector<float>> scales;  // what the subgraph points to
   std::unique_ptr<xnn_subgraph, DeleteSubgraph> subgraph;
   std::unique_ptr<xnn_runtime, DeleteRuntime> runtime;
   std::vector<xnn_external_value> externals;  // y is the last
@@ -136,7 +137,7 @@ class Definition {
                       static_cast<float>(parameters->x_scale[0]), dims.size(), dims.data(), data, own, flags, &id));
       return std::nullopt;
     }
-    auto& scales = scales_.emplace_back(parameters->x_scale.begin(), parameters->x_scale.end());
+    auto& scales = model_.scales.emplace_back(parameters->x_scale.begin(), parameters->x_scale.end());
     model_.note("define_channelwise_quantized_tensor_value",
                 xnn_define_channelwise_quantized_tensor_value(model_.subgraph.get(), *type, scales.data(), dims.size(),
                                                               *channel, dims.data(), data, own, flags, &id));
@@ -216,7 +217,6 @@ class Definition {
   const GraphProgram& graph_;
   const QuantizedUnit& unit_;
   InputMemory& inputs_;
-  std::deque<std::vector<float>> scales_;  // read when the runtime is created
   Model model_;
 };
 
@@ -282,6 +282,10 @@ Definition::Problem Definition::pool(const std::vector<reference::SpatialAxis>& 
                                      const std::vector<std::int32_t>* divisor) {
   if (axes.empty() || axes.size() > 2) return "it has 1 or 2 spatial dimensions";
   const auto [height, width] = axes_of({.axes = axes});
+  const auto leaves_padding = [](const reference::SpatialAxis& axis) {
+    return (axis.output - 1) * axis.stride + axis.kernel_extent() > axis.input + axis.pad_begin + axis.pad_end;
+  };
+  if (leaves_padding(height) || leaves_padding(width)) return "a window that leaves the padding has no form there";
   const auto counts_padding = [&](std::int32_t by) { return by != divisor->front(); };
   const bool is_padded = height.pad_begin + height.pad_end + width.pad_begin + width.pad_end > 0;
   if (divisor != nullptr && std::any_of(divisor->begin(), divisor->end(), counts_padding)) {
@@ -314,7 +318,8 @@ Definition::Problem Definition::fully_connected(const MatrixTaps& taps) {
   const Shape& w_shape = shape(unit_.operands[1].input);
   if (taps.a_inner != 1 || x_shape().size() < 2 || w_shape.size() != 2)
     return "its fully_connected takes rows of x and a matrix";
-  const bool is_transposed = taps.b_inner != 1 || taps.b_column == 1;  // [k, n]; where both are 1, they are the same
+  if (x_shape().back() != taps.k) return "its fully_connected takes rows of x";
+  const bool is_transposed = taps.b_inner != 1 || w_shape != Shape{taps.n, taps.k};  // [k, n]
   const auto& layout = unit_.operands[1].parameters->layout;
   const bool has_columns = is_transposed ? layout.inner == 1 : layout.outer == 1;
   if (layout.channels > 1 && (!has_columns || layout.channels != taps.n))
