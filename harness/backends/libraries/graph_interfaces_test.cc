@@ -95,6 +95,28 @@ TEST_P(GraphInterfaces, DeclineWhatTheyHaveNoFormFor) {
   EXPECT_FALSE(declined->reason.empty());
 }
 
+// transB with one term in each sum: w [n, 1] must not be taken for [k, n].
+TEST_P(GraphInterfaces, ComputeAGemmOfOneTerm) {
+  Case graph;
+  graph.id = "gemm";
+  graph.nodes = {{"DequantizeLinear", "", 13, {}, {"x", "xs", "xz"}, {"xf"}},
+                 {"DequantizeLinear", "", 13, {}, {"w", "ws", "wz"}, {"wf"}},
+                 {"Gemm", "", 13, {{"transB", std::int64_t{1}}}, {"xf", "wf"}, {"g"}},
+                 {"QuantizeLinear", "", 13, {}, {"g", "ys", "yz"}, {"y"}}};
+  graph.inputs = {make::integers(ElementType::int8, {2, 1}, {4, -6}),
+                  make::float32(0.5F),
+                  make::integer(ElementType::int8, 0),
+                  make::integers(ElementType::int8, {3, 1}, {2, 4, -8}),
+                  make::float32(0.5F),
+                  make::integer(ElementType::int8, 0),
+                  make::float32(0.5F),
+                  make::integer(ElementType::int8, 1)};
+  graph.input_names = {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz"};
+  graph.fed_inputs = 1;
+  graph.outputs = {"y"};
+  EXPECT_EQ(verdict_of(graph).kind, VerdictKind::pass);
+}
+
 // Units of 8 bits, in which all that the interfaces have functions for occurs.
 std::vector<Case> drawn_units() {
   Rng rng(1);
