@@ -100,6 +100,22 @@ TEST(GraphBalls, ExactSumsLieInEverySet) {
   EXPECT_EQ(check.undecided, 0);
 }
 
+// An int32 beyond 2^24 is rounded to float32, and its product with the scale again (rule D2).
+TEST(GraphBalls, HoldDifferencesThatAreRounded) {
+  Random random(23);
+  oracle::SetCheck check;
+  for (int n = 0; n < testing::scaled(50); ++n) {
+    Program p;
+    p.values = {{Element::int32, {64}, std::vector<double>(64)}, {Element::float32, {64}}};
+    for (double& x : p.values[0].stated) x = static_cast<std::int32_t>(static_cast<std::uint32_t>(random()));
+    p.steps = {{dequantize(Element::int32, 64, draw_scale(random, false), 0), {0}, 1}};
+    p.outputs = {1};
+    check_sets(p, check);
+  }
+  EXPECT_EQ(check.outside, 0) << check.first_outside;
+  EXPECT_EQ(check.narrower, 0) << check.first_outside;
+}
+
 TEST(GraphBallsSlow, AMillionSums) {
   oracle::SetCheck check;
   check_sums(16000, {10, 10, 40}, check);

@@ -98,6 +98,17 @@ bool is_valid(double scale) {
   return std::isfinite(scale) && scale != 0;
 }
 
+// Whether rule D2 rounds a difference x - x_zero_point before its product with the scale.
+bool has_rounded_difference(const Dequantize& step, const StepView& view) {
+  const Spread& x = *view.operands[0];
+  const double exact_up_to = std::ldexp(1, view.bits());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double zero_point = step.node.x_zero_point[step.node.layout.parameter_of(static_cast<std::int64_t>(i))];
+    if (std::max(std::fabs(x.lo[i] - zero_point), std::fabs(x.hi[i] - zero_point)) > exact_up_to) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Spread spread_of(const Quantize& step, const StepView& view) {
@@ -145,7 +156,7 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
   const bool carries_chain = view.carries_chain();
   if (carries_chain) {
     y.magnitude.resize(x.size());
-    y.terms = 1;
+    y.terms = has_rounded_difference(step, view) ? 2 : 1;
   }
   if (view.program.may_be_exact && x.unit) y.unit = finer(x.unit, 0).value() + *finest_unit(node.x_scale);
   const bool has_wide_difference = node.x_type == Element::int32 || view.bits() < 24;
