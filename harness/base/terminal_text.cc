@@ -41,7 +41,8 @@ bool is_control(char32_t code) {
 // text.
 bool is_deceptive(char32_t code) {
   return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
+         (code >= 0x2060 && code <= 0x206F) || (code >= 0xE0000 && code <= 0xE007F) || code == 0xAD || code == 0x61C ||
+         code == 0x180E || code == 0xFEFF;
 }
 
 // Length of the colour that the text begins with; 0 where there is none.

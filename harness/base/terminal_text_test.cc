@@ -13,6 +13,7 @@ TEST(TerminalText, ShowsWhatControlsATerminalAndDoesNotSendIt) {
                   "2Jb"),
             "a\\u009b2Jb");  // the control sequence introducer in one character
   EXPECT_EQ(shown("right \xe2\x80\xae left"), "right \\u202e left");
+  EXPECT_EQ(shown("soft\xc2\xadhyphen"), "soft\\u00adhyphen");
   EXPECT_EQ(shown(std::string_view("\0", 1)), "\\x00");
 }
 

@@ -6,6 +6,7 @@
 #include <tinyxml2.h>
 
 #include "harness/tests/arbitrary_report.h"
+#include "reports/render/junit_writer.h"
 
 namespace qconform::report {
 namespace {
@@ -45,6 +46,13 @@ RC_GTEST_PROP(Junit, HasNoCharacterThatXmlForbids, ()) {
   for (const char c : to_junit(testing::arbitrary_report())) {
     RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r');
   }
+}
+
+TEST(Junit, HasNoColours) {
+  const junit::TestCase red{"backend", "operator", junit::Result::failed, "wrong", "message", "\x1b[31mred\x1b[0m"};
+  const std::string text = junit::document("run", {{"suite", "2026-11-30T12:00:00", 0, {}, {red}}});
+  EXPECT_THAT(text, HasSubstr("red"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
 Report report_with(const Finding& finding, bool decides = true) {

@@ -17,9 +17,12 @@ std::string writable(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool is_none = text.compare(i, 3, "\xEF\xBF\xBE") == 0 || text.compare(i, 3, "\xEF\xBF\xBF") == 0;
+    const auto byte = static_cast<unsigned char>(text[i]);
     if (is_none) {
       result += kReplacement;
       i += 2;
+    } else if (byte < 0x20 && byte != '\n' && byte != '\t' && byte != '\r') {
+      result += kReplacement;  // what nobody has shown as text before, a colour say
     } else {
       result += text[i];
     }
