@@ -16,7 +16,7 @@ struct AdapterModule {
 };
 
 /// The adapter in `file`. Where it cannot be loaded, a library whose state says why: which shared library is missing
-/// and the remedy, or that the module belongs to another build. The module stays loaded until the program ends.
+/// and the remedy, or that the module belongs to another version. The module stays loaded until the program ends.
 [[nodiscard]] backend::Library library_of_module(const AdapterModule& what, const std::filesystem::path& file);
 
 /// lib/qconform/NAME.so beside the folder of the program, which is bin.
