@@ -120,12 +120,14 @@ std::optional<Arrangement> arrange(const MatrixTaps& taps) {
   const auto batches = static_cast<std::int64_t>(taps.a_begin.size());
   const auto has_other_begin = [&](std::int64_t begin) { return begin != taps.b_begin[0]; };
   if (taps.k < 1 || std::any_of(taps.b_begin.begin(), taps.b_begin.end(), has_other_begin)) return std::nullopt;
-  const SpatialAxis point{
-      .input = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0, .output = 1};
-  Arrangement result{
-      {.batch = batches * taps.m, .input_channels = taps.k, .output_channels = taps.n, .group = 1, .axes = {point}},
-      {},
-      rows_of(taps)};
+  Arrangement result;
+  result.geometry.batch = batches * taps.m;
+  result.geometry.input_channels = taps.k;
+  result.geometry.output_channels = taps.n;
+  result.geometry.group = 1;
+  result.geometry.axes.push_back(
+      {.input = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0, .output = 1});
+  result.x_index = rows_of(taps);
   for (std::int64_t n = 0; n < taps.n; ++n) {
     for (std::int64_t k = 0; k < taps.k; ++k) {
       result.w_index.push_back(taps.b_begin[0] + k * taps.b_inner + n * taps.b_column);
