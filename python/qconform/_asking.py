@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -18,6 +19,39 @@ from qconform.backends import Target, Unsupported, outputs_of
 Array = NDArray[Any]
 #: A serialized model in, serialized TensorProtos out.
 Answer = Callable[[bytes], Sequence[bytes]]
+
+
+class Declined(Exception):
+    """The backend does not implement the case, or the case cannot be put to it."""
+
+
+class Refused(Exception):
+    """The backend's own call raised the exception that is the cause of this one."""
+
+
+class BadAnswer(Exception):
+    """The backend returned what no message can hold: that is no refusal."""
+
+
+@contextlib.contextmanager
+def _putting() -> Iterator[None]:
+    """Around what makes a question of a case: a mistake in it is none of the backend's."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise Declined(f"harness: {type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """Around what makes a message of an answer."""
+    try:
+        yield
+    except Exception as error:
+        raise BadAnswer(f"the backend's answer is not a list of arrays: {error}") from error
+
 
 #: Types whose elements lie in raw_data as NumPy has them.
 _PLAIN: dict[int, np.dtype[Any]] = {
@@ -101,12 +135,14 @@ class Question:
     @property
     def inputs(self) -> list[Array]:
         """A new array for each input of the graph, which the backend may write to."""
-        return [array_of(tensor) for tensor in self.tensors]
+        with _putting():
+            return [array_of(tensor) for tensor in self.tensors]
 
     @property
     def feeds(self) -> dict[str, Array]:
         """The same by name."""
-        return {tensor.name: array_of(tensor) for tensor in self.tensors}
+        with _putting():
+            return {tensor.name: array_of(tensor) for tensor in self.tensors}
 
 
 def _output_type(node: onnx.NodeProto, held: Mapping[str, TensorProto]) -> int:
@@ -159,8 +195,6 @@ def _tensor_of(output: Any) -> TensorProto:
         return output
     array = np.asarray(output)
     number = _PLAIN_NUMBERS.get(array.dtype)
-    if number is None and array.dtype.names:  # float8 of onnx before 1.19: a structure of a byte, whose field names it
-        number = TensorProto.DataType.Value(array.dtype.names[0].upper())
     if number is None:
         return _tensors.from_array(array, "", "output")
     return TensorProto(data_type=number, dims=array.shape, raw_data=array.tobytes())
@@ -172,12 +206,30 @@ def answer_of(target: Target) -> Answer:
 
 
 def _answer(compute: Callable[[Any, Question], Any], object: Any, feeds_all: bool, data: bytes) -> Sequence[bytes]:
-    question = Question(data, feeds_all)
-    count = len(question.model.graph.output)
-    outputs = outputs_of(compute(object, question), count)
-    if len(outputs) != count:
-        raise ValueError(f"expected {count} outputs, got {len(outputs)}")
-    return [message_of(output) for output in outputs]
+    with _putting():
+        question = Question(data, feeds_all)
+        names = [output.name for output in question.model.graph.output]
+    answer = _computed(compute, object, question)
+    with _reading():
+        messages = [message_of(output) for output in outputs_of(answer, names)]
+    # The program judges fewer outputs; a message has room for no others.
+    if not 0 < len(messages) <= len(names):
+        raise BadAnswer(f"expected {len(names)} outputs, got {len(messages)}")
+    return messages
+
+
+def _computed(compute: Callable[[Any, Question], Any], object: Any, question: Question) -> Any:
+    """What the backend returns: its own exceptions alone decline or refuse the case."""
+    try:
+        return compute(object, question)
+    except (Declined, BadAnswer, MemoryError):
+        raise
+    except (Unsupported, NotImplementedError) as error:
+        raise Declined(str(error) or type(error).__name__) from error
+    except Exception as error:
+        if type(error).__name__ == "BackendIsNotSupposedToImplementIt":  # of onnx.backend.test
+            raise Declined(str(error)) from error
+        raise Refused(f"{type(error).__name__}: {error}") from error
 
 
 def _of_function(function: Callable[..., Any], question: Question) -> Any:
@@ -194,8 +246,10 @@ def _of_backend(backend: Any, question: Question) -> Any:
 
 
 def _of_session(factory: Callable[[bytes], Any], question: Question) -> Any:
-    question.hold_what_numpy_lacks()
-    session = factory(question.model.SerializeToString())
+    with _putting():
+        question.hold_what_numpy_lacks()
+        serialized = question.model.SerializeToString()
+    session = factory(serialized)
     if callable(getattr(session, "run_with_ort_values", None)):
         return _of_onnxruntime(session, question.feeds)
     return session.run(None, question.feeds)
@@ -207,8 +261,11 @@ def _of_onnxruntime(session: Any, feeds: Mapping[str, Array]) -> Any:
         return session.run(None, feeds)
     from onnxruntime import OrtValue
 
-    values = session.run_with_ort_values(None, {name: OrtValue.ortvalue_from_numpy(x) for name, x in feeds.items()})
-    return [_tensor_of_ort(value) for value in values]
+    with _putting():
+        given = {name: OrtValue.ortvalue_from_numpy(x) for name, x in feeds.items()}
+    values = session.run_with_ort_values(None, given)
+    with _reading():
+        return [_tensor_of_ort(value) for value in values]
 
 
 def _bits_of(number: int) -> int:

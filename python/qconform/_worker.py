@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Union
 
 from qconform import backends
-from qconform._asking import Answer, answer_of
+from qconform._asking import Answer, Declined, Refused, answer_of
 from qconform.errors import Error
 
 HEADER = struct.Struct("<4sII")  # what it is, number of the case, bytes that follow
@@ -74,16 +74,16 @@ def serve(connection: Connection, title: str, answer: Answer, *capabilities: str
 
 
 def _answered(answer: Answer, data: bytes) -> tuple[bytes, Sequence[bytes]]:
+    """What else goes wrong ends the worker: an answer that is no answer is not a refusal."""
     try:
         return b"DONE", answer(data)
-    except (backends.Unsupported, NotImplementedError) as error:
-        return b"SKIP", [_line(str(error) or type(error).__name__)]
-    except Exception as error:
-        if type(error).__name__ == "BackendIsNotSupposedToImplementIt":  # of onnx.backend.test
-            return b"SKIP", [_line(str(error))]
-        traceback.print_exc()
+    except Declined as error:
+        return b"SKIP", [_line(str(error))]
+    except Refused as error:
+        cause = error.__cause__ or error
+        traceback.print_exception(type(cause), cause, cause.__traceback__)
         sys.stderr.flush()
-        return b"DENY", [_line(f"{type(error).__name__}: {error}")]
+        return b"DENY", [_line(str(error))]
 
 
 def _line(text: str) -> bytes:

@@ -214,11 +214,11 @@ def _text_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def outputs_of(answer: Any, count: int) -> Sequence[Any]:
-    """What a callable returned, as a sequence of outputs: one may stand alone."""
+def outputs_of(answer: Any, names: Sequence[str]) -> Sequence[Any]:
+    """What a callable returned, as a sequence of the outputs with these names: one may stand alone."""
     if isinstance(answer, dict):
-        return list(answer.values())
-    if isinstance(answer, (list, tuple)) and (count != 1 or (len(answer) > 0 and _is_tensor(answer[0]))):
+        return [answer[name] for name in names] if set(answer) == set(names) else list(answer.values())
+    if isinstance(answer, (list, tuple)) and (len(names) != 1 or (len(answer) > 0 and _is_tensor(answer[0]))):
         return answer
     return [answer]
 

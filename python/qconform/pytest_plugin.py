@@ -124,7 +124,9 @@ class ClassTest(pytest.Item):
     def runtest(self) -> None:
         """Look at what became of the cases."""
         report = self.run.report()
-        judge(report, [result for result in report.results() if (result.id, result.summary) in self.keys])
+        results = [result for result in report.results() if (result.id, result.summary) in self.keys]
+        judge(report, results)
+        skip_what_shows_nothing(results, len(self.keys))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Without a traceback, which would show this file."""
@@ -146,13 +148,16 @@ class WholeTest(ClassTest):
         for backend in report.backends:
             if backend.stopped:
                 raise ConformanceFailure(f"stopped: {backend.stopped}\n\n{report}")
-        judge(report, [result for result in report.results() if (result.id, result.summary) not in self.keys])
+        results = [result for result in report.results() if (result.id, result.summary) not in self.keys]
+        judge(report, results)
         if not report.conforms and not report.findings:
             raise ConformanceFailure(f"the backend computed nothing that proves anything\n\n{report}")
+        if results:
+            skip_what_shows_nothing(results, len(results))
 
 
 def judge(report: Report, results: list[CaseResult]) -> None:
-    """Fail, xfail or skip for what became of the cases."""
+    """Fail or xfail for the findings among the cases."""
     verdicts = Counter(verdict for result in results for verdict in result.verdicts.values())
     ids = {found for result in results for found in result.findings.values()}
     findings = [finding for finding in report.findings if finding.id in ids]
@@ -162,8 +167,16 @@ def judge(report: Report, results: list[CaseResult]) -> None:
     if findings:
         waivers = {finding.document["waiver"]["id"]: finding.document["waiver"]["reason"] for finding in findings}
         pytest.xfail("; ".join(f"{waiver}: {reason}" for waiver, reason in waivers.items()))
-    if results and not any(verdicts[kind] for kind in _RIGHT):
-        pytest.skip(f"nothing was shown to be right: {_counts(verdicts)}")
+
+
+def skip_what_shows_nothing(results: list[CaseResult], cases: int) -> None:
+    """Skip a class none of whose `cases` was shown to be right: a report names at most 20,000 single cases."""
+    if not results:
+        pytest.skip("the report has none of its cases")
+    verdicts = Counter(verdict for result in results for verdict in result.verdicts.values())
+    if not any(verdicts[kind] for kind in _RIGHT):
+        missing = f"; the report leaves out {cases - len(results):,}" if cases > len(results) else ""
+        pytest.skip(f"nothing was shown to be right: {_counts(verdicts)}{missing}")
 
 
 def _failure_text(findings: list[Finding], verdicts: Counter[str]) -> str:

@@ -81,6 +81,10 @@ def too_many(_model, inputs):
     return [inputs[0], inputs[0]]
 
 
+def lacks_memory(_model, _inputs):
+    raise MemoryError("for a table")
+
+
 def devours(_model, _inputs):
     held = bytearray(600 << 20)
     for i in range(0, len(held), 4096):

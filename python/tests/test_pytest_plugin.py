@@ -4,10 +4,13 @@ import json
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import qconform
+from qconform import pytest_plugin
+from qconform.report import CaseResult
 
 HERE = str(Path(__file__).parent)
 
@@ -91,6 +94,23 @@ def test_the_suite_runs_once_with_xdist(run, tmp_path, monkeypatch):
     result = run("counted:compute", "-n", "2")
     result.assert_outcomes(passed=4, failed=1, skipped=1)
     assert starts.read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "reason"),
+    [
+        ([], "the report has none of its cases"),
+        (["mistrusted", "unsupported"], "1 mistrusted, 1 unsupported; the report leaves out 1"),
+        (["mistrusted", "unsupported", "not-asked"], "1 mistrusted, 1 unsupported, 1 not-asked$"),
+    ],
+)
+def test_a_class_of_which_the_report_shows_nothing_right_is_skipped(verdicts, reason):
+    cases = ["a", "b", "c"]
+    results = [CaseResult("s", "o", case, "", {"x": verdict}, {}) for case, verdict in zip(cases, verdicts)]
+    report = SimpleNamespace(results=lambda: iter(results), findings=())
+    test = SimpleNamespace(run=SimpleNamespace(report=lambda: report), keys={(case, "") for case in cases})
+    with pytest.raises(pytest.skip.Exception, match=reason):
+        pytest_plugin.ClassTest.runtest(test)
 
 
 @pytest.mark.slow

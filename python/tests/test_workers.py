@@ -8,11 +8,14 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 import samples
 
 import qconform
 from qconform import backends
+from qconform._asking import Declined, answer_of
 
 CASE = """{"format": "qconform-cases", "version": 1, "cases": [{
   "id": "two", "expectation": "valid", "op_type": "DequantizeLinear", "opset_version": 19,
@@ -72,8 +75,8 @@ WRONG = [
     (samples.exits, "exited", "3"),
     (samples.exits_at_once, "exited", "4"),
     (samples.raises, "unsupported", "ValueError: a thing that is not so"),
-    (samples.returns_nothing, "unsupported", "Error: output: no element type of ONNX for arrays of object"),
-    (samples.too_many, "unsupported", "ValueError: expected 1 outputs, got 2"),
+    (samples.returns_nothing, "exited", "1"),
+    (samples.too_many, "exited", "1"),
 ]
 
 
@@ -93,6 +96,49 @@ def check_what_it_does_wrong(backend, verdict, detail, case):
     assert found.verdict == verdict, str(found)
     assert detail in found.detail
     assert not found
+
+
+NO_REFUSALS = [
+    (samples.returns_nothing, "BadAnswer: the backend's answer is not a list of arrays: output: no element type"),
+    (samples.too_many, "BadAnswer: expected 1 outputs, got 2"),
+    (lambda model, inputs: np.array([object()]), "no element type of ONNX for arrays of object"),
+    (samples.lacks_memory, "MemoryError: for a table"),
+]
+
+
+@pytest.mark.parametrize(("function", "reason"), NO_REFUSALS)
+def test_what_is_no_answer_refuses_no_case(function, reason, small_suite):
+    case = next(case for case in qconform.cases(str(small_suite)) if case.lane == "invalid")
+    found = qconform.replay(forked(function), case)
+    assert found.verdict == "exited", str(found)
+    assert reason in found.log
+    assert qconform.replay(forked(samples.raises), case).verdict == "refused"
+
+
+def test_outputs_by_name_and_fewer_of_them():
+    outputs = (("y", 2, [3]), ("scale", 1, []), ("zero_point", 2, []))
+    names = [name for name, _, _ in outputs]
+    node = onnx.helper.make_node("DynamicQuantizeLinear", ["x"], names)
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", 1, [3])],
+        [onnx.helper.make_tensor_value_info(*output) for output in outputs],
+        [onnx.numpy_helper.from_array(np.array([1, 2, 3], np.float32), "x")],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
+    target = backends.function(
+        lambda model, inputs: dict(reversed(list(zip(names, samples.reference(model, inputs)))))
+    )
+    answers = answer_of(target)(model.SerializeToString())
+    assert [onnx.TensorProto.FromString(answer).data_type for answer in answers] == [2, 1, 2]
+    fewer = backends.function(lambda model, inputs: samples.reference(model, inputs)[:2])
+    assert len(answer_of(fewer)(model.SerializeToString())) == 2
+
+
+def test_a_question_that_cannot_be_put_is_declined_by_the_harness():
+    with pytest.raises(Declined, match=r"^harness: "):
+        answer_of(backends.function(samples.identity))(b"no model")
 
 
 def test_a_crash_shows_where_python_was(case):
