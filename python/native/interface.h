@@ -7,8 +7,8 @@
  * What comes back is the caller's: a buffer until qconform_release_buffer(), a handle until its own release function.
  * What goes in is read during the call alone.
  *
- * Any function may be called from any thread. Calls on one handle wait for each other; calls on different handles run
- * at the same time.
+ * Any function may be called from any thread. Calls on one suite or one set of right values wait for each other; all
+ * others run at the same time. A case never changes.
  */
 #ifndef QCONFORM_PYTHON_INTERFACE_H
 #define QCONFORM_PYTHON_INTERFACE_H

@@ -64,6 +64,8 @@ class ForkServer:
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         """End the server and its workers."""
+        with contextlib.suppress(BrokenPipeError):  # it has ended
+            os.write(self._life, b"x")  # what was forked meanwhile may hold the pipe open
         os.close(self._life)
         with contextlib.suppress(ChildProcessError):  # where this process has its children reaped
             os.waitpid(self._process, 0)
@@ -156,7 +158,8 @@ def _serve_relays(target: Target, listener: socket.socket, alive: int) -> None:
                     os.read(woken, 4096)
                     workers.reap()
                 elif key.data == "listener":
-                    _start_worker(target, listener, workers, (alive, woken, waker))
+                    with contextlib.suppress(OSError):  # of one relay: the program asks again
+                        _start_worker(target, listener, workers, (alive, woken, waker))
                 elif key.fileobj in [k.fileobj for k in selector.get_map().values()]:
                     workers.end(key.data)
 
@@ -164,6 +167,11 @@ def _serve_relays(target: Target, listener: socket.socket, alive: int) -> None:
 def _start_worker(target: Target, listener: socket.socket, workers: _Workers, own: tuple[int, ...]) -> None:
     relay, _ = listener.accept()
     _, streams, _, _ = socket.recv_fds(relay, 1, 3)
+    if len(streams) != 3:  # the relay was killed meanwhile
+        for stream in streams:
+            os.close(stream)
+        relay.close()
+        return
     worker = os.fork()
     if worker == 0:
         for descriptor in (*own, relay.fileno(), listener.fileno()):

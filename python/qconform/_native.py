@@ -97,9 +97,11 @@ def _lent(data: bytes) -> _Bytes:
 
 
 def _taken(library: ctypes.CDLL, buffer: _Buffer) -> bytes:
-    data = ctypes.string_at(buffer.data, buffer.size) if buffer.data else b""
-    library.qconform_release_buffer(ctypes.byref(buffer))
-    return data
+    # string_at takes no more than 2 GiB.
+    try:
+        return bytes((ctypes.c_char * buffer.size).from_address(buffer.data)) if buffer.data else b""
+    finally:
+        library.qconform_release_buffer(ctypes.byref(buffer))
 
 
 def _checked(library: ctypes.CDLL, function: Callable[..., int], arguments: tuple[Any, ...]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from qconform import _native, _tensors, html
 from qconform._tensors import Array, ArrayLike, Inputs, Model
 from qconform.errors import Error
-from qconform.report import FAILING, Element, element
+from qconform.report import RIGHT, Element, element
 
 #: Outputs in their order or by their names; an array alone is the only output.
 Outputs = Union[Sequence[ArrayLike], Mapping[str, ArrayLike], ArrayLike]
@@ -92,7 +92,7 @@ class Verdict:
         )
 
     def __bool__(self) -> bool:
-        return self.verdict not in FAILING and self.verdict != "unsupported"
+        return self.verdict in RIGHT
 
     @property
     def got(self) -> str:

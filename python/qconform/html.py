@@ -21,6 +21,7 @@ _COLUMNS = {
     "wrong": None,
     "refused": ("refused",),
     "declined": ("unsupported",),
+    "not asked": ("not-asked",),
     "mistrusted": ("mistrusted",),
 }
 
@@ -33,8 +34,8 @@ def conclusion(conforms: bool, text: str) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of text; cells that are numbers stand to the right."""
-    lines = [f'<tr>{"".join(_cell(cell, "th") for cell in head)}</tr>']
-    lines += [f'<tr>{"".join(_cell(cell, "td") for cell in row)}</tr>' for row in rows]
+    lines = [f"<tr>{''.join(_cell(cell, 'th') for cell in head)}</tr>"]
+    lines += [f"<tr>{''.join(_cell(cell, 'td') for cell in row)}</tr>" for row in rows]
     return f'<table style="border-collapse:collapse">{"".join(lines)}</table>'
 
 
@@ -65,7 +66,7 @@ def report(made: Report) -> str:
         parts.append(f"<details>{title}{facts(found.facts())}</details>")
     where = f"{made.cases:,} cases, seed {made.seed}; the whole report: {made.folder / 'report.html'}"
     parts.append(f'<p style="margin:8px 0;color:{_MUTED}">{escape(where)}</p>')
-    return f'<div>{"".join(parts)}</div>'
+    return f"<div>{''.join(parts)}</div>"
 
 
 def _backend(backend: BackendResult) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Optional
 
 from qconform import html
 
+#: Verdicts that mean that a backend did what is right, as far as it could be seen.
+RIGHT = frozenset({"mistrusted", "pass", "refused"})
 #: Verdicts that mean that a backend does not conform.
 FAILING = frozenset(
     {

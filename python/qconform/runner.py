@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -180,7 +181,7 @@ def run(
         if is_on:
             arguments.append(option)
     with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(_open(one, name)) for one in chosen]
+        opened = _told_apart([stack.enter_context(_open(one, name)) for one in chosen])
         for one in opened:
             arguments += ["--backend", one.name]
         if waivers is not None:
@@ -322,6 +323,17 @@ def _open(backend: Any, name: Optional[str] = None) -> Iterator[Opened]:
     else:
         with ForkServer(found) as server:
             yield Opened("process:" + server.command, found.name, "qconform.replay(backend, {!r})")
+
+
+def _told_apart(opened: list[Opened]) -> list[Opened]:
+    """The same with a number behind the names that several have: results belong to one of them."""
+    seen: collections.Counter[str] = collections.Counter()
+    result = []
+    for one in opened:
+        seen[one.shown] += 1
+        number = seen[one.shown]
+        result.append(one if number == 1 else replace(one, shown=f"{one.shown} #{number}"))
+    return result
 
 
 def _worker_command(target: backends.Target) -> str:

@@ -132,3 +132,18 @@ def test_a_case_out_of_contract_has_no_sets(tmp_path):
     assert stated["remark"]["rule"] in case.rules
     assert stated["outputs"] == []
     assert not (folder / "test_data_set_0" / "output_0.pb").exists()
+
+
+def test_a_case_that_may_be_refused_is_left_out(tmp_path):
+    (tmp_path / "in").mkdir()
+    cases = [case for case in qconform.cases("corpus") if case.lane == "latitude"][:30]
+    for case in cases:
+        case.save(tmp_path / "in" / "case.json")
+        arguments = ["--suite", str(tmp_path / "in" / "case.json"), "--format", "onnx-test", "--admissible"]
+        _program.run(["export", *arguments, "-o", str(tmp_path / "out")])
+        if list((tmp_path / "out").glob("*/test_data_set_0/output_0.pb")):
+            break
+        shutil.rmtree(tmp_path / "out")
+    assert (tmp_path / "out").exists()
+    with pytest.raises(qconform.Error, match="output_0"):
+        qconform.onnx_runner.backend_test(samples.ReferenceBackend, tmp_path / "out")

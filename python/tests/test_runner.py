@@ -208,3 +208,26 @@ def test_several_backends_have_their_own_names():
     with pytest.raises(qconform.Error) as caught:
         qconform.run(["scalar", "avx2"], name="both")
     assert caught.value.field == "name"
+
+
+def test_backends_of_one_name_are_told_apart(tmp_path):
+    from conftest import SMALL_SUITE
+
+    (tmp_path / "small.json").write_text(SMALL_SUITE)
+    chosen = [
+        lambda model, inputs: samples.dequantize(model, inputs),
+        lambda model, inputs: samples.off_by_one(model, inputs),
+    ]
+    report = qconform.run(chosen, str(tmp_path / "small.json"), out=tmp_path / "out", explain=False, shrink=False)
+    first, second = (backend.name for backend in report.backends)
+    assert second == f"{first} #2"
+    assert {finding.backend for finding in report.findings} == {second}
+
+
+def test_the_verdicts_are_those_of_the_program():
+    from pathlib import Path
+
+    from qconform import _program, report
+
+    schema = json.loads((Path(_program.program()).parents[1] / "schema" / "report-1.schema.json").read_text())
+    assert set(schema["$defs"]["verdict"]["enum"]) == report.FAILING | report.RIGHT | {"unsupported", "not-asked"}
