@@ -1,4 +1,4 @@
-// What is told of the right values is what examine() admits.
+// The stated right values are those that examine() admits.
 #include "harness/operators/right_values.h"
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // "libdnnl.so.2: cannot open shared object file: No such file or directory": the part before the first colon is the
-// library that is missing. Any other message is told as it is.
+// library that is missing. Any other message stays as it is.
 std::string why_not_loaded(const AdapterModule& what, const fs::path& file) {
   const char* error = dlerror();
   const std::string message = error == nullptr ? "unknown reason" : error;

@@ -118,7 +118,7 @@ class Translation {
     return get<Dims>(name, Dims(spatial(), absent));
   }
 
-  // The library is told of each value, those of other types when an operation needs them.
+  // The library gets each value here, those of other types when an operation needs them.
   void state(ValueId id) {
     const auto type = data_type_of(lowered_.types[id]);
     const auto kind = is_constant(id) ? Value::property_type::constant : Value::property_type::variable;
