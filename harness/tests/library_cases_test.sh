@@ -18,6 +18,7 @@ while read -r library _; do
   expect "^$library " shown
 done < <("$program" list backends | grep -E '^(onnxruntime|onednn|xnnpack|opencv)  *available')
 [[ -s shown ]] || { echo "skipped: no third-party library is here"; exit 77; }
+! grep -q 'unsupported' shown || fail "a declined case counts as wrong: $(<shown)"
 if grep -q '^opencv 4.6.0 ' shown; then
   expect '^opencv 4.6.0 gets 1[0-9] of the 16 smallest cases wrong' shown
   expect '^  got 1, admissible {0}  --  a nonzero zero point of int8 weights; ' shown
