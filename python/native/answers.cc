@@ -221,15 +221,6 @@ Answer<void> judge_outputs(qconform_expected& of, const qconform_bytes* outputs,
   return {};
 }
 
-// The sets of an expectation are computed when they are asked for.
-template <typename Body>
-int32_t locked(qconform_expected* handle, qconform_buffer* error, Body body) noexcept {
-  return call(error, [&] {
-    const std::lock_guard lock(handle->mutex);
-    return body();
-  });
-}
-
 }  // namespace
 }  // namespace qconform::python
 

@@ -77,4 +77,14 @@ int32_t call(qconform_buffer* error, Body body) noexcept {
 [[nodiscard]] Result<FedTensor> tensor_from(const std::string& what, qconform_bytes proto);
 [[nodiscard]] Result<std::string> tensor_bytes(const Tensor& tensor, const std::string& name);
 
+/// The same on a handle that changes: one call at a time. The sets of an expectation are computed when they are asked
+/// for.
+template <typename Handle, typename Body>
+std::int32_t locked(Handle* handle, qconform_buffer* error, Body body) noexcept {
+  return call(error, [&] {
+    const std::lock_guard lock(handle->mutex);
+    return body();
+  });
+}
+
 }  // namespace qconform::python

@@ -74,14 +74,6 @@ Result<void> give(const Json& json, qconform_buffer* buffer) {
   return {};
 }
 
-template <typename Body>
-int32_t locked(qconform_suite* handle, qconform_buffer* error, Body body) noexcept {
-  return call(error, [&] {
-    const std::lock_guard lock(handle->mutex);
-    return body();
-  });
-}
-
 }  // namespace
 }  // namespace qconform::python
 
