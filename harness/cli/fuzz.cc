@@ -54,19 +54,18 @@ bool Interruption::happened() {
 }
 
 std::string text_of(const Progress& progress) {
-  std::string text = fmt::format("fuzz: {}{} cases, {:.0f} cases/s, {} elements, hazards {} of {}, {} failures",
+  // A narrow terminal cuts the end of the line: what matters most comes first.
+  std::string text = fmt::format("fuzz: {}{} cases, {}{} failures, {:.0f} cases/s, hazards {} of {}, {} elements",
                                  report::with_thousands(progress.cases),
-                                 progress.of ? " of " + report::with_thousands(*progress.of) : "", progress.rate,
-                                 report::with_thousands(progress.elements), progress.hazards_reached, progress.hazards,
-                                 report::with_thousands(progress.failures));
+                                 progress.of ? " of " + report::with_thousands(*progress.of) : "",
+                                 progress.seconds_left ? clock_text(*progress.seconds_left) + " left, " : "",
+                                 report::with_thousands(progress.failures), progress.rate, progress.hazards_reached,
+                                 progress.hazards, report::with_thousands(progress.elements));
   if (const auto& engine = progress.engine) {
     text += fmt::format(", {} edges, {} features, {} kept", report::with_thousands(engine->edges),
                         report::with_thousands(engine->features), report::with_thousands(engine->kept));
   }
   if (!progress.findings.empty()) text += ": " + progress.findings;
-  if (progress.seconds_left) {
-    text += fmt::format(", {} left", clock_text(*progress.seconds_left));
-  }
   return text;
 }
 

@@ -360,9 +360,19 @@ class SuiteRunner {
     }
     ++failures_;
     if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
+    if (const auto own = with_its_own_input(expected, outcome)) {
+      const Expected own_expected = expect(own->test_case, options_.policy);
+      return add_finding(backend, own_expected, own->outcome, judge(own_expected, own->outcome));
+    }
+    return add_finding(backend, expected, outcome, verdict);
+  }
+
+  std::string add_finding(std::size_t backend, const Expected& expected, const Outcome& outcome,
+                          const Verdict& verdict) {
+    const Case& test_case = *expected.test_case;
     std::string signature =
         options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
-    return findings_.add(result.info.name, test_case, verdict, {}, nullptr, std::move(signature));
+    return findings_.add(report_.backends[backend].info.name, test_case, verdict, {}, nullptr, std::move(signature));
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;

@@ -306,12 +306,11 @@ ElementView view(const Expected& expected, const Tensor& got, std::int64_t index
 
 namespace {
 
-// Judges the answer of the prepared node to another input, where that is wrong. The first answer again shows that the
-// backend keeps the first input; a newly prepared node gives any other wrong answer too.
-std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outcome& outcome) {
+// The case with the input that the prepared node got in a further run. Nothing without such a run.
+std::optional<Case> with_other_input(const Expected& expected, const Outcome& outcome) {
   const auto& other = outcome.on_other_input;
-  const auto* first = std::get_if<outcome::Produced>(&outcome);
-  if (!other || first == nullptr || expected.test_case == nullptr) return std::nullopt;
+  if (!other || !std::holds_alternative<outcome::Produced>(outcome) || expected.test_case == nullptr)
+    return std::nullopt;
   Case test_case = *expected.test_case;
   // Does not trust a worker's memory.
   if (other->position >= test_case.inputs.size() || !test_case.inputs[other->position]) return std::nullopt;
@@ -322,9 +321,18 @@ std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outc
   }
   input = given;
   test_case.recorded_outputs.clear();
-  Verdict verdict = judge_outputs(expect(test_case, expected.policy), other->outputs);
+  return test_case;
+}
+
+// Judges the answer of the prepared node to another input, where that is wrong. The first answer again shows that the
+// backend keeps the first input; a newly prepared node gives any other wrong answer too.
+std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outcome& outcome) {
+  const std::optional<Case> test_case = with_other_input(expected, outcome);
+  if (!test_case) return std::nullopt;
+  const std::vector<Tensor>& outputs = outcome.on_other_input->outputs;
+  Verdict verdict = judge_outputs(expect(*test_case, expected.policy), outputs);
   if (!is_failure(verdict.kind)) return std::nullopt;
-  if (other->outputs != first->outputs) {
+  if (outputs != std::get<outcome::Produced>(outcome).outputs) {
     verdict.detail += ", when the prepared node is run with another x";
     return verdict;
   }
@@ -342,6 +350,18 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
   if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
   verdict.log = outcome.log;
   return verdict;
+}
+
+std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome) {
+  std::optional<Case> test_case = with_other_input(expected, outcome);
+  if (!test_case) return std::nullopt;
+  const auto& produced = std::get<outcome::Produced>(outcome);
+  const std::vector<Tensor>& outputs = outcome.on_other_input->outputs;
+  if (outputs == produced.outputs || is_failure(judge_outputs(expected, produced.outputs).kind)) return std::nullopt;
+  test_case->id += "/another-x";
+  SelfContained own{std::move(*test_case), Outcome(outcome::Produced(outputs))};
+  own.outcome.log = outcome.log;
+  return own;
 }
 
 std::vector<Profile> profiles_that_pin(const Expected& expected, const Outcome& outcome) {

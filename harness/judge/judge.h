@@ -63,6 +63,18 @@ struct ElementView {
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
 
+/// A case, and what the backend gave for it.
+struct SelfContained {
+  Case test_case;
+  Outcome outcome;  ///< Produced
+};
+
+/// Where a prepared node is right on the x of the case and wrong on the other x that it then got: the case with that x,
+/// which fails by itself, because a newly prepared node gives the same. It has the case's id with "/another-x". Nothing
+/// otherwise, and where the node gave its first answer again: then it depends on the order of the runs. Call it where
+/// judge() says that the outcome fails.
+[[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
+
 /// Of the profiles that pin one answer for each case, those whose answer a wrong output is, bit for bit. None where the
 /// operator has no tiers, or an element lies in none of them.
 [[nodiscard]] std::vector<Profile> profiles_that_pin(const Expected& expected, const Outcome& outcome);

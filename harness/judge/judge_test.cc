@@ -191,6 +191,14 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   const Verdict wrong = verdict_with(make::float32({2}, {9, 9}));
   EXPECT_EQ(wrong.kind, VerdictKind::wrong);
   EXPECT_EQ(wrong.detail, "2 of 2 elements wrong, when the prepared node is run with another x");
+  // It is a case by itself, so that its cause is found as that of any other.
+  const auto own = with_its_own_input(expected, outcome);
+  ASSERT_TRUE(own.has_value());
+  EXPECT_EQ(own->test_case.id, test_case.id + "/another-x");
+  EXPECT_EQ(own->test_case.inputs, other.inputs);
+  EXPECT_EQ(judge(expected_of(own->test_case), own->outcome).detail, "2 of 2 elements wrong");
+  outcome.on_other_input->outputs = {*expected.output};
+  EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "the first answer again";
   // What a damaged worker says is no finding.
   outcome.on_other_input = {7, *other.inputs[0], {*expected.output}};
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);
