@@ -16,6 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import commands  # noqa: E402
+import lists  # noqa: E402
 import page  # noqa: E402
 import schemas  # noqa: E402
 
@@ -166,6 +167,7 @@ def main():
     files = [*options.schemas.glob("*.schema.json"), *(root / "corpus/schema").glob("*.schema.json"),
              root / "waivers/waivers-1.schema.json"]
     generated = {"commands": commands.write(options.program, pages / "commands"),
+                 "lists": lists.write(options.program, pages / "lists"),
                  "schemas": schemas.write(sorted(files, key=lambda path: path.name), pages / "schemas")}
     config = (root / "docs/site/mkdocs.yml").read_text(encoding="utf-8")
     (options.out / "mkdocs.yml").write_text(navigation(config, generated), encoding="utf-8")

@@ -23,6 +23,17 @@ for schema in "$build"/schema/*.schema.json; do
   name=$(basename "$schema" .schema.json)
   [[ -f $folder/site/schemas/$name.html ]] || fail "no page of the schema $name"
 done
+# listed TOPIC KEY: the page has a row for each entry that the program lists.
+listed() {
+  local names
+  names=$("$build/bin/qconform" list "$1" --json | sed -n "s/^    \"$2\": \"\(.*\)\",\$/\1/p")
+  [[ $(wc -w <<<"$names") -ge 50 ]] || fail "list $1 --json has few entries: $names"
+  for name in $names; do
+    grep -qF "<td><code>$name</code></td>" "$folder/site/lists/$1.html" || fail "lists/$1.html lacks $name"
+  done
+}
+listed defects id
+listed hazards name
 index=$folder/site/search/search_index.json
 grep -q 'commands/qconform-run.html#options' "$index" || fail "search does not know the options of run"
 grep -q '"location":"numerics.html' "$index" || fail "search does not know docs/numerics.md"

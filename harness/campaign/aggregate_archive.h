@@ -1,4 +1,4 @@
-// Counts as CBOR, for the journal and between processes. docs/formats.md describes it.
+// Counts as CBOR, for the journal (journal.h) and between processes.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The journal of a campaign: records behind each other in one file, each with its length and checksum, made
-// durable before the next block counts as done. docs/formats.md describes the bytes.
+// durable before the next block counts as done.
+// In front of each payload, CBOR, stands a RecordHead (journal.cc). A span inside another counts once.
 #pragma once
 
 #include <cstddef>

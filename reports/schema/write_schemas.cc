@@ -46,7 +46,7 @@ bool write_all(const std::filesystem::path& folder) {
          write<PinnedProfile>(
              folder, "profile-1", "qconform pinned profile, version 1",
              "What one backend computes, as `qconform identify -o` writes it and `--profile FILE` reads it. What a "
-             "schema cannot state: which variants a choice has; docs/identify.md lists them.");
+             "schema cannot state: which variants a choice has; `qconform list ways` lists them.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The list of defects: its documentation, and how models combine.
+// The list of defects: what it says of each, and how models combine.
 #include "harness/diagnose/models/defect.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,6 @@
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/base/text.h"
-#include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -18,55 +17,43 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string operators_text(const OpSet& ops) {
-  std::string text;
-  for (const Operator& known : operators()) {
-    if (ops.contains(known.name)) text += (text.empty() ? "" : ", ") + std::string(known.name);
-  }
-  return text;
-}
-
 std::vector<std::string_view> names_of(const Stages& stages) {
   std::vector<std::string_view> names;
   for (const StageInfo* stage : stages.replaced()) names.push_back(stage->name);
   return names;
 }
 
-// The table of docs/defect-models.md.
-std::string table() {
-  std::string text = "| id | what it computes | operators | shows on | rule | seen in |\n|---|---|---|---|---|---|\n";
-  for (const Defect& defect : defects()) {
-    std::string operators = operators_text(defect.operators);
-    if (!defect.admitted.is_empty()) operators += " (admitted in " + operators_text(defect.admitted) + ")";
-    const std::string evidence(defect.evidence.empty() ? "plausible; no report known" : defect.evidence);
-    for (const std::string& cell : {"`" + std::string(defect.id) + "`", std::string(defect.description), operators,
-                                    std::string(defect.trigger), std::string(defect.rule), evidence}) {
-      text += "| ";
-      for (const char c : cell) text += c == '|' ? std::string("\\|") : std::string(1, c);
-      text += " ";
-    }
-    text += "|\n";
-  }
-  return text;
+bool is_one_line(std::string_view text) {
+  return text.find_first_of("\r\n\t") == std::string_view::npos && !text.starts_with(' ') && !text.ends_with(' ');
 }
 
-TEST(Defects, AreDocumented) {
-  const Result<std::string> page = read_file(QCONFORM_SOURCE_DIRECTORY "/docs/defect-models.md", 1 << 20);
-  ASSERT_TRUE(page) << page.error().text();
-  EXPECT_NE(page->find(table()), std::string::npos) << "docs/defect-models.md lacks this table:\n" << table();
-}
-
+// Lists and the page of all models show these texts in cells of one line.
 TEST(Defects, SayWhatTheyAre) {
   std::set<std::string_view> ids;
+  std::set<std::string_view> descriptions;
   for (const Defect& defect : defects()) {
     EXPECT_TRUE(ids.insert(defect.id).second) << defect.id;
-    EXPECT_FALSE(defect.description.empty() || defect.trigger.empty() || defect.rule.empty()) << defect.id;
+    EXPECT_TRUE(descriptions.insert(defect.description).second) << defect.id << ": another model says the same";
+    for (const std::string_view text : {defect.description, defect.trigger, defect.rule}) {
+      EXPECT_FALSE(text.empty()) << defect.id;
+      EXPECT_TRUE(is_one_line(text)) << defect.id << ": " << text;
+    }
+    EXPECT_TRUE(is_one_line(defect.evidence)) << defect.id << ": " << defect.evidence;  // empty: no report is known
     EXPECT_FALSE(defect.operators.is_empty()) << defect.id;
     EXPECT_TRUE(defect.operators.contains(defect.admitted)) << defect.id;
     EXPECT_FALSE(stages_of(defect).empty()) << defect.id;
     EXPECT_EQ(find_defect(defect.id), &defect);
   }
   EXPECT_EQ(find_defect("pad"), nullptr);
+}
+
+TEST(Defects, BreakRulesThatTheDocumentStates) {
+  const Result<std::string> page = read_file(QCONFORM_SOURCE_DIRECTORY "/docs/numerics.md", 1 << 20);
+  ASSERT_TRUE(page) << page.error().text();
+  for (const Defect& defect : defects()) {
+    if (defect.rule == "formula") continue;
+    EXPECT_THAT(*page, HasSubstr("\n| " + std::string(defect.rule) + " |")) << defect.id;
+  }
 }
 
 TEST(Defects, CombineWhereTheyReplaceDifferentStages) {

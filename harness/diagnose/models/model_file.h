@@ -13,7 +13,7 @@ struct ModelFile {
   QC_LINE(describe_format(archive, "qconform-model", 1));
   QC_FIELD(std::string, op_type, {}, "operator", .names = operator_names());
   QC_FIELD(std::string, stage, {}, "stage",
-           .doc = "What the expression stands for; docs/explain.md lists them by operator.");
+           .doc = "What the expression stands for; the error for an unknown one lists them all.");
   QC_FIELD(std::string, expression, {}, "expression", .doc = "What is computed there, in place of what is right.");
   QC_FIELD(std::string, note, {}, "note", .doc = "What it was learnt from; may be empty.",
            .presence = Presence::omitted);
