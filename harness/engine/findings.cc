@@ -1,7 +1,10 @@
 #include "harness/engine/findings.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "harness/judge/judge.h"
 
 namespace qconform {
 namespace {
@@ -10,6 +13,17 @@ std::size_t size_of(const Case& test_case) {
   std::size_t bytes = 0;
   for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;
   return bytes;
+}
+
+bool has_tag(const Case& test_case, std::string_view tag) {
+  return std::find(test_case.tags.begin(), test_case.tags.end(), tag) != test_case.tags.end();
+}
+
+// Whether `other` is the better example: as its suite made it, so that its note is true of it, or smaller.
+bool is_better_example(const Case& other, const Case& example) {
+  const bool is_derived = has_tag(other, kAnotherXTag);
+  if (is_derived != has_tag(example, kAnotherXTag)) return !is_derived;
+  return size_of(other) < size_of(example);
 }
 
 // Of outputs that an element map shows whole.
@@ -29,9 +43,7 @@ void note_representative(const Case& test_case, const Verdict& verdict,
 
 // The subject of a finding: an operator; for a real model the node, so that each layer has findings of its own.
 std::string subject_of(const Case& test_case) {
-  const auto& tags = test_case.tags;
-  const bool of_model = std::find(tags.begin(), tags.end(), "model") != tags.end();
-  return of_model ? test_case.subject() + " " + test_case.id : test_case.subject();
+  return has_tag(test_case, "model") ? test_case.subject() + " " + test_case.id : test_case.subject();
 }
 
 std::string id_of(std::size_t position) {
@@ -45,7 +57,7 @@ void unite(Finding& finding, Finding later) {
       (!finding.representative || later.representative->is_clearer_than(*finding.representative))) {
     finding.representative = std::move(later.representative);
   }
-  if (size_of(later.example) >= size_of(finding.example)) return;
+  if (!is_better_example(later.example, finding.example)) return;
   finding.kind = later.kind;
   finding.verdict = std::move(later.verdict);
   finding.example = std::move(later.example);
@@ -75,7 +87,7 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
   Finding& finding = findings_[position];
   finding.cases += is_new ? 0 : 1;
   note_representative(test_case, verdict, finding.representative);
-  if (!is_new && size_of(test_case) >= size_of(finding.example)) return finding.id;
+  if (!is_new && !is_better_example(test_case, finding.example)) return finding.id;
   finding.kind = verdict.kind;
   finding.verdict = verdict;
   finding.example = test_case;

@@ -361,7 +361,8 @@ class SuiteRunner {
     ++failures_;
     if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
     if (const auto own = with_its_own_input(expected, outcome)) {
-      const Expected own_expected = expect(own->test_case, options_.policy);
+      Expected own_expected = expect(own->test_case, options_.policy);
+      assess(own->test_case, own_expected);
       return add_finding(backend, own_expected, own->outcome, judge(own_expected, own->outcome));
     }
     return add_finding(backend, expected, outcome, verdict);

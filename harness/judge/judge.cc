@@ -359,6 +359,8 @@ std::optional<SelfContained> with_its_own_input(const Expected& expected, const 
   const std::vector<Tensor>& outputs = outcome.on_other_input->outputs;
   if (outputs == produced.outputs || is_failure(judge_outputs(expected, produced.outputs).kind)) return std::nullopt;
   test_case->id += "/another-x";
+  test_case->tags.emplace_back(kAnotherXTag);
+  test_case->note = test_case->note.empty() ? "with another x" : "with another x than: " + test_case->note;
   SelfContained own{std::move(*test_case), Outcome(outcome::Produced(outputs))};
   own.outcome.log = outcome.log;
   return own;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/case.h"
@@ -63,6 +64,9 @@ struct ElementView {
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
 
+/// The tag of a case that has another x than its suite gave it.
+inline constexpr std::string_view kAnotherXTag = "another-x";
+
 /// A case, and what the backend gave for it.
 struct SelfContained {
   Case test_case;
@@ -70,9 +74,9 @@ struct SelfContained {
 };
 
 /// Where a prepared node is right on the x of the case and wrong on the other x that it then got: the case with that x,
-/// which fails by itself, because a newly prepared node gives the same. It has the case's id with "/another-x". Nothing
-/// otherwise, and where the node gave its first answer again: then it depends on the order of the runs. Call it where
-/// judge() says that the outcome fails.
+/// which fails by itself, because a newly prepared node gives the same. It has the tag, and the case's id with
+/// "/another-x". Nothing otherwise, and where the node gave its first answer again: then it depends on the order of the
+/// runs. Call it where judge() says that the outcome fails.
 [[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
 
 /// Of the profiles that pin one answer for each case, those whose answer a wrong output is, bit for bit. None where the

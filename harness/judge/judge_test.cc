@@ -196,6 +196,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   ASSERT_TRUE(own.has_value());
   EXPECT_EQ(own->test_case.id, test_case.id + "/another-x");
   EXPECT_EQ(own->test_case.inputs, other.inputs);
+  EXPECT_EQ(own->test_case.tags, std::vector<std::string>{std::string(kAnotherXTag)});
   EXPECT_EQ(judge(expected_of(own->test_case), own->outcome).detail, "2 of 2 elements wrong");
   outcome.on_other_input->outputs = {*expected.output};
   EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "the first answer again";
