@@ -14,6 +14,8 @@ fail() {
 rm -rf "$folder"
 mkdir -p "$folder"
 "$QCONFORM_FUZZ_PROGRAMS/fuzz_seeds" "$root" "$folder/seeds"
+# Some are enough to show it.
+find "$folder/seeds/json_reader" -type f | sort | tail -n +201 | xargs -r rm
 first=$("$root/scripts/fuzz" merge json_reader "$folder/seeds/json_reader")
 kept=$(find "$QCONFORM_FUZZ_CORPORA/json_reader" -type f | wc -l)
 [[ $kept -gt 10 && $first == *" $kept new files "* ]] || fail "merged $kept files: $first"
