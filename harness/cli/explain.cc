@@ -90,7 +90,7 @@ Result<void> save_model(const report::Explained& explained, const std::string& f
 Result<int> run_explain(ExplainCommand options) {
   QCONFORM_ASSIGN(const auto policy, chosen_policy(options.policy));
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
-  QCONFORM_ASSIGN(const auto test_case, load_operand(options.file));
+  QCONFORM_ASSIGN(auto test_case, load_operand(options.file));
   QCONFORM_ASSIGN(auto backend, backend::select(options.backend, arithmetic_of(policy.profile), sandbox));
 
   ProgressLine progress;
@@ -98,7 +98,11 @@ Result<int> run_explain(ExplainCommand options) {
     return fmt::format("explain: {} runs of {}, {}", with_thousands(runs), options.backend,
                        progress.times_within(options.explain.seconds + kShrinkingSeconds));
   });
-  const Outcome outcome = runner(test_case);
+  Outcome outcome = runner(test_case);
+  if (auto own = with_its_own_input(expect(test_case, policy), outcome)) {
+    test_case = std::move(own->test_case);
+    outcome = std::move(own->outcome);
+  }
   report::Explained result{test_case, options.backend, judge(expect(test_case, policy), outcome), {}, {}, {}};
   const Family* family = family_of(test_case);
   if (family != nullptr && family->culprit != nullptr && is_failure(result.verdict.kind)) {

@@ -12,6 +12,7 @@
 #include "harness/engine/execute.h"
 #include "harness/engine/relation_check.h"
 #include "harness/judge/judge.h"
+#include "harness/operators/text.h"
 #include "reports/render/replay_json.h"
 #include "reports/render/terminal.h"
 
@@ -30,6 +31,7 @@ struct ReplayOptions {
 void print_case(const Case& test_case, const Expected& expected) {
   say("{}   {} at opset {}\n", shown(test_case.id), shown(test_case.op_types()), test_case.node().opset_version);
   if (!test_case.note.empty()) say("  note      {}\n", shown(test_case.note));
+  say("  inputs    {}\n", shown(values_text(test_case)));
   const auto* remark = expected.classification.deciding_remark();
   say("  contract  {}{}\n", name_of(expected.classification.expectation()),
       remark == nullptr ? "" : ": " + shown(remark->text()));

@@ -131,6 +131,11 @@ bool multiplies_weights(const Operator* known, std::size_t position) {
   return known != nullptr && position < known->inputs.size() && known->inputs[position].role == InputRole::weight;
 }
 
+std::string name_of_input(const Case& test_case, std::size_t position) {
+  const std::string_view given = input_name(test_case, position);
+  return given.empty() ? fmt::format("input {}", position) : std::string(given);
+}
+
 }  // namespace
 
 std::string summary_of(const Case& test_case) {
@@ -142,8 +147,7 @@ std::string summary_of(const Case& test_case) {
   for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
     const Tensor* tensor = test_case.input(i);
     if (tensor == nullptr || (tensor->shape.empty() && i != 0)) continue;
-    const std::string_view given = input_name(test_case, i);
-    const std::string name = given.empty() ? fmt::format("input {}", i) : std::string(given);
+    const std::string name = name_of_input(test_case, i);
     const std::string type = has_weights ? "" : name_of(tensor->type) + " ";
     const std::string piece = fmt::format("{} {}[{}]", name, type, fmt::join(tensor->shape, ","));
     const bool is_weight = multiplies_weights(known, i);
@@ -157,6 +161,24 @@ std::string summary_of(const Case& test_case) {
     if (attribute.name != "kernel_shape") parameters += ", " + attribute.name + " " + attribute_text(attribute.value);
   }
   return text + parameters;
+}
+
+std::string values_text(const Case& test_case) {
+  constexpr std::int64_t kMostElements = 16;
+  std::string text;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    const Tensor* tensor = test_case.input(i);
+    if (tensor == nullptr) continue;
+    text += (text.empty() ? "" : ", ") + name_of_input(test_case, i);
+    if (tensor->elements() > kMostElements) {
+      text += fmt::format(" [{}]", fmt::join(tensor->shape, ","));
+      continue;
+    }
+    std::vector<std::string> values;
+    for (std::int64_t k = 0; k < tensor->elements(); ++k) values.push_back(element_text(*tensor, k));
+    text += fmt::format(" {{{}}}", fmt::join(values, ", "));
+  }
+  return text;
 }
 
 }  // namespace qconform

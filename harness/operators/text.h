@@ -31,4 +31,8 @@ namespace qconform {
 /// Scalars are left out, and so is an operator's kernel_shape.
 [[nodiscard]] std::string summary_of(const Case& test_case);
 
+/// Its inputs in row-major order, where they are few: "x {1, -2}, y_scale {0.5}". An input of more than 16 elements has
+/// its shape in their place: "x [1,3,8,8]".
+[[nodiscard]] std::string values_text(const Case& test_case);
+
 }  // namespace qconform

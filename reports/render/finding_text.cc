@@ -25,6 +25,12 @@ std::string last_line(std::string_view log) {
   return std::string(log.substr(begin == std::string_view::npos ? 0 : begin + 1, end - (begin + 1) + 1));
 }
 
+// Two models may have one library, or one stage, in common.
+void list_once(std::string& list, const std::string& entry) {
+  if (entry.empty() || list.find(entry) != std::string::npos) return;
+  list += (list.empty() ? "" : ", ") + entry;
+}
+
 // "explained: a padded tap is raw 0, not the zero point; with it 304 of 304 trial cases come out alike".
 void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   std::string why = diagnosis.status;
@@ -33,9 +39,9 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   std::string avoided_by;
   for (const DiagnosedDefect& defect : diagnosis.defects) {
     why += (why == diagnosis.status ? ": " : "; and ") + defect.description;
-    if (!defect.evidence.empty()) known += (known.empty() ? "" : ", ") + defect.evidence;
-    look_at += (look_at.empty() ? "" : ", ") + defect.stages;
-    if (!defect.avoided_by.empty()) avoided_by += (avoided_by.empty() ? "" : ", ") + defect.avoided_by;
+    list_once(known, defect.evidence);
+    list_once(look_at, defect.stages);
+    list_once(avoided_by, defect.avoided_by);
   }
   facts.push_back({"why", why});
   if (!avoided_by.empty()) facts.push_back({"avoid", "on purpose; switched off by " + avoided_by});

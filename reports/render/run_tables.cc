@@ -288,6 +288,12 @@ std::string brief_table(const Report& report, const Painter& paint, std::size_t 
     }
     text += "\n";
   }
+  std::uint64_t mistrusted = 0;
+  for (const BackendResult& backend : report.backends) mistrusted += backend.count(VerdictKind::mistrusted);
+  if (mistrusted > 0) {
+    text += fmt::format("{} not counted: the output is right, but proves nothing (mistrusted)\n",
+                        plural(mistrusted, "answer"));
+  }
   const auto waived = static_cast<std::uint64_t>(std::count_if(report.findings.begin(), report.findings.end(),
                                                                [](const Finding& f) { return f.waiver.has_value(); }));
   if (waived > 0) text += fmt::format("{} waived, with the reasons in the report\n", plural(waived, "known finding"));

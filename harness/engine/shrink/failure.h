@@ -29,6 +29,8 @@ class Failure {
   /// Whether `verdict` may stand for the failure. Slipping from a coarse failure to an off-by-one is
   /// allowed, the reverse is not.
   [[nodiscard]] bool matches(const Verdict& verdict) const;
+  /// Whether an output was computed whose values or shape are wrong.
+  [[nodiscard]] bool is_of_values() const { return is_computed(kind_); }
 
  private:
   VerdictKind kind_;

@@ -59,12 +59,8 @@ std::uint64_t expense_of(const Outcome& outcome) {
 class Search final : public Subject {
  public:
   Search(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits)
-      : runner_(runner), policy_(policy), limits_(limits), start_(now()), current_(failing) {
-    current_.recorded_outputs.clear();
-    const Classification classification = classify(current_);
-    lane_ = lane_of(classification);
-    measure_ = measure(current_, shrink::output_elements(classification));
-    refused_.insert(digest_of(current_));
+      : runner_(runner), policy_(policy), limits_(limits), start_(now()) {
+    begin(failing);
   }
 
   [[nodiscard]] const Case& current() const override { return current_; }
@@ -90,7 +86,7 @@ class Search final : public Subject {
   // Whether the case fails, with the kind of verdict that was expected.
   bool reproduce(std::optional<VerdictKind> expected) {
     for (int i = 0; i < kFirstTries; ++i) {
-      const Verdict verdict = run(current_);
+      const Verdict verdict = run_first();
       keep(verdict);
       if (!is_failure(verdict.kind) || (expected && *expected != verdict.kind)) continue;
       failure_.emplace(verdict, current_.is_one_node());
@@ -133,10 +129,37 @@ class Search final : public Subject {
     return ending_.has_value();
   }
 
-  Verdict run(const Case& test_case) {
+  // Begins with `failing`.
+  void begin(Case failing) {
+    current_ = std::move(failing);
+    current_.recorded_outputs.clear();
+    const Classification classification = classify(current_);
+    lane_ = lane_of(classification);
+    measure_ = measure(current_, shrink::output_elements(classification));
+    refused_.insert(digest_of(current_));
+  }
+
+  Outcome outcome_of(const Case& test_case) {
     ++runs_;
-    const Outcome outcome = runner_(test_case);
+    Outcome outcome = runner_(test_case);
     spent_ += expense_of(outcome);
+    return outcome;
+  }
+
+  // Where only the answer to another x is wrong, the search begins with the case of that x.
+  Verdict run_first() {
+    const Outcome outcome = outcome_of(current_);
+    const Expected expected = expect(current_, policy_);
+    auto own = with_its_own_input(expected, outcome);
+    if (!own) return judge(expected, outcome);
+    begin(std::move(own->test_case));
+    return judge(expect(current_, policy_), own->outcome);
+  }
+
+  Verdict run(const Case& test_case) {
+    Outcome outcome = outcome_of(test_case);
+    // Who reads the smallest case is to see the x that the values are wrong for.
+    if (failure_->is_of_values()) outcome.on_other_input.reset();
     return judge(expect(test_case, policy_), outcome);
   }
 

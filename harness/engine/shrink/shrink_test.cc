@@ -299,5 +299,41 @@ TEST(Simpler, KeepsTheLaneAndIsSmaller) {
   }
 }
 
+// A kernel that is wrong wherever x is 85, on another x that the prepared node gets too.
+Runner wrong_at_85() {
+  return spoiled([](const Case& test_case, Outcome& outcome) {
+    const auto spoil = [](const Tensor& x, Tensor& y) {
+      for (std::int64_t i = 0; i < x.elements(); ++i) {
+        if (x.bytes[static_cast<std::size_t>(i)] == std::byte{85})
+          y.bytes[static_cast<std::size_t>(4 * i)] ^= std::byte{1};
+      }
+    };
+    auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr) return;
+    Case other = test_case;
+    for (std::byte& byte : other.inputs[0]->bytes) byte ^= std::byte{85};
+    spoil(*test_case.inputs[0], produced->outputs.front());
+    Tensor y = *expect(other, {}).output;
+    spoil(*other.inputs[0], y);
+    outcome.on_other_input = {0, *other.inputs[0], {y}};
+  });
+}
+
+TEST(Shrink, EndsWithTheXThatTheValuesAreWrongFor) {
+  const auto of_x = [](std::vector<std::int64_t> x) {
+    const auto size = static_cast<std::int64_t>(x.size());
+    return LinearBuilder::dequantize().x(make::uint8({size}, std::move(x))).scale(3).build();
+  };
+  const Runner runner = wrong_at_85();
+  // Wrong on the x of the case; zeros in its place would fail on another x alone. Then a case that begins so.
+  for (const Case& failing : {of_x({7, 85, 9}), of_x({7, 0, 9})}) {
+    const Result result = shrink(failing, runner, {}, {});
+    ASSERT_EQ(result.verdict.kind, VerdictKind::wrong);
+    EXPECT_THAT(result.verdict.detail, ::testing::Not(::testing::HasSubstr("another x")));
+    ASSERT_EQ(result.smallest.inputs[0]->elements(), 1);
+    EXPECT_EQ(result.smallest.inputs[0]->bytes[0], std::byte{85});
+  }
+}
+
 }  // namespace
 }  // namespace qconform::shrink
