@@ -7,7 +7,8 @@
 # and may have labels for where it runs. The regular expressions select tests by their names without the program's;
 # "." is all of them.
 #   slow          takes minutes, and a test without this label checks the same with less: `scripts/test --slow` runs it
-#   native        the sanitizers of .ci/run leave it out: it repeats, slowly, code that other tests run under them
+#   native        the sanitizers of .ci/run leave it out: it repeats, slowly, code that other tests run under them. A
+#                 program that has no other tests is not built with sanitizers.
 #   not-emulated  the emulator of .ci/run leaves it out: it takes long there
 # COST is about how long each test of the program takes where that is a second or more: the longest run first, and
 # scripts/test knows the time left before it has measured any.
@@ -55,6 +56,10 @@ function(qconform_test)
   if(ARG_LABEL STREQUAL "sweep")
     set(timeout 7200) # over all inputs, on a machine that has other things to do
     list(APPEND ARG_NATIVE .) # arithmetic
+  endif()
+  if(QCONFORM_SANITIZE AND "." IN_LIST ARG_NATIVE)
+    set_target_properties(${ARG_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
   endif()
   gtest_discover_tests(${ARG_NAME} TEST_PREFIX "${ARG_NAME}/" DISCOVERY_MODE PRE_TEST
                        DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout} ${cost})

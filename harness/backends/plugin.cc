@@ -68,7 +68,9 @@ Result<std::unique_ptr<Backend>> load_plugin(const Specification& what) {
     return plugin_of_version_2(*functions, what);
   }
   if (void* entry = dlsym(library, "qconform_backend")) return open_version_1(entry, what);
-  return fail(plugin_field(what), "exports neither qconform_backend_2 nor qconform_backend");
+  return fail(plugin_field(what),
+              "exports neither qconform_backend_2 nor qconform_backend; with qconform/node.hpp, "
+              "QC2_EXPORT_KERNEL(Class) at the end of the file does");
 }
 
 }  // namespace qconform::backend

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/library.h"
+#include "harness/base/text.h"
 #include "harness/cli/command.h"
 #include "harness/core/version.h"
 #include "harness/suites/model_runtime.h"
@@ -16,13 +20,15 @@ using namespace qconform::cli;
 // CLI11 says of an unknown command only that one is required.
 std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return error.what();
-  std::string known;
+  std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == argv[1]) return error.what();
     if (command->get_group().empty()) continue;  // hidden
-    known += (known.empty() ? "" : ", ") + command->get_name();
+    known.push_back(command->get_name());
   }
-  return fmt::format("no command \"{}\"; there are {}", argv[1], known);
+  const auto near = qconform::near_names(argv[1], std::vector<std::string_view>(known.begin(), known.end()));
+  return fmt::format("no command \"{}\"{} are {}", argv[1],
+                     near.empty() ? "; there" : fmt::format(", is it {}? There", near.front()), fmt::join(known, ", "));
 }
 
 // CLI11 takes -1 for 2^64 - 1 where a number has no sign.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "harness/base/text.h"
 #include "harness/core/version.h"
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
@@ -109,8 +110,10 @@ Result<Suites> open_path(const fs::path& path) {
   if (!fs::exists(path, ignored)) {
     std::vector<std::string_view> names;
     for (const SuiteInfo& suite : kSuites) names.push_back(suite.name);
-    return fail("--suite",
-                fmt::format("no suite and no file \"{}\"; suites are {}", path.string(), fmt::join(names, ", ")));
+    const auto near = path.has_parent_path() ? std::vector<std::string_view>{} : near_names(path.string(), names);
+    return fail("--suite", fmt::format("no suite and no file \"{}\"{} are {}", path.string(),
+                                       near.empty() ? "; suites" : fmt::format(", is it {}? Suites", near.front()),
+                                       fmt::join(names, ", ")));
   }
   if (is_backend_test_folder(path)) return one(OnnxFolderSuite::open(path));
   if (path.extension() == ".onnx") {

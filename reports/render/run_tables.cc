@@ -358,8 +358,8 @@ std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_t
   if (groups.size() <= kMost) return text;
   std::uint64_t rest = 0;
   for (std::size_t i = kMost; i < groups.size(); ++i) rest += groups[i].count;
-  return text +
-         fmt::format(", {} for {} other reasons (--verbose lists them)", with_thousands(rest), groups.size() - kMost);
+  return text + fmt::format(", {} for {} (--verbose lists them)", with_thousands(rest),
+                            plural(groups.size() - kMost, "other reason"));
 }
 
 std::vector<std::string> all_reasons(const std::map<std::string, std::uint64_t>& counts) {
