@@ -167,7 +167,8 @@ TEST(Process, MayAssumeValidNodes) {
   auto backend = opened(child("assumes-valid"));
   ASSERT_TRUE(backend) << backend.error().text();
   EXPECT_TRUE((*backend)->info().valid_only);
-  const Report report = report_of(std::move(open_suite(QCONFORM_SOURCE_DIRECTORY "/corpus/conv_integer", {})->front()), std::move(*backend));
+  const Report report = report_of(std::move(open_suite(QCONFORM_SOURCE_DIRECTORY "/corpus/conv_integer", {})->front()),
+                                  std::move(*backend));
   EXPECT_GT(report.backends[0].count(VerdictKind::not_asked), 0U);
 }
 
