@@ -1,8 +1,8 @@
 // The models that OpenCV's importer is given.
 //
 // It wants floats at both ends of a model. Around the node stand a QuantizeLinear and a DequantizeLinear of scale 1 and
-// zero point 0, which turn the codes of x into floats and back, under names of their own, because the importer finds the
-// parameters of a quantized tensor by name. Nothing is lost: the library holds uint8 as int8 less 128, so that zero
+// zero point 0, which turn the codes of x into floats and back, under names of their own, because the importer finds
+// the parameters of a quantized tensor by name. Nothing is lost: the library holds uint8 as int8 less 128, so that zero
 // point 0 becomes z' = 0 for int8 and -128 for uint8. QuantizeLinear computes code * (1/1) + z', an integer of int8's
 // range, and DequantizeLinear c' * 1 - 1 * z', an integer from -128 to 255: both are exact in float32.
 #pragma once
