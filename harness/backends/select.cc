@@ -109,12 +109,10 @@ Error no_such_backend(const Specification& what) {
   for (const reference::KernelSet& set : reference::kernel_sets()) known.emplace_back(set.name);
   for (const Library& library : offered_libraries()) known.push_back(library.name);
   known.insert(known.end(), {kInterpreter, kFused, "plugin", "process", "defect"});
-  const auto near = near_names(what.name, known);
   return {"--backend",
-          fmt::format("no backend \"{}\"{} build and CPU have {}, interpreter, fused, plugin:PATH.so, "
+          fmt::format("no backend \"{}\"{} This build and CPU have {}, interpreter, fused, plugin:PATH.so, "
                       "process:COMMAND and defect:ID",
-                      what.name, near.empty() ? "; this" : fmt::format(", is it {}? This", near.front()),
-                      fmt::join(default_backends(), ", ")),
+                      what.name, ending_with_guess(what.name, known), fmt::join(default_backends(), ", ")),
           {}};
 }
 

@@ -267,11 +267,10 @@ std::string Accepted::text() const {
 
 Result<void> check_settings(const Specification& what, const Accepted& accepted) {
   const auto unknown = [&](const char* which, std::string_view name, std::vector<std::string_view> known) {
-    const auto near = near_names(name, known);
     const std::string all = accepted.text();
     return fail("--backend", fmt::format("\"{}\": no {} \"{}\"{} There {}{}@valid-only", text_of(what), which, name,
-                                         near.empty() ? "." : fmt::format(", is it {}?", near.front()),
-                                         all.empty() ? "is " : "are ", all.empty() ? "" : all + " and "));
+                                         ending_with_guess(name, known), all.empty() ? "is " : "are ",
+                                         all.empty() ? "" : all + " and "));
   };
   const auto& words = accepted.words;
   if (!what.word.empty() && std::find(words.begin(), words.end(), what.word) == words.end()) {

@@ -50,6 +50,11 @@ std::vector<std::string_view> near_names(std::string_view name, std::span<const 
   return near;
 }
 
+std::string ending_with_guess(std::string_view name, std::span<const std::string_view> names) {
+  const auto near = near_names(name, names);
+  return near.empty() ? "." : ", is it " + std::string(near.front()) + "?";
+}
+
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0;;) {

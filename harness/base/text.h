@@ -14,6 +14,9 @@ namespace qconform {
 /// within a third of its length in edits. Names at the same distance keep their order.
 [[nodiscard]] std::vector<std::string_view> near_names(std::string_view name, std::span<const std::string_view> names);
 
+/// What ends "no backend "scaler"": ", is it scalar?" for the nearest of `names`, "." where none is near.
+[[nodiscard]] std::string ending_with_guess(std::string_view name, std::span<const std::string_view> names);
+
 /// The parts between separators: one more than there are of those.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, std::string_view separator);
 /// Without spaces at both ends.

@@ -26,9 +26,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
     if (command->get_group().empty()) continue;  // hidden
     known.push_back(command->get_name());
   }
-  const auto near = qconform::near_names(argv[1], std::vector<std::string_view>(known.begin(), known.end()));
-  return fmt::format("no command \"{}\"{} are {}", argv[1],
-                     near.empty() ? "; there" : fmt::format(", is it {}? There", near.front()), fmt::join(known, ", "));
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return fmt::format("no command \"{}\"{} There are {}", argv[1], qconform::ending_with_guess(argv[1], names),
+                     fmt::join(known, ", "));
 }
 
 // CLI11 takes -1 for 2^64 - 1 where a number has no sign.

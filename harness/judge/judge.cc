@@ -353,15 +353,15 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
 }
 
 std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome) {
+  if (is_failure(std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome)).kind))
+    return std::nullopt;
+  const std::optional<Verdict> wrong = wrong_on_other_input(expected, outcome);
+  if (!wrong || wrong->kind == VerdictKind::depends_on_earlier_runs) return std::nullopt;
   std::optional<Case> test_case = with_other_input(expected, outcome);
-  if (!test_case) return std::nullopt;
-  const auto& produced = std::get<outcome::Produced>(outcome);
-  const std::vector<Tensor>& outputs = outcome.on_other_input->outputs;
-  if (outputs == produced.outputs || is_failure(judge_outputs(expected, produced.outputs).kind)) return std::nullopt;
   test_case->id += "/another-x";
   test_case->tags.emplace_back(kAnotherXTag);
   test_case->note = test_case->note.empty() ? "with another x" : "with another x than: " + test_case->note;
-  SelfContained own{std::move(*test_case), Outcome(outcome::Produced(outputs))};
+  SelfContained own{std::move(*test_case), Outcome(outcome::Produced(outcome.on_other_input->outputs))};
   own.outcome.log = outcome.log;
   return own;
 }

@@ -76,7 +76,7 @@ struct SelfContained {
 /// Where a prepared node is right on the x of the case and wrong on the other x that it then got: the case with that x,
 /// which fails by itself, because a newly prepared node gives the same. It has the tag, and the case's id with
 /// "/another-x". Nothing otherwise, and where the node gave its first answer again: then it depends on the order of the
-/// runs. Call it where judge() says that the outcome fails.
+/// runs.
 [[nodiscard]] std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome);
 
 /// Of the profiles that pin one answer for each case, those whose answer a wrong output is, bit for bit. None where the

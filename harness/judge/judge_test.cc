@@ -185,6 +185,7 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
     return judge(expected, outcome);
   };
   EXPECT_EQ(verdict_with(*expected_of(other).output).kind, VerdictKind::pass);
+  EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "both answers are right";
   const Verdict kept = verdict_with(*expected.output);
   EXPECT_EQ(kept.kind, VerdictKind::depends_on_earlier_runs);
   EXPECT_EQ(kept.detail, "gives the first answer again when the prepared node is run with another x");
@@ -200,6 +201,13 @@ TEST(Judge, HoldsTheAnswerToAnotherInputAgainstTheReference) {
   EXPECT_EQ(judge(expected_of(own->test_case), own->outcome).detail, "2 of 2 elements wrong");
   outcome.on_other_input->outputs = {*expected.output};
   EXPECT_FALSE(with_its_own_input(expected, outcome).has_value()) << "the first answer again";
+  // What should have been refused has no right answer to hold another against.
+  Case refused = test_case;
+  refused.inputs[1] = make::uint8({}, {1});
+  outcome.on_other_input = {0, *other.inputs[0], {make::float32({2}, {9, 9})}};
+  const Expected of_refused = expected_of(refused);
+  ASSERT_EQ(judge(of_refused, outcome).kind, VerdictKind::not_rejected);
+  EXPECT_FALSE(with_its_own_input(of_refused, outcome).has_value());
   // What a damaged worker says is no finding.
   outcome.on_other_input = {7, *other.inputs[0], {*expected.output}};
   EXPECT_EQ(judge(expected, outcome).kind, VerdictKind::pass);

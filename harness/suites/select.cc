@@ -110,9 +110,8 @@ Result<Suites> open_path(const fs::path& path) {
   if (!fs::exists(path, ignored)) {
     std::vector<std::string_view> names;
     for (const SuiteInfo& suite : kSuites) names.push_back(suite.name);
-    const auto near = path.has_parent_path() ? std::vector<std::string_view>{} : near_names(path.string(), names);
-    return fail("--suite", fmt::format("no suite and no file \"{}\"{} are {}", path.string(),
-                                       near.empty() ? "; suites" : fmt::format(", is it {}? Suites", near.front()),
+    const std::string ending = path.has_parent_path() ? "." : ending_with_guess(path.string(), names);
+    return fail("--suite", fmt::format("no suite and no file \"{}\"{} Suites are {}", path.string(), ending,
                                        fmt::join(names, ", ")));
   }
   if (is_backend_test_folder(path)) return one(OnnxFolderSuite::open(path));

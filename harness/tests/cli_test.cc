@@ -342,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"", "qconform --help"},
         Misuse{
             "walk",
-            "no command \"walk\"; there are run, fuzz, replay, shrink, explain, audit, identify, export, capture, qdq, "
+            "no command \"walk\". There are run, fuzz, replay, shrink, explain, audit, identify, export, capture, qdq, "
             "report, bench, contract, cover, matrix, bisect, gate, list, doctor, completion"},
         Misuse{"run --backend nosuch", "\"nosuch\""}, Misuse{"run --suite nosuch", "\"nosuch\""},
         Misuse{"run --profile exact", "correctly-rounded"}, Misuse{"run --cases many", "--cases"},

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "harness/operators/text.h"
 #include "reports/render/terminal.h"
 
@@ -26,25 +28,25 @@ std::string last_line(std::string_view log) {
 }
 
 // Two models may have one library, or one stage, in common.
-void list_once(std::string& list, const std::string& entry) {
-  if (entry.empty() || list.find(entry) != std::string::npos) return;
-  list += (list.empty() ? "" : ", ") + entry;
+void add_once(std::vector<std::string>& list, const std::string& entry) {
+  if (!entry.empty() && std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
 }
 
 // "explained: a padded tap is raw 0, not the zero point; with it 304 of 304 trial cases come out alike".
 void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   std::string why = diagnosis.status;
-  std::string known;
-  std::string look_at;
-  std::string avoided_by;
+  std::vector<std::string> known;
+  std::vector<std::string> look_at;
+  std::vector<std::string> avoided_by;
   for (const DiagnosedDefect& defect : diagnosis.defects) {
     why += (why == diagnosis.status ? ": " : "; and ") + defect.description;
-    list_once(known, defect.evidence);
-    list_once(look_at, defect.stages);
-    list_once(avoided_by, defect.avoided_by);
+    add_once(known, defect.evidence);
+    add_once(look_at, defect.stages);
+    add_once(avoided_by, defect.avoided_by);
   }
   facts.push_back({"why", why});
-  if (!avoided_by.empty()) facts.push_back({"avoid", "on purpose; switched off by " + avoided_by});
+  if (!avoided_by.empty())
+    facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
   if (diagnosis.status == "reproduced") {
     facts.push_back({"support", fmt::format("reproduces every byte of {}; cases that are right may speak against it",
                                             plural(diagnosis.examined, "failing case"))});
@@ -60,8 +62,8 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
                                          with_thousands(diagnosis.passing))});
   }
   facts.push_back({"where", diagnosis.where});
-  if (!look_at.empty()) facts.push_back({"look at", look_at});
-  if (!known.empty()) facts.push_back({"known", known});
+  if (!look_at.empty()) facts.push_back({"look at", fmt::format("{}", fmt::join(look_at, ", "))});
+  if (!known.empty()) facts.push_back({"known", fmt::format("{}", fmt::join(known, ", "))});
 }
 
 }  // namespace
