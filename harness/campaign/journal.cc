@@ -29,7 +29,8 @@ struct RecordHead {
   std::array<char, 8> mark = kRecordMark;
   std::uint32_t kind = 0;
   std::uint32_t length = 0;  // of the payload
-  std::uint64_t first = 0;   // the span; 0, 1 and 512 of other kinds than `blocks`
+  // The blocks that the record is about, and their cases. Records of other kinds have 0, 1 and 512 here.
+  std::uint64_t first = 0;
   std::uint64_t blocks = 0;
   std::uint64_t cases = 0;
   std::uint64_t head_sum = 0;     // of the five numbers
