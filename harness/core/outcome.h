@@ -81,6 +81,10 @@ struct ChangedInput {
   std::string tensor;
   std::int64_t byte = 0;  ///< the first that changed
 };
+/// The backend answered what its interface does not define: a status without a meaning, another count of outputs.
+struct BrokenInterface {
+  std::string detail;
+};
 /// The run changed the rounding, flushing or exception masks of the floating-point unit.
 struct ChangedFloatMode {
   std::string detail;
@@ -88,7 +92,7 @@ struct ChangedFloatMode {
 
 using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
                          ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode,
-                         ThreadDependent, DependsOnEarlierRuns>;
+                         ThreadDependent, DependsOnEarlierRuns, BrokenInterface>;
 
 }  // namespace outcome
 
@@ -97,6 +101,12 @@ using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOf
 struct OnOtherInput {
   std::size_t position = 0;  ///< of the input that was another
   Tensor input;
+  std::vector<Tensor> outputs;
+};
+
+/// The answer of another setting, form or release of the same library to a case that the backend refused.
+struct AnswerElsewhere {
+  std::string backend;  ///< its name
   std::vector<Tensor> outputs;
 };
 
@@ -112,6 +122,7 @@ struct Outcome : outcome::Any {
   /// The outcome is of a run of the same node with other values, which shows whether the backend keeps them apart.
   bool of_neighbour = false;
   std::optional<OnOtherInput> on_other_input;
+  std::optional<AnswerElsewhere> elsewhere;  ///< of a refusal
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
   /// backends in worker processes only.
   std::string log;

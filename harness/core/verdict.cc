@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames{
     "unsupported",   "inconsistent",       "exited",
     "out-of-memory", "read-out-of-bounds", "nondeterministic",
     "changed-input", "changed-float-mode", "thread-dependent",
-    "refused",       "not-asked",          "depends-on-earlier-runs"};
+    "refused",       "not-asked",          "depends-on-earlier-runs",
+    "refused-here",  "broken-interface",   "not-judged"};
 
 }  // namespace
 
@@ -30,7 +31,8 @@ std::optional<VerdictKind> verdict_named(std::string_view name) {
 }
 
 bool is_failure(VerdictKind kind) {
-  return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && !is_refusal(kind);
+  return kind != VerdictKind::pass && kind != VerdictKind::mistrusted && kind != VerdictKind::not_judged &&
+         !is_refusal(kind);
 }
 
 std::uint64_t TierCounts::elements() const {

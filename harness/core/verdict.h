@@ -37,9 +37,12 @@ enum class VerdictKind : std::uint8_t {
   refused,             ///< rightly: a case out of contract, or one that may be refused; nothing was computed
   not_asked,           ///< not sent: out of contract, to a backend that assumes valid nodes; or the backend was stopped
   depends_on_earlier_runs,  ///< earlier runs, of this node or another, changed the output
+  refused_here,      ///< refused a valid case that another setting, form or release of the same library computes right
+  broken_interface,  ///< answered what its interface does not define: another status, another count of outputs
+  not_judged,        ///< computed a case that qconform cannot judge: an operator that it does not know, a size limit
 };
 
-inline constexpr int kVerdictKinds = 21;
+inline constexpr int kVerdictKinds = 24;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);

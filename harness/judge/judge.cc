@@ -172,6 +172,9 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::ThreadDependent& difference) const {
     return without_values(VerdictKind::thread_dependent, difference.detail);
   }
+  Verdict operator()(const outcome::BrokenInterface& broken) const {
+    return without_values(VerdictKind::broken_interface, broken.detail);
+  }
   Verdict operator()(const outcome::LeftUnwritten& unwritten) const {
     return without_values(VerdictKind::unwritten, unwritten.detail);
   }
