@@ -27,7 +27,7 @@ Result<int> capture(const CaptureOptions& options) {
   QCONFORM_TRY(prepare(options.output));
   QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0, "capture"));
   say("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, shown(source->origin()));
-  for (const auto& [reason, times] : source->skipped()) say("skipped: {} {}\n", shown(reason), times);
+  print_left_out(*source);
   return kConforms;
 }
 

@@ -9,6 +9,7 @@
 #include "harness/cli/output.h"
 #include "harness/engine/admissible_file.h"
 #include "harness/engine/case_files.h"
+#include "reports/render/node_lines.h"
 
 namespace qconform::cli {
 namespace {
@@ -66,6 +67,14 @@ Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std:
     if (options.admissible) QCONFORM_TRY(write_admissible(*next, path));
     ++number;
   }
+}
+
+void print_left_out(const Suite& source) {
+  for (const auto& [reason, times] : source.skipped()) say("skipped: {} {}\n", shown(reason), times);
+  const auto nodes = source.node_coverage();
+  if (!nodes) return;
+  say("{} of {} quantized nodes stand in cases\n", nodes->covered, nodes->quantized());
+  for (const UncoveredNodes& part : nodes->uncovered) say("{}\n", report::uncovered_line(part));
 }
 
 }  // namespace qconform::cli

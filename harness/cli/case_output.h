@@ -24,4 +24,7 @@ void add_case_output_options(CLI::App& command, CaseOutput& options);
 [[nodiscard]] Result<std::uint64_t> write_cases(Suite& source, const CaseOutput& options, std::uint64_t number,
                                                 std::string_view command);
 
+/// Prints what the source has met and made no case of, with the reasons, a line each.
+void print_left_out(const Suite& source);
+
 }  // namespace qconform::cli

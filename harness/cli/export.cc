@@ -23,7 +23,7 @@ Result<int> export_suites(const ExportOptions& options) {
     QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
     for (const auto& source : sources) {
       QCONFORM_ASSIGN(number, write_cases(*source, options.output, number, "export"));
-      for (const auto& [reason, times] : source->skipped()) say("skipped: {} {}\n", shown(reason), times);
+      print_left_out(*source);
     }
   }
   say("{} cases in {}\n", report::with_thousands(number), options.output.out);

@@ -62,6 +62,7 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   if (options.thorough) command.emplace_back("--thorough");
   if (options.suite.context != 0) command.insert(command.end(), {"--context", std::to_string(options.suite.context)});
   if (options.expects_fusion) command.emplace_back("--expect-fused");
+  if (options.min_judged) command.insert(command.end(), {"--min-judged", std::to_string(*options.min_judged)});
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
@@ -204,6 +205,9 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   keep_arrays(options.within);
   NewerOpsets newer;
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
+  const bool has_model = std::any_of(suites.judged.begin(), suites.judged.end(),
+                                     [](const auto& suite) { return suite->node_coverage().has_value(); });
+  if (options.min_judged && !has_model) return fail("--min-judged", "no suite is a whole model (model:FILE)");
 
   Report report = begin_report(options, std::move(command));
   print_headline(report, stdout_is_data);
@@ -244,7 +248,10 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
     report.backends[backend].contracts = contracts;
     print_note(contradiction_text(report.backends[backend].info.name, contracts));
   }
-  for (std::size_t i = 0; i < backends.size(); ++i) report.backends[i].code = executed_code(*backends[i]);
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    report.backends[i].code = executed_code(*backends[i]);
+    report.backends[i].min_judged = options.min_judged;
+  }
   print_note(newer.text());
   for (const std::string& text : sweep::array_notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
@@ -298,6 +305,13 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
   command.add_flag("--expect-fused", options.expects_fusion,
                    "A backend that fuses nothing in the suites' graphs, or does not show what it computes, does not "
                    "conform: its answers say nothing of fusion");
+  command
+      .add_option("--min-judged", options.min_judged,
+                  fmt::format("Per cent of the quantized nodes of each whole model that a backend must be judged on to "
+                              "conform; without it the exit code does not ask, and the last line says \"agrees on\" "
+                              "below {}",
+                              BackendResult::kUsualMinJudged))
+      ->check(CLI::Range(0, 100));
   command.add_flag("--no-explain{false}", options.explain,
                    "Group failures by verdict and rule alone, without looking for the defects behind them");
   command.add_flag("--no-shrink{false}", options.shrink, "Do not shrink the cases of findings");

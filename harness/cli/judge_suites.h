@@ -28,8 +28,9 @@ struct SuitesOptions {
   std::string out;
   std::optional<std::uint64_t> fail_fast;
   WithinOptions within;
-  bool thorough = false;        ///< sizes and positions at strength 4 too
-  bool expects_fusion = false;  ///< a backend that fuses nothing in the suites' graphs does not conform
+  bool thorough = false;                    ///< sizes and positions at strength 4 too
+  bool expects_fusion = false;              ///< a backend that fuses nothing in the suites' graphs does not conform
+  std::optional<std::uint64_t> min_judged;  ///< per cent of each model's quantized nodes
   bool explain = true;
   bool shrink = true;
 };

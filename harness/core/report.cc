@@ -63,6 +63,12 @@ bool BackendResult::is_judged() const {
   return relations.empty() || cases() > 0 ? count(VerdictKind::pass) > 0 : any_held;
 }
 
+bool BackendResult::is_short_of_nodes() const {
+  const std::uint64_t least = min_judged.value_or(kUsualMinJudged);
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const NodeCoverage& model) { return model.covered * 100 < least * model.quantized(); });
+}
+
 bool Diagnosis::is_lossy_by_design() const {
   const bool is_sure = status == "explained" || status == "reproduced";
   return is_sure && !defects.empty() &&

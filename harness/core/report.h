@@ -162,6 +162,7 @@ struct FusionCounts {
 
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
+  static constexpr std::uint64_t kUsualMinJudged = 90;
 
   using ByOperator = std::map<std::string, OperatorResult>;
 
@@ -188,6 +189,13 @@ struct BackendResult {
   QC_FIELD(std::optional<ExecutedCode>, code, {}, "code",
            .doc = "Absent where the backend's code is not instrumented.");
   QC_FIELD(std::optional<FusionCounts>, fusion, {}, "fusion");
+  QC_FIELD(std::vector<NodeCoverage>, nodes, {}, "quantized_nodes", .doc = "What it was judged on of each whole model.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::optional<std::uint64_t>, min_judged, {}, "min_judged",
+           .doc =
+               "Per cent of each model's quantized nodes that it must be judged on to conform; absent where nothing "
+               "was demanded.");
+  QC_LINE(describe_agreement(archive, self));
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
   std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for
@@ -198,10 +206,15 @@ struct BackendResult {
   /// Verdicts of the kind that a waiver covers.
   [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
-  /// A case was computed right, nothing failed that is not waived, every case was sent, and what was to be fused was.
+  /// A case was computed right, nothing failed that is not waived, every case was sent, what was to be fused was, and
+  /// as many quantized nodes were judged as was demanded.
   [[nodiscard]] bool conforms() const {
-    return !fails() && is_judged() && stopped.empty() && !(fusion && fusion->is_missing());
+    return !fails() && is_judged() && stopped.empty() && !(fusion && fusion->is_missing()) &&
+           !(min_judged && is_short_of_nodes());
   }
+  /// Whether it was judged on less than `min_judged` per cent of some model's quantized nodes, or, where nothing was
+  /// demanded, on less than kUsualMinJudged: then nothing says that it conforms.
+  [[nodiscard]] bool is_short_of_nodes() const;
   /// Something failed that is not waived.
   [[nodiscard]] bool fails() const;
   /// A valid case was computed, and its output proves something; of relations alone, one held.
@@ -393,6 +406,8 @@ struct SuiteResult {
   QC_FIELD(std::uint64_t, near_ties, {}, "near_ties", .doc = "Further ones within 1e-4 of a tie.");
   QC_FIELD(Counts, skipped, {}, "skipped", .doc = "What was met and is no case, by reason; never a pass.",
            .def = "counts");
+  QC_FIELD(std::optional<NodeCoverage>, nodes, {}, "quantized_nodes",
+           .doc = "What the cases hold of a whole model; absent where the suite is none.");
   QC_FIELD(std::vector<std::string>, disputed, {}, "disputed",
            .doc = "Cases whose recorded output or stated expectation contradicts the rules.");
   QC_FIELD(std::vector<CombinationCoverage>, coverage, {}, "coverage",
@@ -430,6 +445,7 @@ struct Report {
       archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
       {.doc = "Every backend that decides computed at least one case right, unless this is a part of a "
               "campaign, and none of them failed one that is not waived."}));
+  QC_LINE(describe_agreement(archive, self));
   QC_FIELD(Environment, environment, {}, "environment");
   QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);

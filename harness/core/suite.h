@@ -30,6 +30,40 @@ struct CombinationCoverage {
   bool operator==(const CombinationCoverage&) const = default;
 };
 
+/// Quantized nodes of one operator that are left out for one reason.
+struct UncoveredNodes {
+  QC_DESCRIBED(.name = "uncovered_nodes");
+  QC_FIELD(std::string, op_type, {}, "operator");
+  QC_FIELD(std::string, reason, {}, "reason", .doc = "One line.");
+  QC_FIELD(std::uint64_t, nodes, {}, "nodes");
+
+  bool operator==(const UncoveredNodes&) const = default;
+};
+
+/// How much of a whole model cases hold, or a backend was judged on.
+struct NodeCoverage {
+  QC_DESCRIBED(.name = "node_coverage",
+               .doc =
+                   "Nodes of a whole model: of a suite, those that its cases hold; of a backend, those that it was "
+                   "judged on. docs/formats.md says which nodes are quantized.");
+  QC_FIELD(std::string, suite, {}, "suite");
+  QC_LINE(describe_derived(archive, "quantized", [&self] { return self.quantized(); },
+                           {.doc = "Quantized nodes of the model: those covered, and all that are left out."}));
+  QC_FIELD(std::uint64_t, covered, {}, "covered", .doc = "Quantized nodes on a path to an output of a case.");
+  QC_FIELD(std::vector<UncoveredNodes>, uncovered, {}, "uncovered",
+           .doc = "All other quantized nodes, by operator and reason.");
+  QC_FIELD(std::uint64_t, others, {}, "others", .doc = "Nodes that are not quantized.");
+  QC_FIELD(std::uint64_t, others_covered, {}, "others_covered", .doc = "Those of them in the same cases.");
+
+  [[nodiscard]] std::uint64_t quantized() const {
+    std::uint64_t sum = covered;
+    for (const UncoveredNodes& part : uncovered) sum += part.nodes;
+    return sum;
+  }
+
+  bool operator==(const NodeCoverage&) const = default;
+};
+
 /// Inputs that a suite skipped, by reason: "Relu" 3 times, say.
 using SkippedCounts = std::map<std::string, std::uint64_t>;
 
@@ -53,6 +87,14 @@ class Suite {
   /// The same for some of the cases: `chosen` says for each case, in their order, whether it counts.
   [[nodiscard]] virtual std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& /*chosen*/) const {
     return {};
+  }
+
+  /// What the cases so far hold of the nodes of a whole model; nothing where the suite is none. With `why_not`, what
+  /// was judged: for each case in their order why it was not, in one line; empty where it was. Cases beyond the list's
+  /// end were not reached.
+  [[nodiscard]] virtual std::optional<NodeCoverage> node_coverage(
+      const std::vector<std::string>* /*why_not*/ = nullptr) const {
+    return std::nullopt;
   }
 
  protected:

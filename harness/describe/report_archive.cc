@@ -208,6 +208,61 @@ void describe_scope(Archive& archive, const BackendResult& backend) {
 
 namespace {
 
+struct NodeCounts {
+  std::uint64_t covered = 0;
+  std::uint64_t quantized = 0;
+};
+
+NodeCounts nodes_of(const BackendResult& backend) {
+  NodeCounts counts;
+  for (const NodeCoverage& model : backend.nodes) {
+    counts.covered += model.covered;
+    counts.quantized += model.quantized();
+  }
+  return counts;
+}
+
+void describe_agreement(Archive& archive, std::string agreement) {
+  describe_field(archive, "agreement", agreement,
+                 {.doc = "What is said in place of \"conforms\" where nothing is wrong and few of a model's quantized "
+                         "nodes were judged; absent elsewhere.",
+                  .presence = Presence::omitted});
+}
+
+}  // namespace
+
+std::string agreement_of(const BackendResult& backend) {
+  if (backend.fails() || !backend.is_judged() || !backend.stopped.empty() || !backend.is_short_of_nodes()) return {};
+  const NodeCounts counts = nodes_of(backend);
+  return fmt::format("agrees on {} of {} quantized nodes", with_thousands(counts.covered),
+                     with_thousands(counts.quantized));
+}
+
+std::string agreement_of(const Report& report) {
+  const BackendResult* least = nullptr;
+  for (const BackendResult& backend : report.backends) {
+    if (!backend.decides) continue;
+    if (agreement_of(backend).empty()) {
+      if (!backend.conforms()) return {};
+      continue;
+    }
+    const bool is_less = least != nullptr && nodes_of(backend).covered * nodes_of(*least).quantized <
+                                                 nodes_of(*least).covered * nodes_of(backend).quantized;
+    if (least == nullptr || is_less) least = &backend;
+  }
+  return least == nullptr ? "" : agreement_of(*least);
+}
+
+void describe_agreement(Archive& archive, const BackendResult& backend) {
+  describe_agreement(archive, agreement_of(backend));
+}
+
+void describe_agreement(Archive& archive, const Report& report) {
+  describe_agreement(archive, agreement_of(report));
+}
+
+namespace {
+
 struct LooserTerms {
   reference::Tier tier;
   std::string_view text;

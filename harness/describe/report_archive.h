@@ -21,6 +21,8 @@ void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& r
 /// Words that follow from the other members: what is read is left aside.
 void describe_scope(Archive& archive, const BackendResult& backend);
 void describe_looser_terms(Archive& archive, const BackendResult& backend);
+void describe_agreement(Archive& archive, const BackendResult& backend);
+void describe_agreement(Archive& archive, const Report& report);
 /// Only the kinds that occurred; pass always, so that its absence is never read as success.
 void describe_verdicts(Archive& archive, VerdictCounts& counts);
 /// Only the kinds that were waived; no more of them than there are verdicts.
@@ -46,6 +48,13 @@ void describe_results(Archive& archive, Report& report);
 /// What a conforming backend conforms on: "on ConvInteger, QLinearConv (69 of 3,259 valid cases computed);
 /// QuantizeLinear not implemented". Empty of relations alone.
 [[nodiscard]] std::string scope_of(const BackendResult& backend);
+
+/// What is said in place of "conforms" of a backend that is right but was judged on too few of a model's quantized
+/// nodes: "agrees on 2 of 141 quantized nodes", those of all models together. Empty of any other backend.
+[[nodiscard]] std::string agreement_of(const BackendResult& backend);
+/// The same of a report: that of the backend that decides and was judged on the least share. Empty where the report
+/// conforms without restriction, and where it says worse.
+[[nodiscard]] std::string agreement_of(const Report& report);
 
 /// In which arithmetic the wrong values of a backend are right, and the profile that judges by it: "conforms in fixed
 /// point, Q31; not correctly rounded; --profile tflite". Begins with the operator where something else fails too. Empty

@@ -40,6 +40,25 @@ std::string type_mix(const Case& test_case, const Expected& expected) {
   return mix + name_of(expected.output->type);
 }
 
+// Why a case says nothing of the nodes in it, in one line; empty where its output was judged.
+std::string why_not_judged(VerdictKind kind, const std::string& detail) {
+  const auto because = [&](std::string what) { return detail.empty() ? what : std::move(what) + ": " + detail; };
+  switch (kind) {
+    case VerdictKind::mistrusted: return because("proves nothing");
+    case VerdictKind::unsupported: return because("declined");
+    case VerdictKind::crashed:
+    case VerdictKind::timed_out:
+    case VerdictKind::exited:
+    case VerdictKind::out_of_memory:
+    case VerdictKind::refused:
+    case VerdictKind::refused_here:
+    case VerdictKind::broken_interface:
+    case VerdictKind::not_judged:
+    case VerdictKind::not_asked: return because(std::string(name_of(kind)));
+    default: return {};
+  }
+}
+
 class SuiteRunner {
  public:
   SuiteRunner(std::vector<std::unique_ptr<Backend>>& backends, const SuiteRunOptions& options, Report& report)
@@ -61,6 +80,8 @@ class SuiteRunner {
     suite_ = {};
     suite_.name = source.name();
     computed_in_suite_.assign(backends_.size(), {});
+    is_model_ = source.node_coverage().has_value();
+    why_not_judged_.assign(backends_.size(), {});
     Result<void> result;
     while (!options_.ends(failures_)) {
       auto next = source.next();
@@ -80,7 +101,9 @@ class SuiteRunner {
       const auto coverage = source.coverage_of(computed_in_suite_[i]);
       auto& all = report_.backends[i].coverage;
       all.insert(all.end(), coverage.begin(), coverage.end());
+      if (is_model_) report_.backends[i].nodes.push_back(*source.node_coverage(&why_not_judged_[i]));
     }
+    suite_.nodes = source.node_coverage();
     report_.suites.push_back(std::move(suite_));
     return {};
   }
@@ -205,6 +228,7 @@ class SuiteRunner {
                                       std::optional<Outcome> answer) {
     BackendResult& result = report_.backends[number];
     if (!answer) {
+      if (is_model_) why_not_judged_[number].push_back(why_not_judged(VerdictKind::not_asked, result.stopped));
       ++result.operators[test_case.subject()].verdicts[static_cast<std::size_t>(VerdictKind::not_asked)];
       return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
     }
@@ -219,6 +243,7 @@ class SuiteRunner {
       verdict = judge(expected, outcome);
     }
     record(test_case, verdict, result);
+    if (is_model_) why_not_judged_[number].push_back(why_not_judged(verdict.kind, verdict.detail));
     if (verdict.kind == VerdictKind::wrong) {
       Counts& pinned_by = result.operators[test_case.subject()].pinned_by;
       for (const Profile profile : profiles_that_pin(expected, outcome)) ++pinned_by[std::string(name_of(profile))];
@@ -389,7 +414,9 @@ class SuiteRunner {
   std::vector<std::optional<Outcome>> outcomes_;  ///< of the case that is being judged, by backend
   /// By backend and operator: cases that it computed, by hazard.
   std::vector<std::map<std::string, std::array<std::uint64_t, kHazards>>> computed_;
-  std::vector<std::vector<bool>> computed_in_suite_;  ///< by backend, and case in its order
+  bool is_model_ = false;                                 ///< the suite is one of a whole model
+  std::vector<std::vector<std::string>> why_not_judged_;  ///< of such a suite, by backend and case
+  std::vector<std::vector<bool>> computed_in_suite_;      ///< by backend, and case in its order
   Stopwatch stopwatch_;
   GuardedOutput output_;
   Findings findings_;

@@ -46,7 +46,7 @@ Result<std::string> exposing_model(const onnx::ModelProto& model, const NamedTen
   for (const std::string& name : wanted) {
     if (inputs.count(name) == 0) graph.add_output()->set_name(name);
   }
-  if (graph.output_size() == 0) return fail("graph", "has no quantized node that is computed when the model runs");
+  if (graph.output_size() == 0) return fail("graph", "has no value of a case that is computed when the model runs");
   return message_bytes(exposing);
 }
 

@@ -103,9 +103,9 @@ Tensor InputDrawer::floats(const InputSignature& input, ElementType type, Shape 
 Result<Tensor> InputDrawer::values(const InputSignature& input, ElementType type, Shape shape) {
   const std::string_view name = input.name;
   const auto bytes = checked_bytes(std::string(name), type, shape);
-  if (!bytes) return skip("input " + std::string(name) + " cannot be drawn: " + bytes.error().message);
+  if (!bytes) return skip("size: input " + std::string(name) + " cannot be drawn: " + bytes.error().message);
   if (elements_of(shape) > max_elements_) {
-    return skip("input " + std::string(name) + " exceeds the limit of " + std::to_string(max_elements_) +
+    return skip("size: input " + std::string(name) + " exceeds the limit of " + std::to_string(max_elements_) +
                 " elements to draw");
   }
   const bool scale = name.ends_with("_scale");
@@ -122,7 +122,7 @@ Result<Tensor> InputDrawer::values(const InputSignature& input, ElementType type
 }
 
 Result<Tensor> InputDrawer::draw(std::size_t index) {
-  if (index >= inputs_.op.inputs.size()) return skip("more inputs than the operator has");
+  if (index >= inputs_.op.inputs.size()) return skip("operator: more inputs than it has");
   const InputSignature& input = inputs_.op.inputs[index];
   const ElementType type = type_of_input(inputs_, input);
   if (input.role == InputRole::data) {
@@ -142,9 +142,7 @@ Result<std::variant<Case, SkippedNode>> case_from_model_node(const onnx::ModelPr
                                                              const NamedTensors& computed, std::int64_t max_elements,
                                                              Rng& rng) {
   using Answer = std::variant<Case, SkippedNode>;
-  const Operator* op = find_operator(node.domain(), node.op_type());
-  if (op == nullptr) return Answer(SkippedNode{"not quantized"});
-  InputDrawer drawer({node, *op, scope}, external, max_elements, rng);
+  InputDrawer drawer({node, *find_operator(node.domain(), node.op_type()), scope}, external, max_elements, rng);
   int position = 0;  // of the name that is looked up: omitted inputs are not
   auto result = case_from_node(model, node, [&](const std::string& name) -> Result<Tensor> {
     while (node.input(position).empty()) ++position;

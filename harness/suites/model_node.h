@@ -17,9 +17,9 @@ class ModelProto;
 
 namespace qconform {
 
-/// Why a node gives no case.
+/// Why a node or a unit gives no case.
 struct SkippedNode {
-  std::string reason;
+  std::string reason;  ///< one line that begins with what is at fault: operator, attribute, type, size, ...
 };
 
 /// Operator, attributes, inputs and note of a node whose operator find_operator() knows. Constants

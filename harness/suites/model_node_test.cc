@@ -24,7 +24,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 using Shape = std::vector<std::int64_t>;
 
@@ -214,8 +213,8 @@ TEST_F(DrawnInputs, WindowsBeyondAnyAssumedSizeAreSkipped) {
   Network::ints(net.node("ConvInteger", {"x", weights(net, {1, 1, 3, 3})}, "y"), "dilations", {4000, 4000});
   const auto source = open(net);
   EXPECT_THAT(cases_of(*source), IsEmpty());
-  EXPECT_THAT(source->skipped(),
-              ElementsAre(Pair(HasSubstr("a window larger than an input whose size the model does not tell"), 1)));
+  EXPECT_THAT(in_no_case(*source),
+              ElementsAre(HasSubstr("size: a window larger than an input whose size the model does not tell")));
 }
 
 }  // namespace

@@ -73,6 +73,12 @@ class UnitFinder {
     return is_judged_in_graphs(graph_.node(found->second)) ? found->second : -1;
   }
 
+  // Every node of a unit is to lead to one of its outputs.
+  [[nodiscard]] bool is_read(int node) const {
+    const auto& names = graph_.node(node).output();
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return readers_.count(name) != 0; });
+  }
+
   [[nodiscard]] bool is_computed_by(const std::set<int>& nodes, const std::string& value) const {
     const auto found = producer_.find(value);
     return found != producer_.end() && nodes.count(found->second) != 0;
@@ -97,7 +103,7 @@ class UnitFinder {
         const auto readers = readers_.find(name);
         if (readers == readers_.end()) continue;
         for (const int node : readers->second) {
-          if (node == kOutside || added == count || !is_judged_in_graphs(graph_.node(node))) continue;
+          if (node == kOutside || added == count || !is_judged_in_graphs(graph_.node(node)) || !is_read(node)) continue;
           if (!nodes.insert(node).second) continue;
           add_weights_of(node, nodes);
           near.push_back(node);
@@ -146,12 +152,24 @@ class UnitFinder {
   std::map<std::string, std::vector<int>> readers_;
 };
 
-// What the model does not hold and has not computed.
-std::optional<Tensor> drawn(const ValueFacts& facts, std::int64_t max_elements, Rng& rng) {
+tl::unexpected<Error> leave_out(std::string reason) {
+  return fail("", std::move(reason), "skip");
+}
+
+// Data that the model does not hold and has not computed; an error says why they cannot be drawn.
+Result<Tensor> drawn(const std::string& name, const ValueFacts& facts, std::int64_t max_elements, Rng& rng) {
+  const std::string what = "activation " + quoted_name(name);
   const auto shape = full_shape(facts.shape);
-  const bool is_quantized = is_known(facts.type) && is_integer(facts.type) && bits_of(facts.type) <= 16;
-  if (!shape || !is_quantized || !checked_bytes("", facts.type, *shape) || elements_of(*shape) > max_elements) {
-    return std::nullopt;
+  if (!is_known(facts.type) || !shape) return leave_out("size: the model does not tell the shape of " + what);
+  if (!is_integer(facts.type) || bits_of(facts.type) > 16) {
+    return leave_out("type: " + what + " is " + name_of(facts.type) +
+                     ", which is not drawn; a run of the model gives it");
+  }
+  if (const auto bytes = checked_bytes("", facts.type, *shape); !bytes) {
+    return leave_out("size: " + what + " cannot be drawn: " + bytes.error().message);
+  }
+  if (elements_of(*shape) > max_elements) {
+    return leave_out("size: " + what + " exceeds the limit of " + std::to_string(max_elements) + " elements to draw");
   }
   Tensor tensor = Tensor::zeros(facts.type, *shape);
   rng.fill(tensor.bytes);
@@ -160,12 +178,27 @@ std::optional<Tensor> drawn(const ValueFacts& facts, std::int64_t max_elements, 
   return tensor;
 }
 
-// Why the case is no test; empty where it is one.
-std::string fault_of(const Case& test_case) {
-  if (const auto wired = check_wiring(test_case); !wired) return wired.error().text();
+// What the case's latitude is, for the note; an error says why the case is no test.
+Result<std::string> latitude_of(const Case& test_case) {
+  if (const auto wired = check_wiring(test_case); !wired) return leave_out("operator: " + wired.error().text());
   const Classification classification = classify(test_case);
-  const reference::Remark* remark = classification.deciding_remark();
-  return remark == nullptr ? "" : remark->text();
+  if (const auto& violation = classification.contract.violation) {
+    const std::string& rule = violation->rule;
+    const bool is_computed = violation->message.find("is computed") != std::string::npos;
+    const char* const at_fault = rule == "operator" ? "operator: "
+                                 : is_computed      ? "computed parameter: "
+                                 : rule == "signature" && violation->field.find("inputs") != std::string::npos
+                                     ? "type: "
+                                     : "attribute: ";
+    return leave_out(at_fault + violation->text());
+  }
+  if (classification.value_is_open)
+    return leave_out("latitude: any value is right: " + classification.deciding_remark()->text());
+  std::string note;
+  for (const reference::Remark& remark : classification.contract.latitude) {
+    note += (note.empty() ? "" : "; ") + remark.text();
+  }
+  return note;
 }
 
 Result<void> add_nodes(const onnx::ModelProto& model, const ModelUnit& unit, Case& test_case) {
@@ -208,11 +241,14 @@ Result<std::variant<Case, SkippedNode>> case_from_unit(const onnx::ModelProto& m
                                                        Rng& rng) {
   using Answer = std::variant<Case, SkippedNode>;
   Case result;
-  if (const auto added = add_nodes(model, unit, result); !added) return Answer(SkippedNode{added.error().text()});
+  if (const auto added = add_nodes(model, unit, result); !added) {
+    return Answer(SkippedNode{"attribute: " + added.error().text()});
+  }
   for (const std::string& name : unit.fed) {
     const auto value = computed.find(name);
-    auto tensor = value != computed.end() ? std::optional(value->second) : drawn(scope.facts(name), max_elements, rng);
-    if (!tensor) return Answer(SkippedNode{"a unit's activations are not known"});
+    auto tensor =
+        value != computed.end() ? Result<Tensor>(value->second) : drawn(name, scope.facts(name), max_elements, rng);
+    if (!tensor) return Answer(SkippedNode{tensor.error().message});
     result.inputs.emplace_back(std::move(*tensor));
     result.input_names.push_back(name);
   }
@@ -233,7 +269,9 @@ Result<std::variant<Case, SkippedNode>> case_from_unit(const onnx::ModelProto& m
     if (value != computed.end()) result.recorded_outputs.push_back(value->second);
   }
   if (result.recorded_outputs.size() != result.outputs.size()) result.recorded_outputs.clear();
-  if (auto fault = fault_of(result); !fault.empty()) return Answer(SkippedNode{"a unit: " + fault});
+  auto latitude = latitude_of(result);
+  if (!latitude) return Answer(SkippedNode{latitude.error().message});
+  result.note = std::move(*latitude);
   return Answer(std::move(result));
 }
 

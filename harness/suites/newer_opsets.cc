@@ -27,6 +27,9 @@ class CountedSuite final : public Suite {
   [[nodiscard]] std::vector<CombinationCoverage> coverage_of(const std::vector<bool>& chosen) const override {
     return source_->coverage_of(chosen);
   }
+  [[nodiscard]] std::optional<NodeCoverage> node_coverage(const std::vector<std::string>* why_not) const override {
+    return source_->node_coverage(why_not);
+  }
 
  private:
   std::unique_ptr<Suite> source_;

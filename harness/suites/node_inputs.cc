@@ -102,7 +102,7 @@ Result<InputShape> shape_of_data(const NodeInputs& inputs, const InputSignature&
   const Family* family = family_of("", inputs.op.name);
   if (family->data_shape != nullptr) return family->data_shape(inputs);
   const auto known = inputs.facts(data.name).shape;
-  if (!known) return fail("", fmt::format("input {} of unknown shape", data.name), "skip");
+  if (!known) return fail("", fmt::format("size: input {} of unknown shape", data.name), "skip");
   const bool is_assumed = !full_shape(known);
   return InputShape{assumed_shape(*known, {}),
                     is_assumed ? fmt::format("shape of {} assumed, the model does not tell it", data.name) : ""};
@@ -112,7 +112,7 @@ Result<Shape> shape_of_parameter(const NodeInputs& inputs, std::string_view name
   if (auto stated = full_shape(inputs.facts(name).shape)) return std::move(*stated);
   const Family* family = family_of("", inputs.op.name);
   if (family->parameter_shape != nullptr) return family->parameter_shape(inputs, name);
-  return fail("", fmt::format("input {} of unknown shape", name), "skip");
+  return fail("", fmt::format("size: input {} of unknown shape", name), "skip");
 }
 
 }  // namespace qconform

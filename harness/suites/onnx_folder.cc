@@ -10,6 +10,7 @@
 #include "harness/onnx/protobuf_file.h"
 #include "harness/operators/graph/lowering.h"
 #include "harness/operators/operator.h"
+#include "harness/suites/model_nodes.h"
 
 namespace qconform {
 namespace {
@@ -52,7 +53,8 @@ std::string operator_beyond_cases(const onnx::GraphProto& graph) {
 std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::path>& data_sets) {
   if (model.graph().node_size() == 0) return "no node";
   const bool is_graph = model.graph().node_size() > 1;
-  if (is_graph && !is_quantized_graph(model.graph())) return "not a single node, nor a quantized graph";
+  if (is_graph && !is_quantized_graph(model.graph()))
+    return "several nodes without QuantizeLinear and DequantizeLinear";
   if (const std::string op = is_graph ? operator_beyond_cases(model.graph()) : ""; !op.empty()) {
     return "an attribute that a case cannot hold: " + op;
   }
@@ -60,7 +62,9 @@ std::string reason_to_skip(const onnx::ModelProto& model, const std::vector<fs::
   const bool is_known = is_graph || find_operator(node.domain(), node.op_type()) != nullptr ||
                         is_quantized_graph_operator(node.domain(), node.op_type());
   if (!is_known) {
-    return "not quantized: " + printable(operator_name(node.domain(), node.op_type()));
+    const char* const why =
+        has_quantized_name(node.op_type()) ? "operator that qconform does not test: " : "not quantized: ";
+    return why + printable(operator_name(node.domain(), node.op_type()));
   }
   return data_sets.empty() ? "no data set: " + node.op_type() : "";
 }

@@ -3,7 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <string_view>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,69 +15,36 @@
 #include "harness/operators/operator.h"
 #include "harness/suites/model_activations.h"
 #include "harness/suites/model_node.h"
+#include "harness/suites/model_nodes.h"
 #include "harness/suites/model_units.h"
 #include "harness/suites/rng.h"
 
 namespace qconform {
 namespace {
 
-constexpr std::string_view kNotQuantized = "not quantized: ";
-constexpr std::string_view kInFunction = "in a function of the model: ";
-
-struct QuantizedNode {
+/// A node that is a case by itself.
+struct SingleNode {
   const GraphScope* scope;
   const onnx::NodeProto* node;
-  std::uint64_t position;  // in the walk over all graphs
+  std::uint64_t position;  // as ModelNodes counts
 };
 
-std::string full_name(const onnx::NodeProto& node) {
-  return printable(operator_name(node.domain(), node.op_type()));
-}
-
 /// Nodes in their order, the bodies of a node's graph after the whole graph.
-void walk(const GraphScope& scope, std::uint64_t& position, std::vector<QuantizedNode>& quantized,
-          SkippedCounts& skipped) {
+void walk(const GraphScope& scope, std::uint64_t& position, std::vector<SingleNode>& nodes) {
   for (const onnx::NodeProto& node : scope.graph().node()) {
-    if (find_operator(node.domain(), node.op_type()) != nullptr) {
-      quantized.push_back({&scope, &node, position});
-    } else {
-      ++skipped[std::string(kNotQuantized) + full_name(node)];
-    }
+    if (find_operator(node.domain(), node.op_type()) != nullptr) nodes.push_back({&scope, &node, position});
     ++position;
   }
-  for (const auto& body : scope.bodies()) walk(*body, position, quantized, skipped);
+  for (const auto& body : scope.bodies()) walk(*body, position, nodes);
 }
 
-/// The nodes of a model's own functions have no values of their own to look at.
-void count_functions(const onnx::ModelProto& model, SkippedCounts& skipped) {
-  for (const onnx::FunctionProto& function : model.functions()) {
-    for (const onnx::NodeProto& node : function.node()) {
-      const bool known = find_operator(node.domain(), node.op_type()) != nullptr;
-      ++skipped[std::string(known ? kInFunction : kNotQuantized) + full_name(node)];
-    }
+/// "3 MatMulInteger (operator: ...)" for each operator and reason.
+std::string left_out_text(const NodeCoverage& coverage) {
+  std::string text;
+  for (const UncoveredNodes& part : coverage.uncovered) {
+    text += (text.empty() ? "" : ", ") + std::to_string(part.nodes) + " " + part.op_type + " (" + part.reason + ")";
   }
-}
-
-/// What a model without quantized nodes has instead: "53 Conv, 35 Relu".
-std::string text_without_cases(const SkippedCounts& skipped) {
-  constexpr std::size_t kShown = 10;
-  std::vector<std::pair<std::uint64_t, std::string>> counts;
-  for (const auto& [reason, count] : skipped) {
-    const bool plain = reason.starts_with(kNotQuantized);
-    counts.emplace_back(count, plain ? reason.substr(kNotQuantized.size()) : reason);
-  }
-  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string names;
-  for (const Operator& op : operators()) {
-    if (op.name == kGraphSubject) continue;
-    names += (names.empty() ? "" : ", ") + std::string(op.name);
-  }
-  std::string text = "has no node of an operator that qconform tests (" + names + "); it has ";
-  if (counts.empty()) return text + "no nodes";
-  for (std::size_t i = 0; i < std::min(kShown, counts.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(counts[i].first) + " " + counts[i].second;
-  }
-  return text + (counts.size() > kShown ? ", and " + std::to_string(counts.size() - kShown) + " other operators" : "");
+  return text;
 }
 
 /// Summaries group what is skipped by what stands before the first colon.
@@ -93,9 +60,10 @@ struct OnnxModelSuite::State {
   std::uint64_t seed = 0;
   onnx::ModelProto model;
   std::unique_ptr<GraphScope> scope;
-  std::vector<QuantizedNode> nodes;
+  std::vector<SingleNode> nodes;
   std::vector<ModelUnit> units;
-  std::size_t next = 0;  // of the nodes, then of the units
+  std::optional<ModelNodes> all;  // after open()
+  std::size_t next = 0;           // of the nodes, then of the units
   ModelActivations activations;
 
   // Sets the activations; an error where they must be computed and cannot be.
@@ -130,13 +98,22 @@ Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesyst
   std::unique_ptr<OnnxModelSuite> source(new OnnxModelSuite(std::move(state)));
   State& opened = *source->state_;
   std::uint64_t position = 0;
-  walk(*opened.scope, position, opened.nodes, source->skipped_);
-  count_functions(opened.model, source->skipped_);
-  if (opened.nodes.empty()) return fail(file.string(), text_without_cases(source->skipped_));
+  walk(*opened.scope, position, opened.nodes);
   QCONFORM_TRY(in_context(file.string(), fold_constants(*opened.scope, file.parent_path())));
   propagate_shapes(opened.model, *opened.scope);
   opened.units = units_of(*opened.scope, options.context);
-  QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
+  std::set<std::size_t> in_units;
+  for (const ModelUnit& unit : opened.units) in_units.insert(unit.nodes.begin(), unit.nodes.end());
+  opened.all.emplace(opened.model, *opened.scope, in_units);
+  if (opened.all->quantized() == 0) {
+    return fail(file.string(), "has no quantized node; it has " + opened.all->others_text());
+  }
+  const bool has_cases = !opened.nodes.empty() || !opened.units.empty();
+  if (has_cases) QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
+  if (!has_cases && options.activations == ModelOptions::Activations::computed) {
+    return fail(file.string(),
+                "no case can be made of its quantized nodes: " + left_out_text(opened.all->coverage(nullptr)));
+  }
   return source;
 }
 
@@ -165,9 +142,10 @@ Result<std::optional<Case>> OnnxModelSuite::next() {
       return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
     }
     if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
-      ++skipped_[node->op_type() + ": " + skipped->reason];
+      state_->all->leave_out(position, skipped->reason);
       continue;
     }
+    state_->all->add_case({position});
     Case& result = std::get<Case>(*answer);
     result.id = label + "#" + std::to_string(position);
     result.tags = {"model"};
@@ -192,17 +170,27 @@ Result<std::optional<Case>> OnnxModelSuite::next_unit() {
                                  state_->activations.values, kGeneratedElements, rng);
     if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": unit " + unit.name));
     if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
-      ++skipped_[skipped->reason];
+      ++skipped_["unit: " + skipped->reason];
+      for (const std::size_t position : unit.nodes) state_->all->leave_out(position, skipped->reason);
       continue;
     }
+    state_->all->add_case(unit.nodes);
     Case& result = std::get<Case>(*answer);
     result.id = unit.name + ".unit#" + std::to_string(unit.quantize);
     result.tags = {"model", "unit"};
-    if (!result.recorded_outputs.empty()) result.note = state_->activations.origin;
+    if (!result.recorded_outputs.empty()) {
+      result.note = state_->activations.origin + (result.note.empty() ? "" : "; ") + result.note;
+    }
     result.provenance = {name(), state_->seed, unit.quantize};
     return std::optional<Case>(std::move(result));
   }
   return std::optional<Case>();
+}
+
+std::optional<NodeCoverage> OnnxModelSuite::node_coverage(const std::vector<std::string>* why_not) const {
+  NodeCoverage coverage = state_->all->coverage(why_not);
+  coverage.suite = name();
+  return coverage;
 }
 
 }  // namespace qconform

@@ -68,9 +68,14 @@ TEST_F(OnnxModel, EveryQuantizedNodeIsACaseWithItsRealShape) {
       ElementsAre(Pair("classes_node#6", ElementsAre(1, 8, 1, 1)), Pair("depthwise_node#2", ElementsAre(1, 8, 16, 16)),
                   Pair("pointwise_node#3", ElementsAre(1, 8, 16, 16)), Pair("q_node#0", ElementsAre(1, 3, 32, 32)),
                   Pair("scores_node#8", ElementsAre(1, 10, 1, 1)), Pair("stem_node#1", ElementsAre(1, 3, 32, 32))));
-  EXPECT_THAT(source->skipped(),
-              ElementsAre(Pair("not quantized: Relu", 1), Pair("not quantized: com.microsoft::QLinearAdd", 1),
-                          Pair("not quantized: com.microsoft::QLinearGlobalAveragePool", 1)));
+  EXPECT_THAT(source->skipped(), IsEmpty());
+  const auto coverage = source->node_coverage(nullptr);
+  EXPECT_EQ(coverage->covered, 6U);
+  EXPECT_EQ(coverage->others, 0U) << "Relu takes uint8";
+  EXPECT_THAT(in_no_case(*source),
+              ElementsAre(AllOf(HasSubstr("1 Relu: operator: "), HasSubstr("it is in none")),
+                          "1 com.microsoft::QLinearAdd: operator: qconform does not test it",
+                          "1 com.microsoft::QLinearGlobalAveragePool: operator: qconform does not test it"));
 }
 
 // A right kernel and a wrong one get the verdicts that they get at opset 25, at opsets that changed no operator and at
@@ -112,7 +117,7 @@ TEST_F(OnnxModel, OpsetsNewerThanAnyKnownAreSaidOnce) {
     EXPECT_EQ(source->size(), 6U);
     for (auto next = source->next(); next && *next; next = source->next())
       EXPECT_EQ((*next)->node().opset_version, opset);
-    EXPECT_EQ(source->skipped().size(), 3U);
+    EXPECT_EQ(source->node_coverage()->covered, 6U);
   }
   EXPECT_EQ(newer.text(),
             "6 cases have opset 40, newer than 28, the newest known: judged by DequantizeLinear 25, QLinearConv 10, "
@@ -204,7 +209,7 @@ TEST_F(OnnxModel, BodiesOfOtherNodesAreWalked) {
   EXPECT_EQ(cases[0].inputs[0]->shape, (std::vector<std::int64_t>{1, 1, 6, 6}));
   EXPECT_EQ(cases[0].id, "inside_node#1");
   EXPECT_EQ(cases[1].id, "inside_node#2");
-  EXPECT_THAT(source->skipped(), ElementsAre(Pair("not quantized: If", 1)));
+  EXPECT_THAT(in_no_case(*source), ElementsAre("1 If: operator: qconform does not test it"));
 }
 
 TEST_F(OnnxModel, WeightsOfUnknownShapeAreSkippedWithAReason) {
@@ -214,8 +219,7 @@ TEST_F(OnnxModel, WeightsOfUnknownShapeAreSkippedWithAReason) {
   net.node("ConvInteger", {"x", "w"}, "y");
   const auto source = open(net);
   EXPECT_THAT(cases_of(*source), IsEmpty());
-  EXPECT_THAT(source->skipped(), ElementsAre(Pair("ConvInteger: weights of unknown or unusable shape", 1),
-                                             Pair("not quantized: com.example::Mystery", 1)));
+  EXPECT_THAT(in_no_case(*source), ElementsAre("1 ConvInteger: size: weights of unknown or unusable shape"));
 }
 
 TEST_F(OnnxModel, DamagedWeightsEndTheSourceAndNameTheNode) {
@@ -252,7 +256,12 @@ TEST_F(OnnxModel, MovedAndConvertedConstantsAreTheModels) {
   value.set_name("value");
   write_tensor(Tensor::of<std::int8_t>(ElementType::int8, {1}, std::vector<std::int8_t>{0}), "", *value.mutable_t());
   net.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "xs", "xz"}, "y");
-  const Case one = only_case(net);
+  const auto source = open(net);
+  const std::vector<Case> cases = cases_of(*source);
+  ASSERT_EQ(cases.size(), 1U);
+  const Case& one = cases.front();
+  EXPECT_THAT(in_no_case(*source),
+              ::testing::Each(HasSubstr("constant: it computes a constant, which cases hold instead")));
   EXPECT_EQ(one.note, "");
   EXPECT_EQ(classify(one).expectation(), Expectation::valid);
   EXPECT_EQ(one.inputs[2], Tensor::scalar<std::uint8_t>(ElementType::uint8, 7));
@@ -304,13 +313,11 @@ TEST_F(OnnxModel, AModelWithoutQuantizedNodesSaysWhatItHas) {
   Network net;
   net.input("x", ElementType::float32, {1});
   for (const char* output : {"a", "b"}) net.node("Relu", {"x"}, output);
-  net.node("QLinearAdd", {"a", "b"}, "c", "com.microsoft");
-  EXPECT_THAT(error_of(net),
-              AllOf(HasSubstr("net.onnx: has no node of an operator that qconform tests (QLinearConv, ConvInteger, "),
-                    HasSubstr("; it has 2 Relu, 1 com.microsoft::QLinearAdd")));
+  net.node("QuickGelu", {"a"}, "c", "com.microsoft");
+  EXPECT_THAT(error_of(net), HasSubstr("net.onnx: has no quantized node; it has 2 Relu, 1 com.microsoft::QuickGelu"));
   Network empty;
   empty.input("x", ElementType::float32, {1});
-  EXPECT_THAT(error_of(empty), HasSubstr("; it has no nodes"));
+  EXPECT_THAT(error_of(empty), HasSubstr("has no quantized node; it has no nodes"));
 }
 
 TEST_F(OnnxModel, HugeActivationsAreNotDrawn) {
@@ -319,8 +326,8 @@ TEST_F(OnnxModel, HugeActivationsAreNotDrawn) {
   net.convolution("x", "y", {1, 1, 1, 1}, 1, 1);
   const auto source = open(net);
   EXPECT_THAT(cases_of(*source), IsEmpty());
-  EXPECT_THAT(source->skipped(),
-              ElementsAre(Pair("QLinearConv: input x exceeds the limit of 67108864 elements to draw", 1)));
+  EXPECT_THAT(in_no_case(*source),
+              ElementsAre("1 QLinearConv: size: input x exceeds the limit of 67108864 elements to draw"));
 }
 
 TEST_F(OnnxModel, InferenceThatCrashesLeavesOurOwnRules) {

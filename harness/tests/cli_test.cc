@@ -410,7 +410,7 @@ TEST(WrongUse, RefusesUnknownOperators) {
   const Case unknown = QLinearConvBuilder().id("float").op_type("Conv").build();
   ASSERT_TRUE(save_cases(file, std::span(&unknown, 1)));
   const auto run = qconform("run --backend scalar --out " + folder.path().string() + " --suite " + file);
-  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("skipped, by reason: unknown operator 1")));
+  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("  skipped        1  unknown operator: Conv\n")));
   for (const char* command : {"replay ", "shrink ", "explain "}) {
     const auto result = qconform(command + file + " --backend scalar");
     EXPECT_EQ(result.exit_code, 2) << result.output;

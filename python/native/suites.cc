@@ -65,6 +65,12 @@ Json facts_of(const qconform_suite& suite) {
     size = size && own ? std::optional(*size + *own) : std::nullopt;
     for (const auto& [reason, times] : source->skipped())
       skipped[reason] = skipped.value(reason, std::uint64_t{0}) + times;
+    const auto nodes = source->node_coverage();
+    if (!nodes) continue;
+    for (const UncoveredNodes& part : nodes->uncovered) {
+      const std::string key = part.op_type + ": " + part.reason;
+      skipped[key] = skipped.value(key, std::uint64_t{0}) + part.nodes;
+    }
   }
   return {{"sources", names}, {"size", size ? Json(*size) : Json(nullptr)}, {"skipped", skipped}};
 }

@@ -7,6 +7,7 @@
 #include "harness/base/terminal_text.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/junit_writer.h"
+#include "reports/render/node_lines.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
@@ -86,6 +87,20 @@ TestCase test_of(const RelationResult& relation, const BackendResult& backend) {
   return test;
 }
 
+// Failed where less was judged than --min-judged asks for.
+TestCase test_of(const NodeCoverage& model, const BackendResult& backend) {
+  TestCase test{"qconform." + backend.info.name + ".model", model.suite, junit::Result::passed, "", "", ""};
+  const bool is_short = backend.min_judged && model.covered * 100 < *backend.min_judged * model.quantized();
+  test.message = share_text(model);
+  if (is_short) test.message += fmt::format("; --min-judged {}", *backend.min_judged);
+  if (is_short) test.result = backend.decides ? junit::Result::failed : junit::Result::skipped;
+  if (is_short) test.type = "min-judged";
+  test.text = test.message + "\n";
+  if (!is_short) test.message.clear();
+  for (const UncoveredNodes& part : model.uncovered) test.text += uncovered_line(part) + "\n";
+  return test;
+}
+
 TestSuite new_suite(const Report& report, const BackendResult& backend, const std::string& subject) {
   TestSuite suite;
   suite.name = backend.info.name + "." + subject;
@@ -119,6 +134,11 @@ std::vector<TestSuite> suites_of(const Report& report, const BackendResult& back
   if (!backend.relations.empty()) {
     TestSuite suite = new_suite(report, backend, "relations");
     for (const RelationResult& relation : backend.relations) suite.cases.push_back(test_of(relation, backend));
+    suites.push_back(std::move(suite));
+  }
+  if (!backend.nodes.empty()) {
+    TestSuite suite = new_suite(report, backend, "model");
+    for (const NodeCoverage& model : backend.nodes) suite.cases.push_back(test_of(model, backend));
     suites.push_back(std::move(suite));
   }
   // The time of a backend is known as a whole.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/describe/report_archive.h"
 #include "reports/render/markdown_text.h"
+#include "reports/render/node_lines.h"
 #include "reports/render/terminal.h"
 
 namespace qconform::report {
@@ -28,11 +30,15 @@ std::string verdict_lines(const Report& report) {
   constexpr std::size_t kNamed = 8;
   const std::size_t others = failing.size() > kNamed ? failing.size() - kNamed : 0;
   failing.resize(std::min(failing.size(), kNamed));
-  std::string text = fmt::format("### qconform: {}\n\n", report.conforms() ? "conforms" : "does not conform");
+  const std::string agreement = agreement_of(report);
+  std::string text = fmt::format("### qconform: {}\n\n", !agreement.empty()  ? agreement
+                                                         : report.conforms() ? "conforms"
+                                                                             : "does not conform");
   if (!failing.empty()) {
     text += fmt::format("Failing: {}{}\n\n", fmt::join(failing, ", "),
                         others > 0 ? fmt::format(" and {} more", others) : "");
   }
+  for (const std::string& line : share_lines(report)) text += escaped(line) + "\n\n";
   const std::size_t waived = waived_findings(report);
   return text + fmt::format("{} judged on {}, profile {}, seed {}: {}{}\n", plural(judged, "answer"),
                             plural(report.backends.size(), "backend"), escaped(report.profile), report.seed,

@@ -88,9 +88,10 @@ std::string cell(std::uint64_t count, int width, std::string (Painter::*colour)(
 }
 
 std::string reasons_note(const char* what, const Counts& reasons, bool verbose) {
-  if (!verbose) return note(what, listed(reasons, true));
+  constexpr std::size_t kMost = 4;
+  if (!verbose && reasons.size() == 1) return note(what, shown(reasons.begin()->first));  // the table has the count
   std::string text;
-  for (const std::string& reason : all_reasons(reasons)) text += note(what, reason);
+  for (const std::string& line : reason_lines(reasons, verbose, kMost)) text += note(what, line);
   return text;
 }
 
@@ -242,7 +243,15 @@ std::string why_not_judged(const BackendResult& backend) {
   }
   if (attempted > 0) return fmt::format("{} computed, and no output proves anything", plural(attempted, "case"));
   if (owed == 0) return "no valid case was asked of it";
-  return fmt::format("all {} declined: {}", plural(owed, "valid case"), listed(reasons));
+  const auto commonest = std::max_element(reasons.begin(), reasons.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text = fmt::format("all {} declined", plural(owed, "valid case"));
+  if (commonest == reasons.end()) return text;
+  text += ": " + shown(commonest->first);
+  if (reasons.size() > 1)
+    text += fmt::format(" ({} of them, and {})", with_thousands(commonest->second),
+                        plural(reasons.size() - 1, "other reason"));
+  return text;
 }
 
 namespace {
@@ -315,30 +324,35 @@ std::string finding_rows(const Report& report, const Painter& paint) {
 
 namespace {
 
-// Reasons are other people's sentences: what is cut off here stands in the report.
-std::string short_reason(const std::string& reason) {
-  constexpr std::size_t kLongest = 60;
-  return reason.size() <= kLongest ? reason : reason.substr(0, kLongest) + "...";
-}
-
 struct ReasonGroup {
-  std::string reason;
+  std::string commonest;
+  std::uint64_t of_commonest = 0;
   std::uint64_t count = 0;
   std::size_t kinds = 0;
+
+  void add(const std::string& reason, std::uint64_t cases) {
+    if (cases > of_commonest) {
+      commonest = reason;
+      of_commonest = cases;
+    }
+    count += cases;
+    ++kinds;
+  }
+  [[nodiscard]] std::string line() const {
+    const std::string others =
+        kinds > 1 ? fmt::format(", and {} that begin{} alike", plural(kinds - 1, "reason"), kinds == 2 ? "s" : "") : "";
+    return fmt::format("{:>8}  {}{}", with_thousands(count), shown(commonest), others);
+  }
 };
 
-// By what stands before the colon of a reason, the most frequent first.
-std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& counts) {
-  std::map<std::string, ReasonGroup> by_start;
+// By what stands before the colon of a reason, or by all of it; the most frequent first.
+std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& counts, bool by_start) {
+  std::map<std::string, ReasonGroup> by_name;
   for (const auto& [reason, count] : counts) {
-    const std::string start = reason.substr(0, reason.find(": "));
-    ReasonGroup& group = by_start[start];
-    group.reason = start;
-    group.count += count;
-    ++group.kinds;
+    by_name[by_start ? reason.substr(0, reason.find(": ")) : reason].add(reason, count);
   }
   std::vector<ReasonGroup> groups;
-  for (auto& [start, group] : by_start) groups.push_back(std::move(group));
+  for (auto& [name, group] : by_name) groups.push_back(std::move(group));
   std::stable_sort(groups.begin(), groups.end(),
                    [](const ReasonGroup& a, const ReasonGroup& b) { return a.count > b.count; });
   return groups;
@@ -346,29 +360,21 @@ std::vector<ReasonGroup> grouped(const std::map<std::string, std::uint64_t>& cou
 
 }  // namespace
 
-std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known) {
-  constexpr std::size_t kMost = 4;
-  const std::vector<ReasonGroup> groups = grouped(counts);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
-    text += (text.empty() ? "" : ", ") + shown(short_reason(groups[i].reason));
-    if (groups.size() > 1 || !is_total_known) text += " " + with_thousands(groups[i].count);
-    if (groups[i].kinds > 1) text += fmt::format(" ({} kinds)", groups[i].kinds);
-  }
-  if (groups.size() <= kMost) return text;
-  std::uint64_t rest = 0;
-  for (std::size_t i = kMost; i < groups.size(); ++i) rest += groups[i].count;
-  return text + fmt::format(", {} for {} (--verbose lists them)", with_thousands(rest),
-                            plural(groups.size() - kMost, "other reason"));
-}
-
-std::vector<std::string> all_reasons(const std::map<std::string, std::uint64_t>& counts) {
-  std::vector<std::pair<std::string, std::uint64_t>> reasons(counts.begin(), counts.end());
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+std::vector<std::string> reason_lines(const std::map<std::string, std::uint64_t>& counts, bool verbose,
+                                      std::size_t most) {
   std::vector<std::string> lines;
-  lines.reserve(reasons.size());
-  for (const auto& [reason, count] : reasons) {
-    lines.push_back(fmt::format("{:>8}  {}", with_thousands(count), shown(reason)));
+  std::uint64_t rest = 0;
+  const std::vector<ReasonGroup> groups = grouped(counts, !verbose);
+  for (const ReasonGroup& group : groups) {
+    if (verbose || lines.size() < most) {
+      lines.push_back(group.line());
+    } else {
+      rest += group.count;
+    }
+  }
+  if (rest > 0) {
+    lines.push_back(fmt::format("{:>8}  for {} (--verbose lists them)", with_thousands(rest),
+                                plural(groups.size() - most, "other reason")));
   }
   return lines;
 }

@@ -46,11 +46,10 @@ class Painter {
 
 using qconform::shown;
 
-/// The four most frequent reasons with their counts, grouped by the text before the colon: "not quantized 811 (156
-/// kinds)"; then the number of the other reasons. `is_total_known`: a single reason needs no count.
-[[nodiscard]] std::string listed(const std::map<std::string, std::uint64_t>& counts, bool is_total_known = false);
-
-/// Every reason with its count, a line each, the most frequent first.
-[[nodiscard]] std::vector<std::string> all_reasons(const std::map<std::string, std::uint64_t>& counts);
+/// A line for each group of reasons that begin alike, up to their first colon, the most frequent first: the count, and
+/// the commonest reason of the group as it is, with the number of the others. `most`: after so many groups one line
+/// counts the rest. With `verbose` every reason has its line.
+[[nodiscard]] std::vector<std::string> reason_lines(const std::map<std::string, std::uint64_t>& counts, bool verbose,
+                                                    std::size_t most = SIZE_MAX);
 
 }  // namespace qconform::report

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reports/render/finding_text.h"
+#include "reports/render/node_lines.h"
 #include "reports/render/run_tables.h"
 
 namespace qconform::report {
@@ -58,9 +59,14 @@ std::string dispute_lines(const SuiteResult& suite, const Painter& paint) {
   return text;
 }
 
+std::string skipped_lines(const SuiteResult& suite, bool verbose) {
+  std::string text;
+  for (const std::string& line : reason_lines(suite.skipped, verbose)) text += fmt::format("  skipped {}\n", line);
+  return text;
+}
+
 std::string suite_lines(const SuiteResult& suite, const Painter& paint, bool verbose) {
-  const std::string aside =
-      suite.skipped.empty() ? "" : fmt::format("  skipped, by reason: {}\n", listed(suite.skipped));
+  const std::string aside = skipped_lines(suite, verbose);
   if (!verbose) {
     return fmt::format("suite {:<28} {:>10} cases\n", shown(suite.name), with_thousands(suite.cases)) + aside +
            dispute_lines(suite, paint);
@@ -152,7 +158,11 @@ std::string conclusion_of(const BackendResult& backend, bool is_part, const Pain
   }
   if (backend.is_judged()) {
     const std::string scope = scope_of(backend);
-    return fmt::format("{}: {}{}{}\n", paint.good("conforms"), name, scope.empty() ? "" : " ", shown(scope));
+    const std::string agreement = agreement_of(backend);
+    const std::string conclusion = agreement.empty()    ? paint.good("conforms")
+                                   : backend.min_judged ? paint.bad(agreement)
+                                                        : paint.aside(agreement);
+    return fmt::format("{}: {}{}{}\n", conclusion, name, scope.empty() ? "" : " ", shown(scope));
   }
   const std::string text = "nothing was judged";
   return fmt::format("{}: {}: {}\n", backend.decides && !is_part ? paint.bad(text) : paint.aside(text), name,
@@ -215,8 +225,11 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   const Painter paint(style.colour);
   std::string text;
   if (!report.stopped.empty()) text += paint.bad("stopped") + ": " + shown(report.stopped) + "\n";
-  if (style.brief)
+  text += node_lines(report, paint);
+  if (style.brief) {
+    for (const SuiteResult& suite : report.suites) text += skipped_lines(suite, false);
     return text + brief_table(report, paint, style.columns) + finding_rows(report, paint) + conclusion(report, paint);
+  }
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   text += backend_table(report, paint, style.verbose, style.columns);
   for (const BackendResult& backend : report.backends) text += relation_lines(backend, paint);

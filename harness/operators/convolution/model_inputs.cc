@@ -13,7 +13,7 @@ using Shape = std::vector<std::int64_t>;
 
 // [N, C, spatial...] for a weight [M, C/group, kernel...].
 Result<InputShape> convolution_data_shape(const NodeInputs& inputs) {
-  const auto unusable = fail("", "weights of unknown or unusable shape", "skip");
+  const auto unusable = fail("", "size: weights of unknown or unusable shape", "skip");
   const auto w = full_shape(inputs.facts("w").shape);
   if (!w || w->size() < 3) return unusable;
   const auto facts = inputs.facts("x");
@@ -32,7 +32,7 @@ Result<InputShape> convolution_data_shape(const NodeInputs& inputs) {
     assumed.push_back(windows[i]);
   }
   if (saturated_elements(assumed) > kAssumedElements) {
-    return fail("", "a window larger than an input whose size the model does not tell is assumed to be", "skip");
+    return fail("", "size: a window larger than an input whose size the model does not tell is assumed to be", "skip");
   }
   return InputShape{assumed_shape(known, windows),
                     assumed.empty() ? "" : "spatial size of x assumed, the model does not tell it"};
@@ -43,7 +43,7 @@ Result<Shape> convolution_parameter_shape(const NodeInputs& inputs, std::string_
   const PartialShape w = inputs.facts("w").shape.value_or(PartialShape{});
   const std::int64_t channels = w.empty() ? kUnknown : w.front().value_or(kUnknown);
   if (name == "B" && channels != kUnknown) return Shape{channels};
-  if (name == "B" || name == "w") return fail("", fmt::format("input {} of unknown shape", name), "skip");
+  if (name == "B" || name == "w") return fail("", fmt::format("size: input {} of unknown shape", name), "skip");
   const PartialShape known = parameter_facts(inputs, name).value_or(PartialShape{});
   Shape shape;
   const std::int64_t assumed = name.starts_with("w") && channels != kUnknown ? channels : 1;

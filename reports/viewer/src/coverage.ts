@@ -27,6 +27,21 @@ function suites(report: Report): HTMLElement {
   return table("Suites", heads, rows);
 }
 
+// Of whole models: which share of the quantized nodes each backend was judged on, and why not on the others.
+function quantizedNodes(report: Report): Child {
+  const judged = report.backends.flatMap((backend) => (backend.quantized_nodes ?? []).map((model) => ({ name: backend.name, model })));
+  if (judged.length === 0) return null;
+  const rows = judged.map(({ name, model }) =>
+    h("tr", {}, h("td", {}, model.suite), h("th", { scope: "row" }, name), number(`${count(model.covered)} of ${count(model.quantized)}`), number(percent(model.covered, model.quantized))));
+  const reasons = judged.flatMap(({ name, model }) =>
+    model.uncovered.map((part) => h("tr", {}, h("td", {}, model.suite), h("th", { scope: "row" }, name), h("td", {}, part.operator), number(count(part.nodes)), h("td", {}, part.reason))));
+  return [
+    h("h3", {}, "Quantized nodes of whole models"),
+    table("Quantized nodes judged, by backend", ["Suite", "Backend", numberHead("Judged"), numberHead("Share")], rows),
+    reasons.length > 0 && table("Quantized nodes not judged", ["Suite", "Backend", "Operator", numberHead("Nodes"), "Reason"], reasons),
+  ];
+}
+
 function coverageRow(suite: string, part: Coverage): HTMLElement {
   const complete = part.covered === part.feasible;
   return h(
@@ -150,5 +165,5 @@ function leftAside(report: Report): Child {
 }
 
 export function coverage(report: Report): HTMLElement {
-  return section("coverage", "Coverage", suites(report), parameterSpace(report), executedCode(report), hazards(report), leftAside(report));
+  return section("coverage", "Coverage", suites(report), quantizedNodes(report), parameterSpace(report), executedCode(report), hazards(report), leftAside(report));
 }

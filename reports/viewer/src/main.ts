@@ -13,7 +13,7 @@ import type { Bench, Gate, Matrix, Report } from "./model";
 import { head, verdicts } from "./overview";
 import { openForPrint } from "./print";
 import { summary } from "./summary";
-import { seconds } from "./text";
+import { headline, seconds } from "./text";
 
 function embedded<T>(id: string): T | null {
   const text = document.getElementById(id)?.textContent?.trim() ?? "";
@@ -47,7 +47,7 @@ function start(): void {
   if (report === null) throw new Error("the page carries no report");
   const gate = embedded<Gate>("comparison");
   const changes = changesOf(gate);
-  document.title = `qconform: ${report.conforms ? "conforms" : "does not conform"}, ${report.environment.started.slice(0, 10)}`;
+  document.title = `qconform: ${headline(report).slice(2)}, ${report.environment.started.slice(0, 10)}`;
   const parts = [summary(report, gate, changes), comparison(gate), verdicts(report), matrix(embedded<Matrix>("matrix")), findings(report, changes), campaign(report), coverage(report), errors(report), cases(report), speed(embedded<Bench>("bench")), machine(report)];
   const sections = parts.filter((part): part is HTMLElement => part !== null);
   document.body.replaceChildren(head(report), links(sections), h("main", {}, sections));

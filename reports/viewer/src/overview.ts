@@ -1,7 +1,7 @@
 // The head of the page and the verdicts: each backend on each operator.
 import { h, number, numberHead, section, table, type Child } from "./dom";
 import type { Backend, OperatorResult, Report, Tiers } from "./model";
-import { byFrequency, conclusionOf, count, counted, failures, percent, seconds, toneOf } from "./text";
+import { byFrequency, conclusionOf, count, counted, failures, headline, percent, seconds, toneOf } from "./text";
 
 // How many failing backends the headline names.
 const NAMED = 4;
@@ -22,9 +22,9 @@ export function head(report: Report): HTMLElement {
     {},
     h("h1", {}, "qconform report", h("span.note", {}, ` ${started} · profile ${report.profile} · qconform ${environment.version} (${environment.commit}) · took ${seconds(report.seconds.total ?? 0)}`)),
     h(
-      `p.conclusion.${report.conforms ? "good" : "bad"}`,
+      `p.conclusion.${!report.conforms ? "bad" : report.agreement ? "aside" : "good"}`,
       {},
-      h("strong", {}, report.conforms ? "✓ conforms" : "✗ does not conform"),
+      h("strong", {}, headline(report)),
       ` ${why}`,
     ),
     report.stopped ? h("p.bad", {}, h("strong", {}, "Stopped: "), report.stopped) : null,

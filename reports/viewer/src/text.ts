@@ -1,5 +1,5 @@
 // Numbers, verdicts and commands as text.
-import type { Backend, Counts } from "./model";
+import type { Backend, Counts, Report } from "./model";
 
 const grouping = new Intl.NumberFormat("en-US");
 
@@ -66,10 +66,17 @@ export function failures(verdicts: Counts): number {
 /** What became of a backend: nothing is judged of one that computed nothing, which is no failure of its own. */
 export function conclusionOf(backend: Backend): { text: string; tone: Tone } {
   if (!backend.conforms && backend.looser_terms) return { text: `✗ ${backend.looser_terms}`, tone: "bad" };
+  if (backend.agreement) return { text: [`${backend.conforms ? "–" : "✗"} ${backend.agreement}`, backend.scope].filter(Boolean).join(" "), tone: backend.conforms ? "aside" : "bad" };
   if (backend.conforms) return { text: ["✓ conforms", backend.scope].filter(Boolean).join(" "), tone: "good" };
   const results = Object.values(backend.operators);
   const isJudged = backend.relations !== null || results.some((result) => (result.verdicts.pass ?? 0) + failures(result.verdicts) > 0);
   return isJudged ? { text: "✗ does not conform", tone: "bad" } : { text: "– nothing was judged", tone: "aside" };
+}
+
+/** What became of all backends that decide, in the head of the page. */
+export function headline(report: Report): string {
+  if (report.agreement) return `${report.conforms ? "–" : "✗"} ${report.agreement}`;
+  return report.conforms ? "✓ conforms" : "✗ does not conform";
 }
 
 /** "onnxruntime" of "onnxruntime:1.14.0@all". A plugin, a process or a defect is a library of its own. */
