@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/operators/convolution/convolution.h"
 #include "harness/operators/linear/linear.h"
@@ -43,6 +44,7 @@ class Sum {
     std::vector<std::string> texts;
     std::int64_t padded = 0;
     std::int64_t others = 0;
+    std::int64_t rest = 0;
     for (std::int64_t tap = 0; tap < g_.depth(); ++tap) {
       const Product product = product_at(y, tap);
       sum += product.value;
@@ -52,12 +54,17 @@ class Sum {
         texts.push_back(product.text);
       } else {
         ++others;
+        rest += product.value;
       }
     }
-    std::string text = texts.empty() ? "0" : fmt::format("{}", fmt::join(texts, " + "));
-    if (others > 0) text += fmt::format(" + {} more products", others);
-    if (padded > 0) text += fmt::format(" ({} taps lie in the padding, and contribute 0)", padded);
-    std::vector<std::string> steps{fmt::format("sum of (x - x_zero_point) * (w - w_zero_point): {} = {}", text, sum)};
+    std::string what = "sum of (x - x_zero_point) * (w - w_zero_point)";
+    if (padded > 0) what += fmt::format(", in which {} padded taps contribute 0", padded);
+    if (others > 0) {
+      what += fmt::format(", {} further products as one number", others);
+      texts.push_back(fmt::format("{}", rest));
+    }
+    std::vector<std::string> steps{
+        fmt::format("{}: {} = {}", what, texts.empty() ? "0" : fmt::format("{}", fmt::join(texts, " + ")), sum)};
     if (!operands_.bias.empty()) {
       const std::int64_t bias = operands_.bias[static_cast<std::size_t>(y[1])];
       steps.push_back(fmt::format("with the bias: {} + {} = {}", sum, bias, sum + bias));
@@ -96,18 +103,19 @@ std::string stored_text(const Expected& expected, std::int64_t index, std::int64
                      name_of(expected.output->type), element_text(*expected.output, index));
 }
 
-std::string number_text(double value) {
-  return fmt::format("{}", static_cast<double>(static_cast<float>(value)) == value ? static_cast<float>(value) : value);
+// "0.375"; "about 0.33333333333333331" where a double is no more than near.
+std::string result_text(double value, bool is_exact) {
+  return is_exact ? fmt::format("{}", value) : fmt::format("about {:.17g}", value);
 }
 
 std::vector<std::string> quantized(const Expected& expected, const reference::QuantizeLinear& node,
                                    std::int64_t index) {
   const std::size_t parameter = node.layout.parameter_of(index);
-  std::string exact = expected.classification.lowered->exact_value(index);
-  exact.resize(std::min(exact.size(), exact.find(",")));  // the zero point stands behind it
-  const std::string x = element_text(*expected.test_case->input(0), index);
-  std::vector<std::string> steps{fmt::format("x / y_scale = {} / {}{}", x, number_text(node.y_scale[parameter]),
-                                             exact.empty() ? "" : " = " + exact)};
+  const double x = number_at(*expected.test_case->input(0), index);
+  const double scale = node.y_scale[parameter];
+  const double quotient = x / scale;
+  const bool is_exact = !std::isfinite(quotient) || std::fma(quotient, scale, -x) == 0;
+  std::vector<std::string> steps{fmt::format("x / y_scale = {} / {} = {}", x, scale, result_text(quotient, is_exact))};
   if (is_integer(expected.output->type)) {
     steps.push_back(stored_text(expected, index, node.y_zero_point[parameter]));
   } else {
@@ -116,11 +124,18 @@ std::vector<std::string> quantized(const Expected& expected, const reference::Qu
   return steps;
 }
 
-std::string dequantized(const Expected& expected, const reference::DequantizeLinear& node, std::int64_t index) {
+std::vector<std::string> dequantized(const Expected& expected, const reference::DequantizeLinear& node,
+                                     std::int64_t index) {
   const std::size_t parameter = node.layout.parameter_of(index);
-  return fmt::format("(x - x_zero_point) * x_scale = ({} - {}) * {} = {}",
-                     element_text(*expected.test_case->input(0), index), number_text(node.x_zero_point[parameter]),
-                     number_text(node.x_scale[parameter]), element_text(*expected.output, index));
+  const double x = number_at(*expected.test_case->input(0), index);
+  const double zero_point = node.x_zero_point[parameter];
+  const double scale = node.x_scale[parameter];
+  const double product = (x - zero_point) * scale;  // the difference is exact: both have at most 32 bits
+  const bool is_exact = !std::isfinite(product) || std::fma(x - zero_point, scale, -product) == 0;
+  return {fmt::format("(x - x_zero_point) * x_scale = ({} - {}) * {} = {}", x, zero_point, scale,
+                      result_text(product, is_exact)),
+          fmt::format("rounded to {}, ties to even: {}", name_of(expected.output->type),
+                      element_text(*expected.output, index))};
 }
 
 }  // namespace
@@ -131,19 +146,23 @@ std::vector<std::string> worked_out(const Expected& expected, std::int64_t index
   const std::vector<std::int64_t> y = digits_of(index, expected.output->shape);
   std::int64_t sum = 0;
   if (const auto* sums = conv_integer_of(lowered)) {
-    return Sum(sums->operands, *test_case.input(0), *test_case.input(1)).steps(y, sum);
+    std::vector<std::string> steps = Sum(sums->operands, *test_case.input(0), *test_case.input(1)).steps(y, sum);
+    const std::string stored = element_text(*expected.output, index);
+    if (stored != fmt::format("{}", sum)) steps.push_back(fmt::format("wrapped to 32 bits: {}", stored));
+    return steps;
   }
   if (const auto* conv = qlinear_conv_of(lowered)) {
     std::vector<std::string> steps = Sum(conv->operands, *test_case.input(0), *test_case.input(3)).steps(y, sum);
     const reference::Requantization scales = conv->requantization(static_cast<std::size_t>(y[1]));
-    steps.push_back(fmt::format("times x_scale * w_scale / y_scale = {} * {} / {} = {}", scales.x_scale, scales.w_scale,
-                                scales.y_scale,
+    const auto scale = [](float value) { return static_cast<double>(value); };  // all of its digits
+    steps.push_back(fmt::format("times x_scale * w_scale / y_scale: {} * {} * {} / {} = {}", sum, scale(scales.x_scale),
+                                scale(scales.w_scale), scale(scales.y_scale),
                                 scaled_value_text(sum, scales.x_scale, scales.w_scale, scales.y_scale)));
     steps.push_back(stored_text(expected, index, conv->y_zero_point));
     return steps;
   }
   if (const auto* node = quantize_linear_of(lowered)) return quantized(expected, *node, index);
-  if (const auto* node = dequantize_linear_of(lowered)) return {dequantized(expected, *node, index)};
+  if (const auto* node = dequantize_linear_of(lowered)) return dequantized(expected, *node, index);
   return {};
 }
 
