@@ -58,10 +58,13 @@ Result<int> run_summary(const SummaryOptions& options) {
   QCONFORM_ASSIGN(const auto report, chosen_report(options));
   if (options.json) return put_text(options.out, report::to_json(report));
   report::SummaryStyle style{false, options.verbose, options.brief};
-  if (!options.out.empty()) return put_text(options.out, report::headline(report) + report::summary(report, style));
+  if (!options.out.empty()) {
+    return put_text(options.out,
+                    report::headline(report) + report::summary(report, style) + report::conclusions(report, false));
+  }
   style.colour = has_colour(stdout);
   style.columns = width_of(stdout);
-  say("{}{}", report::headline(report), report::summary(report, style));
+  say("{}{}{}", report::headline(report), report::summary(report, style), report::conclusions(report, style.colour));
   return kConforms;
 }
 

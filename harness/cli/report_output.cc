@@ -56,8 +56,9 @@ Result<int> deliver(const std::string& out, const Policy& policy, const ReportFo
     say("{}report {}\n", report::summary(report, {has_colour(stdout), forms.verbose, forms.brief, width_of(stdout)}),
         files.json.string());
     if (files.page) say("page   {}\n", files.page->string());
+    say("{}", report::conclusions(report, has_colour(stdout)));
   }
-  return report.conforms() && !report.is_disputed() ? kConforms : kDoesNotConform;
+  return report.conforms() ? kConforms : kDoesNotConform;
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "harness/cli/rewritings.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,19 +31,72 @@ std::string full_name(const std::string& domain, const std::string& op_type) {
   return domain.empty() || domain == "ai.onnx" ? op_type : domain + "." + op_type;
 }
 
-// Counts the nodes of operators that the case does not have.
-void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& counts) {
-  std::set<std::string> stated;
-  for (const Node& node : test_case.nodes) stated.insert(full_name(node.domain, node.op_type));
-  bool is_fused = false;
+using NodeCounts = FusionCounts::ByOperator;
+
+template <typename Nodes>
+NodeCounts nodes_by_operator(const Nodes& nodes) {
+  NodeCounts counts;
+  for (const auto& node : nodes) ++counts[full_name(node.domain, node.op_type)];
+  return counts;
+}
+
+bool quantizes(std::string_view op_type) {
+  return op_type == "QuantizeLinear" || op_type == "DequantizeLinear";
+}
+
+// The types of what the graph's nodes of DequantizeLinear read, by the name of what they give.
+std::map<std::string, std::string> dequantized_types(const CaseGraph& graph) {
+  std::map<std::string, std::string> types;
+  for (const auto* values : {&graph.inputs, &graph.initializers, &graph.computed}) {
+    for (const CaseGraph::Value& value : *values) types[value.name] = value.type;
+  }
+  std::map<std::string, std::string> dequantized;
+  for (const CaseGraph::Node& node : graph.nodes) {
+    if (node.op_type == "DequantizeLinear") dequantized[node.outputs.front()] = types[node.inputs.front()];
+  }
+  return dequantized;
+}
+
+// Nodes of the case's operators that still read what a DequantizeLinear gives, by operator and the first such type.
+NodeCounts nodes_in_float(const NodeCounts& stated, const CaseGraph& rewritten) {
+  const auto dequantized = dequantized_types(rewritten);
+  NodeCounts counts;
   for (const CaseGraph::Node& node : rewritten.nodes) {
     const std::string name = full_name(node.domain, node.op_type);
-    if (stated.count(name) != 0) continue;
-    ++counts.operators[name];
-    is_fused = true;
+    if (quantizes(node.op_type) || stated.count(name) == 0) continue;
+    const auto reads = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                    [&](const std::string& input) { return dequantized.count(input) != 0; });
+    if (reads == node.inputs.end()) continue;
+    const std::string& type = dequantized.at(*reads);
+    ++counts[type.empty() ? name : name + " " + type];
   }
+  return counts;
+}
+
+void add(const NodeCounts& from, NodeCounts& to) {
+  for (const auto& [name, count] : from) to[name] += count;
+}
+
+// Counts what the backend made of the case.
+void count(const Case& test_case, const CaseGraph& rewritten, FusionCounts& counts) {
+  const NodeCounts stated = nodes_by_operator(test_case.nodes);
+  const NodeCounts left = nodes_by_operator(rewritten.nodes);
+  bool is_rewritten = false;
+  for (const auto& [name, count] : left) {
+    if (stated.count(name) != 0) continue;
+    counts.operators[name] += count;
+    is_rewritten = true;
+  }
+  for (const auto& [name, count] : stated) {
+    const auto found = left.find(name);
+    const std::uint64_t now = found == left.end() ? 0 : found->second;
+    if (now >= count) continue;
+    counts.dropped[name] += count - now;
+    is_rewritten = is_rewritten || quantizes(name);
+  }
+  add(nodes_in_float(stated, rewritten), counts.in_float);
   ++counts.graphs;
-  counts.fused += is_fused ? 1 : 0;
+  counts.fused += is_rewritten ? 1 : 0;
 }
 
 // Names that a backend makes up may be others each time: they are numbered.
@@ -117,7 +171,9 @@ void ask_in_processes(const std::string& backend_name, std::span<const Asked> gr
   }
   told.counts.graphs += read->counts.graphs;
   told.counts.fused += read->counts.fused;
-  for (const auto& [name, count] : read->counts.operators) told.counts.operators[name] += count;
+  add(read->counts.operators, told.counts.operators);
+  add(read->counts.dropped, told.counts.dropped);
+  add(read->counts.in_float, told.counts.in_float);
   told.findings.merge(read->findings);
 }
 

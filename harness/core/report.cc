@@ -25,7 +25,7 @@ std::uint64_t OperatorResult::waived_failing() const {
 }
 
 std::uint64_t OperatorResult::attempted() const {
-  std::uint64_t others = count(VerdictKind::not_rejected);
+  std::uint64_t others = count(VerdictKind::not_rejected) + count(VerdictKind::not_judged);
   for (int i = 0; i < kVerdictKinds; ++i) {
     if (is_refusal(static_cast<VerdictKind>(i))) others += verdicts[static_cast<std::size_t>(i)];
   }
@@ -55,6 +55,29 @@ bool BackendResult::fails() const {
   const auto is_broken = [](const RelationResult& relation) { return relation.broken + relation.failed > 0; };
   return std::any_of(operators.begin(), operators.end(), has_failure) || failed_bases > 0 ||
          std::any_of(relations.begin(), relations.end(), is_broken);
+}
+
+std::string_view name_of(Conclusion conclusion) {
+  switch (conclusion) {
+    case Conclusion::conforms: return "conforms";
+    case Conclusion::does_not_conform: return "does not conform";
+    case Conclusion::judged_in_part: return "judged in part";
+    case Conclusion::not_fused: return "not fused";
+    case Conclusion::agrees_in_part: return "agrees in part";
+    case Conclusion::too_few_nodes: return "too few nodes judged";
+    case Conclusion::nothing_judged: break;
+    case Conclusion::disputed: return "disputed";
+  }
+  return "nothing was judged";
+}
+
+Conclusion BackendResult::conclusion() const {
+  if (fails()) return Conclusion::does_not_conform;
+  if (!stopped.empty()) return Conclusion::judged_in_part;
+  if (fusion && fusion->is_missing()) return Conclusion::not_fused;
+  if (!is_judged()) return Conclusion::nothing_judged;
+  if (!is_short_of_nodes()) return Conclusion::conforms;
+  return min_judged ? Conclusion::too_few_nodes : Conclusion::agrees_in_part;
 }
 
 bool BackendResult::is_judged() const {
@@ -106,15 +129,22 @@ bool Report::is_disputed() const {
   return std::any_of(suites.begin(), suites.end(), [](const SuiteResult& suite) { return !suite.disputed.empty(); });
 }
 
-bool Report::conforms() const {
-  if (campaign && campaign->is_part()) {
-    return std::none_of(backends.begin(), backends.end(),
-                        [](const BackendResult& b) { return b.decides && b.fails(); });
+Conclusion Report::conclusion() const {
+  const bool is_part = campaign && campaign->is_part();
+  Conclusion of_others = Conclusion::conforms;
+  bool any_judged = is_part;
+  for (const BackendResult& backend : backends) {
+    if (!backend.decides) continue;
+    const Conclusion one = backend.conclusion();
+    if (one == Conclusion::does_not_conform) return one;
+    any_judged = any_judged || backend.is_judged();
+    const bool is_worse =
+        of_others == Conclusion::conforms || (of_others == Conclusion::agrees_in_part && !backend.conforms());
+    if (is_worse && !is_part) of_others = one;
   }
-  return std::any_of(backends.begin(), backends.end(),
-                     [](const BackendResult& b) { return b.decides && b.is_judged(); }) &&
-         std::all_of(backends.begin(), backends.end(),
-                     [](const BackendResult& b) { return !b.decides || b.conforms(); });
+  if (is_disputed()) return Conclusion::disputed;
+  if (of_others != Conclusion::conforms) return of_others;
+  return any_judged ? Conclusion::conforms : Conclusion::nothing_judged;
 }
 
 }  // namespace qconform

@@ -68,6 +68,7 @@ struct OperatorResult {
            .presence = Presence::omitted, .def = "counts");
   QC_FIELD(Counts, unsupported_reasons, {}, "unsupported_reasons", .def = "counts");
   QC_FIELD(Counts, mistrusted_reasons, {}, "mistrusted_reasons", .def = "counts");
+  QC_FIELD(Counts, not_judged_reasons, {}, "not_judged_reasons", .presence = Presence::omitted, .def = "counts");
   /// By the hazard's id; empty in older reports.
   QC_FIELD(Counts, hazards, {}, "hazards",
            .doc = "Cases that the backend computed, right or wrong, by the hazards that they reach.",
@@ -145,20 +146,48 @@ struct ExecutedCode {
 
 /// What a backend made of graphs before it computed them (Backend::rewritten()).
 struct FusionCounts {
-  using ByOperator = std::map<std::string, std::uint64_t>;
+  using ByOperator = std::map<std::string, std::uint64_t>;  ///< nodes, by operator
 
   QC_DESCRIBED(.name = "fusion",
                .doc = "What it made of graphs before it computed them; absent where none were shown.");
   QC_FIELD(std::uint64_t, graphs, {}, "graphs", .doc = "Cases of several nodes of which it shows what it computes.");
-  QC_FIELD(std::uint64_t, fused, {}, "fused",
-           .doc = "Those of them in which it computes nodes of operators that they do not have.");
-  QC_FIELD(ByOperator, operators, {}, "operators", .doc = "These nodes, by operator.");
+  QC_FIELD(
+      std::uint64_t, fused, {}, "fused",
+      .doc =
+          "Those of them that it rewrote: it computes nodes of operators that they do not have, or has dropped nodes "
+          "that quantize or dequantize.");
+  QC_FIELD(ByOperator, operators, {}, "operators", .doc = "Nodes of operators that the graphs do not have.");
+  QC_FIELD(
+      ByOperator, dropped, {}, "dropped",
+      .doc = "Nodes that left the graphs, by operator: QuantizeLinear, DequantizeLinear and those that were fused.",
+      .presence = Presence::omitted);
+  QC_FIELD(
+      ByOperator, in_float, {}, "in_float",
+      .doc =
+          "Nodes that stay in float: they still read what a DequantizeLinear computes; by operator and the type of "
+          "what is dequantized, \"Conv uint8\".",
+      .presence = Presence::omitted);
   QC_FIELD(bool, is_expected, {}, "expected", .doc = "The run was meant for fusion: without any it does not conform.",
            .presence = Presence::omitted);
 
   [[nodiscard]] bool is_missing() const { return is_expected && fused == 0; }
   bool operator==(const FusionCounts&) const = default;
 };
+
+/// What the cases of one backend, or of a run, say together.
+enum class Conclusion : std::uint8_t {
+  conforms,          ///< a case was computed right, nothing failed that is not waived, every case was sent
+  does_not_conform,  ///< something failed that is not waived
+  judged_in_part,    ///< nothing failed, but later cases were not sent
+  not_fused,         ///< nothing failed, but what the run was meant for never happened (FusionCounts::is_missing)
+  agrees_in_part,    ///< nothing failed, of a model of which few quantized nodes were judged (is_short_of_nodes)
+  too_few_nodes,     ///< the same where more were demanded (min_judged)
+  nothing_judged,    ///< no valid case was computed whose output proves something
+  disputed,          ///< of a run: a suite states what the rules do not admit
+};
+
+/// "conforms", "does not conform", "judged in part", ...: the words that every form of a report uses.
+[[nodiscard]] std::string_view name_of(Conclusion conclusion);
 
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
@@ -172,6 +201,7 @@ struct BackendResult {
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
+  QC_LINE(describe_conclusion(archive, conclusion_text(self)));
   QC_LINE(describe_scope(archive, self));
   QC_LINE(describe_looser_terms(archive, self));
   QC_FIELD(bool, decides, {true}, "decides",
@@ -195,7 +225,6 @@ struct BackendResult {
            .doc =
                "Per cent of each model's quantized nodes that it must be judged on to conform; absent where nothing "
                "was demanded.");
-  QC_LINE(describe_agreement(archive, self));
   QC_FIELD(std::vector<WorstElement>, worst, {}, "worst",
            .doc = "The most distant wrong elements, at most one of each case.");
   std::vector<RelationResult> relations{};  ///< in the order of their list; empty when none were asked for
@@ -206,11 +235,10 @@ struct BackendResult {
   /// Verdicts of the kind that a waiver covers.
   [[nodiscard]] std::uint64_t waived(VerdictKind kind) const;
   [[nodiscard]] std::uint64_t cases() const;
-  /// A case was computed right, nothing failed that is not waived, every case was sent, what was to be fused was, and
-  /// as many quantized nodes were judged as was demanded.
+  [[nodiscard]] Conclusion conclusion() const;
+  /// Nothing speaks against it: it conforms, or agrees on what was judged where nobody asked for more.
   [[nodiscard]] bool conforms() const {
-    return !fails() && is_judged() && stopped.empty() && !(fusion && fusion->is_missing()) &&
-           !(min_judged && is_short_of_nodes());
+    return conclusion() == Conclusion::conforms || conclusion() == Conclusion::agrees_in_part;
   }
   /// Whether it was judged on less than `min_judged` per cent of some model's quantized nodes, or, where nothing was
   /// demanded, on less than kUsualMinJudged: then nothing says that it conforms.
@@ -373,7 +401,11 @@ struct Finding {
           "What the backend wrote to stdout and stderr on the example, the end of it; absent where it wrote nothing "
           "or runs inside qconform.",
       .presence = Presence::omitted);
-  QC_PART("place", verdict.place, .doc = "Of a crash: the signal, and the function.", .presence = Presence::omitted);
+  QC_PART("place", verdict.place,
+          .doc =
+              "Of a crash: the signal, and the function. Of refused-here: the message without numbers, names and "
+              "addresses.",
+          .presence = Presence::omitted);
   QC_PART("rule", verdict.rule,
           .doc = "Id of the rule that the failure is about; of the relation, where the verdict is inconsistent.",
           .presence = Presence::omitted);
@@ -389,7 +421,8 @@ struct Finding {
 };
 
 struct SuiteResult {
-  static constexpr std::array<std::string_view, 3> kExpectations{"valid", "latitude", "invalid"};
+  static constexpr std::string_view kNotJudged = "not-judged";  ///< of operators that qconform does not know
+  static constexpr std::array<std::string_view, 4> kExpectations{"valid", "latitude", "invalid", kNotJudged};
 
   QC_DESCRIBED(.name = "suite");
   QC_FIELD(std::string, name, {}, "name");
@@ -444,8 +477,8 @@ struct Report {
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "backends' verdicts",
       {.doc = "Every backend that decides computed at least one case right, unless this is a part of a "
-              "campaign, and none of them failed one that is not waived."}));
-  QC_LINE(describe_agreement(archive, self));
+              "campaign, none of them failed one that is not waived, and no suite is disputed."}));
+  QC_LINE(describe_conclusion(archive, conclusion_text(self)));
   QC_FIELD(Environment, environment, {}, "environment");
   QC_FIELD(std::vector<std::string>, command, {}, "command", .doc = "The subcommand and what decides its result.");
   QC_FIELD(std::uint64_t, seed, {}, "seed", .minimum = 0);
@@ -476,9 +509,13 @@ struct Report {
 
   /// A case of a suite states what the rules do not admit: an answer, or what is to be refused.
   [[nodiscard]] bool is_disputed() const;
-  /// Something was judged, and every backend that decides conforms. In a part of a campaign nothing need have been
-  /// computed.
-  [[nodiscard]] bool conforms() const;
+  /// Conforms where something was judged, every backend that decides conforms and nothing is disputed; else what the
+  /// first backend that does not conform comes to, a failing one before others. In a part of a campaign nothing need
+  /// have been computed. The exit code is 0 where it conforms, else 1.
+  [[nodiscard]] Conclusion conclusion() const;
+  [[nodiscard]] bool conforms() const {
+    return conclusion() == Conclusion::conforms || conclusion() == Conclusion::agrees_in_part;
+  }
 
   bool operator==(const Report&) const = default;
 };

@@ -199,6 +199,12 @@ std::string scope_of(const BackendResult& backend) {
   return text;
 }
 
+void describe_conclusion(Archive& archive, std::string words) {
+  describe_field(archive, "conclusion", words,
+                 {.doc = "The same in words; where it does not conform, also why: \"not fused\", \"judged in part\".",
+                  .presence = Presence::late});
+}
+
 void describe_scope(Archive& archive, const BackendResult& backend) {
   std::string scope = backend.conforms() ? scope_of(backend) : "";
   describe_field(archive, "scope", scope,
@@ -222,43 +228,28 @@ NodeCounts nodes_of(const BackendResult& backend) {
   return counts;
 }
 
-void describe_agreement(Archive& archive, std::string agreement) {
-  describe_field(archive, "agreement", agreement,
-                 {.doc = "What is said in place of \"conforms\" where nothing is wrong and few of a model's quantized "
-                         "nodes were judged; absent elsewhere.",
-                  .presence = Presence::omitted});
-}
-
 }  // namespace
 
-std::string agreement_of(const BackendResult& backend) {
-  if (backend.fails() || !backend.is_judged() || !backend.stopped.empty() || !backend.is_short_of_nodes()) return {};
+std::string conclusion_text(const BackendResult& backend) {
+  const Conclusion conclusion = backend.conclusion();
+  if (conclusion != Conclusion::agrees_in_part && conclusion != Conclusion::too_few_nodes) {
+    return std::string(name_of(conclusion));
+  }
   const NodeCounts counts = nodes_of(backend);
   return fmt::format("agrees on {} of {} quantized nodes", with_thousands(counts.covered),
                      with_thousands(counts.quantized));
 }
 
-std::string agreement_of(const Report& report) {
+std::string conclusion_text(const Report& report) {
+  const Conclusion conclusion = report.conclusion();
   const BackendResult* least = nullptr;
   for (const BackendResult& backend : report.backends) {
-    if (!backend.decides) continue;
-    if (agreement_of(backend).empty()) {
-      if (!backend.conforms()) return {};
-      continue;
-    }
+    if (!backend.decides || backend.conclusion() != conclusion || backend.nodes.empty()) continue;
     const bool is_less = least != nullptr && nodes_of(backend).covered * nodes_of(*least).quantized <
                                                  nodes_of(*least).covered * nodes_of(backend).quantized;
     if (least == nullptr || is_less) least = &backend;
   }
-  return least == nullptr ? "" : agreement_of(*least);
-}
-
-void describe_agreement(Archive& archive, const BackendResult& backend) {
-  describe_agreement(archive, agreement_of(backend));
-}
-
-void describe_agreement(Archive& archive, const Report& report) {
-  describe_agreement(archive, agreement_of(report));
+  return least == nullptr ? std::string(name_of(conclusion)) : conclusion_text(*least);
 }
 
 namespace {
@@ -296,16 +287,7 @@ std::string looser_terms_of(const OperatorResult& result) {
   return {};
 }
 
-}  // namespace
-
-std::string looser_terms_of(const BackendResult& backend) {
-  for (const auto& [op_type, result] : backend.operators) {
-    const std::string text = looser_terms_of(result);
-    if (!text.empty()) return conforms_in_looser_terms(backend) ? "conforms " + text : op_type + " conforms " + text;
-  }
-  return {};
-}
-
+// Whether nothing fails that is not waived but values that looser_terms_of() speaks of.
 bool conforms_in_looser_terms(const BackendResult& backend) {
   if (!backend.fails() || !backend.stopped.empty()) return false;
   const bool relations_hold = std::all_of(backend.relations.begin(), backend.relations.end(),
@@ -318,6 +300,16 @@ bool conforms_in_looser_terms(const BackendResult& backend) {
            const std::uint64_t owed = result.failing() - result.waived_failing();
            return owed == wrong_owed && (owed == 0 || !looser_terms_of(result).empty());
          });
+}
+
+}  // namespace
+
+std::string looser_terms_of(const BackendResult& backend) {
+  for (const auto& [op_type, result] : backend.operators) {
+    const std::string text = looser_terms_of(result);
+    if (!text.empty()) return conforms_in_looser_terms(backend) ? "conforms " + text : op_type + " conforms " + text;
+  }
+  return {};
 }
 
 void describe_looser_terms(Archive& archive, const BackendResult& backend) {

@@ -19,10 +19,12 @@ void describe(Archive& archive, HazardCoverage& coverage, const FieldRule& rule)
 void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& rule);
 
 /// Words that follow from the other members: what is read is left aside.
+void describe_conclusion(Archive& archive, std::string words);
+/// What a backend or a run comes to, in words: name_of(Conclusion), or "agrees on 2 of 141 quantized nodes".
+[[nodiscard]] std::string conclusion_text(const BackendResult& backend);
+[[nodiscard]] std::string conclusion_text(const Report& report);
 void describe_scope(Archive& archive, const BackendResult& backend);
 void describe_looser_terms(Archive& archive, const BackendResult& backend);
-void describe_agreement(Archive& archive, const BackendResult& backend);
-void describe_agreement(Archive& archive, const Report& report);
 /// Only the kinds that occurred; pass always, so that its absence is never read as success.
 void describe_verdicts(Archive& archive, VerdictCounts& counts);
 /// Only the kinds that were waived; no more of them than there are verdicts.
@@ -49,18 +51,9 @@ void describe_results(Archive& archive, Report& report);
 /// QuantizeLinear not implemented". Empty of relations alone.
 [[nodiscard]] std::string scope_of(const BackendResult& backend);
 
-/// What is said in place of "conforms" of a backend that is right but was judged on too few of a model's quantized
-/// nodes: "agrees on 2 of 141 quantized nodes", those of all models together. Empty of any other backend.
-[[nodiscard]] std::string agreement_of(const BackendResult& backend);
-/// The same of a report: that of the backend that decides and was judged on the least share. Empty where the report
-/// conforms without restriction, and where it says worse.
-[[nodiscard]] std::string agreement_of(const Report& report);
-
 /// In which arithmetic the wrong values of a backend are right, and the profile that judges by it: "conforms in fixed
 /// point, Q31; not correctly rounded; --profile tflite". Begins with the operator where something else fails too. Empty
 /// where some value is right in none.
 [[nodiscard]] std::string looser_terms_of(const BackendResult& backend);
-/// Whether nothing fails that is not waived but values that looser_terms_of() speaks of.
-[[nodiscard]] bool conforms_in_looser_terms(const BackendResult& backend);
 
 }  // namespace qconform

@@ -54,8 +54,8 @@ TEST(Run, TellsInWhichArithmeticAllWrongValuesAreRight) {
                                 terms.defect + " --out " + folder.path().string() + " --profile ";
     const auto strict = qconform(command + terms.judged_by);
     EXPECT_EQ(strict.exit_code, 1) << strict.output;
-    EXPECT_THAT(strict.output,
-                HasSubstr(std::string("\n") + terms.text + "--profile " + terms.profile + ": defect:" + terms.defect));
+    EXPECT_THAT(strict.output, HasSubstr(std::string("\ndoes not conform: defect:") + terms.defect + ": " + terms.text +
+                                         "--profile " + terms.profile + "\n"));
     const auto loose = qconform(command + terms.profile);
     EXPECT_EQ(loose.exit_code, 0) << loose.output;
   }

@@ -34,7 +34,7 @@ class GraphCommands : public ::testing::Test {
 TEST_F(GraphCommands, RunReplayAndExplainTakeThem) {
   const auto ran = qconform("run --suite graphs --cases 50 --backend interpreter --backend fused --out " + out("run"));
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
-  EXPECT_THAT(ran.output, AllOf(HasSubstr("Graph"), HasSubstr("fused in ")));
+  EXPECT_THAT(ran.output, AllOf(HasSubstr("Graph"), HasSubstr("rewritten ")));
   const auto replayed = qconform("replay " + graph_file() + " --backend fused");
   EXPECT_EQ(replayed.exit_code, 0) << replayed.output;
   EXPECT_THAT(replayed.output, HasSubstr("DequantizeLinear+"));

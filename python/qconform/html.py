@@ -23,6 +23,7 @@ _COLUMNS = {
     "declined": ("unsupported",),
     "not asked": ("not-asked",),
     "mistrusted": ("mistrusted",),
+    "not judged": ("not-judged",),
 }
 
 
@@ -71,7 +72,7 @@ def report(made: Report) -> str:
 
 def _backend(backend: BackendResult) -> str:
     title = f"{backend.name} {backend.version}".strip()
-    word = "conforms" if backend.conforms else "does not conform"
+    word = backend.conclusion
     rows = []
     for operator, result in backend.operators.items():
         counts = [

@@ -107,7 +107,11 @@ def failure_of(report: Report, seed: int) -> str:
         f"  {operator}: {reason} ({count:,})"
         for backend in report.backends
         for operator, result in backend.operators.items()
-        for reason, count in [*result.unsupported_reasons.items(), *result.mistrusted_reasons.items()]
+        for reason, count in [
+            *result.unsupported_reasons.items(),
+            *result.mistrusted_reasons.items(),
+            *result.not_judged_reasons.items(),
+        ]
     ]
     return "\n".join([heading, "no case was computed in a way that proves anything:", *reasons])
 

@@ -16,6 +16,7 @@ RIGHT = frozenset({"mistrusted", "pass", "refused"})
 FAILING = frozenset(
     {
         "bad-shape",
+        "broken-interface",
         "changed-float-mode",
         "changed-input",
         "crashed",
@@ -27,6 +28,7 @@ FAILING = frozenset(
         "out-of-bounds",
         "out-of-memory",
         "read-out-of-bounds",
+        "refused-here",
         "thread-dependent",
         "timed-out",
         "unwritten",
@@ -161,6 +163,7 @@ class OperatorResult:
     #: why valid cases were declined, and outputs prove nothing: cases by reason
     unsupported_reasons: Mapping[str, int]
     mistrusted_reasons: Mapping[str, int]
+    not_judged_reasons: Mapping[str, int]
 
     @property
     def failing(self) -> int:
@@ -176,6 +179,8 @@ class BackendResult:
     version: str
     kind: str
     conforms: bool
+    #: the same in words, "not fused", "nothing was judged"
+    conclusion: str
     #: on what it conforms
     scope: str
     seconds: float
@@ -342,6 +347,7 @@ def _backend(entry: Mapping[str, Any]) -> BackendResult:
         version=entry["version"],
         kind=entry["kind"],
         conforms=entry["conforms"],
+        conclusion=entry["conclusion"],
         scope=entry.get("scope", ""),
         seconds=entry["seconds"],
         stopped=entry.get("stopped", ""),
@@ -357,6 +363,7 @@ def _operator(entry: Mapping[str, Any]) -> OperatorResult:
         wrong_elements=entry["wrong_elements"],
         unsupported_reasons=entry["unsupported_reasons"],
         mistrusted_reasons=entry["mistrusted_reasons"],
+        not_judged_reasons=entry.get("not_judged_reasons", {}),
     )
 
 

@@ -30,10 +30,7 @@ std::string verdict_lines(const Report& report) {
   constexpr std::size_t kNamed = 8;
   const std::size_t others = failing.size() > kNamed ? failing.size() - kNamed : 0;
   failing.resize(std::min(failing.size(), kNamed));
-  const std::string agreement = agreement_of(report);
-  std::string text = fmt::format("### qconform: {}\n\n", !agreement.empty()  ? agreement
-                                                         : report.conforms() ? "conforms"
-                                                                             : "does not conform");
+  std::string text = fmt::format("### qconform: {}\n\n", conclusion_text(report));
   if (!failing.empty()) {
     text += fmt::format("Failing: {}{}\n\n", fmt::join(failing, ", "),
                         others > 0 ? fmt::format(" and {} more", others) : "");

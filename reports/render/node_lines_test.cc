@@ -217,12 +217,15 @@ TEST_F(RunOfModels, AccountForEveryQuantizedNode) {
       EXPECT_THAT(*page, HasSubstr(json["backends"][0]["quantized_nodes"].dump().substr(0, 40)));
     }
     for (const bool brief : {false, true}) {
-      const std::string shown_text = summary(report, {.brief = brief});
+      const std::string shown_text = summary(report, {.brief = brief}) + conclusions(report, false);
       for (const BackendResult& backend : report.backends) {
         const bool is_short = backend.is_short_of_nodes();
         (is_short ? short_models : whole_models) += 1;
-        if (is_short) EXPECT_THAT(shown_text, Not(HasSubstr("conforms: " + backend.info.name)));
-        if (is_short && backend.is_judged()) EXPECT_THAT(shown_text, HasSubstr("agrees on "));
+        if (!is_short) continue;
+        EXPECT_THAT(shown_text, Not(HasSubstr("conforms: " + backend.info.name)));
+        if (backend.is_judged()) {
+          EXPECT_THAT(shown_text, HasSubstr("agrees on "));
+        }
       }
     }
     const bool any_short = std::any_of(report.backends.begin(), report.backends.end(), [](const auto& backend) {
@@ -245,14 +248,14 @@ TEST_F(RunOfModels, ConformOnlyOnTheShareThatIsDemanded) {
   ASSERT_EQ(scalar.nodes.front().covered, 2U);
   ASSERT_EQ(scalar.nodes.front().quantized(), 3U);
   EXPECT_TRUE(scalar.conforms()) << "nothing was demanded";
-  EXPECT_EQ(agreement_of(scalar), "agrees on 2 of 3 quantized nodes");
+  EXPECT_EQ(conclusion_text(scalar), "agrees on 2 of 3 quantized nodes");
   scalar.min_judged = 67;
   EXPECT_FALSE(scalar.conforms());
-  EXPECT_EQ(agreement_of(scalar), "agrees on 2 of 3 quantized nodes");
+  EXPECT_EQ(conclusion_text(scalar), "agrees on 2 of 3 quantized nodes");
   EXPECT_THAT(to_junit(report), HasSubstr("--min-judged 67"));
   scalar.min_judged = 66;
   EXPECT_TRUE(scalar.conforms());
-  EXPECT_EQ(agreement_of(scalar), "");
+  EXPECT_EQ(conclusion_text(scalar), "conforms");
   const auto read = read_report(to_json(report));
   ASSERT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(read->backends[0].nodes, scalar.nodes);

@@ -1,6 +1,7 @@
 #include "reports/render/run_tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -71,6 +72,7 @@ std::string note(const char* label, const std::string& text) {
 std::string not_implemented(const OperatorResult& result, const Painter& paint) {
   const std::uint64_t declined = result.count(VerdictKind::unsupported);
   const std::uint64_t accepted = result.count(VerdictKind::not_rejected);
+  if (result.count(VerdictKind::not_judged) == result.cases()) return paint.aside("not judged");
   std::string text = paint.aside("not implemented");
   // Declined, refused or accepted nothing: there were no such cases, or none was sent.
   if (declined == 0) text = paint.aside("no valid case sent");
@@ -123,6 +125,12 @@ std::string count_columns(const OperatorResult& result, const TableWidths* width
   return text;
 }
 
+// Refused or computed, but of an operator that qconform does not know or beyond its limits.
+std::string not_judged_note(const OperatorResult& result, bool verbose) {
+  if (result.count(VerdictKind::not_judged) == 0) return "";
+  return reasons_note("not judged", result.not_judged_reasons, verbose);
+}
+
 std::string operator_rows(const std::string& name, const OperatorResult& result, const std::string& why_not_asked,
                           const Painter& paint, bool verbose, const TableWidths* widths) {
   std::string text = fmt::format("  {:<{}}", shown(name), widths == nullptr ? 0 : widths->name - 2);
@@ -137,7 +145,7 @@ std::string operator_rows(const std::string& name, const OperatorResult& result,
     text += note("not asked", plural(count, "case") + why_not_asked);
   }
   return text + reasons_note("declined", result.unsupported_reasons, verbose) +
-         reasons_note("mistrusted", result.mistrusted_reasons, verbose);
+         reasons_note("mistrusted", result.mistrusted_reasons, verbose) + not_judged_note(result, verbose);
 }
 
 // "hazards in computed cases 24 of 52": of those that concern the operators that it was asked for.
@@ -181,22 +189,35 @@ std::string code_line(const ExecutedCode& code) {
                      with_thousands(code.executed), with_thousands(code.edges));
 }
 
-// "fused in 120 of 500 graphs: QLinearConv 98, QLinearAdd 30"
-std::string fusion_line(const FusionCounts& fusion, const Painter& paint) {
-  if (fusion.is_missing()) {
-    const std::string of = fusion.graphs == 0 ? "it does not show what it computes"
-                                              : fmt::format("nothing in {}", plural(fusion.graphs, "graph"));
-    return "  " + paint.bad("mistrusted: not fused") + ": " + of + "\n";
-  }
-  std::vector<std::pair<std::string, std::uint64_t>> operators(fusion.operators.begin(), fusion.operators.end());
+// ": QLinearConv 98, QLinearAdd 30", the most frequent first, up to kShownCounts unless all are wanted; empty of none.
+std::string counts_text(const FusionCounts::ByOperator& counts, bool all) {
+  constexpr std::size_t kShownCounts = 12;
+  std::vector<std::pair<std::string, std::uint64_t>> operators(counts.begin(), counts.end());
   std::stable_sort(operators.begin(), operators.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text = fmt::format("  fused in {} of {}", with_thousands(fusion.fused), plural(fusion.graphs, "graph"));
+  std::string text;
   const char* separator = ": ";
-  for (const auto& [name, count] : operators) {
-    text += fmt::format("{}{} {}", std::exchange(separator, ", "), shown(name), with_thousands(count));
+  std::uint64_t others = 0;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const auto& [name, count] = operators[i];
+    if (all || i < kShownCounts) {
+      text += fmt::format("{}{} {}", std::exchange(separator, ", "), shown(name), with_thousands(count));
+    } else {
+      others += count;
+    }
   }
-  return text + "\n";
+  if (others > 0) text += fmt::format(", {} of other kinds (--verbose lists them)", with_thousands(others));
+  return text;
+}
+
+// "rewritten 120 of 500 graphs: QLinearConv 98, QLinearAdd 30", what left them, and what stays in float.
+std::string fusion_lines(const FusionCounts& fusion, bool verbose) {
+  if (fusion.graphs == 0) return "";
+  std::string text = fmt::format("  rewritten {} of {}{}\n", with_thousands(fusion.fused),
+                                 plural(fusion.graphs, "graph"), counts_text(fusion.operators, verbose));
+  if (!fusion.dropped.empty()) text += "  nodes that left" + counts_text(fusion.dropped, verbose) + "\n";
+  if (!fusion.in_float.empty()) text += "  nodes that stay in float" + counts_text(fusion.in_float, verbose) + "\n";
+  return text;
 }
 
 }  // namespace
@@ -225,8 +246,13 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     for (const auto& [op_type, result] : backend.operators) {
       text += operator_rows(op_type, result, why_not_asked, paint, verbose, widths);
     }
+    const std::uint64_t declined = backend.count(VerdictKind::unsupported) + backend.count(VerdictKind::refused_here);
+    if (!backend.info.siblings.empty() && declined > 0) {
+      text += fmt::format("  {} it declined: asked of {} too\n", plural(declined, "case"),
+                          shown(fmt::format("{}", fmt::join(backend.info.siblings, ", "))));
+    }
     if (backend.code) text += code_line(*backend.code);
-    if (backend.fusion) text += fusion_line(*backend.fusion, paint);
+    if (backend.fusion) text += fusion_lines(*backend.fusion, verbose);
     if (verbose) text += hazards_line(backend) + ties_line(backend);
   }
   return text;
@@ -240,6 +266,10 @@ std::string why_not_judged(const BackendResult& backend) {
     owed += result.owed();
     attempted += result.attempted();
     for (const auto& [reason, count] : result.unsupported_reasons) reasons[reason] += count;
+  }
+  const std::uint64_t not_judged = backend.count(VerdictKind::not_judged);
+  if (not_judged > 0 && owed == 0) {
+    return fmt::format("{} of operators that qconform does not know, or beyond its limits", plural(not_judged, "case"));
   }
   if (attempted > 0) return fmt::format("{} computed, and no output proves anything", plural(attempted, "case"));
   if (owed == 0) return "no valid case was asked of it";

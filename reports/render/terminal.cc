@@ -143,42 +143,6 @@ std::string waived_lines(const Report& report) {
   return text.empty() ? text : "\nwaived, known discrepancies\n" + text;
 }
 
-std::string conclusion_of(const BackendResult& backend, bool is_part, const Painter& paint) {
-  const std::string name =
-      shown(backend.info.name) + (backend.decides ? "" : ", not named with --backend and not counted");
-  if (backend.fails()) {
-    const auto painted = [&](const std::string& text) { return backend.decides ? paint.bad(text) : paint.aside(text); };
-    const std::string terms = looser_terms_of(backend);
-    if (conforms_in_looser_terms(backend)) return fmt::format("{}: {}\n", painted(shown(terms)), name);
-    const std::string also = terms.empty() ? "" : fmt::format(": {}", shown(terms));
-    return fmt::format("{}: {}{}\n", painted("does not conform"), name, also);
-  }
-  if (!backend.stopped.empty()) {
-    return fmt::format("{}: {}: {}\n", paint.bad("judged in part"), name, shown(backend.stopped));
-  }
-  if (backend.is_judged()) {
-    const std::string scope = scope_of(backend);
-    const std::string agreement = agreement_of(backend);
-    const std::string conclusion = agreement.empty()    ? paint.good("conforms")
-                                   : backend.min_judged ? paint.bad(agreement)
-                                                        : paint.aside(agreement);
-    return fmt::format("{}: {}{}{}\n", conclusion, name, scope.empty() ? "" : " ", shown(scope));
-  }
-  const std::string text = "nothing was judged";
-  return fmt::format("{}: {}: {}\n", backend.decides && !is_part ? paint.bad(text) : paint.aside(text), name,
-                     why_not_judged(backend));
-}
-
-std::string conclusion(const Report& report, const Painter& paint) {
-  const bool is_part = report.campaign && report.campaign->is_part();
-  std::string text;
-  for (const BackendResult& backend : report.backends) text += conclusion_of(backend, is_part, paint);
-  if (report.is_disputed()) {
-    text += paint.bad("disputed") + ": a suite expects what the rules do not admit: the suite or qconform is wrong\n";
-  }
-  return text;
-}
-
 std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
@@ -228,7 +192,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
   text += node_lines(report, paint);
   if (style.brief) {
     for (const SuiteResult& suite : report.suites) text += skipped_lines(suite, false);
-    return text + brief_table(report, paint, style.columns) + finding_rows(report, paint) + conclusion(report, paint);
+    return text + brief_table(report, paint, style.columns) + finding_rows(report, paint);
   }
   for (const SuiteResult& suite : report.suites) text += suite_lines(suite, paint, style.verbose);
   text += backend_table(report, paint, style.verbose, style.columns);
@@ -246,7 +210,7 @@ std::string summary(const Report& report, const SummaryStyle& style) {
     text += "\n" + plural(count, "finding") + (count == report.findings.size() ? "" : " beyond the waived") + "\n" +
             findings + "\n";
   }
-  return text + conclusion(report, paint);
+  return text;
 }
 
 }  // namespace qconform::report

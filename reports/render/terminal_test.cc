@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "harness/base/text.h"
 #include "harness/tests/arbitrary_report.h"
@@ -55,6 +56,30 @@ RC_GTEST_PROP(Junit, HasNoControlCharacter, ()) {
   RC_ASSERT(shown_lines(text) == text);
   for (const std::string_view line : split(text, "\n")) {
     RC_ASSERT(!line.starts_with("line") || line.starts_with("line\\x0aline"));
+  }
+}
+
+// Whatever a report holds, the last line, the exit code, JSON, Markdown and the page's data state one result.
+RC_GTEST_PROP(Conclusions, AgreeInEveryForm, ()) {
+  const Report report = testing::arbitrary_report();
+  const std::string text = conclusions(report, false);
+  RC_ASSERT(!text.empty() && text.back() == '\n');
+  const auto lines = split(std::string_view(text).substr(0, text.size() - 1), "\n");
+  const bool all_conform = report.conclusion() == Conclusion::conforms;
+  RC_ASSERT(lines.back().starts_with("conforms") == all_conform);
+  RC_ASSERT(to_markdown(report, kCommentBytes).starts_with("### qconform: conforms\n") == all_conform);
+  const auto json = nlohmann::json::parse(to_json(report));
+  RC_ASSERT(json["conforms"].get<bool>() == report.conforms());
+  RC_ASSERT((json["conclusion"] == "conforms") == all_conform);
+  RC_ASSERT(report.conforms() == (all_conform || report.conclusion() == Conclusion::agrees_in_part));
+  for (std::size_t i = 0; i < report.backends.size(); ++i) {
+    const BackendResult& backend = report.backends[i];
+    const bool one_conforms = backend.conclusion() == Conclusion::conforms;
+    RC_ASSERT(lines[i].starts_with("conforms") == one_conforms);
+    RC_ASSERT((json["backends"][i]["conclusion"] == "conforms") == one_conforms);
+    if (backend.decides && !backend.conforms() && !(report.campaign && report.campaign->is_part())) {
+      RC_ASSERT(!report.conforms());
+    }
   }
 }
 

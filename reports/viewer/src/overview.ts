@@ -9,7 +9,9 @@ const NAMED = 4;
 export function head(report: Report): HTMLElement {
   const { environment } = report;
   const failing = report.backends.filter((backend) => backend.decides && !backend.conforms);
-  const why = report.conforms
+  const why = report.conclusion === "disputed"
+    ? "a suite states what the rules do not admit"
+    : report.conforms
     ? "every backend that decides computed cases right, and failed nothing that is not waived"
     : failing.length === 0
       ? "no backend computed anything"
@@ -22,7 +24,7 @@ export function head(report: Report): HTMLElement {
     {},
     h("h1", {}, "qconform report", h("span.note", {}, ` ${started} · profile ${report.profile} · qconform ${environment.version} (${environment.commit}) · took ${seconds(report.seconds.total ?? 0)}`)),
     h(
-      `p.conclusion.${!report.conforms ? "bad" : report.agreement ? "aside" : "good"}`,
+      `p.conclusion.${!report.conforms ? "bad" : report.conclusion === "conforms" ? "good" : "aside"}`,
       {},
       h("strong", {}, headline(report)),
       ` ${why}`,
@@ -111,6 +113,7 @@ function reasons(report: Report): HTMLElement | null {
       [
         ...byFrequency(result.unsupported_reasons).map(([reason, cases]) => ["unsupported", reason, cases] as const),
         ...byFrequency(result.mistrusted_reasons).map(([reason, cases]) => ["mistrusted", reason, cases] as const),
+        ...byFrequency(result.not_judged_reasons ?? {}).map(([reason, cases]) => ["not judged", reason, cases] as const),
       ].map(([kind, reason, cases]) =>
         h("tr", {}, h("td", {}, backend.name), h("td", {}, operator), h("td", {}, kind), number(count(cases)), h("td", {}, reason)),
       ),
@@ -120,8 +123,8 @@ function reasons(report: Report): HTMLElement | null {
   return h(
     "details",
     {},
-    h("summary", {}, `Why cases are unsupported or mistrusted: ${counted(rows.length, "reason")}`),
-    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing. The words of a reason, as text of the filter, list its cases below."),
+    h("summary", {}, `Why cases are unsupported, mistrusted or not judged: ${counted(rows.length, "reason")}`),
+    h("p.note", {}, "Unsupported: declined, a clean refusal of a valid case, never a pass. Mistrusted: right, but the output would prove nothing. Not judged: of an operator that qconform does not know, or beyond its limits. The words of a reason, as text of the filter, list its cases below."),
     table("Reasons", ["Backend", "Operator", "Verdict", numberHead("Cases"), "Reason"], rows),
   );
 }
@@ -156,7 +159,7 @@ export function verdicts(report: Report): HTMLElement {
     numberHead("Cases"),
     numberHead("Right"),
     "Failures",
-    "Declined, refused, mistrusted",
+    "Declined, refused, mistrusted, not judged",
     h("th", { scope: "col", "aria-hidden": "true" }, "Share"),
     "Tier (elements)",
     numberHead("Wrong elements"),

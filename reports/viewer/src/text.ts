@@ -54,7 +54,7 @@ export type Tone = "good" | "aside" | "bad";
 /** A verdict decides what it looks like, and never by colour alone: the word stands beside it. */
 export function toneOf(verdict: string): Tone {
   if (verdict === "pass") return "good";
-  return ["unsupported", "mistrusted", "refused", "not-asked"].includes(verdict) ? "aside" : "bad";
+  return ["unsupported", "mistrusted", "refused", "not-asked", "not-judged"].includes(verdict) ? "aside" : "bad";
 }
 
 export function failures(verdicts: Counts): number {
@@ -63,20 +63,24 @@ export function failures(verdicts: Counts): number {
     .reduce((sum, [, cases]) => sum + cases, 0);
 }
 
+/** "✓ conforms", "– agrees on 2 of 141 quantized nodes", "✗ does not conform"; what is neither good nor bad has a dash. */
+function marked({ conforms, conclusion }: { conforms: boolean; conclusion?: string }): string {
+  const words = conclusion ?? (conforms ? "conforms" : "does not conform");
+  const mark = conforms ? (words === "conforms" ? "✓" : "–") : words === "nothing was judged" ? "–" : "✗";
+  return `${mark} ${words}`;
+}
+
 /** What became of a backend: nothing is judged of one that computed nothing, which is no failure of its own. */
 export function conclusionOf(backend: Backend): { text: string; tone: Tone } {
-  if (!backend.conforms && backend.looser_terms) return { text: `✗ ${backend.looser_terms}`, tone: "bad" };
-  if (backend.agreement) return { text: [`${backend.conforms ? "–" : "✗"} ${backend.agreement}`, backend.scope].filter(Boolean).join(" "), tone: backend.conforms ? "aside" : "bad" };
-  if (backend.conforms) return { text: ["✓ conforms", backend.scope].filter(Boolean).join(" "), tone: "good" };
-  const results = Object.values(backend.operators);
-  const isJudged = backend.relations !== null || results.some((result) => (result.verdicts.pass ?? 0) + failures(result.verdicts) > 0);
-  return isJudged ? { text: "✗ does not conform", tone: "bad" } : { text: "– nothing was judged", tone: "aside" };
+  if (!backend.conforms && backend.looser_terms) return { text: `✗ does not conform: ${backend.looser_terms}`, tone: "bad" };
+  const text = [marked(backend), backend.conforms ? backend.scope : ""].filter(Boolean).join(" ");
+  if (backend.conforms) return { text, tone: backend.conclusion === "conforms" ? "good" : "aside" };
+  return { text, tone: backend.conclusion === "nothing was judged" ? "aside" : "bad" };
 }
 
 /** What became of all backends that decide, in the head of the page. */
 export function headline(report: Report): string {
-  if (report.agreement) return `${report.conforms ? "–" : "✗"} ${report.agreement}`;
-  return report.conforms ? "✓ conforms" : "✗ does not conform";
+  return marked(report);
 }
 
 /** "onnxruntime" of "onnxruntime:1.14.0@all". A plugin, a process or a defect is a library of its own. */
