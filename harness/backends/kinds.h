@@ -1,6 +1,7 @@
 // The kinds of backends, one function for each: a source file of that name makes it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,6 +66,12 @@ inline constexpr std::string_view kFused = "fused";
 /// The same backend by another name, whose info says so: a run leaves it out of cases that must be refused. A kernel
 /// inside a library may rely on its caller for that, and its answers to them mean nothing.
 [[nodiscard]] std::unique_ptr<Backend> valid_only(std::unique_ptr<Backend> inner, std::string name);
+
+using OpenSibling = std::function<Result<std::unique_ptr<Backend>>(const std::string& name)>;
+
+/// The same backend with siblings (Backend::siblings()) by name, which `open` opens when they are first asked for.
+[[nodiscard]] std::unique_ptr<Backend> with_siblings(std::unique_ptr<Backend> inner, std::vector<std::string> names,
+                                                     OpenSibling open);
 
 inline constexpr int kMostThreads = 64;
 

@@ -42,6 +42,9 @@ struct Library {
       nullptr;
   /// Words behind the @ between which a right answer may not change: levels of optimization. No word is the first.
   std::vector<std::string_view> levels = {};
+  /// Words and keys behind the @ that reach an interface of the library with other operators: whatever that refuses
+  /// says nothing of the other interface.
+  std::vector<std::string_view> interfaces = {};
 };
 
 /// The libraries that select() offers; none before the program says so. `libraries` must outlive

@@ -43,8 +43,9 @@ std::optional<PluginRefusal> refusal_of(int status, PluginReason& reason) {
     case QC_REJECTED: return outcome::Rejected{reason.text("rejected, without a reason")};
     default: break;
   }
-  return outcome::Unsupported{"status " + std::to_string(status) +
-                              ", which qconform/backend.h does not know: " + reason.text("no reason")};
+  const std::string given = reason.text("");
+  return outcome::BrokenInterface{"status " + std::to_string(status) + ", which qconform/backend.h does not define" +
+                                  (given.empty() ? "" : ": " + given)};
 }
 
 void* allocate_for_plugin(OutputSink& sink, std::size_t output, std::int32_t type, std::int32_t rank,

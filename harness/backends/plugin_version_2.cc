@@ -252,7 +252,7 @@ class PreparedGraph final : public PreparedCase {
   RunOutputs compute(OutputSink& sink) {
     RunOutputs outputs{sink, graph_->get()->output_count, graph_->channels_last()};
     if (auto fault = scratch_fault(prepared_); !fault.empty()) {
-      sink.refuse(outcome::Crashed{0, "broke the interface: " + fault});
+      sink.refuse(outcome::BrokenInterface{fault});
       return outputs;
     }
     void* scratch = nullptr;

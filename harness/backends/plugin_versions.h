@@ -31,9 +31,9 @@ class PluginReason {
 /// Why a library is not handed a case of several nodes.
 inline constexpr const char* kTakesNoGraphs = "takes no graphs of several nodes: it does not say that it takes units";
 
-using PluginRefusal = std::variant<outcome::Unsupported, outcome::Rejected>;
+using PluginRefusal = std::variant<outcome::Unsupported, outcome::Rejected, outcome::BrokenInterface>;
 
-/// The refusal that a status means; none for QC_OK.
+/// The refusal that a status means; none for QC_OK. A status that backend.h does not define is a broken interface.
 [[nodiscard]] std::optional<PluginRefusal> refusal_of(int status, PluginReason& reason);
 
 /// An attribute in the terms of either version; what it points to is the attribute's own.

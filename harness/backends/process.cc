@@ -93,6 +93,7 @@ pid_t process_named(std::string_view text) {
 std::string end_before_hello(const Outcome& end) {
   if (const auto* exit = std::get_if<outcome::Exited>(&end)) return fmt::format("ended with status {}", exit->status);
   if (const auto* crash = std::get_if<outcome::Crashed>(&end)) return crash->detail;
+  if (const auto* broken = std::get_if<outcome::BrokenInterface>(&end)) return broken->detail;
   if (std::holds_alternative<outcome::TimedOut>(end)) return fmt::format("said nothing within {} s", kHelloSeconds);
   return "took too much memory";
 }
@@ -257,9 +258,7 @@ Outcome StreamBackend::finish() {
     outcome = answer();
   }
   outcome.log = child_->log();
-  const bool sound = std::holds_alternative<outcome::Produced>(outcome) ||
-                     std::holds_alternative<outcome::Unsupported>(outcome) ||
-                     std::holds_alternative<outcome::Rejected>(outcome);
+  const bool sound = std::holds_alternative<outcome::Produced>(outcome) || is_refusal(outcome);
   if (!sound) {
     child_.reset();
     conversation_ = {};

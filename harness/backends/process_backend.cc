@@ -50,7 +50,7 @@ Preparation ProcessBackend::prepare(const Case& test_case) {
 }
 
 Outcome ProcessBackend::broken(const std::string& how) {
-  return outcome::Crashed{0, "broke the protocol: " + how};
+  return outcome::BrokenInterface{"broke the protocol: " + how};
 }
 
 Outcome ProcessBackend::wait_for(ChildProcess& child, Conversation& conversation, const Look& look, double seconds,

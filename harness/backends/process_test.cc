@@ -67,18 +67,19 @@ TEST_P(HostileProcess, IsReportedAtTheFailingCase) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, HostileProcess,
-    ::testing::Values(Hostile{"garbage", VerdictKind::crashed, "expected a message, got \"Traceback: no such", ""},
-                      Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
-                      Hostile{"exits-in-the-answer", VerdictKind::exited, "status 0", ""},
-                      Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"}, kDevours,
-                      Hostile{"floods-stderr", VerdictKind::timed_out, "no answer within 2 s", "****"},
-                      Hostile{"huge", VerdictKind::crashed, "announces 4294967295 bytes", ""},
-                      Hostile{"closes-stdout", VerdictKind::crashed, "closed its stdout without an answer", ""},
-                      Hostile{"endless", VerdictKind::crashed, "wrote after its answer: \"****", ""},
-                      Hostile{"answers-twice", VerdictKind::crashed, "wrote after its answer: \"DONE", ""},
-                      Hostile{"wrong-number", VerdictKind::crashed, "answered case 10 where case 11 was asked", ""},
-                      Hostile{"no-tensor", VerdictKind::crashed, "its output is not a tensor", ""},
-                      Hostile{"done-at-the-plan", VerdictKind::crashed, "its answer to PLAN is none of TAKE", ""}),
+    ::testing::Values(
+        Hostile{"garbage", VerdictKind::broken_interface, "expected a message, got \"Traceback: no such", ""},
+        Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
+        Hostile{"exits-in-the-answer", VerdictKind::exited, "status 0", ""},
+        Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"}, kDevours,
+        Hostile{"floods-stderr", VerdictKind::timed_out, "no answer within 2 s", "****"},
+        Hostile{"huge", VerdictKind::broken_interface, "announces 4294967295 bytes", ""},
+        Hostile{"closes-stdout", VerdictKind::broken_interface, "closed its stdout without an answer", ""},
+        Hostile{"endless", VerdictKind::broken_interface, "wrote after its answer: \"****", ""},
+        Hostile{"answers-twice", VerdictKind::broken_interface, "wrote after its answer: \"DONE", ""},
+        Hostile{"wrong-number", VerdictKind::broken_interface, "answered case 10 where case 11 was asked", ""},
+        Hostile{"no-tensor", VerdictKind::broken_interface, "its output is not a tensor", ""},
+        Hostile{"done-at-the-plan", VerdictKind::broken_interface, "its answer to PLAN is none of TAKE", ""}),
     test_name);
 
 class HostileCommand : public ::testing::TestWithParam<Hostile> {};
@@ -91,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(All, HostileCommand,
                          ::testing::Values(Hostile{"hangs", VerdictKind::timed_out, "no answer within 2 s", ""}, kExits,
                                            Hostile{"segfaults", VerdictKind::crashed, "signal 11", "about to fail"},
                                            Hostile{"no-file", VerdictKind::unwritten, "left no file", ""},
-                                           Hostile{"no-tensor", VerdictKind::crashed, "holds no tensor", "computed"}),
+                                           Hostile{"no-tensor", VerdictKind::broken_interface, "holds no tensor",
+                                                   "computed"}),
                          test_name);
 
 void expect_right(const std::string& command, std::uint64_t cases) {
@@ -128,7 +130,7 @@ TEST(Process, MayDeclineByADescription) {
   auto others = opened(child("plans"));
   ASSERT_TRUE(others) << others.error().text();
   const Report declined = report_of(std::make_unique<RandomSuite>(5, 100), std::move(*others));
-  EXPECT_EQ(declined.backends[0].count(VerdictKind::crashed), 0U);
+  EXPECT_EQ(declined.backends[0].count(VerdictKind::broken_interface), 0U);
   EXPECT_GT(declined.backends[0].count(VerdictKind::unsupported), 50U);
 }
 
@@ -160,7 +162,7 @@ TEST(Process, LearnsWhatIsFedIfItAsks) {
 
 TEST(Process, EndsItsOutputsWithDone) {
   const Report report = report_on_graphs(child("parts-only"), 20);
-  EXPECT_EQ(report.backends[0].count(VerdictKind::crashed), 20U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::broken_interface), 20U);
 }
 
 TEST(Process, MayAssumeValidNodes) {
@@ -270,7 +272,8 @@ TEST(Example, InNodeRunsOnnxRuntimeInWebAssembly) {
     EXPECT_GT(result.count(VerdictKind::pass), 10U);
     EXPECT_EQ(result.count(VerdictKind::wrong) + result.count(VerdictKind::bad_shape), 0U);
   }
-  EXPECT_EQ(report.backends[0].count(VerdictKind::crashed) + report.backends[0].count(VerdictKind::timed_out), 0U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::broken_interface) + report.backends[0].count(VerdictKind::timed_out),
+            0U);
 }
 
 TEST(ProcessMessages, ComeBackAsTheyWere) {

@@ -308,10 +308,63 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
   return open_in_sandbox(open, sandbox.limits, what.kind == SelectedKind::plugin);
 }
 
+namespace {
+
+// The word or key that reaches another interface of the library; empty of its usual one.
+std::string_view interface_of(const Library& library, const Specification& what) {
+  for (const std::string_view interface : library.interfaces) {
+    const auto is_it = [&](const Setting& setting) { return setting.key == interface; };
+    if (what.word == interface || std::any_of(what.settings.begin(), what.settings.end(), is_it)) return interface;
+  }
+  return {};
+}
+
+bool are_siblings(const Specification& one, const Specification& other) {
+  const Library* library = library_of(one);
+  return library != nullptr && library == library_of(other) && one.cpu == other.cpu && text_of(one) != text_of(other) &&
+         interface_of(*library, one) == interface_of(*library, other);
+}
+
+// The plain setting of the same release, if it is another one.
+std::optional<Specification> plain_of(const Specification& what) {
+  const Library* library = library_of(what);
+  if (library == nullptr || library->levels.empty() || what.word.empty() || what.word == library->levels.front()) {
+    return std::nullopt;
+  }
+  Specification plain = what;
+  plain.word = library->levels.front();
+  std::erase_if(plain.settings, [](const Setting& setting) { return setting.key == "form"; });
+  return plain;
+}
+
+// What is asked where `what` refuses: of the others that are named its siblings, and the plain setting.
+std::vector<std::string> siblings_among(const Specification& what, const std::vector<Specification>& named) {
+  std::vector<std::string> names;
+  for (const Specification& other : named) {
+    if (are_siblings(what, other)) names.push_back(text_of(other));
+  }
+  if (const auto plain = plain_of(what)) {
+    if (std::find(names.begin(), names.end(), text_of(*plain)) == names.end()) names.push_back(text_of(*plain));
+  }
+  return names;
+}
+
+Result<std::unique_ptr<Backend>> select_beside(const Specification& what, const std::vector<Specification>& named,
+                                               RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
+  QCONFORM_ASSIGN(auto backend, select(what, arithmetic, sandbox));
+  return with_siblings(std::move(backend), siblings_among(what, named),
+                       [arithmetic, sandbox](const std::string& name) -> Result<std::unique_ptr<Backend>> {
+                         QCONFORM_ASSIGN(const auto sibling, parse_specification(name));
+                         return select(sibling, arithmetic, sandbox);
+                       });
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                         const SandboxPolicy& sandbox) {
   QCONFORM_ASSIGN(const auto what, parse_specification(name));
-  return select(what, arithmetic, sandbox);
+  return select_beside(what, {}, arithmetic, sandbox);
 }
 
 std::vector<std::string> siblings_of(const std::string& name) {
@@ -331,9 +384,13 @@ std::vector<std::string> siblings_of(const std::string& name) {
 
 Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                          RoundingProfile arithmetic, const SandboxPolicy& sandbox) {
-  std::vector<std::unique_ptr<Backend>> backends;
+  std::vector<Specification> named;
   for (const std::string& name : names) {
-    QCONFORM_ASSIGN(auto opened, select(name, arithmetic, sandbox));
+    QCONFORM_ASSIGN(named.emplace_back(), parse_specification(name));
+  }
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const Specification& what : named) {
+    QCONFORM_ASSIGN(auto opened, select_beside(what, named, arithmetic, sandbox));
     backends.push_back(std::move(opened));
   }
   return backends;

@@ -36,14 +36,16 @@ struct SandboxPolicy {
 /// Backends that are not ours run in workers, unless `sandbox` says otherwise (harness/backends/sandbox/sandbox.h).
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});
-/// The same of its text.
+/// The same of its text. A library has its plain setting as sibling (Backend::siblings()), the first of its levels,
+/// where another is named.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});
 
 /// The same backend at its other levels (Library::levels), by name; none of one without levels, or whose word is none.
 [[nodiscard]] std::vector<std::string> siblings_of(const std::string& name);
 
-/// All of them, or the first error.
+/// All of them, or the first error. Those of one library are siblings of each other, but for those on other processors
+/// and of another of its interfaces (Library::interfaces).
 [[nodiscard]] Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::string>& names,
                                                                        RoundingProfile arithmetic,
                                                                        const SandboxPolicy& sandbox = {});

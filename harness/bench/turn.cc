@@ -133,10 +133,8 @@ void run_participant(const OpenBackend& open, const Case& test_case, const Place
       refusal = std::move(first);
       subject = nullptr;
     }
-  } else if (auto* unsupported = std::get_if<outcome::Unsupported>(&prepared)) {
-    refusal = std::move(*unsupported);
   } else {
-    refusal = std::get<outcome::Rejected>(prepared);
+    refusal = std::move(*end_of(prepared));
   }
   serve(channel, subject, refusal);
 }
@@ -202,9 +200,15 @@ class PlainRun final : public RepeatedRun {
 RepeatedPreparation prepare_repeated(Backend& backend, const Case& test_case, const RunSetting& wanted) {
   if (auto own = backend.prepare_repeated(test_case, wanted)) return std::move(*own);
   Preparation prepared = backend.prepare(test_case);
-  if (auto* unsupported = std::get_if<outcome::Unsupported>(&prepared)) return std::move(*unsupported);
-  if (auto* rejected = std::get_if<outcome::Rejected>(&prepared)) return std::move(*rejected);
-  return std::make_unique<PlainRun>(std::move(std::get<std::unique_ptr<PreparedCase>>(prepared)));
+  return std::visit(
+      [](auto& result) -> RepeatedPreparation {
+        if constexpr (std::is_same_v<std::decay_t<decltype(result)>, std::unique_ptr<PreparedCase>>) {
+          return std::make_unique<PlainRun>(std::move(result));
+        } else {
+          return std::move(result);
+        }
+      },
+      prepared);
 }
 
 }  // namespace qconform::bench

@@ -122,7 +122,7 @@ class ReportBuilder {
     Backend& backend = *backends_[key.backend];
     if (options_.progress) options_.progress("explaining failures of " + backend.info().name);
     const Case test_case = options_.case_at(failures.smallest.index);
-    const Outcome outcome = execute(backend, test_case, output_);
+    const Outcome outcome = execute_beside_siblings(backend, test_case, output_);
     if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
     if (!options_.judge.explain || !has_values || failures.examined == 0) return key.symptom;
     Expected expected = expect(test_case, options_.judge.policy);

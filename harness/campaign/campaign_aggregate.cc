@@ -67,11 +67,13 @@ void add_operator(const OperatorResult& from, OperatorResult& to) {
   to.errors.add(from.errors);
   add_counts(from.unsupported_reasons, to.unsupported_reasons);
   add_counts(from.mistrusted_reasons, to.mistrusted_reasons);
+  add_counts(from.not_judged_reasons, to.not_judged_reasons);
   add_counts(from.hazards, to.hazards);
   to.exact_ties += from.exact_ties;
   to.near_ties += from.near_ties;
   bound(to.unsupported_reasons);
   bound(to.mistrusted_reasons);
+  bound(to.not_judged_reasons);
 }
 
 void add_worst(const std::vector<WorstElement>& from, std::vector<WorstElement>& to) {

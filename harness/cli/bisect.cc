@@ -62,7 +62,7 @@ Result<std::vector<Asked>> ask_all(const BisectOptions& options) {
     });
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
-    Verdict verdict = judge(expected, execute(*backend, test_case, output));
+    Verdict verdict = judge(expected, execute_beside_siblings(*backend, test_case, output));
     const bool is_told = tells(verdict, expected.classification.expectation());
     answers.push_back({name, backend->info().version, std::move(verdict), is_told});
   }

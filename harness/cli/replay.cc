@@ -112,7 +112,7 @@ Result<int> replay(const ReplayOptions& options) {
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(auto backend, backend::select(name, arithmetic_of(policy.profile), sandbox));
     GuardedOutput output;
-    results.push_back({name, judge(expected, execute(*backend, test_case, output))});
+    results.push_back({name, judge(expected, execute_beside_siblings(*backend, test_case, output))});
     const VerdictKind kind = results.back().verdict.kind;
     conforms = conforms && !is_failure(kind) && kind != VerdictKind::unsupported;
   }

@@ -108,6 +108,11 @@ struct BackendInfo {
       bool, valid_only, {}, "valid_only",
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",
       .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, siblings, {}, "siblings",
+           .doc =
+               "Other settings, forms or releases of the same library: valid cases that it refuses were run on these, "
+               "and what one of them computes right is refused-here.",
+           .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, capabilities, {}, "capabilities",
            .doc =
                "What a plugin or process says of itself: assumes-valid, channels-last, needs-channels-last, units, "
@@ -139,8 +144,24 @@ class Worker {
   }
 };
 
-/// The result of prepare: ready to run, or a clean refusal.
-using Preparation = std::variant<std::unique_ptr<PreparedCase>, outcome::Unsupported, outcome::Rejected>;
+/// The result of prepare: ready to run, a clean refusal, or an answer that the interface does not define.
+using Preparation =
+    std::variant<std::unique_ptr<PreparedCase>, outcome::Unsupported, outcome::Rejected, outcome::BrokenInterface>;
+
+/// The outcome of a preparation that did not become ready, moved out of it. `Ready`: PreparedCase or RepeatedRun.
+template <typename Ready>
+[[nodiscard]] std::optional<Outcome> end_of(std::variant<std::unique_ptr<Ready>, outcome::Unsupported,
+                                                         outcome::Rejected, outcome::BrokenInterface>& preparation) {
+  return std::visit(
+      [](auto& result) -> std::optional<Outcome> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(result)>, std::unique_ptr<Ready>>) {
+          return std::nullopt;
+        } else {
+          return std::move(result);
+        }
+      },
+      preparation);
+}
 
 /// How a case is to be run where speed counts.
 struct RunSetting {
@@ -164,7 +185,8 @@ class RepeatedRun {
   [[nodiscard]] virtual RunSetting setting() const = 0;
 };
 
-using RepeatedPreparation = std::variant<std::unique_ptr<RepeatedRun>, outcome::Unsupported, outcome::Rejected>;
+using RepeatedPreparation =
+    std::variant<std::unique_ptr<RepeatedRun>, outcome::Unsupported, outcome::Rejected, outcome::BrokenInterface>;
 
 class CodeCoverage;
 
@@ -192,6 +214,9 @@ class Backend {
                                                                             const RunSetting& /*wanted*/) {
     return std::nullopt;
   }
+  /// Other settings, forms or releases of the same library, which are asked where this one refuses a valid case:
+  /// what one of them computes right, this one may not refuse. Opened at the first call.
+  [[nodiscard]] virtual std::span<const std::unique_ptr<Backend>> siblings() { return {}; }
   /// The worker that cases run in; null for a backend of this process.
   [[nodiscard]] virtual Worker* worker() { return nullptr; }
   /// Which of its code has run (harness/backends/code_coverage); null where that code is not instrumented.

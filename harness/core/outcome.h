@@ -128,6 +128,11 @@ struct Outcome : outcome::Any {
   std::string log;
 };
 
+/// Whether the backend cleanly refused the case: Unsupported or Rejected.
+[[nodiscard]] bool is_refusal(const Outcome& outcome);
+/// The reason of a clean refusal; empty of other outcomes.
+[[nodiscard]] std::string reason_of(const Outcome& outcome);
+
 /// What was produced, where that is one output; null otherwise.
 [[nodiscard]] const Tensor* output_of(const Outcome& outcome);
 

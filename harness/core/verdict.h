@@ -55,10 +55,10 @@ inline constexpr int kVerdictKinds = 24;
   return kind == VerdictKind::unsupported || kind == VerdictKind::refused || kind == VerdictKind::not_asked;
 }
 
-/// Whether the verdict's detail is a reason that reports count cases by: why a case was declined, or why its output
-/// proves nothing.
+/// Whether the verdict's detail is a reason that reports count cases by: why a case was declined, why its output proves
+/// nothing, or why it is not judged.
 [[nodiscard]] constexpr bool has_reason(VerdictKind kind) {
-  return kind == VerdictKind::unsupported || kind == VerdictKind::mistrusted;
+  return kind == VerdictKind::unsupported || kind == VerdictKind::mistrusted || kind == VerdictKind::not_judged;
 }
 
 /// Whether an output was computed that has a right value: right, wrong, or of a wrong shape.
@@ -120,7 +120,8 @@ struct Verdict {
   /// Rule id that the failure is about, if one is known; the relation's id where answers are inconsistent.
   QC_FIELD(std::string, rule, {}, "rule");
   QC_FIELD(std::string, log, {}, "log");  ///< what the backend printed meanwhile, where that is known
-  /// Of a crash: the signal, and the function.
+  /// Tells failures of one kind apart: of a crash the signal and the function, of a refusal its message without what
+  /// changes from case to case.
   QC_FIELD(std::string, place, {}, "place", .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, elements, {}, "elements");  ///< judged
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong");

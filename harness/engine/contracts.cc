@@ -14,10 +14,6 @@
 namespace qconform {
 namespace {
 
-bool is_refusal(const Outcome& outcome) {
-  return std::holds_alternative<outcome::Unsupported>(outcome) || std::holds_alternative<outcome::Rejected>(outcome);
-}
-
 const std::string& name_of(const sweep::Plan& plan) {
   return plan.swept.model().name;
 }

@@ -3,15 +3,35 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/operators/operator.h"
+
 namespace qconform {
 
 Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output) {
   if (Worker* worker = backend.worker()) return worker->examine(test_case);
   Preparation preparation = backend.prepare(test_case);
-  if (auto* unsupported = std::get_if<outcome::Unsupported>(&preparation)) return std::move(*unsupported);
-  if (auto* rejected = std::get_if<outcome::Rejected>(&preparation)) return std::move(*rejected);
+  if (auto end = end_of(preparation)) return std::move(*end);
   std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
   return output.finish();
+}
+
+void ask_siblings(Backend& backend, const Case& test_case, GuardedOutput& output, Outcome& outcome) {
+  if (!is_refusal(outcome)) return;
+  const auto siblings = backend.siblings();
+  if (siblings.empty() || classify(test_case).expectation() != Expectation::valid) return;
+  for (const auto& sibling : siblings) {
+    Outcome answer = execute(*sibling, test_case, output);
+    auto* produced = std::get_if<outcome::Produced>(&answer);
+    if (produced == nullptr) continue;
+    outcome.elsewhere = {sibling->info().name, std::move(produced->outputs)};
+    return;
+  }
+}
+
+Outcome execute_beside_siblings(Backend& backend, const Case& test_case, GuardedOutput& output) {
+  Outcome outcome = execute(backend, test_case, output);
+  ask_siblings(backend, test_case, output, outcome);
+  return outcome;
 }
 
 namespace {

@@ -205,6 +205,7 @@ class SuiteRunner {
     if (worker != nullptr) --started_[number];
     if (!is_asked(number, pending)) return std::nullopt;
     Outcome outcome = worker == nullptr ? execute(*backends_[number], pending.test_case, output_) : worker->finish();
+    ask_siblings(*backends_[number], pending.test_case, output_, outcome);
     report_.backends[number].seconds += note_backend_time();
     return outcome;
   }
@@ -220,8 +221,7 @@ class SuiteRunner {
   }
 
   static bool is_without_answer(const std::optional<Outcome>& outcome) {
-    return !outcome || std::holds_alternative<outcome::Unsupported>(*outcome) ||
-           std::holds_alternative<outcome::Rejected>(*outcome);
+    return !outcome || (is_refusal(*outcome) && !outcome->elsewhere);
   }
 
   CaseResult::OfBackend judge_backend(std::size_t number, const Case& test_case, const Expected& expected,
@@ -303,7 +303,9 @@ class SuiteRunner {
   static void count(const Case& test_case, const Expected& expected, SuiteResult& suite) {
     suite.digest += digest_of(test_case);
     ++suite.cases;
-    ++suite.expectations[std::string(name_of(expected.classification.expectation()))];
+    ++suite.expectations[expected.classification.is_judged()
+                             ? std::string(name_of(expected.classification.expectation()))
+                             : std::string(SuiteResult::kNotJudged)];
     if (expected.output) suite.elements += static_cast<std::uint64_t>(expected.output->elements());
     suite.exact_ties += expected.ties.exact;
     suite.near_ties += expected.ties.near;
@@ -358,6 +360,7 @@ class SuiteRunner {
     if (verdict.worst) result.note_worst(test_case.id, *verdict.worst);
     if (verdict.kind == VerdictKind::mistrusted) ++counts.mistrusted_reasons[verdict.detail];
     if (verdict.kind == VerdictKind::unsupported) ++counts.unsupported_reasons[verdict.detail];
+    if (verdict.kind == VerdictKind::not_judged) ++counts.not_judged_reasons[verdict.detail];
   }
 
   // Adds a failure to the findings, or tells the diagnoser of a case that passed. Returns the finding's id.

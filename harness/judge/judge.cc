@@ -4,6 +4,7 @@
 
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/judge/compare.h"
+#include "harness/judge/message_signature.h"
 #include "harness/judge/trust.h"
 #include "harness/operators/text.h"
 
@@ -92,14 +93,12 @@ void add_output(Verdict& all, Verdict one) {
 Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outputs) {
   const Classification& classification = expected.classification;
   if (const auto& violation = classification.contract.violation) {
-    if (violation->rule == "limit")
-      return without_values(VerdictKind::mistrusted, "is not judged: " + violation->text());
     return without_values(VerdictKind::not_rejected, "accepts what the document forbids: " + violation->text(),
                           violation->rule);
   }
   const std::size_t count = classification.lowered->outputs();
   if (outputs.size() != count) {
-    return without_values(VerdictKind::bad_shape, fmt::format("{} outputs, expected {}", outputs.size(), count));
+    return without_values(VerdictKind::broken_interface, fmt::format("{} outputs, expected {}", outputs.size(), count));
   }
   const std::unique_ptr<Lowered> given = classification.lowered->given(outputs);
   Verdict all = judge_output(expected, 0, outputs[0], given.get());
@@ -345,9 +344,39 @@ std::optional<Verdict> wrong_on_other_input(const Expected& expected, const Outc
 
 }  // namespace
 
-Verdict judge(const Expected& expected, const Outcome& outcome) {
+namespace {
+
+// An answer or a refusal of a case of which qconform does not know what is right. Crashes and the like need no answer
+// to be judged.
+bool is_beyond_judgement(const Expected& expected, const Outcome& outcome) {
+  return !expected.classification.is_judged() &&
+         (is_refusal(outcome) || std::holds_alternative<outcome::Produced>(outcome));
+}
+
+// Declined here, and computed right by another setting of the library.
+bool is_contradicted(const Expected& expected, const Verdict& verdict, const Outcome& outcome) {
+  if (verdict.kind != VerdictKind::unsupported || !outcome.elsewhere || expected.test_case == nullptr) return false;
+  const VerdictKind there = judge_outputs(expected, outcome.elsewhere->outputs).kind;
+  return there == VerdictKind::pass || there == VerdictKind::mistrusted;
+}
+
+Verdict judge_outcome(const Expected& expected, const Outcome& outcome) {
+  if (is_beyond_judgement(expected, outcome)) {
+    return without_values(VerdictKind::not_judged, expected.classification.contract.violation->text());
+  }
   Verdict verdict = std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome));
-  if (!is_failure(verdict.kind)) {
+  if (!is_contradicted(expected, verdict, outcome)) return verdict;
+  verdict = without_values(VerdictKind::refused_here,
+                           fmt::format("computed by {}, refused here: {}", outcome.elsewhere->backend, verdict.detail));
+  verdict.place = message_signature(reason_of(outcome), *expected.test_case);
+  return verdict;
+}
+
+}  // namespace
+
+Verdict judge(const Expected& expected, const Outcome& outcome) {
+  Verdict verdict = judge_outcome(expected, outcome);
+  if (!is_failure(verdict.kind) && verdict.kind != VerdictKind::not_judged) {
     if (auto other = wrong_on_other_input(expected, outcome)) verdict = std::move(*other);
   }
   if (outcome.of_neighbour) verdict.detail += ", in a run of the same node with other values";
@@ -356,8 +385,7 @@ Verdict judge(const Expected& expected, const Outcome& outcome) {
 }
 
 std::optional<SelfContained> with_its_own_input(const Expected& expected, const Outcome& outcome) {
-  if (is_failure(std::visit(OutcomeJudge{expected}, static_cast<const outcome::Any&>(outcome)).kind))
-    return std::nullopt;
+  if (is_failure(judge_outcome(expected, outcome).kind)) return std::nullopt;
   const std::optional<Verdict> wrong = wrong_on_other_input(expected, outcome);
   if (!wrong || wrong->kind == VerdictKind::depends_on_earlier_runs) return std::nullopt;
   std::optional<Case> test_case = with_other_input(expected, outcome);

@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <onnx/defs/schema.h>
 
+#include <limits>
+#include <set>
+
+#include "harness/judge/message_signature.h"
 #include "harness/operators/case_builder.h"
+#include "harness/tests/microsoft_operators.h"
 
 namespace qconform {
 namespace {
@@ -40,6 +45,91 @@ TEST(Judge, PassesTheRightAnswerOnly) {
   EXPECT_EQ(wrong.worst->admissible, "{5}");
   EXPECT_EQ(wrong.worst->exact, "5");
   EXPECT_EQ(wrong.worst->distance, 1);
+}
+
+// Two settings of one library: one refuses, the other computes.
+Verdict judge_refusal_beside(const Case& test_case, std::optional<Tensor> elsewhere) {
+  Outcome outcome = outcome::Unsupported{"node 'conv_17' of shape [3] at /src/a.cc:1234 failed"};
+  if (elsewhere) outcome.elsewhere = {"library@plain", {std::move(*elsewhere)}};
+  return judge(expected_of(test_case), outcome);
+}
+
+TEST(Judge, ARefusalIsAFailureWhereAnotherSettingComputesTheCaseRight) {
+  EXPECT_EQ(judge_refusal_beside(plain(), std::nullopt).kind, VerdictKind::unsupported);
+  EXPECT_EQ(judge_refusal_beside(plain(), make::uint8({1, 1, 1, 1}, {6})).kind, VerdictKind::unsupported)
+      << "a wrong answer does not show that it can be computed";
+  const Verdict verdict = judge_refusal_beside(plain(), make::uint8({1, 1, 1, 1}, {5}));
+  EXPECT_EQ(verdict.kind, VerdictKind::refused_here);
+  EXPECT_THAT(verdict.detail, HasSubstr("computed by library@plain, refused here: node 'conv_17'"));
+  EXPECT_EQ(verdict.place, "node of shape at failed");
+  EXPECT_EQ(judge_refusal_beside(invalid(), make::uint8({1, 1, 1, 1}, {5})).kind, VerdictKind::refused);
+}
+
+TEST(Judge, AnotherCountOfOutputsIsABrokenInterface) {
+  const Tensor y = make::uint8({1, 1, 1, 1}, {5});
+  const Verdict verdict = judge(expected_of(plain()), outcome::Produced{std::vector<Tensor>{y, y}});
+  EXPECT_EQ(verdict.kind, VerdictKind::broken_interface);
+  EXPECT_EQ(verdict.detail, "2 outputs, expected 1");
+}
+
+// The operators of ONNX that the library of ONNX knows, and those of com.microsoft.
+std::vector<std::pair<std::string, std::string>> all_operators() {
+  std::set<std::pair<std::string, std::string>> names;
+  for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+    names.insert({schema.domain(), schema.Name()});
+  }
+  for (const char* name : testing::kMicrosoftOperators) names.insert({"com.microsoft", name});
+  return {names.begin(), names.end()};
+}
+
+Case graph_of(const std::string& domain, const std::string& op_type, bool is_quantized) {
+  Case test_case;
+  test_case.id = op_type;
+  test_case.inputs = {make::uint8({2, 3}, {1, 2, 3, 4, 5, 6}), make::float32({}, {0.5F}), make::uint8({}, {3})};
+  test_case.input_names = {"x", "s", "z"};
+  test_case.fed_inputs = 1;
+  test_case.outputs = {"y"};
+  test_case.nodes = {{op_type, domain, 17, {}, {"x"}, {"y"}}};
+  if (!is_quantized) return test_case;
+  test_case.nodes = {{"DequantizeLinear", "", 17, {}, {"x", "s", "z"}, {"a"}},
+                     {op_type, domain, 17, {}, {"a"}, {"b"}},
+                     {"QuantizeLinear", "", 17, {}, {"b", "s", "z"}, {"y"}}};
+  return test_case;
+}
+
+// Whatever a backend answers to an operator that qconform does not know, that is no verdict on the backend.
+TEST(Judge, GivesNoVerdictOnAnOperatorThatItDoesNotKnow) {
+  std::size_t unknown = 0;
+  for (const auto& [domain, op_type] : all_operators()) {
+    for (const bool is_quantized : {false, true}) {
+      const Case test_case = graph_of(domain, op_type, is_quantized);
+      const Expected expected = expected_of(test_case);
+      const auto& violation = expected.classification.contract.violation;
+      const bool is_known = !violation || violation->rule != "operator";
+      if (is_known) continue;
+      ++unknown;
+      for (const Outcome& answer :
+           {Outcome(outcome::Produced{make::uint8({2, 3}, {0, 0, 0, 0, 0, 0})}), Outcome(outcome::Unsupported{"no"}),
+            Outcome(outcome::Produced{std::vector<Tensor>{}}), Outcome(outcome::Rejected{"no"})}) {
+        const Verdict verdict = judge(expected, answer);
+        EXPECT_EQ(verdict.kind, VerdictKind::not_judged) << domain << " " << op_type << ": " << verdict.detail;
+        EXPECT_THAT(verdict.detail, HasSubstr(op_type));
+      }
+    }
+  }
+  EXPECT_GT(unknown, 200U);
+}
+
+TEST(MessageSignature, KeepsWhatDoesNotChangeFromCaseToCase) {
+  Case test_case = graph_of("", "Conv", true);
+  const auto signature = [&](std::string_view message) { return message_signature(message, test_case); };
+  EXPECT_EQ(signature("Type Error: Type 'tensor(int32)' of input parameter (b_quant) of operator (QuantizeLinear) in "
+                      "node (y_7) is invalid."),
+            signature("Type Error: Type 'tensor(int8)' of input parameter (a) of operator (QuantizeLinear) in "
+                      "node () is invalid."));
+  EXPECT_NE(signature("in node (y) of operator (QuantizeLinear)"), signature("in node (y) of operator (Conv)"));
+  EXPECT_EQ(signature("at 0x7fff12345678 in /a/b/c.cc:99 line 12: y_dq != [1,2,3]"), "at in line");
+  EXPECT_LE(signature(std::string(5000, 'w')).size(), 160U);
 }
 
 TEST(Judge, NamesTheElementFarthestFromRight) {

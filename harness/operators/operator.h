@@ -137,6 +137,9 @@ struct Classification {
   bool value_is_open = false;
 
   [[nodiscard]] Expectation expectation() const;
+  /// False where qconform does not know what is right: of an operator that it does not have (rule "operator") and
+  /// beyond what it computes (rule "limit").
+  [[nodiscard]] bool is_judged() const;
   /// The remark that decided: the violation, or the first latitude.
   [[nodiscard]] const reference::Remark* deciding_remark() const;
 };
@@ -192,8 +195,8 @@ struct Operator {
 /// backend may compute it too. Such a case is no test, so that suites leave it aside.
 [[nodiscard]] Result<void> check_operator(const Case& test_case);
 
-/// Parses, checks and classifies a case of any operator. One that qconform does not know, or an opset that had no such
-/// operator yet, violates rule "operator".
+/// Parses, checks and classifies a case of any operator. One that qconform does not know violates rule "operator", an
+/// opset that had no such operator yet rule "opset".
 [[nodiscard]] Classification classify(const Case& test_case);
 
 /// An unknown operator or position counts as data, which libraries do not fold into anything. Of a graph: what is fed

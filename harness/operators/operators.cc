@@ -32,6 +32,10 @@ Expectation Classification::expectation() const {
   return contract.latitude.empty() ? Expectation::valid : Expectation::latitude;
 }
 
+bool Classification::is_judged() const {
+  return contract.holds() || (contract.violation->rule != "operator" && contract.violation->rule != "limit");
+}
+
 const reference::Remark* Classification::deciding_remark() const {
   if (contract.violation) return &*contract.violation;
   return contract.latitude.empty() ? nullptr : &contract.latitude.front();
@@ -155,7 +159,7 @@ Classification classify(const Case& test_case) {
     const Error unknown = check_operator(test_case).error();
     result.contract.violate("operator", unknown.field, unknown.message);
   } else {
-    result.contract.violate("operator", "opset_version",
+    result.contract.violate("opset", "opset_version",
                             test_case.node().op_type + " exists since opset " +
                                 std::to_string(known->versions.front()) + ", got " +
                                 std::to_string(test_case.node().opset_version));

@@ -97,7 +97,7 @@ const Rejection kRejections[] = {
     {"ten_inputs", qlinear().input(9, make::integer(ElementType::uint8, 0)).build(), "signature", "inputs", "got 10"},
     {"unknown_operator", qlinear().op_type("Conv").build(), "operator", "op_type", "Conv"},
     {"foreign_domain", qlinear().domain("com.microsoft").build(), "operator", "op_type", "com.microsoft::QLinearConv"},
-    {"opset_too_old", qlinear().version(9).build(), "operator", "opset_version", "got 9"},
+    {"opset_too_old", qlinear().version(9).build(), "opset", "opset_version", "got 9"},
     {"scale_length",
      LinearBuilder::dequantize().version(13).x(make::uint8({1, 3}, {1, 2, 3})).scale({1.0F, 2.0F}).build(), "D7",
      "x_scale", "got 2"},

@@ -13,7 +13,7 @@ Outcome refusal(const Case& test_case, std::string message) {
 }
 
 std::string one_line(std::string message) {
-  constexpr std::size_t kLongest = 200;
+  constexpr std::size_t kLongest = 1000;
   for (char& c : message) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }

@@ -281,11 +281,19 @@ backend::Library onednn() {
     accepted.words.push_back(kGraph);
     accepted.keys = {{kGraph, "fusion or debug"}};
   }
-  return {"onednn", "convolutions, and linear operators by its reorder; version 3 also graphs", std::move(accepted),
+  return {"onednn",
+          "convolutions, and linear operators by its reorder; version 3 also graphs",
+          std::move(accepted),
           [] {
             return backend::LibraryState{version(), {}};
           },
-          open};
+          open,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr,
+          {},
+          {kGraph}};
 }
 
 }  // namespace qconform::libraries

@@ -268,7 +268,13 @@ backend::Library xnnpack() {
           [] {
             return backend::LibraryState{QCONFORM_XNNPACK_VERSION, {}};
           },
-          open};
+          open,
+          nullptr,
+          nullptr,
+          nullptr,
+          nullptr,
+          {},
+          {kSubgraph}};
 }
 
 }  // namespace qconform::libraries

@@ -146,13 +146,8 @@ class GuardedRun::Node {
     guarded.begins(guarded.is_neighbour_);
     const std::uint64_t mode = float_mode();
     Preparation preparation = backend.prepare_at(test_case, inputs);
-    if (auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation)) {
-      prepared_ = std::move(*prepared);
-    } else if (auto* unsupported = std::get_if<outcome::Unsupported>(&preparation)) {
-      end_ = std::move(*unsupported);
-    } else {
-      end_ = std::get<outcome::Rejected>(std::move(preparation));
-    }
+    if (auto* prepared = std::get_if<std::unique_ptr<PreparedCase>>(&preparation)) prepared_ = std::move(*prepared);
+    end_ = end_of(preparation);
     if (auto violated = guarded.violation(test_case, mode)) end_ = std::move(*violated);
   }
 
@@ -192,8 +187,7 @@ struct GuardedRun::Look {
     if (auto* again = std::get_if<outcome::Produced>(&further)) {
       change = difference(test_case, y, again->outputs);
       if (change) changed = std::move(again->outputs);
-    } else if (std::holds_alternative<outcome::Unsupported>(further) ||
-               std::holds_alternative<outcome::Rejected>(further)) {
+    } else if (is_refusal(further)) {
       change = outcome::Nondeterministic{"computed first and refused then,"};
     } else {
       change = std::move(further);
@@ -244,11 +238,8 @@ std::optional<Outcome> GuardedRun::run_on_other_input(const Backend& backend, co
 // What the prepared node gave, against what a newly prepared one gives.
 void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& look) {
   constexpr std::string_view kWhen = "when the prepared node is run with another x";
-  const auto refused = [](const Outcome& outcome) {
-    return std::holds_alternative<outcome::Unsupported>(outcome) || std::holds_alternative<outcome::Rejected>(outcome);
-  };
   auto* produced = std::get_if<outcome::Produced>(&again);
-  if (produced == nullptr && !refused(again)) {
+  if (produced == nullptr && !is_refusal(again)) {
     again.of_neighbour = true;
     look.change = std::move(again);
     return;
@@ -261,7 +252,7 @@ void GuardedRun::compare_on_other_input(Backend& backend, Outcome again, Look& l
   is_neighbour_ = false;
   if (produced == nullptr) {
     look.when = kWhen;
-    if (!refused(alone)) look.change = outcome::Nondeterministic{"refused, though a newly prepared node is not,"};
+    if (!is_refusal(alone)) look.change = outcome::Nondeterministic{"refused, though a newly prepared node is not,"};
     return;
   }
   look.compare(produced->outputs, std::move(alone), kWhen);
@@ -295,8 +286,8 @@ std::optional<Outcome> GuardedRun::run_neighbour(Backend& backend, const Case& t
     return node.run(kPoison[0]);
   }();
   is_neighbour_ = false;
-  if (std::holds_alternative<outcome::Produced>(outcome) || std::holds_alternative<outcome::Unsupported>(outcome) ||
-      std::holds_alternative<outcome::Rejected>(outcome) || std::holds_alternative<outcome::LeftUnwritten>(outcome)) {
+  if (std::holds_alternative<outcome::Produced>(outcome) || is_refusal(outcome) ||
+      std::holds_alternative<outcome::LeftUnwritten>(outcome)) {
     return std::nullopt;
   }
   outcome.of_neighbour = true;

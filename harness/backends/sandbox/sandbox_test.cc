@@ -11,6 +11,7 @@
 #include <ostream>
 #include <tuple>
 
+#include "harness/backends/plugin_versions.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/backends/select.h"
 #include "harness/base/file.h"
@@ -267,6 +268,15 @@ TEST(NodeHeader, NamesTheFieldAndWhatWasExpected) {
   EXPECT_EQ(reason_of(row().input(3, std::nullopt).build()), "w: required input is missing");
 }
 
+TEST(Plugin, AStatusWithoutAMeaningIsABrokenInterface) {
+  for (int status = -1000; status <= 1000; ++status) {
+    backend::PluginReason reason;
+    const auto refusal = backend::refusal_of(status, reason);
+    const bool has_meaning = status == QC_OK || status == QC_UNSUPPORTED || status == QC_REJECTED;
+    EXPECT_EQ(refusal && std::holds_alternative<outcome::BrokenInterface>(*refusal), !has_meaning) << status;
+  }
+}
+
 // Of either version; `frozen_1` has the declarations of version 1 as they were, and no header.
 TEST(Plugin, TheExamplesConform) {
   for (const char* name : {"dequantize", "dequantize_2", "frozen_1"}) {
@@ -284,9 +294,10 @@ INSTANTIATE_TEST_SUITE_P(
                                                  "wrote 1 byte past the scratch memory", ""},
                                          Hostile{"scratch_before_2", VerdictKind::out_of_bounds,
                                                  "wrote 1 byte before the scratch memory", ""},
-                                         Hostile{"bad_scratch_2", VerdictKind::crashed,
-                                                 "broke the interface: scratch_alignment is 3, expected a power of two",
-                                                 ""}),
+                                         Hostile{"unknown_status_2", VerdictKind::broken_interface,
+                                                 "status -1000000, which qconform/backend.h does not define", ""},
+                                         Hostile{"bad_scratch_2", VerdictKind::broken_interface,
+                                                 "scratch_alignment is 3, expected a power of two", ""}),
                        ::testing::Values(Guard::sampled, Guard::full)),
     [](const auto& test) {
       return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) == Guard::full ? "_full" : "");

@@ -44,9 +44,7 @@ class Asking {
     const auto start = SteadyClock::now();
     Outcome outcome = run_(test_case);
     spent_ += std::chrono::duration<double>(SteadyClock::now() - start).count();
-    const bool ended = !std::holds_alternative<outcome::Produced>(outcome) &&
-                       !std::holds_alternative<outcome::Unsupported>(outcome) &&
-                       !std::holds_alternative<outcome::Rejected>(outcome);
+    const bool ended = !std::holds_alternative<outcome::Produced>(outcome) && !is_refusal(outcome);
     ended_ += ended ? 1 : 0;
     return outcome;
   }

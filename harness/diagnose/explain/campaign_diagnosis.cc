@@ -300,7 +300,7 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   FailureGroup* const group = group_named(subject, finding.signature);
   if (group == nullptr || !group->cause) return;
   GuardedOutput output;
-  const Outcome outcome = execute(*backends_[backend], finding.example, output);
+  const Outcome outcome = execute_beside_siblings(*backends_[backend], finding.example, output);
   Expected expected = expect(finding.example, policy_);
   assess(finding.example, expected);
   const auto observation = Observation::borrowing(finding.example, expected, outcome);

@@ -41,9 +41,7 @@ constexpr Narrowing kNarrowings[] = {
 };
 
 std::string refusal_of(const Outcome& outcome) {
-  if (const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome)) return unsupported->reason;
-  if (const auto* rejected = std::get_if<outcome::Rejected>(&outcome)) return rejected->reason;
-  return "it did not come to an output";
+  return is_refusal(outcome) ? reason_of(outcome) : "it did not come to an output";
 }
 
 // A case that was asked, of the form in that position, and the answer.

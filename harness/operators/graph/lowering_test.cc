@@ -140,11 +140,16 @@ TEST(Lowering, NamesNodeFieldAndRule) {
             "nodes[0].x_scale: expected element type float, got int8 [rule signature]");
   EXPECT_EQ(fault([](Case& c) { c.nodes[5].inputs[1] = "r"; }),
             "nodes[5].y_scale: 'r' is computed: computed shapes are not judged [rule limit]");
-  EXPECT_NE(fault([](Case& c) { c.nodes[4].op_type = "Foo"; }).find("got Foo [rule operator]"), std::string::npos);
-  EXPECT_NE(fault([](Case& c) { c.nodes[4].domain = "com.microsoft"; }).find("got com.microsoft::Relu [rule operator]"),
+  EXPECT_NE(fault([](Case& c) {
+              c.nodes[4].op_type = "Foo";
+            }).find("Foo is not an operator that qconform knows [rule operator]"),
+            std::string::npos);
+  EXPECT_NE(fault([](Case& c) {
+              c.nodes[4].domain = "com.microsoft";
+            }).find("com.microsoft::Relu is not an operator that qconform knows [rule operator]"),
             std::string::npos);
   EXPECT_EQ(fault([](Case& c) { c.nodes[4].op_type = "Gelu"; }),
-            "nodes[4].op_type: Gelu does not exist at opset 13 [rule operator]");
+            "nodes[4].op_type: Gelu does not exist at opset 13 [rule opset]");
 }
 
 TEST(Lowering, KeepsTheLatitudeOfSingleOperators) {
