@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <ostream>
 #include <set>
 
+#include "harness/backends/select.h"
 #include "harness/base/file.h"
 #include "harness/directml/description_json.h"
 #include "harness/directml/lower.h"
+#include "harness/engine/execute.h"
 #include "harness/json/case_json.h"
 #include "harness/json/case_json_object.h"
 #include "harness/judge/judge.h"
@@ -60,14 +63,16 @@ std::vector<Tensor> right_answers(const Lowered& lowered) {
 // Examines the vectors of one file, one after the other, and adds what is absent.
 class Examiner {
  public:
-  // `answer` is the member that holds a vector's recorded output.
-  Examiner(const std::set<std::string>& rules, std::string answer, Findings& findings)
-      : rules_(rules), answer_(std::move(answer)), findings_(findings) {}
+  // `answer` is the member that holds a vector's recorded output; `defective` a backend whose wrong answers are to be
+  // recorded, or null.
+  Examiner(const std::set<std::string>& rules, std::string answer, Backend* defective, Findings& findings)
+      : rules_(rules), answer_(std::move(answer)), defective_(defective), findings_(findings) {}
 
   void vector(Case& vector) {
     const Classification classification = classify(vector);
     labels(vector, classification);
     if (lane(vector, classification)) answer(vector, classification);
+    defect(vector);
   }
 
   // Reading it has shown that a rule which it names refuses it.
@@ -141,7 +146,19 @@ class Examiner {
     }
   }
 
-  void problem(const std::string& field, std::string message, std::string rule = {}) {
+  // Of a vector whose right output proves nothing by itself, what the backend gets wrong.
+  void defect(Case& vector) const {
+    Expected expected = expect(vector, Policy{});
+    assess(vector, expected);
+    if (expected.defect_disputed) problem("defect", "expected what the rules do not admit, got an answer that they do");
+    if (defective_ == nullptr || expected.mistrust.empty()) return;
+    GuardedOutput output;
+    const Outcome outcome = execute(*defective_, vector, output);
+    const Verdict verdict = judge(expected, outcome);
+    if (is_failure(verdict.kind)) vector.defect = defect_answer(vector, expected.policy, outcome, verdict);
+  }
+
+  void problem(const std::string& field, std::string message, std::string rule = {}) const {
     findings_.problems.push_back(Error{field, std::move(message), std::move(rule)}.in(name_));
   }
   void absent(const std::string& field, const std::string& value) {
@@ -150,6 +167,7 @@ class Examiner {
 
   const std::set<std::string>& rules_;
   std::string answer_;
+  Backend* defective_;
   Findings& findings_;
   std::set<std::string> ids_;
   std::size_t position_ = 0;
@@ -206,9 +224,10 @@ Result<void> examine_descriptions(std::string_view text, Examiner& examiner, Fin
 }
 
 // An error: the text is no such file.
-Result<Findings> examine(std::string_view text, bool is_descriptions, const std::set<std::string>& rules) {
+Result<Findings> examine(std::string_view text, bool is_descriptions, const std::set<std::string>& rules,
+                         Backend* defective) {
   Findings findings;
-  Examiner examiner(rules, is_descriptions ? "OutputTensor.data" : "recorded_output", findings);
+  Examiner examiner(rules, is_descriptions ? "OutputTensor.data" : "recorded_output", defective, findings);
   if (is_descriptions) {
     QCONFORM_TRY(examine_descriptions(text, examiner, findings));
   } else {
@@ -238,9 +257,10 @@ Error misprint(std::string_view text, std::string_view normal) {
 }
 
 constexpr const char* kUsage =
-    "usage: qconform_corpus_lint [--write] PATH...\n"
+    "usage: qconform_corpus_lint [--write [--defects-of BACKEND]] PATH...\n"
     "Examines case files, and those below folders: that vectors are what they say, and files in their normal form.\n"
-    "  --write  put files into their normal form, and add expectations and answers that are absent\n"
+    "  --write                put files into their normal form, and add expectations and answers that are absent\n"
+    "  --defects-of BACKEND   record what BACKEND gets wrong in vectors whose right output proves nothing by itself\n"
     "Exit code: 0 all is well, 1 something is wrong, 2 wrong use.\n"
     "example: qconform_corpus_lint --write corpus/qlinear_conv/padding.json\n";
 
@@ -281,10 +301,11 @@ Result<std::set<std::string>> known_rules() {
 }
 
 // What is wrong with one file; with `write`, after it has been written.
-Result<std::vector<Error>> lint(const std::filesystem::path& path, bool write, const std::set<std::string>& rules) {
+Result<std::vector<Error>> lint(const std::filesystem::path& path, bool write, const std::set<std::string>& rules,
+                                Backend* defective) {
   QCONFORM_ASSIGN(const auto text, read_file(path, limits::kJsonFileBytes));
   const bool is_descriptions = path.filename().string().ends_with(".dml.json");
-  QCONFORM_ASSIGN(auto findings, in_context(path.string(), examine(text, is_descriptions, rules)));
+  QCONFORM_ASSIGN(auto findings, in_context(path.string(), examine(text, is_descriptions, rules, defective)));
   std::vector<Error> problems = std::move(findings.problems);
   if (write) {
     if (text != findings.normal) QCONFORM_TRY(write_file(path, findings.normal));
@@ -301,6 +322,16 @@ Result<std::vector<Error>> lint(const std::filesystem::path& path, bool write, c
 int run(std::span<const std::string> arguments, std::ostream& out, std::ostream& err) {
   const bool write = !arguments.empty() && arguments.front() == "--write";
   if (write) arguments = arguments.subspan(1);
+  std::unique_ptr<Backend> defective;
+  if (write && arguments.size() > 2 && arguments.front() == "--defects-of") {
+    auto backend = backend::select(arguments[1], RoundingProfile::correctly_rounded);
+    if (!backend) {
+      err << backend.error().text() << "\n";
+      return 2;
+    }
+    defective = std::move(*backend);
+    arguments = arguments.subspan(2);
+  }
   const bool is_help = arguments.size() == 1 && arguments.front() == "--help";
   if (is_help || arguments.empty() || arguments.front().starts_with("-")) {
     (is_help ? out : err) << kUsage;
@@ -314,7 +345,7 @@ int run(std::span<const std::string> arguments, std::ostream& out, std::ostream&
   }
   std::size_t problems = 0;
   for (const std::filesystem::path& file : *files) {
-    const auto found = lint(file, write, *rules);
+    const auto found = lint(file, write, *rules, defective.get());
     for (const Error& error : found ? *found : std::vector{found.error()}) {
       out << error.text() << "\n";
       ++problems;

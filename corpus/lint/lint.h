@@ -11,8 +11,8 @@
 
 namespace qconform::lint {
 
-/// The program. `arguments` are [--write] PATH...; each mistake is a line of `out`. Returns the exit code: 1 where
-/// something is wrong with a file, 2 for wrong use, of which `err` tells.
+/// The program. `arguments` are [--write [--defects-of BACKEND]] PATH...; each mistake is a line of `out`. Returns the
+/// exit code: 1 where something is wrong with a file, 2 for wrong use, of which `err` tells.
 [[nodiscard]] int run(std::span<const std::string> arguments, std::ostream& out, std::ostream& err);
 
 /// A tag with a meaning, of valid vectors. One with neither hazards nor `holds` is judged by reading alone.

@@ -77,7 +77,9 @@ void write_document_text(std::string_view text) {
 }
 
 std::string painted(const Verdict& verdict, const report::Painter& paint) {
-  return paint.verdict(verdict.kind) + (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
+  const bool is_guard = verdict.kind == VerdictKind::pass && !verdict.detail.empty();
+  return (is_guard ? paint.good("right") : paint.verdict(verdict.kind)) +
+         (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
 }
 
 int report_fault(const Error& error) {

@@ -36,6 +36,7 @@ void print_case(const Case& test_case, const Expected& expected) {
   say("  contract  {}{}\n", name_of(expected.classification.expectation()),
       remark == nullptr ? "" : ": " + shown(remark->text()));
   if (expected.recorded_output_disputed) say("  disputed  the recorded output is not what the rules give\n");
+  if (expected.defect_disputed) say("  disputed  the rules admit what its defect gave\n");
 }
 
 void print_verdict(const std::string& backend, const Verdict& verdict) {

@@ -52,6 +52,15 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+enum class VerdictKind : std::uint8_t;  // verdict.h
+
+/// What a backend gave that had the defect which a case guards against.
+struct DefectAnswer {
+  VerdictKind verdict{};          ///< a failing kind
+  std::vector<Tensor> outputs{};  ///< what was computed, right shapes or not; none where it crashed, say
+  bool operator==(const DefectAnswer&) const = default;
+};
+
 /// What reports call a graph: a case of several nodes, or of one that is no operator by itself (MatMulInteger).
 inline constexpr std::string_view kGraphSubject = "Graph";
 
@@ -70,6 +79,8 @@ struct Case {
   std::size_t fed_inputs = 0;                 ///< how many of `inputs` are the graph's; the others are initializers
   std::vector<std::string> outputs = {};      ///< the graph's; empty in a case of one node, which has one
   std::vector<Tensor> recorded_outputs = {};  ///< the answers that the source states: none, or one for each output
+  std::optional<DefectAnswer> defect = {};    ///< of a case that a backend once failed: a right answer proves that it
+                                              ///< has not this defect
 
   Expectation expectation = Expectation::unstated;
   std::vector<std::string> rules;  ///< ids of the rules that the case is about
@@ -98,6 +109,9 @@ struct Case {
     return recorded_outputs.size() == 1 ? &recorded_outputs.front() : nullptr;
   }
 };
+
+/// Removes what is known of the case's answers: a case that is made from another has others.
+void forget_answers(Case& test_case);
 
 /// The computation alone, with the case's id: nodes, tensors and their names, and nothing that is expected or said.
 [[nodiscard]] Case computation_of(const Case& test_case);

@@ -259,11 +259,12 @@ struct Shrinking {
   static constexpr std::array<std::string_view, 4> kEndings{"minimal", "runs", "seconds", "not-reproduced"};
 
   QC_DESCRIBED(.doc = "How the case became as small as it is; absent when it was not tried.");
-  QC_FIELD(std::string, ending, {}, "ending",
-           .doc =
-               "minimal: no simpler case fails in the same way; runs, seconds: that limit was reached; "
-               "not-reproduced: the failure came and went, the case is as it was met.",
-           .names = Shrinking::kEndings);
+  QC_FIELD(
+      std::string, ending, {}, "ending",
+      .doc =
+          "minimal: no single step makes it smaller and fails in the same way; runs, seconds: that limit was reached; "
+          "not-reproduced: the failure came and went, the case is as it was met.",
+      .names = Shrinking::kEndings);
   QC_FIELD(std::uint64_t, runs, {}, "runs", .doc = "Of the backend.");
   QC_FIELD(std::uint64_t, steps, {}, "steps", .doc = "Reductions taken.");  ///< with 0 the case is as it was met
   QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
@@ -413,6 +414,9 @@ struct Finding {
   QC_FIELD(std::optional<WaivedBy>, waiver, {}, "waiver");
   QC_FIELD(std::optional<Diagnosis>, diagnosis, {}, "diagnosis");
   QC_FIELD(std::optional<Shrinking>, shrinking, {}, "shrinking");
+  QC_FIELD(std::string, met_while_shrinking, {}, "met_while_shrinking",
+           .doc = "Id of the finding whose shrinking met this failure, which no case of the suites has.",
+           .presence = Presence::omitted);
   /// Of the example's output, where values are wrong (harness/engine/element_map.h).
   QC_FIELD(std::optional<ElementMap>, element_map, {}, "picture");
   QC_FIELD(std::optional<RepresentativeCase>, representative, {}, "telling");

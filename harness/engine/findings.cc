@@ -30,7 +30,7 @@ bool is_better_example(const Case& other, const Case& example) {
 constexpr std::uint64_t kMostElements = 4096;
 constexpr std::size_t kMostInputBytes = std::size_t{64} << 10;
 
-void note_representative(const Case& test_case, const Verdict& verdict,
+void note_representative(const Case& test_case, const Verdict& verdict, const std::optional<DefectAnswer>& answer,
                          std::optional<RepresentativeCase>& representative) {
   if (verdict.kind != VerdictKind::wrong || verdict.elements > kMostElements) return;
   if (verdict.elements < 2 || size_of(test_case) > kMostInputBytes) return;
@@ -38,6 +38,7 @@ void note_representative(const Case& test_case, const Verdict& verdict,
                                .wrong_elements = verdict.wrong_elements};
   if (representative && !candidate.is_clearer_than(*representative)) return;
   candidate.test_case = test_case;
+  if (answer) candidate.test_case.defect = answer;
   representative = std::move(candidate);
 }
 
@@ -66,12 +67,16 @@ void unite(Finding& finding, Finding later) {
 
 }  // namespace
 
+std::string signature_of(const Verdict& verdict) {
+  std::string signature(name_of(verdict.kind));
+  for (const std::string& part : {verdict.rule, verdict.place}) signature += part.empty() ? "" : ":" + part;
+  return signature;
+}
+
 std::string Findings::add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-                          const std::vector<Case>& related, const Waiver* waiver, std::string signature) {
-  if (signature.empty()) {
-    signature = std::string(name_of(verdict.kind));
-    for (const std::string& part : {verdict.rule, verdict.place}) signature += part.empty() ? "" : ":" + part;
-  }
+                          const std::vector<Case>& related, const Waiver* waiver, std::string signature,
+                          const std::optional<DefectAnswer>& answer) {
+  if (signature.empty()) signature = signature_of(verdict);
   const std::size_t position =
       position_of({backend, subject_of(test_case), signature, waiver == nullptr ? "" : waiver->id});
   const bool is_new = position == findings_.size();
@@ -86,11 +91,12 @@ std::string Findings::add(const std::string& backend, const Case& test_case, con
   }
   Finding& finding = findings_[position];
   finding.cases += is_new ? 0 : 1;
-  note_representative(test_case, verdict, finding.representative);
+  note_representative(test_case, verdict, answer, finding.representative);
   if (!is_new && !is_better_example(test_case, finding.example)) return finding.id;
   finding.kind = verdict.kind;
   finding.verdict = verdict;
   finding.example = test_case;
+  if (answer) finding.example.defect = answer;
   finding.related = related;
   return finding.id;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,19 @@
 
 namespace qconform {
 
+/// Of a failure whose cause is not known: the verdict's kind with its rule, or with the place of a crash.
+[[nodiscard]] std::string signature_of(const Verdict& verdict);
+
 /// Groups failures by backend, operator, signature and waiver, those of a model by its node too; keeps the
 /// smallest case of each group.
 class Findings {
  public:
   /// Returns the id of the finding that the failure counts to. `related`: the cases whose answers contradict this
   /// one's, where the verdict is that. `waiver`: the one that covers the failure, or null. Without a signature, that is
-  /// the verdict's kind with its rule, or with the place of a crash.
+  /// signature_of(verdict). `answer`: what the example is to record of the failure.
   std::string add(const std::string& backend, const Case& test_case, const Verdict& verdict,
-                  const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {});
+                  const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {},
+                  const std::optional<DefectAnswer>& answer = {});
   /// Gives each finding that no waiver covers its final signature. Merges findings that then have the same one into the
   /// first of them. Returns the new ids by the old ones.
   [[nodiscard]] std::map<std::string, std::string> settle(

@@ -213,8 +213,9 @@ class SuiteRunner {
   // Where every backend refuses the case, the reference does not run: only the right to refuse is judged.
   Expected expected_of(const Case& test_case) {
     const bool all_refuse = std::all_of(outcomes_.begin(), outcomes_.end(), is_without_answer);
-    Expected expected = all_refuse && test_case.recorded_outputs.empty() ? expect_form(test_case, options_.policy)
-                                                                         : expect(test_case, options_.policy);
+    const bool has_answers = !test_case.recorded_outputs.empty() || test_case.defect.has_value();
+    Expected expected =
+        all_refuse && !has_answers ? expect_form(test_case, options_.policy) : expect(test_case, options_.policy);
     stopwatch_.lap(report_.times.reference);
     assess(test_case, expected);
     return expected;
@@ -312,6 +313,9 @@ class SuiteRunner {
     if (expected.recorded_output_disputed) {
       suite.disputed.push_back(test_case.id + ": its recorded output is not what the rules give");
     }
+    if (expected.defect_disputed) {
+      suite.disputed.push_back(test_case.id + ": the rules admit what its defect gave");
+    }
     if (expected.expectation_disputed) {
       const auto* remark = expected.classification.deciding_remark();
       suite.disputed.push_back(test_case.id + ": stated " + std::string(name_of(test_case.expectation)) + ", found " +
@@ -384,7 +388,8 @@ class SuiteRunner {
                                : options_.waivers->covering(result.info, test_case, outcome, verdict, options_.policy);
     if (waiver != nullptr) {
       ++result.operators[test_case.subject()].waived[static_cast<std::size_t>(verdict.kind)];
-      return findings_.add(result.info.name, test_case, verdict, {}, waiver);
+      return findings_.add(result.info.name, test_case, verdict, {}, waiver, {},
+                           defect_answer(test_case, options_.policy, outcome, verdict));
     }
     ++failures_;
     if (options_.draft != nullptr) options_.draft->add(result.info, test_case, outcome, verdict);
@@ -401,7 +406,8 @@ class SuiteRunner {
     const Case& test_case = *expected.test_case;
     std::string signature =
         options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
-    return findings_.add(report_.backends[backend].info.name, test_case, verdict, {}, nullptr, std::move(signature));
+    return findings_.add(report_.backends[backend].info.name, test_case, verdict, {}, nullptr, std::move(signature),
+                         defect_answer(test_case, options_.policy, outcome, verdict));
   }
 
   std::vector<std::unique_ptr<Backend>>& backends_;

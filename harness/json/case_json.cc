@@ -4,6 +4,7 @@
 
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
+#include "harness/core/verdict.h"
 #include "harness/json/case_json_object.h"
 #include "harness/json/element_json.h"
 #include "harness/operators/graph/wiring.h"
@@ -47,6 +48,19 @@ Json attributes_object(const Node& node) {
   return list;
 }
 
+Json outputs_object(const std::vector<Tensor>& outputs) {
+  Json list = Json::array();
+  for (const Tensor& output : outputs) list.push_back(tensor_object(output));
+  return list;
+}
+
+Json defect_object(const DefectAnswer& defect) {
+  Json object = Json::object();
+  object["verdict"] = name_of(defect.verdict);
+  if (!defect.outputs.empty()) object["outputs"] = outputs_object(defect.outputs);
+  return object;
+}
+
 // Those from `begin` to `end`.
 Json inputs_object(const Case& test_case, std::size_t begin, std::size_t end) {
   Json list = Json::array();
@@ -84,9 +98,7 @@ void add_graph(const Case& test_case, Json& object) {
   object["inputs"] = inputs_object(test_case, 0, test_case.fed_inputs);
   object["initializers"] = inputs_object(test_case, test_case.fed_inputs, test_case.inputs.size());
   object["outputs"] = texts_object(test_case.outputs);
-  if (test_case.recorded_outputs.empty()) return;
-  Json& recorded = object["recorded_outputs"] = Json::array();
-  for (const Tensor& output : test_case.recorded_outputs) recorded.push_back(tensor_object(output));
+  if (!test_case.recorded_outputs.empty()) object["recorded_outputs"] = outputs_object(test_case.recorded_outputs);
 }
 
 Json provenance_object(const Provenance& provenance) {
@@ -215,44 +227,69 @@ bool read_provenance(JsonFields& fields, const Json& object, const std::string& 
          fields.read_optional(*value, path, "seed", out.seed) && fields.read_optional(*value, path, "index", out.index);
 }
 
-bool read_recorded(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
-                   Case& out) {
+bool read_output(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
+                 std::vector<Tensor>& out) {
   if (value.is_object() && value.contains("name")) return fields.refuse(where, "the output has no name");
-  return read_tensor(fields, value, where, bytes_left, out.recorded_outputs.emplace_back());
+  return read_tensor(fields, value, where, bytes_left, out.emplace_back());
+}
+
+bool read_outputs(JsonFields& fields, const Json& object, const std::string& where, std::string_view key,
+                  std::int64_t& bytes_left, std::vector<Tensor>& out) {
+  const auto value = object.find(key);
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, key);
+  if (!fields.array(*value, path, limits::kInputs)) return false;
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    if (!read_output(fields, (*value)[i], json_path(path, i), bytes_left, out)) return false;
+  }
+  return true;
+}
+
+bool read_defect(JsonFields& fields, const Json& object, const std::string& where, std::int64_t& bytes_left,
+                 std::optional<DefectAnswer>& out) {
+  const auto value = object.find("defect");
+  if (value == object.end()) return true;
+  const std::string path = json_path(where, "defect");
+  std::string name;
+  if (!fields.object(*value, path, {"verdict"}, {"outputs"}) ||
+      !fields.read((*value)["verdict"], json_path(path, "verdict"), name)) {
+    return false;
+  }
+  const std::optional<VerdictKind> verdict = verdict_named(name);
+  if (!verdict || !is_failure(*verdict)) {
+    return fields.refuse(json_path(path, "verdict"), "expected a failing verdict, got " + brief((*value)["verdict"]));
+  }
+  DefectAnswer& defect = out.emplace();
+  defect.verdict = *verdict;
+  return read_outputs(fields, *value, path, "outputs", bytes_left, defect.outputs);
 }
 
 bool read_one_node(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left,
                    Case& out) {
-  if (!fields.object(
-          value, where, {"id", "op_type", "opset_version", "inputs"},
-          {"note", "rules", "tags", "expectation", "domain", "attributes", "recorded_output", "provenance"}) ||
+  if (!fields.object(value, where, {"id", "op_type", "opset_version", "inputs"},
+                     {"note", "rules", "tags", "expectation", "domain", "attributes", "recorded_output", "defect",
+                      "provenance"}) ||
       !read_operator(fields, value, where, out.node()) ||
       !read_inputs(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
     return false;
   }
   const auto recorded = value.find("recorded_output");
   return recorded == value.end() ||
-         read_recorded(fields, *recorded, json_path(where, "recorded_output"), bytes_left, out);
+         read_output(fields, *recorded, json_path(where, "recorded_output"), bytes_left, out.recorded_outputs);
 }
 
 bool read_graph(JsonFields& fields, const Json& value, const std::string& where, std::int64_t& bytes_left, Case& out) {
   if (!fields.object(value, where, {"id", "nodes", "inputs", "initializers", "outputs"},
-                     {"note", "rules", "tags", "expectation", "recorded_outputs", "provenance"}) ||
+                     {"note", "rules", "tags", "expectation", "recorded_outputs", "defect", "provenance"}) ||
       !read_nodes(fields, value["nodes"], json_path(where, "nodes"), out.nodes) ||
       !read_named_tensors(fields, value["inputs"], json_path(where, "inputs"), bytes_left, out)) {
     return false;
   }
   out.fed_inputs = out.inputs.size();
   if (!read_named_tensors(fields, value["initializers"], json_path(where, "initializers"), bytes_left, out) ||
-      !read_names(fields, value, where, "outputs", out.outputs)) {
+      !read_names(fields, value, where, "outputs", out.outputs) ||
+      !read_outputs(fields, value, where, "recorded_outputs", bytes_left, out.recorded_outputs)) {
     return false;
-  }
-  if (const auto recorded = value.find("recorded_outputs"); recorded != value.end()) {
-    const std::string path = json_path(where, "recorded_outputs");
-    if (!fields.array(*recorded, path, limits::kInputs)) return false;
-    for (std::size_t i = 0; i < recorded->size(); ++i) {
-      if (!read_recorded(fields, (*recorded)[i], json_path(path, i), bytes_left, out)) return false;
-    }
   }
   const Result<void> wired = check_wiring(out);
   return wired || fields.refuse(wired.error().in(where));
@@ -307,6 +344,7 @@ Json case_object(const Case& test_case) {
   if (!test_case.tags.empty()) object["tags"] = texts_object(test_case.tags);
   if (test_case.expectation != Expectation::unstated) object["expectation"] = name_of(test_case.expectation);
   test_case.is_one_node() ? add_node(test_case, object) : add_graph(test_case, object);
+  if (test_case.defect) object["defect"] = defect_object(*test_case.defect);
   if (test_case.provenance != Provenance{}) object["provenance"] = provenance_object(test_case.provenance);
   return object;
 }
@@ -319,6 +357,7 @@ bool read_case(JsonFields& fields, const Json& value, const std::string& where, 
          fields.read_optional(value, where, "note", out.note) && read_texts(fields, value, where, "rules", out.rules) &&
          read_texts(fields, value, where, "tags", out.tags) &&
          read_expectation(fields, value, where, out.expectation) &&
+         read_defect(fields, value, where, bytes_left, out.defect) &&
          read_provenance(fields, value, where, out.provenance);
 }
 

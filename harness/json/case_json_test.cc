@@ -167,6 +167,8 @@ TEST(CaseJson, NamesThePlaceOfAnError) {
   EXPECT_EQ(error_of(altered("\"ints\": [0, 1, 0, 0]", "\"ints\": [0, 1.5, 0, 0]")),
             "cases[0].attributes[0].ints[1]: expected an integer, got 1.5");
   EXPECT_THAT(error_of(altered("\"ints\"", "\"int\": 1, \"ints\"")), HasSubstr("expected one of int"));
+  EXPECT_EQ(error_of(altered("\"note\"", "\"defect\": {\"verdict\": \"pass\"}, \"note\"")),
+            "cases[0].defect.verdict: expected a failing verdict, got \"pass\"");
   EXPECT_EQ(error_of(altered("\"opset_version\": 10", "\"opset_version\": \"10\"")),
             "cases[0].opset_version: expected an integer, got \"10\"");
   EXPECT_THAT(error_of(altered("\"type\": \"uint8\"", "\"type\": \"octet\"")), HasSubstr("cases[0].inputs[0].type"));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/core/limits.h"
+#include "harness/core/verdict.h"
 #include "harness/json/case_json.h"
 #include "harness/json/json_text.h"
 #include "harness/operators/case_builder.h"
@@ -28,6 +29,7 @@ std::string sample_text() {
                        .recorded_output(make::filled(ElementType::uint8, {1, 1, 1, 17}, 9))
                        .build();
   test_case.inputs[1].reset();
+  test_case.defect = DefectAnswer{VerdictKind::wrong, {make::uint8({1}, {3})}};
   test_case.provenance = {"random", 1234567890123456789U, 7};
   return case_json(test_case);
 }

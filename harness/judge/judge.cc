@@ -1,6 +1,7 @@
 #include "harness/judge/judge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/diagnose/identify/identify_profile.h"
 #include "harness/judge/compare.h"
@@ -90,6 +91,31 @@ void add_output(Verdict& all, Verdict one) {
   all.detail = std::move(one.detail);
 }
 
+// An output of one element needs no index.
+std::string place_text(const ElementReport& element, const Verdict& verdict) {
+  if (verdict.elements == 1) return {};
+  const std::string output = element.output == 0 ? "" : fmt::format(" of output {}", element.output);
+  return fmt::format(" at [{}]{}", fmt::join(element.index, ","), output);
+}
+
+std::int64_t flat_index(const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& shape) {
+  std::int64_t flat = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + index[i];
+  return flat;
+}
+
+// A right answer beside that of the defect which the case guards against.
+std::string beside_the_defect(const Verdict& defect, const std::vector<Tensor>& outputs) {
+  if (!defect.worst) {
+    return fmt::format("the defect that it guards: {}{}{}", name_of(defect.kind), defect.detail.empty() ? "" : ", ",
+                       defect.detail);
+  }
+  const ElementReport& worst = *defect.worst;
+  const Tensor& got = outputs[worst.output];
+  return fmt::format("gives {}{}; the defect that it guards gave {}",
+                     element_text(got, flat_index(worst.index, got.shape)), place_text(worst, defect), worst.got);
+}
+
 Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outputs) {
   const Classification& classification = expected.classification;
   if (const auto& violation = classification.contract.violation) {
@@ -107,7 +133,7 @@ Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outpu
     all.detail = fmt::format("{} of {} elements wrong", all.wrong_elements, all.elements);
   } else if (all.kind == VerdictKind::pass && !classification.value_is_open) {
     if (!expected.mistrust.empty()) all.kind = VerdictKind::mistrusted;
-    all.detail = expected.mistrust;
+    all.detail = expected.defect ? beside_the_defect(*expected.defect, outputs) : expected.mistrust;
   }
   return all;
 }
@@ -115,7 +141,12 @@ Verdict judge_outputs(const Expected& expected, const std::vector<Tensor>& outpu
 // A clean refusal is right for a case out of contract and for one with latitude. For a valid case it
 // is neither right nor wrong: the backend does not implement it.
 Verdict judge_refusal(const Expected& expected, const std::string& reason) {
-  if (expected.classification.expectation() != Expectation::valid) return without_values(VerdictKind::refused, reason);
+  const Expectation expectation = expected.classification.expectation();
+  const bool is_guard = expected.defect && expected.defect->kind == VerdictKind::not_rejected;
+  if (is_guard && expectation == Expectation::invalid) {
+    return without_values(VerdictKind::pass, "refuses it; the defect that it guards computed it: " + reason);
+  }
+  if (expectation != Expectation::valid) return without_values(VerdictKind::refused, reason);
   return without_values(VerdictKind::unsupported, reason);
 }
 
@@ -179,17 +210,35 @@ struct OutcomeJudge {
   }
 };
 
-// A recorded output need not be the one that a profile pins: the specification alone decides.
-bool recorded_outputs_are_right(const Expected& expected, const std::vector<Tensor>& recorded) {
-  if (!expected.classification.lowered || recorded.size() != expected.classification.lowered->outputs()) return false;
-  Policy policy = expected.policy;
+// Judges outputs that a case records by the specification alone: `policy`, without a profile that pins one answer.
+Verdict judge_by_the_rules(Expected& expected, Policy policy, const std::vector<Tensor>& outputs) {
   if (policy.profile != Profile::dml_doc) policy.profile = Profile::conformance;
-  for (std::size_t i = 0; i < recorded.size(); ++i) {
-    const Lowered& right = expected.classification.lowered->output(i);
-    if (recorded[i].type != right.output_type() || recorded[i].shape != right.output_shape()) return false;
-    if (expected.output && compare(right, recorded[i], expected.output_at(i), nullptr, policy).wrong > 0) return false;
-  }
-  return true;
+  policy.pinned = nullptr;
+  std::swap(policy, expected.policy);
+  std::optional<Tensor> pinned = std::exchange(expected.pinned, std::nullopt);
+  Verdict verdict = judge_outputs(expected, outputs);
+  expected.policy = policy;
+  expected.pinned = std::move(pinned);
+  return verdict;
+}
+
+bool has_outputs(VerdictKind kind) {
+  return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape || kind == VerdictKind::not_rejected;
+}
+
+// A right answer proves that a backend has not the defect, unless the run's policy admits what the defect gave. A
+// failure without outputs, a crash say, is one under every policy.
+void assess_defect(const Case& test_case, Expected& expected) {
+  const DefectAnswer& defect = *test_case.defect;
+  const bool is_judged = has_outputs(defect.verdict);
+  Verdict verdict = without_values(defect.verdict, {});
+  if (is_judged) verdict = judge_by_the_rules(expected, policy_for(test_case, {}), defect.outputs);
+  expected.defect_disputed = !is_failure(defect.verdict) || verdict.kind != defect.verdict;
+  if (expected.defect_disputed) return;
+  if (is_judged) verdict = judge_outputs(expected, defect.outputs);
+  if (!is_failure(verdict.kind)) return;
+  expected.defect = std::move(verdict);
+  expected.mistrust.clear();
 }
 
 }  // namespace
@@ -247,6 +296,19 @@ Expected expect(const Case& test_case, const Policy& policy) {
   return expected;
 }
 
+std::optional<DefectAnswer> defect_answer(const Case& test_case, const Policy& policy, const Outcome& outcome,
+                                          const Verdict& verdict) {
+  DefectAnswer answer{verdict.kind, {}};
+  if (!has_outputs(verdict.kind)) return answer;
+  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  if (produced == nullptr) return std::nullopt;
+  answer.outputs = produced->outputs;
+  if (verdict.kind != VerdictKind::wrong || policy.profile == Profile::conformance) return answer;
+  Expected expected = expect(test_case, policy);
+  const Verdict by_the_rules = judge_by_the_rules(expected, policy_for(test_case, {}), answer.outputs);
+  return by_the_rules.kind == verdict.kind ? std::optional(answer) : std::nullopt;
+}
+
 namespace {
 
 // Keeps the hazards that concern the operator: reports count no others.
@@ -269,8 +331,10 @@ void assess(const Case& test_case, Expected& expected) {
     expected.mistrust = reason_to_mistrust(*expected.output, expected.ties);
   }
   if (!test_case.recorded_outputs.empty()) {
-    expected.recorded_output_disputed = !recorded_outputs_are_right(expected, test_case.recorded_outputs);
+    const Verdict recorded = judge_by_the_rules(expected, expected.policy, test_case.recorded_outputs);
+    expected.recorded_output_disputed = is_failure(recorded.kind);
   }
+  if (test_case.defect) assess_defect(test_case, expected);
   expected.expectation_disputed =
       test_case.expectation != Expectation::unstated && test_case.expectation != classification.expectation();
 }
@@ -322,7 +386,7 @@ std::optional<Case> with_other_input(const Expected& expected, const Outcome& ou
     return std::nullopt;
   }
   input = given;
-  test_case.recorded_outputs.clear();
+  forget_answers(test_case);
   return test_case;
 }
 

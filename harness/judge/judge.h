@@ -35,6 +35,9 @@ struct Expected {
   HazardCounts hazards;                   ///< that the case reaches
   std::string mistrust;                   ///< why passing would prove nothing; empty when it would
   bool recorded_output_disputed = false;  ///< the source's own answer is not admissible
+  std::optional<Verdict> defect;          ///< on the answer of the defect that the case guards against, where the
+                                          ///< policy does not admit it: a right answer then proves something
+  bool defect_disputed = false;           ///< the rules admit what that defect gave
   bool expectation_disputed = false;      ///< the source expects another lane than the semantics
 };
 
@@ -63,6 +66,11 @@ struct ElementView {
 
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
+
+/// What the case must record of a backend that fails it, so that a right answer proves that another has not the defect.
+/// Nothing where only a profile forbids what it gave.
+[[nodiscard]] std::optional<DefectAnswer> defect_answer(const Case& test_case, const Policy& policy,
+                                                        const Outcome& outcome, const Verdict& verdict);
 
 /// The tag of a case that has another x than its suite gave it.
 inline constexpr std::string_view kAnotherXTag = "another-x";

@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Optional;
 
 Expected expected_of(const Case& test_case, Profile profile = Profile::conformance) {
   Expected expected = expect(test_case, Policy{.profile = profile});
@@ -319,6 +320,77 @@ TEST(Judge, MistrustsOutputsThatProveNothing) {
       QLinearConvBuilder().x(make::uint8({1, 1, 8, 8}, ramp)).w(make::int8({1, 1, 1, 1}, {100})).build();
   EXPECT_THAT(verdict_of(saturating).detail, HasSubstr("saturate"));
   EXPECT_EQ(verdict_of(plain()).kind, VerdictKind::pass) << "one element is there to show one thing";
+}
+
+// Sixteen equal outputs prove nothing by themselves, but they do where a backend was once wrong.
+TEST(Judge, ARightAnswerProvesThatADefectIsGone) {
+  Case alike = QLinearConvBuilder().x(make::filled(ElementType::uint8, {1, 1, 4, 4}, 7)).build();
+  std::vector<std::int64_t> values(16, 7);
+  values[6] = 9;
+  const auto right = [&] { return judge_output(alike, make::filled(ElementType::uint8, {1, 1, 4, 4}, 7)); };
+  ASSERT_EQ(right().kind, VerdictKind::mistrusted);
+
+  alike.defect = DefectAnswer{VerdictKind::wrong, {make::uint8({1, 1, 4, 4}, values)}};
+  EXPECT_FALSE(expected_of(alike).defect_disputed);
+  EXPECT_EQ(right().kind, VerdictKind::pass);
+  EXPECT_EQ(right().detail, "gives 7 at [0,0,1,2]; the defect that it guards gave 9");
+  EXPECT_EQ(judge_output(alike, alike.defect->outputs[0]).kind, VerdictKind::wrong);
+
+  alike.defect = DefectAnswer{VerdictKind::bad_shape, {make::uint8({1}, {7})}};
+  EXPECT_EQ(right().kind, VerdictKind::pass);
+  EXPECT_THAT(right().detail, HasSubstr("bad-shape, output uint8 [1]"));
+  alike.defect = DefectAnswer{VerdictKind::crashed, {}};
+  EXPECT_EQ(right().kind, VerdictKind::pass);
+  EXPECT_EQ(right().detail, "the defect that it guards: crashed");
+}
+
+// Whoever records an answer that the rules admit has not made the case prove anything.
+TEST(Judge, DisputesADefectThatTheRulesAdmit) {
+  const Tensor right = make::filled(ElementType::uint8, {1, 1, 4, 4}, 7);
+  Case alike = QLinearConvBuilder().x(right).build();
+  const DefectAnswer none_of_these[] = {{VerdictKind::wrong, {right}},
+                                        {VerdictKind::wrong, {}},
+                                        {VerdictKind::wrong, {make::uint8({1}, {7})}},
+                                        {VerdictKind::bad_shape, {right}},
+                                        {VerdictKind::not_rejected, {right}},
+                                        {VerdictKind::mistrusted, {}},
+                                        {VerdictKind::unsupported, {}}};
+  for (const DefectAnswer& answer : none_of_these) {
+    alike.defect = answer;
+    EXPECT_TRUE(expected_of(alike).defect_disputed) << name_of(answer.verdict);
+    EXPECT_EQ(judge_output(alike, right).kind, VerdictKind::mistrusted) << name_of(answer.verdict);
+  }
+  // A tie that one profile rounds away: the rules do not admit it, a run under that profile does.
+  Case ties = QLinearConvBuilder().x(make::filled(ElementType::uint8, {1, 1, 4, 4}, 5)).y_scale(2).build();
+  const Tensor away = make::filled(ElementType::uint8, {1, 1, 4, 4}, 3);
+  ties.defect = DefectAnswer{VerdictKind::wrong, {away}};
+  EXPECT_FALSE(expected_of(ties).defect_disputed);
+  EXPECT_FALSE(expected_of(ties, Profile::tflite).defect_disputed);
+  EXPECT_EQ(judge(expected_of(ties, Profile::tflite), outcome::Produced{away}).kind, VerdictKind::mistrusted);
+}
+
+TEST(Judge, ARightRefusalProvesThatACaseIsNoLongerComputed) {
+  Case test_case = invalid();
+  const Outcome refusal = outcome::Rejected{"group is 0"};
+  EXPECT_EQ(judge(expected_of(test_case), refusal).kind, VerdictKind::refused);
+  test_case.defect = DefectAnswer{VerdictKind::not_rejected, {make::uint8({1}, {0})}};
+  EXPECT_FALSE(expected_of(test_case).defect_disputed);
+  EXPECT_EQ(judge(expected_of(test_case), refusal).kind, VerdictKind::pass);
+}
+
+// What a run records of a failure is what makes the case prove something, whatever the profile of the run.
+TEST(Judge, RecordsOfAFailureWhatTheRulesForbid) {
+  const Case ties =
+      QLinearConvBuilder().x(make::uint8({1, 1, 1}, {5})).w(make::int8({1, 1, 1}, {1})).y_scale(2).build();
+  const auto recorded = [&](Profile profile, std::int64_t value) {
+    const Policy policy{.profile = profile};
+    const Outcome outcome = outcome::Produced{make::uint8({1, 1, 1}, {value})};
+    return defect_answer(ties, policy, outcome, judge(expect(ties, policy), outcome));
+  };
+  EXPECT_THAT(recorded(Profile::conformance, 3),
+              Optional(DefectAnswer{VerdictKind::wrong, {make::uint8({1, 1, 1}, {3})}}));
+  EXPECT_TRUE(recorded(Profile::tflite, 9).has_value());
+  EXPECT_FALSE(recorded(Profile::tflite, 2).has_value()) << "right by the rules, and wrong under the profile alone";
 }
 
 TEST(Judge, CountsTiesAndTiers) {

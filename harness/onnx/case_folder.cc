@@ -112,6 +112,7 @@ Result<void> write_case_folder(const Case& test_case, const fs::path& folder, st
   const OutputOrigin origin = is_recorded     ? OutputOrigin::recorded
                               : !held.empty() ? OutputOrigin::computed
                                               : OutputOrigin::none;
+  write_defect_outputs(test_case, *model.mutable_graph());
   write_metadata(test_case, origin, model);
   QCONFORM_ASSIGN(const auto bytes, in_context(folder.string(), message_bytes(model)));
   return write_file(folder / "model.onnx", bytes);
@@ -148,6 +149,7 @@ Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& f
   result.id = number == 0 ? name : name + "/" + std::to_string(number);
   result.provenance = {"onnx:" + name, 0, number};
   QCONFORM_ASSIGN(const auto origin, read_metadata(model, result));
+  QCONFORM_TRY(read_defect_outputs(graph, folder, result));
   if (origin == OutputOrigin::none || origin == OutputOrigin::computed) return result;
   for (std::size_t i = 0; i < result.output_count() && fs::exists(data_set / output_file(i), error); ++i) {
     QCONFORM_ASSIGN(auto recorded, read_tensor_file(data_set / output_file(i), folder));

@@ -5,10 +5,12 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "harness/core/verdict.h"
 #include "harness/onnx/protobuf_file.h"
 
 namespace qconform {
@@ -66,6 +68,17 @@ Result<std::uint64_t> number_of(const Metadata& metadata, const std::string& key
   return fail(std::string(kPrefix) + key, "expected an integer of 0 to 2^64 - 1, got " + quoted_name(text));
 }
 
+Result<void> read_defect(const Metadata& metadata, std::optional<DefectAnswer>& out) {
+  const std::string text = text_of(metadata, "defect");
+  if (text.empty()) return {};
+  const auto verdict = verdict_named(text);
+  if (!verdict || !is_failure(*verdict)) {
+    return fail("qconform.defect", "expected a failing verdict, got " + quoted_name(text));
+  }
+  out.emplace().verdict = *verdict;
+  return {};
+}
+
 Result<OutputOrigin> origin_of(const Metadata& metadata) {
   const std::string text = text_of(metadata, "output");
   for (const auto& [origin, name] : kOrigins) {
@@ -85,6 +98,7 @@ void write_metadata(const Case& test_case, OutputOrigin origin, onnx::ModelProto
   add(model, "provenance.source", test_case.provenance.source);
   add(model, "provenance.seed", std::to_string(test_case.provenance.seed));
   add(model, "provenance.index", std::to_string(test_case.provenance.index));
+  if (test_case.defect) add(model, "defect", std::string(name_of(test_case.defect->verdict)));
   for (const auto& [known, name] : kOrigins) {
     if (known == origin) add(model, "output", std::string(name));
   }
@@ -101,6 +115,7 @@ Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_cas
   }
   QCONFORM_ASSIGN(const auto seed, number_of(metadata, "provenance.seed"));
   QCONFORM_ASSIGN(const auto index, number_of(metadata, "provenance.index"));
+  QCONFORM_TRY(read_defect(metadata, test_case.defect));
   test_case.id = text_of(metadata, "id");
   test_case.expectation = *expectation;
   test_case.rules = list_of(metadata, "rules");

@@ -23,8 +23,8 @@ enum class OutputOrigin : std::uint8_t {
 
 void write_metadata(const Case& test_case, OutputOrigin origin, onnx::ModelProto& model);
 
-/// Fills id, expectation, rules, tags, note and provenance. A model of another producer leaves the
-/// case as it is.
+/// Fills id, expectation, rules, tags, note, provenance and the verdict on the defect. A model of another producer
+/// leaves the case as it is.
 [[nodiscard]] Result<OutputOrigin> read_metadata(const onnx::ModelProto& model, Case& test_case);
 
 }  // namespace qconform

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/file.h"
+#include "harness/core/limits.h"
 #include "harness/onnx/case_metadata.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
@@ -25,21 +26,28 @@ const onnx::TensorProto* initializer_named(const onnx::GraphProto& graph, const 
   return found == all.end() ? nullptr : &*found;
 }
 
+constexpr const char* kDefectOutputName = "qconform.defect_output";
+
 std::string recorded_output_name(const Case& test_case, std::size_t output) {
   return test_case.is_one_node() ? kRecordedOutputName : kRecordedOutputName + ("." + std::to_string(output));
 }
 
-bool is_recorded_output(const std::string& name) {
-  return name.starts_with(kRecordedOutputName);
+std::string defect_output_name(std::size_t output) {
+  return kDefectOutputName + ("." + std::to_string(output));
 }
 
-Result<void> read_recorded_outputs(const onnx::GraphProto& graph, const ExternalFolder& external, Case& out) {
+bool is_answer(const std::string& name) {
+  return name.starts_with(kRecordedOutputName) || name.starts_with(kDefectOutputName);
+}
+
+Result<void> read_answers(const onnx::GraphProto& graph, const ExternalFolder& external, Case& out) {
   for (std::size_t i = 0; i < out.output_count(); ++i) {
     const onnx::TensorProto* recorded = initializer_named(graph, recorded_output_name(out, i));
     if (recorded == nullptr) break;
     QCONFORM_ASSIGN(auto tensor, tensor_from_proto(*recorded, external));
     out.recorded_outputs.push_back(std::move(tensor));
   }
+  QCONFORM_TRY(read_defect_outputs(graph, external, out));
   return check_wiring(out);
 }
 
@@ -58,7 +66,7 @@ Result<Case> case_from_proto(const onnx::ModelProto& model, const std::filesyste
   result.id = file.stem().string();
   if (!file.empty()) result.provenance.source = "onnx:" + file.filename().string();
   QCONFORM_TRY(read_metadata(model, result));
-  QCONFORM_TRY(read_recorded_outputs(graph, external, result));
+  QCONFORM_TRY(read_answers(graph, external, result));
   return result;
 }
 
@@ -90,6 +98,24 @@ std::int64_t opset_version_of_onnx(const Case& test_case) {
 }
 
 }  // namespace
+
+Result<void> read_defect_outputs(const onnx::GraphProto& graph, const ExternalFolder& external, Case& out) {
+  if (!out.defect) return {};
+  for (std::size_t i = 0; i < limits::kInputs; ++i) {
+    const onnx::TensorProto* output = initializer_named(graph, defect_output_name(i));
+    if (output == nullptr) break;
+    QCONFORM_ASSIGN(auto tensor, tensor_from_proto(*output, external));
+    out.defect->outputs.push_back(std::move(tensor));
+  }
+  return {};
+}
+
+void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph) {
+  if (!test_case.defect) return;
+  for (std::size_t i = 0; i < test_case.defect->outputs.size(); ++i) {
+    write_tensor(test_case.defect->outputs[i], defect_output_name(i), *graph.add_initializer());
+  }
+}
 
 std::int64_t ir_version_for(std::int64_t opset_version) {
   struct Release {
@@ -132,6 +158,7 @@ Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outp
   for (std::size_t i = 0; i < test_case.recorded_outputs.size(); ++i) {
     write_tensor(test_case.recorded_outputs[i], recorded_output_name(test_case, i), *graph.add_initializer());
   }
+  write_defect_outputs(test_case, graph);
   write_metadata(test_case, test_case.recorded_outputs.empty() ? OutputOrigin::none : OutputOrigin::recorded, model);
   return message_bytes(model);
 }
@@ -164,7 +191,7 @@ Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::
   }
   result.fed_inputs = result.inputs.size();
   for (const onnx::TensorProto& initializer : graph.initializer()) {
-    if (is_recorded_output(initializer.name()) || !added.insert(initializer.name()).second) continue;
+    if (is_answer(initializer.name()) || !added.insert(initializer.name()).second) continue;
     QCONFORM_TRY(add(initializer.name()));
   }
   for (const onnx::ValueInfoProto& output : graph.output()) result.outputs.push_back(output.name());
@@ -285,7 +312,7 @@ Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> 
   QCONFORM_ASSIGN(auto result, case_from_graph(model, names, lookup));
   result.id = graph.name();
   QCONFORM_TRY(read_metadata(model, result));
-  QCONFORM_TRY(read_recorded_outputs(graph, std::nullopt, result));
+  QCONFORM_TRY(read_answers(graph, std::nullopt, result));
   return result;
 }
 

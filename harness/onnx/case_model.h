@@ -13,6 +13,7 @@
 #include "harness/base/error.h"
 #include "harness/core/case.h"
 #include "harness/onnx/node_proto.h"
+#include "harness/onnx/tensor_proto.h"
 
 namespace onnx {
 class GraphProto;
@@ -75,6 +76,12 @@ struct FedTensor {
 [[nodiscard]] Result<void> write_case_model(const Case& test_case, const std::filesystem::path& file,
                                             const OutputTypes& outputs = {});
 [[nodiscard]] Result<Case> read_case_model(const std::filesystem::path& file);
+
+/// What the defect gave that a case guards against, as initializers that no node uses; reading needs the case's
+/// metadata.
+void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph);
+[[nodiscard]] Result<void> read_defect_outputs(const onnx::GraphProto& graph, const ExternalFolder& external,
+                                               Case& out);
 
 /// A model with what both forms share: versions, producer, nodes, outputs. No inputs, no metadata.
 [[nodiscard]] Result<void> write_graph(const Case& test_case, const OutputTypes& outputs, onnx::ModelProto& model);

@@ -21,6 +21,7 @@
 
 #include "harness/core/case.h"
 #include "harness/core/tensor.h"
+#include "harness/core/verdict.h"
 #include "harness/tests/show_case.h"
 
 namespace qconform::testing {
@@ -169,6 +170,12 @@ inline rc::Gen<Case> any_case() {
     *rc::gen::inRange(0, 3) == 0 ? make_graph(result) : make_one_node(result);
     if (*rc::gen::arbitrary<bool>()) {
       for (std::size_t i = 0; i < result.output_count(); ++i) result.recorded_outputs.push_back(*arbitrary_tensor());
+    }
+    if (*rc::gen::inRange(0, 3) == 0) {
+      DefectAnswer& defect = result.defect.emplace();
+      defect.verdict = *rc::gen::element(VerdictKind::wrong, VerdictKind::bad_shape, VerdictKind::crashed);
+      const auto outputs = *rc::gen::inRange<std::size_t>(0, 3);
+      for (std::size_t i = 0; i < outputs; ++i) defect.outputs.push_back(*arbitrary_tensor());
     }
     result.expectation =
         *rc::gen::element(Expectation::unstated, Expectation::valid, Expectation::latitude, Expectation::invalid);

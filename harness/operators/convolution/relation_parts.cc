@@ -50,7 +50,7 @@ Convolution read_case(const Case& test_case) {
   Convolution result;
   result.frame = test_case;
   result.frame.inputs.clear();
-  result.frame.recorded_outputs.clear();
+  forget_answers(result.frame);
   result.is_quantized = test_case.node().op_type == qlinear_conv_operator().name;
   read_geometry(test_case, result);
   const auto& inputs = test_case.inputs;
