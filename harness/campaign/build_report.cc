@@ -219,13 +219,15 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   report.findings = builder.findings();
   report.results = builder.results();
   if (!options.shrink) return;
-  shrink::shrink_findings(
-      report, backends, options.judge.policy,
-      {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}}, .seconds = kNoTimeLimit},
-      [&](Finding& finding, std::size_t backend) {
-        if (options.progress) options.progress("shrinking " + finding.id);
-        builder.diagnosis().refine(finding, backend);
-      });
+  shrink::shrink_findings(report, backends, options.judge.policy,
+                          {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}},
+                           .seconds = kNoTimeLimit,
+                           .diagnoser = options.judge.explain ? &builder.diagnosis() : nullptr,
+                           .waivers = options.judge.waivers},
+                          [&](Finding& finding, std::size_t backend) {
+                            if (options.progress) options.progress("shrinking " + finding.id);
+                            builder.diagnosis().refine(finding, backend);
+                          });
 }
 
 }  // namespace qconform::campaign

@@ -259,7 +259,9 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   if (options.shrink) {
     ProgressLine line;
     std::uint64_t done = 0;
-    shrink::shrink_findings(report, backends, policy, {}, [&](Finding& finding, std::size_t backend) {
+    const shrink::FindingLimits limits{
+        .each = {}, .diagnoser = options.explain ? &diagnosis : nullptr, .waivers = waivers ? &*waivers : nullptr};
+    shrink::shrink_findings(report, backends, policy, limits, [&](Finding& finding, std::size_t backend) {
       line.update("shrinking", ++done, report.findings.size(), "findings");
       diagnosis.refine(finding, backend);
     });

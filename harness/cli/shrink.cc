@@ -47,7 +47,7 @@ std::string size_text(const Case& test_case) {
 
 std::string ending_text(const shrink::Result& result, const shrink::Limits& limits) {
   switch (result.ending) {
-    case shrink::Ending::minimal: return "minimal: no simpler case fails the same way";
+    case shrink::Ending::minimal: return "minimal: no single step makes it smaller";
     case shrink::Ending::runs: return fmt::format("ended by --max-runs {}", limits.runs);
     case shrink::Ending::seconds: return fmt::format("ended by --max-seconds {}", limits.seconds);
     case shrink::Ending::does_not_fail: return "the case does not fail";

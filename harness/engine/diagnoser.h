@@ -36,6 +36,21 @@ class Diagnoser {
     return signature;
   }
 
+  /// Whether a failure has the cause that those with `signature` have, as far as that can be told: where that is not
+  /// known, that it has none of the known ones. Once the run is settled.
+  [[nodiscard]] virtual bool has_cause(std::size_t /*backend*/, const std::string& /*op_type*/,
+                                       const std::string& /*signature*/, const Expected& /*expected*/,
+                                       const Outcome& /*outcome*/) const {
+    return true;
+  }
+
+  /// The signature of a failure with values that came up once the run was settled; empty where nothing tells it from
+  /// others. May run further cases on the backend.
+  [[nodiscard]] virtual std::string met(std::size_t /*backend*/, const Expected& /*expected*/,
+                                        const Outcome& /*outcome*/) {
+    return {};
+  }
+
   /// What is known of the failures with that signature, once they are settled.
   [[nodiscard]] virtual std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                            const std::string& signature) const = 0;

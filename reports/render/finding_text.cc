@@ -14,7 +14,7 @@ namespace {
 // "37 runs, 3 ms"; what ended it, unless it is as small as can be found.
 std::string shrinking_text(const Shrinking& shrinking) {
   return fmt::format("{} in {}, {}", plural(shrinking.runs, "run"), duration(shrinking.seconds),
-                     shrinking.ending == "minimal"          ? "no simpler case fails the same way"
+                     shrinking.ending == "minimal"          ? "no single step makes it smaller"
                      : shrinking.ending == "not-reproduced" ? "not reproduced: the case as it was met"
                                                             : "ended by the limit on " + shrinking.ending);
 }
@@ -78,6 +78,8 @@ std::vector<Fact> facts_of(const Finding& finding) {
   if (!finding.verdict.log.empty()) facts.push_back({"printed", last_line(finding.verdict.log)});
   const Case& example = finding.example;
   facts.push_back({"case", example.id + (example.note.empty() ? "" : ": " + example.note)});
+  if (!finding.met_while_shrinking.empty())
+    facts.push_back({"met", fmt::format("while shrinking {}; no case of the suites", finding.met_while_shrinking)});
   if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
   if (!finding.replay.empty()) facts.push_back({"replay", finding.replay});
   return facts;

@@ -283,6 +283,49 @@ FailureGroup* CampaignDiagnosis::group_named(Subject& subject, const std::string
   return found == subject.groups.end() ? nullptr : &*found;
 }
 
+bool CampaignDiagnosis::has_cause(std::size_t backend, const std::string& op_type, const std::string& signature,
+                                  const Expected& expected, const Outcome& outcome) const {
+  const auto found = subjects_.find({backend, op_type});
+  if (found == subjects_.end() || !found->second.causes) return true;
+  const Subject& subject = found->second;
+  const auto observation = Observation::borrowing(*expected.test_case, expected, outcome);
+  if (observation == nullptr || !observation->is_failure()) return true;
+  const auto has = [&](const FailureGroup& group) {
+    return group.cause && subject.causes->reproduces(*group.cause, *observation);
+  };
+  const auto group = std::find_if(subject.groups.begin(), subject.groups.end(),
+                                  [&](const FailureGroup& one) { return one.signature == signature; });
+  if (group != subject.groups.end() && group->cause) return has(*group);
+  return std::none_of(subject.groups.begin(), subject.groups.end(), has);
+}
+
+std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected, const Outcome& outcome) {
+  const Case& test_case = *expected.test_case;
+  const auto found = subjects_.find({backend, test_case.subject()});
+  const auto observation = Observation::borrowing(test_case, expected, outcome);
+  if (found == subjects_.end() || !found->second.causes || observation == nullptr) {
+    return culprit_of(*backends_[backend], test_case);
+  }
+  Subject& subject = found->second;
+  for (const FailureGroup& group : subject.groups) {
+    if (group.cause && subject.causes->reproduces(*group.cause, *observation)) return group.signature;
+  }
+  std::string culprit = culprit_of(*backends_[backend], test_case);
+  if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return culprit;
+  Explanation explanation = explain_case(*backends_[backend], *observation, options_for(subject));
+  if (explanation.candidates.empty() || explanation.status >= Status::partial) return culprit;
+  FailureGroup group;
+  group.signature = explanation.signature();
+  if (group_named(subject, group.signature) != nullptr) return group.signature;
+  group.status = explanation.status;
+  group.cause = subject.causes->add(explanation.candidates.front(), explanation);
+  group.where = explanation.place().description;
+  group.explanation = std::move(explanation);
+  group.failures.note(*observation);
+  subject.groups.push_back(std::move(group));
+  return subject.groups.back().signature;
+}
+
 void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, const std::string& signature,
                               Learnt learnt) {
   Subject& subject = subjects_[{backend, op_type}];

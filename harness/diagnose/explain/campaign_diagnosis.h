@@ -22,6 +22,7 @@ class CampaignDiagnosis final : public Diagnoser {
  public:
   // What it takes at most, for each backend and operator.
   static constexpr int kExplanations = 6;                   ///< calls of explain(); as many again at the end
+  static constexpr int kExplanationsWhenSettled = 3;        ///< of failures that come up afterwards
   static constexpr double kExplanationSeconds = 1.5;        ///< each
   static constexpr double kIdentifyingSeconds = 5;          ///< of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
@@ -54,6 +55,9 @@ class CampaignDiagnosis final : public Diagnoser {
   /// that were kept.
   [[nodiscard]] std::string settled(std::size_t backend, const std::string& op_type,
                                     const std::string& signature) override;
+  [[nodiscard]] bool has_cause(std::size_t backend, const std::string& op_type, const std::string& signature,
+                               const Expected& expected, const Outcome& outcome) const override;
+  [[nodiscard]] std::string met(std::size_t backend, const Expected& expected, const Outcome& outcome) override;
   [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                    const std::string& signature) const override;
   /// Learns from the smaller case that a finding of that backend has got, if it fails for the same cause: no condition
@@ -71,6 +75,7 @@ class CampaignDiagnosis final : public Diagnoser {
     std::uint64_t passed = 0;
     std::uint64_t failed = 0;
     int explanations = 0;
+    int explained_when_settled = 0;
     /// The least parts of failures that were open, by their signatures: for those that stay so.
     std::map<std::string, std::string> culprits;
     std::optional<Explanation> unexplained;  ///< of the first failure that explain() found no cause of

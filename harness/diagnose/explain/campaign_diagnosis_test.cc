@@ -11,6 +11,8 @@
 #include "harness/diagnose/models/learnt_model.h"
 #include "harness/engine/run_suites.h"
 #include "harness/engine/shrink/shrink.h"
+#include "harness/operators/case_builder.h"
+#include "harness/operators/graph/graph_builder.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
@@ -41,6 +43,20 @@ class OperatorSuite final : public Suite {
   std::uint64_t index_ = 0;
 };
 
+class CaseList final : public Suite {
+ public:
+  explicit CaseList(std::vector<Case> cases) : cases_(std::move(cases)) {}
+  [[nodiscard]] std::string name() const override { return "list"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (next_ == cases_.size()) return std::nullopt;
+    return cases_[next_++];
+  }
+
+ private:
+  std::vector<Case> cases_;
+  std::size_t next_ = 0;
+};
+
 Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<Suite> suite, bool shrinks = false,
               const CampaignDiagnosis::Limits& limits = {}) {
   std::vector<std::unique_ptr<Suite>> suites;
@@ -54,7 +70,7 @@ Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<Suite> suite, bo
   Report report;
   EXPECT_TRUE(run_suites(suites, backends, options, report).has_value());
   if (shrinks) {
-    shrink::shrink_findings(report, backends, {}, {},
+    shrink::shrink_findings(report, backends, {}, {.each = {}, .diagnoser = &diagnosis},
                             [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });
   }
   return report;
@@ -324,6 +340,92 @@ class Constant final : public Backend {
   std::uint64_t& runs_;
   BackendInfo info_{"constant", "1", "test"};
 };
+
+// Off by one behind a Softmax, and 0 in place of a saturated 255 there.
+class TwoSoftmaxDefects final : public Backend {
+ public:
+  [[nodiscard]] const BackendInfo& info() const override { return info_; }
+  [[nodiscard]] Preparation prepare(const Case& test_case) override {
+    const Expected expected = expect(test_case, {});
+    if (!expected.output) return outcome::Unsupported{"out of contract"};
+    Tensor y = *expected.output;
+    const bool has_softmax = std::any_of(test_case.nodes.begin(), test_case.nodes.end(),
+                                         [](const Node& node) { return node.op_type == "Softmax"; });
+    if (has_softmax && y.type == ElementType::uint8) {
+      for (std::byte& byte : y.bytes) byte = byte == std::byte{255} ? std::byte{0} : byte ^ std::byte{1};
+    }
+    return std::make_unique<Prepared>(std::move(y));
+  }
+
+ private:
+  class Prepared final : public PreparedCase {
+   public:
+    explicit Prepared(Tensor y) : y_(std::move(y)) {}
+    void run(OutputSink& sink) override {
+      const std::span<std::byte> y = sink.allocate(y_.type, y_.shape);
+      std::copy(y_.bytes.begin(), y_.bytes.end(), y.begin());
+    }
+
+   private:
+    Tensor y_;
+  };
+  BackendInfo info_{"two-softmax-defects", "1", "test"};
+};
+
+Case softmax_of(std::vector<std::int64_t> values) {
+  GraphBuilder b(13);
+  const auto length = static_cast<std::int64_t>(values.size());
+  const std::string x = b.input(make::uint8({1, length}, std::move(values)));
+  const std::string zero = b.initializer(make::integer(ElementType::uint8, 0));
+  const std::string dx = b.node("DequantizeLinear", {x, b.initializer(make::float32(0x1p-5F)), zero});
+  const std::string y = b.node("Softmax", {dx}, {{"axis", std::int64_t{1}}});
+  return b.build({b.node("QuantizeLinear", {y, b.initializer(make::float32(0x1p-8F)), zero})});
+}
+
+// A smaller Softmax gives 1, which saturates: no smaller case of a wrong rounding, but one of another defect.
+TEST(CampaignDiagnosis, WhatShrinkingMeetsIsAFindingOfItsOwn) {
+  std::vector<Case> cases{softmax_of({90, 20, 60, 10})};
+  CampaignDiagnosis::Limits limits{.learning = 0};
+  limits.each.cases = 20;
+  limits.each.work = std::uint64_t{1} << 16;
+  const Report report =
+      run_on(std::make_unique<TwoSoftmaxDefects>(), std::make_unique<CaseList>(std::move(cases)), true, limits);
+  ASSERT_EQ(report.findings.size(), 2U);
+  const Finding& rounding = report.findings[0];
+  const Finding& met = report.findings[1];
+  ASSERT_TRUE(rounding.verdict.worst && met.verdict.worst);
+  EXPECT_EQ(rounding.verdict.worst->distance, 1);
+  EXPECT_GT(rounding.shrinking->steps, 0U);
+  EXPECT_EQ(rounding.met_while_shrinking, "");
+  EXPECT_EQ(met.verdict.worst->distance, 255);
+  EXPECT_EQ(met.met_while_shrinking, rounding.id);
+  EXPECT_NE(met.signature, rounding.signature);
+}
+
+// Shrinking keeps the cause where one is known, whatever else the backend gets wrong in smaller cases.
+TEST(CampaignDiagnosis, TheSmallestCaseHasTheCauseOfItsFinding) {
+  std::size_t shrunk = 0;
+  for (const char* const names : {"w-zp-ignored pad-raw-zero", "half-away w-zp-ignored"}) {
+    const std::string text(names);
+    const std::size_t space = text.find(' ');
+    const Report report =
+        run_random(std::make_unique<ByKind>(
+                       std::vector<std::string>{"defect:" + text.substr(0, space), "defect:" + text.substr(space + 1)},
+                       [](const Case& test_case) { return std::size_t{test_case.inputs[0]->elements() < 12}; }),
+                   200, {"QLinearConv"}, true);
+    for (const Finding& finding : report.findings) {
+      if (finding.signature.find_first_of("+|:") != std::string::npos || finding.shrinking->steps == 0) continue;
+      SCOPED_TRACE(text + ": " + finding.signature);
+      auto alone = backend::select("defect:" + finding.signature, RoundingProfile::correctly_rounded);
+      ASSERT_TRUE(alone) << alone.error().text();
+      const Outcome outcome = shrink::in_process(**alone)(finding.example);
+      ASSERT_NE(output_of(outcome), nullptr);
+      EXPECT_EQ(std::vector<Tensor>{*output_of(outcome)}, finding.example.defect->outputs);
+      ++shrunk;
+    }
+  }
+  EXPECT_GT(shrunk, 2U);
+}
 
 TEST(CampaignDiagnosis, IsBoundedHoweverManyCasesFail) {
   constexpr std::uint64_t kCases = 1200;

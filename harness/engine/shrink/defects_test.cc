@@ -9,8 +9,10 @@
 
 #include "harness/backends/select.h"
 #include "harness/diagnose/models/defect.h"
+#include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/roles.h"
 #include "harness/engine/shrink/shrink.h"
+#include "harness/json/case_json.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/text.h"
 #include "harness/suites/random.h"
@@ -42,6 +44,12 @@ std::optional<Case> failing_case(const std::vector<Case>& cases, const Runner& r
   return largest;
 }
 
+Outcome right_outcome(const Expected& expected) {
+  outcome::Produced produced{*expected.output};
+  produced.outputs.insert(produced.outputs.end(), expected.further_outputs.begin(), expected.further_outputs.end());
+  return produced;
+}
+
 std::int64_t taps_of(const Case& test_case) {
   const Tensor* w = tensor_named(test_case, "w");
   return w == nullptr ? 1 : w->elements();
@@ -51,6 +59,29 @@ template <typename T>
 T median(std::vector<T> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
+}
+
+Failure failure_of_case(const Case& test_case, const Runner& runner) {
+  const Expected expected = expect(test_case, {});
+  const Outcome outcome = runner(test_case);
+  return failure_of(expected, outcome, judge(expected, outcome));
+}
+
+// What is written of a failure fails as that did, and proves of whoever gets it right that the defect is gone.
+void expect_reproducer(const Case& original, const Case& smallest, const Runner& defective) {
+  SCOPED_TRACE(summary_of(smallest));
+  const auto read = read_cases_json(case_json(smallest));
+  ASSERT_TRUE(read) << read.error().text();
+  const Case& written = read->front();
+  EXPECT_EQ(failure_of_case(written, defective), failure_of_case(original, defective));
+  Expected expected = expect(written, {});
+  assess(written, expected);
+  EXPECT_FALSE(expected.defect_disputed);
+  EXPECT_TRUE(expected.defect);
+  const Outcome right = expected.classification.expectation() == Expectation::invalid
+                            ? Outcome(outcome::Rejected{"out of contract"})
+                            : right_outcome(expected);
+  EXPECT_EQ(judge(expected, right).kind, VerdictKind::pass);
 }
 
 TEST(ShrinkDefects, BecomeOneElementOfAFewTaps) {
@@ -66,6 +97,7 @@ TEST(ShrinkDefects, BecomeOneElementOfAFewTaps) {
     const Result result = shrink(*original, runner, {});
     const Verdict verdict = judge(expect(result.smallest, {}), runner(result.smallest));
     EXPECT_TRUE(is_failure(verdict.kind)) << defect.id;
+    expect_reproducer(*original, result.smallest, runner);
     const Classification classification = classify(result.smallest);
     elements.push_back(classification.lowered ? elements_of(classification.lowered->output_shape()) : 1);
     taps.push_back(taps_of(result.smallest));

@@ -1,23 +1,55 @@
 #include "harness/engine/shrink/failure.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+
+#include "harness/operators/text.h"
+#include "reference/numerics/small_float.h"
 
 namespace qconform::shrink {
 namespace {
 
-// An integer output that is wrong by 1 where it is wrong most.
-bool is_off_by_one(const Verdict& verdict) {
-  return verdict.worst && verdict.worst->distance == 1;
+std::string_view name_of(outcome::WroteOutOfBounds::Side side) {
+  return side == outcome::WroteOutOfBounds::Side::before ? "before" : "past";
 }
 
-// What of the detail is the same however large the case: "signal 11", "before".
-std::string constant_detail(const Verdict& verdict) {
-  switch (verdict.kind) {
-    case VerdictKind::crashed: return verdict.detail.substr(0, verdict.detail.find(':'));
-    case VerdictKind::out_of_bounds:
-    case VerdictKind::read_out_of_bounds: return verdict.detail.find("before") == std::string::npos ? "past" : "before";
-    default: return {};
+// The place does not depend on how large the case is.
+std::string place_of(const Outcome& outcome) {
+  if (const auto* crash = std::get_if<outcome::Crashed>(&outcome)) {
+    return fmt::format("signal {} {}", crash->signal, crash->place);
   }
+  if (const auto* exit = std::get_if<outcome::Exited>(&outcome)) return fmt::format("status {}", exit->status);
+  if (const auto* write = std::get_if<outcome::WroteOutOfBounds>(&outcome)) return std::string(name_of(write->side));
+  if (const auto* read = std::get_if<outcome::ReadOutOfBounds>(&outcome)) {
+    return fmt::format("{} {}{}", name_of(read->side), read->tensor, read->wrote ? ", written" : "");
+  }
+  if (const auto* change = std::get_if<outcome::ChangedInput>(&outcome)) return change->tensor;
+  return {};
+}
+
+std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
+  return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
+}
+
+// Of two floats of one sign and type.
+bool are_neighbours(const Tensor& got, const Tensor& right, std::int64_t index) {
+  if (bits_of(got.type) > 64) return false;
+  const std::uint64_t a = raw(got, index);
+  const std::uint64_t b = raw(right, index);
+  return (a > b ? a - b : b - a) <= 1;
+}
+
+Distance distance_of(const Tensor& got, const Tensor& right, std::int64_t index, double error) {
+  constexpr double kRelative = 0.01;
+  if (!std::isfinite(error)) return Distance::incomparable;
+  const double size = std::fabs(error);
+  if (!is_integer(got.type)) {
+    const double larger = std::max(std::fabs(number_at(got, index)), std::fabs(number_at(right, index)));
+    return size <= kRelative * larger || are_neighbours(got, right, index) ? Distance::one : Distance::more;
+  }
+  return size <= 1 ? Distance::one : Distance::more;
 }
 
 }  // namespace
@@ -34,15 +66,22 @@ Lane lane_of(const Classification& classification) {
   return lane;
 }
 
-Failure::Failure(const Verdict& verdict, bool of_one_node)
-    : kind_(verdict.kind),
-      rule_(verdict.rule),
-      detail_(constant_detail(verdict)),
-      off_by_one_(of_one_node && is_off_by_one(verdict)) {}
-
-bool Failure::matches(const Verdict& verdict) const {
-  return verdict.kind == kind_ && verdict.rule == rule_ && constant_detail(verdict) == detail_ &&
-         (!off_by_one_ || is_off_by_one(verdict));
+Failure failure_of(const Expected& expected, const Outcome& outcome, const Verdict& verdict) {
+  Failure failure{verdict.kind, verdict.rule, place_of(outcome)};
+  if (failure.place.empty()) failure.place = verdict.place;  // of a refusal: its message
+  const auto* produced = std::get_if<outcome::Produced>(&outcome);
+  if (produced == nullptr || !verdict.worst || !expected.output || verdict.worst->output >= produced->outputs.size()) {
+    return failure;
+  }
+  const std::size_t number = verdict.worst->output;
+  const Tensor& got = produced->outputs[number];
+  const Tensor& right = number == 0 && expected.pinned ? *expected.pinned : expected.output_at(number);
+  std::int64_t index = 0;
+  for (std::size_t i = 0; i < got.shape.size(); ++i) index = index * got.shape[i] + verdict.worst->index[i];
+  const double error = number_at(got, index) - number_at(right, index);
+  failure.distance = distance_of(got, right, index, error);
+  failure.sign = error > 0 ? 1 : error < 0 ? -1 : 0;
+  return failure;
 }
 
 }  // namespace qconform::shrink

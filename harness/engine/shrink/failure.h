@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/outcome.h"
 #include "harness/core/verdict.h"
+#include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::shrink {
@@ -20,23 +22,26 @@ struct Lane {
 
 [[nodiscard]] Lane lane_of(const Classification& classification);
 
-/// How a backend failed, as far as shrinking must keep it.
-class Failure {
- public:
-  /// `of_one_node`: the mark of a rounding defect, an output that is off by one, stays. What a Q makes an off-by-one,
-  /// the value in front of it shows as something else, so that graphs may trade one for the other.
-  explicit Failure(const Verdict& verdict, bool of_one_node = true);
-  /// Whether `verdict` may stand for the failure. Slipping from a coarse failure to an off-by-one is
-  /// allowed, the reverse is not.
-  [[nodiscard]] bool matches(const Verdict& verdict) const;
-  /// Whether an output was computed whose values or shape are wrong.
-  [[nodiscard]] bool is_of_values() const { return is_computed(kind_); }
-
- private:
-  VerdictKind kind_;
-  std::string rule_;
-  std::string detail_;  // of crashes and stray writes
-  bool off_by_one_;
+/// How far the most distant wrong element is from the right value.
+enum class Distance : std::uint8_t {
+  none,          ///< no value is wrong
+  incomparable,  ///< one of the two is NaN or infinite
+  one,           ///< an integer is off by 1; a float by 1 %, or by one step of its type
+  more,          ///< by more
 };
+
+/// How a backend failed, as far as shrinking must keep it.
+struct Failure {
+  VerdictKind kind = VerdictKind::pass;
+  std::string rule;
+  std::string place;  ///< of a crash: signal and function; of a stray access: tensor and side; else empty
+  Distance distance = Distance::none;
+  int sign = 0;  ///< of the error of the most distant element: -1 too low, 1 too high
+
+  bool operator==(const Failure&) const = default;
+};
+
+/// `verdict` is that on `outcome`, and fails.
+[[nodiscard]] Failure failure_of(const Expected& expected, const Outcome& outcome, const Verdict& verdict);
 
 }  // namespace qconform::shrink

@@ -4,6 +4,7 @@
 
 #include "harness/engine/shrink/edits.h"
 #include "harness/engine/shrink/roles.h"
+#include "harness/operators/family.h"
 
 namespace qconform::shrink {
 namespace {
@@ -58,6 +59,10 @@ Measure measure(const Case& test_case, const std::optional<std::int64_t>& output
   Measure result;
   result.nodes = test_case.nodes.size();
   add(result.elements, static_cast<std::uint64_t>(output_elements.value_or(0)));
+  const Family* family = family_of(test_case);
+  if (family != nullptr && family->implied_elements != nullptr) {
+    add(result.elements, static_cast<std::uint64_t>(family->implied_elements(test_case)));
+  }
   for (const auto& input : test_case.inputs) {
     if (!input) continue;
     add(result.elements, static_cast<std::uint64_t>(input->elements()));

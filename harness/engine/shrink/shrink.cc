@@ -9,10 +9,13 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/engine/diagnoser.h"
 #include "harness/engine/execute.h"
+#include "harness/engine/findings.h"
 #include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/measure.h"
 #include "harness/engine/shrink/reductions.h"
+#include "harness/engine/waivers.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/family.h"
 
@@ -58,8 +61,8 @@ std::uint64_t expense_of(const Outcome& outcome) {
 // A search for the smallest case: takes offers that fail as the first case did.
 class Search final : public Subject {
  public:
-  Search(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits)
-      : runner_(runner), policy_(policy), limits_(limits), start_(now()) {
+  Search(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits, const HasCause& cause)
+      : runner_(runner), policy_(policy), limits_(limits), cause_(cause), start_(now()) {
     begin(failing);
   }
 
@@ -74,23 +77,26 @@ class Search final : public Subject {
     if (lane_of(classification) != lane_) return false;
     const Measure smaller = measure(candidate, shrink::output_elements(classification));
     if (!(smaller < measure_)) return false;
-    const Verdict verdict = run(candidate);
-    if (!failure_->matches(verdict)) return false;
+    Answer answer = run(candidate);
+    if (!shows_the_same(candidate, answer)) return false;
     current_ = std::move(candidate);
     measure_ = smaller;
     ++steps_;
-    keep(verdict);
+    keep(std::move(answer));
     return true;
   }
 
   // Whether the case fails, with the kind of verdict that was expected.
   bool reproduce(std::optional<VerdictKind> expected) {
     for (int i = 0; i < kFirstTries; ++i) {
-      const Verdict verdict = run_first();
-      keep(verdict);
-      if (!is_failure(verdict.kind) || (expected && *expected != verdict.kind)) continue;
-      failure_.emplace(verdict, current_.is_one_node());
-      return true;
+      Answer answer = run_first();
+      const VerdictKind kind = answer.verdict.kind;
+      if (is_failure(kind) && (!expected || *expected == kind)) {
+        failure_ = answer.failure();
+        keeps_cause_ = cause_ && cause_(answer.assessed(current_), answer.outcome);
+      }
+      keep(std::move(answer));
+      if (failure_) return true;
     }
     return false;
   }
@@ -108,10 +114,16 @@ class Search final : public Subject {
     }
   }
 
-  [[nodiscard]] bool still_fails() { return failure_->matches(run(current_)); }
+  [[nodiscard]] bool still_fails() {
+    Answer answer = run(current_);
+    if (!shows_the_same(current_, answer)) return false;
+    keep(std::move(answer));
+    return true;
+  }
 
   [[nodiscard]] Result result(Ending ending) const {
-    Result result{current_, verdict_, ending, runs_, steps_, now() - start_, {}};
+    Result result{current_, verdict_, ending, runs_, steps_, now() - start_, {}, met_};
+    if (failure_) result.smallest.defect = defect_answer(current_, policy_, *outcome_, verdict_);
     for (std::size_t i = 0; i < taken_.size(); ++i) {
       if (taken_[i] > 0) result.reduced.emplace_back(reductions()[i].name, taken_[i]);
     }
@@ -132,7 +144,7 @@ class Search final : public Subject {
   // Begins with `failing`.
   void begin(Case failing) {
     current_ = std::move(failing);
-    current_.recorded_outputs.clear();
+    forget_answers(current_);
     const Classification classification = classify(current_);
     lane_ = lane_of(classification);
     measure_ = measure(current_, shrink::output_elements(classification));
@@ -146,38 +158,83 @@ class Search final : public Subject {
     return outcome;
   }
 
-  // Where only the answer to another x is wrong, the search begins with the case of that x.
-  Verdict run_first() {
-    const Outcome outcome = outcome_of(current_);
-    const Expected expected = expect(current_, policy_);
-    auto own = with_its_own_input(expected, outcome);
-    if (!own) return judge(expected, outcome);
-    begin(std::move(own->test_case));
-    return judge(expect(current_, policy_), own->outcome);
+  // What the backend gave for a case, held against what is right.
+  struct Answer {
+    Expected expected;
+    Outcome outcome;
+    Verdict verdict;
+
+    [[nodiscard]] Failure failure() const { return failure_of(expected, outcome, verdict); }
+    [[nodiscard]] const Expected& assessed(const Case& test_case) {
+      assess(test_case, expected);
+      return expected;
+    }
+  };
+
+  [[nodiscard]] Answer judged(const Case& test_case, Outcome outcome) const {
+    Expected expected = expect(test_case, policy_);
+    Verdict verdict = judge(expected, outcome);
+    return {std::move(expected), std::move(outcome), std::move(verdict)};
   }
 
-  Verdict run(const Case& test_case) {
+  // Where only the answer to another x is wrong, the search begins with the case of that x.
+  Answer run_first() {
+    Answer answer = judged(current_, outcome_of(current_));
+    auto own = with_its_own_input(answer.expected, answer.outcome);
+    if (!own) return answer;
+    begin(std::move(own->test_case));
+    return judged(current_, std::move(own->outcome));
+  }
+
+  Answer run(const Case& test_case) {
     Outcome outcome = outcome_of(test_case);
     // Who reads the smallest case is to see the x that the values are wrong for.
-    if (failure_->is_of_values()) outcome.on_other_input.reset();
-    return judge(expect(test_case, policy_), outcome);
+    if (is_computed(failure_->kind)) outcome.on_other_input.reset();
+    return judged(test_case, std::move(outcome));
   }
 
-  void keep(const Verdict& verdict) {
-    verdict_ = verdict;
-    wrong_element_ = verdict.worst ? verdict.worst->index : std::vector<std::int64_t>{};
+  // Whether a case fails as the first one did. What fails in another way is noted.
+  bool shows_the_same(const Case& test_case, Answer& answer) {
+    if (!is_failure(answer.verdict.kind)) return false;
+    const Failure failure = answer.failure();
+    const bool is_alike = failure == *failure_;
+    if (is_alike && (!keeps_cause_ || cause_(answer.assessed(test_case), answer.outcome))) return true;
+    note_met(test_case, failure, is_alike);
+    return false;
+  }
+
+  // Keeps one case of each failure that is another: of each that looks otherwise, and one that has another cause.
+  void note_met(const Case& test_case, Failure failure, bool is_alike) {
+    constexpr std::size_t kMost = 4;
+    failure.sign = is_alike ? 2 : 0;
+    if (met_.size() >= kMost || std::find(met_failures_.begin(), met_failures_.end(), failure) != met_failures_.end()) {
+      return;
+    }
+    met_failures_.push_back(std::move(failure));
+    met_.push_back(test_case);
+  }
+
+  void keep(Answer answer) {
+    wrong_element_ = answer.verdict.worst ? answer.verdict.worst->index : std::vector<std::int64_t>{};
+    verdict_ = std::move(answer.verdict);
+    outcome_ = std::move(answer.outcome);
   }
 
   const Runner& runner_;
   const Policy& policy_;
   const Limits& limits_;
+  const HasCause& cause_;
   double start_;
   Case current_;
   Lane lane_;
   Measure measure_;
   std::optional<Failure> failure_;
+  bool keeps_cause_ = false;  // the first case has the cause that cause_ asks for
   Verdict verdict_;
+  std::optional<Outcome> outcome_;
   std::vector<std::int64_t> wrong_element_;
+  std::vector<Failure> met_failures_;
+  std::vector<Case> met_;
   std::set<std::uint64_t> refused_;  // digests of everything offered
   std::vector<std::uint64_t> taken_ = std::vector<std::uint64_t>(reductions().size());
   std::uint64_t runs_ = 0;
@@ -205,7 +262,7 @@ class Collector final : public Subject {
   [[nodiscard]] bool exhausted() const override { return found_.size() >= limit_; }
 
   bool offer(Case candidate) override {
-    candidate.recorded_outputs.clear();
+    forget_answers(candidate);
     if (exhausted() || !seen_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
     if (lane_of(classification) != lane_) return false;
@@ -234,6 +291,7 @@ Case labelled(Case smallest, const Case& original) {
 
 Result unchanged(const Case& failing, Result result) {
   result.smallest = failing;
+  result.met.clear();
   result.steps = 0;
   result.reduced.clear();
   return result;
@@ -280,49 +338,132 @@ std::vector<Case> simpler(const Case& test_case, std::size_t limit) {
 }
 
 Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits,
-              std::optional<VerdictKind> expected) {
-  Search search(failing, runner, policy, limits);
+              std::optional<VerdictKind> expected, const HasCause& cause) {
+  Search search(failing, runner, policy, limits, cause);
   if (!search.reproduce(expected)) {
     return unchanged(failing, search.result(expected ? Ending::not_reproduced : Ending::does_not_fail));
   }
   search.exhaust();
   if (!search.still_fails()) return unchanged(failing, search.result(Ending::not_reproduced));
   Result result = search.result(search.ending());
-  result.smallest = result.is_shrunk() ? labelled(std::move(result.smallest), failing) : failing;
+  if (result.is_shrunk()) {
+    result.smallest = labelled(std::move(result.smallest), failing);
+  } else {
+    std::optional<DefectAnswer> defect = std::move(result.smallest.defect);
+    result.smallest = failing;
+    if (defect) result.smallest.defect = std::move(defect);
+  }
   return result;
 }
 
 namespace {
 
-void shrink_finding(Finding& finding, Backend& backend, const Policy& policy, const Limits& limits) {
-  Result shrunk = shrink(finding.example, in_process(backend), policy, limits, finding.kind);
-  Shrinking record{std::string(name_of(shrunk.ending)), shrunk.runs, shrunk.steps, shrunk.seconds, {}, {}, {}};
-  if (shrunk.is_shrunk()) {
-    record.original = std::exchange(finding.example, std::move(shrunk.smallest));
-    finding.verdict = std::move(shrunk.verdict);
+// Shrinks findings of a report, those included that it adds.
+class FindingShrinker {
+ public:
+  FindingShrinker(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
+                  const FindingLimits& limits)
+      : report_(report), backends_(backends), policy_(policy), limits_(limits), left_(limits.seconds) {}
+
+  void run(const std::function<void(Finding&, std::size_t)>& shrunk) {
+    for (std::size_t i = 0; i < report_.findings.size() && left_ > 0; ++i) {
+      const Finding& finding = report_.findings[i];
+      const std::size_t backend = position_of(finding);
+      // A contradiction between several cases is not one case's failure. What is waived has its small case already.
+      if (finding.kind == VerdictKind::inconsistent || finding.waiver || backend == backends_.size()) continue;
+      const std::vector<Case> met = shrink_finding(report_.findings[i], backend);
+      if (shrunk && report_.findings[i].shrinking->steps > 0) shrunk(report_.findings[i], backend);
+      for (const Case& test_case : met) add_finding(test_case, backend, report_.findings[i].id);
+    }
   }
-  finding.shrinking = std::move(record);
-}
+
+ private:
+  [[nodiscard]] std::size_t position_of(const Finding& finding) const {
+    const auto found = std::find_if(backends_.begin(), backends_.end(),
+                                    [&](const auto& candidate) { return candidate->info().name == finding.backend; });
+    return static_cast<std::size_t>(found - backends_.begin());
+  }
+
+  // Returns what it met.
+  std::vector<Case> shrink_finding(Finding& finding, std::size_t backend) {
+    Limits each = limits_.each;
+    each.seconds = std::min(each.seconds, left_);
+    HasCause cause;
+    if (limits_.diagnoser != nullptr) {
+      cause = [&](const Expected& expected, const Outcome& outcome) {
+        return limits_.diagnoser->has_cause(backend, finding.op_type, finding.signature, expected, outcome);
+      };
+    }
+    Result result = shrink(finding.example, in_process(*backends_[backend]), policy_, each, finding.kind, cause);
+    Shrinking record{std::string(name_of(result.ending)), result.runs, result.steps, result.seconds, {}, {}, {}};
+    const bool is_shrunk = result.is_shrunk();
+    Case original = std::exchange(finding.example, std::move(result.smallest));
+    if (is_shrunk) {
+      record.original = std::move(original);
+      finding.verdict = std::move(result.verdict);
+    }
+    finding.shrinking = std::move(record);
+    left_ -= result.seconds;
+    return std::move(result.met);
+  }
+
+  // What fails for a reason that no finding has.
+  void add_finding(const Case& met, std::size_t backend, const std::string& met_by) {
+    const Outcome outcome = execute(*backends_[backend], met, output_);
+    Expected expected = expect(met, policy_);
+    assess(met, expected);
+    const BackendInfo& info = backends_[backend]->info();
+    Finding finding;
+    finding.verdict = judge(expected, outcome);
+    if (!is_failure(finding.verdict.kind)) return;
+    if (limits_.waivers != nullptr &&
+        limits_.waivers->covering(info, met, outcome, finding.verdict, policy_) != nullptr) {
+      return;
+    }
+    finding.signature = signature_met(backend, expected, outcome, finding.verdict);
+    finding.backend = info.name;
+    finding.op_type = met.subject();
+    if (finding.signature.empty() || is_known(finding)) return;
+    finding.id = "F" + std::to_string(report_.findings.size() + 1);
+    finding.kind = finding.verdict.kind;
+    finding.met_while_shrinking = met_by;
+    finding.example = met;
+    finding.example.id += ".met";
+    finding.example.note = "met while shrinking " + met.id;
+    finding.example.defect = defect_answer(met, policy_, outcome, finding.verdict);
+    if (limits_.diagnoser != nullptr) {
+      finding.diagnosis = limits_.diagnoser->diagnosis(backend, finding.op_type, finding.signature);
+    }
+    report_.findings.push_back(std::move(finding));
+  }
+
+  // Empty where nothing tells the failure from others.
+  [[nodiscard]] std::string signature_met(std::size_t backend, const Expected& expected, const Outcome& outcome,
+                                          const Verdict& verdict) {
+    if (!is_computed(verdict.kind) || limits_.diagnoser == nullptr) return signature_of(verdict);
+    return limits_.diagnoser->met(backend, expected, outcome);
+  }
+
+  [[nodiscard]] bool is_known(const Finding& finding) const {
+    return std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& other) {
+      return other.backend == finding.backend && other.op_type == finding.op_type &&
+             other.signature == finding.signature;
+    });
+  }
+
+  Report& report_;
+  const std::vector<std::unique_ptr<Backend>>& backends_;
+  const Policy& policy_;
+  const FindingLimits& limits_;
+  double left_;  // seconds
+  GuardedOutput output_;
+};
 
 }  // namespace
 
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
                      const FindingLimits& limits, const std::function<void(Finding&, std::size_t)>& shrunk) {
-  double left = limits.seconds;
-  for (Finding& finding : report.findings) {
-    const auto backend = std::find_if(backends.begin(), backends.end(),
-                                      [&](const auto& candidate) { return candidate->info().name == finding.backend; });
-    // A contradiction between several cases is not one case's failure.
-    if (finding.kind == VerdictKind::inconsistent) continue;
-    // What is known has its small case already.
-    if (finding.waiver) continue;
-    if (backend == backends.end() || left <= 0) continue;
-    Limits each = limits.each;
-    each.seconds = std::min(each.seconds, left);
-    shrink_finding(finding, **backend, policy, each);
-    left -= finding.shrinking->seconds;
-    if (shrunk && finding.shrinking->steps > 0) shrunk(finding, static_cast<std::size_t>(backend - backends.begin()));
-  }
+  FindingShrinker(report, backends, policy, limits).run(shrunk);
 }
 
 }  // namespace qconform::shrink

@@ -19,6 +19,12 @@
 #include "harness/core/verdict.h"
 #include "harness/engine/shrink/reductions.h"
 
+namespace qconform {
+class Diagnoser;
+class Waivers;
+struct Expected;
+}  // namespace qconform
+
 namespace qconform::shrink {
 
 /// Runs one case on the backend that fails: in this process, in a worker, wherever.
@@ -26,6 +32,9 @@ using Runner = std::function<Outcome(const Case&)>;
 
 /// The backend in this process. It must outlive the runner.
 [[nodiscard]] Runner in_process(Backend& backend);
+
+/// Whether a failing answer to a case has the cause that is to stay. The expectation is assessed.
+using HasCause = std::function<bool(const Expected&, const Outcome&)>;
 
 struct Limits {
   std::uint64_t runs = 5000;  ///< of the backend; one that times out counts as 100, one that ends its process as 4
@@ -36,7 +45,7 @@ struct Limits {
 };
 
 enum class Ending : std::uint8_t {
-  minimal,         ///< no further reduction fails in the same way
+  minimal,         ///< no single step of those that are tried makes it smaller and fails in the same way
   runs,            ///< the limit on runs was reached
   seconds,         ///< the limit on time was reached
   does_not_fail,   ///< the case does not fail at all: nothing was shrunk
@@ -55,29 +64,31 @@ struct Result {
   double seconds = 0;
   /// Reductions taken, by name, in the order in which they are tried.
   std::vector<std::pair<std::string, std::uint64_t>> reduced;
+  std::vector<Case> met;  ///< cases on the way that failed in other ways, a few
 
   [[nodiscard]] bool is_shrunk() const { return steps > 0; }
 };
 
 /// A smaller case counts as failing in the same way when it has the same expectation, for the same
-/// rule (the violation's rule and field, the rules of the latitudes), and its verdict is of the same
-/// kind: written on the same side of the output, ended by the same signal. A failure by one unit in
-/// the last place of an integer output, the mark of a rounding defect, stays one; a larger one may
-/// become one.
+/// rule (the violation's rule and field, the rules of the latitudes), the same Failure (failure.h), and the
+/// same `cause`, where that is given and the case given has it. The result records what the backend gave.
 ///
 /// `expected` is the kind of verdict that the case is known for, if it is: a different one at first
 /// means that the failure is not reproduced. Tries the case given up to three times, and the result
 /// once more at the end.
 [[nodiscard]] Result shrink(const Case& failing, const Runner& runner, const Policy& policy, const Limits& limits = {},
-                            std::optional<VerdictKind> expected = std::nullopt);
+                            std::optional<VerdictKind> expected = std::nullopt, const HasCause& cause = {});
 
 struct FindingLimits {
   Limits each;
-  double seconds = 60;  ///< for all findings together; those that come too late keep their case
+  double seconds = 60;             ///< for all findings together; those that come too late keep their case
+  Diagnoser* diagnoser = nullptr;  ///< settled; knows the findings' causes. Null: they have none
+  const Waivers* waivers = nullptr;
 };
 
 /// Replaces the example of each finding by the smallest case that fails in the same way, and its
-/// verdict by that case's; what it was stays in Finding::shrinking. The backend is the one of that
+/// verdict by that case's; what it was stays in Finding::shrinking. Failures of another signature that are met on the
+/// way become findings of their own, unless a waiver covers them. The backend is the one of that
 /// name; findings of others, and waived ones, are left alone. `shrunk` is called with each finding that got a smaller
 /// case, and the number of its backend; may be empty.
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,

@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "harness/backends/kinds.h"
 #include "harness/backends/select.h"
+#include "harness/engine/shrink/edits.h"
+#include "harness/engine/shrink/extents.h"
 #include "harness/engine/shrink/failure.h"
 #include "harness/engine/shrink/measure.h"
 #include "harness/engine/shrink/reductions.h"
+#include "harness/engine/shrink/roles.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/convolution/shrink.h"
+#include "harness/operators/family.h"
 #include "harness/operators/text.h"
 #include "harness/suites/random.h"
 #include "harness/tests/planted_kernels.h"
@@ -24,6 +31,12 @@ std::unique_ptr<Backend> planted(const std::string& name) {
 
 Verdict verdict_on(const Case& test_case, const Runner& runner) {
   return judge(expect(test_case, {}), runner(test_case));
+}
+
+Failure failure_on(const Case& test_case, const Runner& runner) {
+  const Expected expected = expect(test_case, {});
+  const Outcome outcome = runner(test_case);
+  return failure_of(expected, outcome, judge(expected, outcome));
 }
 
 Measure measure_of(const Case& test_case) {
@@ -54,6 +67,80 @@ std::vector<Case> failing_cases(const Runner& runner, std::size_t count) {
   return cases;
 }
 
+// One index of every extent left out, one attribute, one entry of it a step plainer, one value made neutral or a step
+// nearer to that, one zero point 0, one scale 1: written without the reductions.
+std::vector<Case> neighbours_of(const Case& test_case, const std::vector<std::int64_t>& wrong) {
+  std::vector<Case> result;
+  const auto changed = [&](auto change) {
+    Case other = test_case;
+    change(other);
+    result.push_back(std::move(other));
+  };
+  for (const Extent& extent : family_of(test_case)->extents(test_case, wrong)) {
+    for (std::int64_t left_out = 0; left_out < extent.length; ++left_out) {
+      std::vector<std::int64_t> keep = positions(extent.length);
+      keep.erase(keep.begin() + left_out);
+      result.push_back(extent.cut(test_case, keep));
+    }
+  }
+  for (std::size_t i = 0; i < test_case.node().attributes.size(); ++i) {
+    const Attribute& attribute = test_case.node().attributes[i];
+    changed([&](Case& c) { c.node().attributes.erase(c.node().attributes.begin() + static_cast<std::ptrdiff_t>(i)); });
+    const auto* entries = std::get_if<std::vector<std::int64_t>>(&attribute.value);
+    const std::int64_t plain = attribute.name == "pads" ? 0 : 1;
+    for (std::size_t entry = 0; entries != nullptr && entry < entries->size(); ++entry) {
+      changed([&](Case& c) { (*integers_of(c, attribute.name))[entry] += (*entries)[entry] > plain ? -1 : 1; });
+    }
+  }
+  for (const Role& role : roles_of(test_case)) {
+    const Tensor& tensor = *test_case.input(role.position);
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      const auto set = [&](std::uint64_t bits) {
+        changed([&](Case& c) { set_bits_at(*c.inputs[role.position], i, bits); });
+      };
+      if (role.part == Part::scale) set(one_bits(tensor.type));
+      if (role.part == Part::scale || !is_integer(tensor.type)) continue;
+      const std::int64_t value = integer_at(tensor, i);
+      const std::int64_t neutral = role.part == Part::zero_point ? 0 : neutral_value(test_case, role, i);
+      set(integer_bits(tensor.type, neutral));
+      set(integer_bits(tensor.type, value + (value > neutral ? -1 : 1)));
+    }
+  }
+  return result;
+}
+
+// What the word "minimal" says.
+void expect_no_smaller_neighbour(const Case& minimal, const Runner& runner) {
+  const Failure failure = failure_on(minimal, runner);
+  const Verdict verdict = verdict_on(minimal, runner);
+  const auto wrong = verdict.worst ? verdict.worst->index : std::vector<std::int64_t>{};
+  std::vector<Case> neighbours = neighbours_of(minimal, wrong);
+  for (Case& other : simpler(minimal)) neighbours.push_back(std::move(other));
+  for (const Case& other : neighbours) {
+    if (lane_of(classify(other)) != lane_of(classify(minimal)) || !(measure_of(other) < measure_of(minimal))) continue;
+    EXPECT_NE(failure_on(other, runner), failure) << summary_of(minimal) << " is not minimal: " << summary_of(other);
+  }
+}
+
+// Takes every offer down, and none.
+class Offers final : public Subject {
+ public:
+  explicit Offers(const Case& test_case) : case_(test_case) {}
+  [[nodiscard]] const Case& current() const override { return case_; }
+  [[nodiscard]] const std::vector<std::int64_t>& wrong_element() const override { return nowhere_; }
+  bool offer(Case candidate) override {
+    offers_.push_back(std::move(candidate));
+    return false;
+  }
+  [[nodiscard]] bool exhausted() const override { return false; }
+  [[nodiscard]] const std::vector<Case>& taken() const { return offers_; }
+
+ private:
+  const Case& case_;
+  std::vector<std::int64_t> nowhere_;
+  std::vector<Case> offers_;
+};
+
 class PlantedShrink : public ::testing::TestWithParam<const char*> {};
 
 // What shrinking promises, whatever it is given.
@@ -66,7 +153,7 @@ TEST_P(PlantedShrink, KeepsTheFailureAndNeverGrows) {
     SCOPED_TRACE(original.id);
     const Result result = shrink(original, runner, {});
     EXPECT_EQ(result.ending, Ending::minimal);
-    EXPECT_EQ(verdict_on(result.smallest, runner).kind, verdict_on(original, runner).kind);
+    EXPECT_EQ(failure_on(result.smallest, runner), failure_on(original, runner));
     EXPECT_EQ(lane_of(classify(result.smallest)), lane_of(classify(original)));
     EXPECT_LT(measure_of(result.smallest), measure_of(original));
     EXPECT_EQ(elements_of(classify(result.smallest).lowered->output_shape()), 1) << summary_of(result.smallest);
@@ -74,12 +161,58 @@ TEST_P(PlantedShrink, KeepsTheFailureAndNeverGrows) {
     const Result again = shrink(result.smallest, runner, {});
     EXPECT_EQ(again.steps, 0U) << summary_of(again.smallest);
     EXPECT_EQ(digest_of(again.smallest), digest_of(result.smallest));
+    expect_no_smaller_neighbour(result.smallest, runner);
     EXPECT_EQ(shrink(original, runner, {}).smallest, result.smallest) << "not deterministic";
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, PlantedShrink,
                          ::testing::Values("pad-raw-zero", "pair-sat-i16", "past-end", "before-start"));
+
+// Wrong in the ninth column of the second channel, whatever the window of that is.
+TEST(Shrink, NeitherPaddingNorTapsStayThatDoNotMatter) {
+  const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {
+    auto* produced = std::get_if<outcome::Produced>(&outcome);
+    if (produced == nullptr || test_case.node().op_type != "QLinearConv") return;
+    Tensor& y = produced->outputs.front();
+    if (y.shape.size() != 4 || y.shape[1] < 2 || y.shape[3] < 9) return;
+    std::byte& wrong = y.bytes[static_cast<std::size_t>(y.shape[2] * y.shape[3] + 8)];
+    wrong = std::byte{static_cast<std::uint8_t>(std::to_integer<unsigned>(wrong) + 20)};
+  });
+  const Case original = QLinearConvBuilder()
+                            .x(make::uint8({1, 1, 1, 5}, {3, 9, 4, 7, 2}))
+                            .x_zero_point(2)
+                            .w(make::filled(ElementType::int8, {2, 1, 2, 6}, 3))
+                            .dilations({2, 2})
+                            .pads({0, 7, 2, 7})
+                            .y_scale(4)
+                            .build();
+  ASSERT_EQ(verdict_on(original, runner).kind, VerdictKind::wrong);
+  const Result result = shrink(original, runner, {});
+  EXPECT_EQ(result.ending, Ending::minimal);
+  EXPECT_EQ(result.smallest.input(0)->shape, (make::Shape{1, 1, 1, 9})) << summary_of(result.smallest);
+  EXPECT_EQ(result.smallest.input(3)->shape, (make::Shape{2, 1, 1, 1}));
+  EXPECT_TRUE(result.smallest.node().attributes.empty());
+  expect_no_smaller_neighbour(result.smallest, runner);
+}
+
+// Each of these steps changes several things at once, and no output.
+TEST(Shrink, StepsOfWindowsKeepTheOutputs) {
+  int offered = 0;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(testing::scaled(300)); ++i) {
+    const Case original = random_case(31, i);
+    const auto right = [](const Case& test_case) { return expect(test_case, {}).output; };
+    Offers offers(original);
+    padding_as_values(offers);
+    gaps_as_taps(offers);
+    for (const Case& candidate : offers.taken()) {
+      EXPECT_EQ(right(candidate), right(original)) << summary_of(original) << " and " << summary_of(candidate);
+      EXPECT_LE(measure_of(candidate).elements, measure_of(original).elements);
+      ++offered;
+    }
+  }
+  EXPECT_GT(offered, 20);
+}
 
 TEST(Shrink, SaturatingPairsBecomeOnePair) {
   const auto backend = planted("pair-sat-i16");
@@ -140,13 +273,13 @@ TEST(Shrink, GroupsGoWhereOutputChannelsMatter) {
   EXPECT_EQ(result.smallest.input(3)->shape, (make::Shape{4, 1, 1, 1}));
 }
 
-// A defect of rounding hides behind none that is coarser.
+// A defect of rounding hides behind none that is coarser, and that is what shrinking met.
 TEST(Shrink, OffByOneStaysOne) {
   const Runner runner = spoiled([](const Case& test_case, Outcome& outcome) {
     auto* produced = std::get_if<outcome::Produced>(&outcome);
     if (produced == nullptr) return;
-    // Coarse where a weight is 1, by one unit everywhere else.
-    const bool coarse = integer_at(*test_case.input(3), 0) == 1;
+    // Coarse where the weight is 0, by one unit everywhere else.
+    const bool coarse = integer_at(*test_case.input(3), 0) == 0;
     std::byte& first = produced->outputs.front().bytes[0];
     first = std::byte{static_cast<std::uint8_t>(std::to_integer<unsigned>(first) + (coarse ? 9 : 1))};
   });
@@ -154,6 +287,58 @@ TEST(Shrink, OffByOneStaysOne) {
   const Result result = shrink(original, runner, {});
   ASSERT_TRUE(result.verdict.worst.has_value());
   EXPECT_EQ(result.verdict.worst->distance, 1);
+  ASSERT_EQ(result.met.size(), 1U);
+  EXPECT_EQ(verdict_on(result.met[0], runner).worst->distance, 9);
+}
+
+// The distance of the wrong value, its side, and where a stray access goes stay what they were, step by step: a backend
+// whose defects depend on the size of the case shows each of them.
+TEST(Shrink, NeverSlipsToAnotherFailure) {
+  const std::function<void(Outcome&)> defects[] = {
+      [](Outcome& outcome) {
+        outcome = outcome::Crashed{11, "memory", "SIGSEGV in f"};
+      },
+      [](Outcome& outcome) {
+        outcome = outcome::Crashed{11, "memory", "SIGSEGV in g"};
+      },
+      [](Outcome& outcome) {
+        outcome = outcome::ReadOutOfBounds{"x", outcome::WroteOutOfBounds::Side::after, 1};
+      },
+      [](Outcome& outcome) {
+        outcome = outcome::ReadOutOfBounds{"w", outcome::WroteOutOfBounds::Side::after, 1};
+      },
+      [](Outcome& outcome) {
+        outcome = outcome::WroteOutOfBounds{outcome::WroteOutOfBounds::Side::before, 1};
+      },
+  };
+  const std::int64_t errors[] = {1, -1, 30, -30};
+  const auto runner_of = [&](std::size_t kinds) {
+    return spoiled([&, kinds](const Case& test_case, Outcome& outcome) {
+      auto* produced = std::get_if<outcome::Produced>(&outcome);
+      if (produced == nullptr) return;
+      const auto kind = static_cast<std::size_t>(test_case.input(0)->elements()) % kinds;
+      if (kind < std::size(defects)) return defects[kind](outcome);
+      std::byte& first = produced->outputs.front().bytes[0];
+      const std::int64_t value = std::to_integer<std::int64_t>(first) + errors[kind - std::size(defects)];
+      first = static_cast<std::byte>(std::clamp<std::int64_t>(value, 0, 255));
+    });
+  };
+  const Runner runner = runner_of(std::size(defects) + std::size(errors));
+  std::set<std::pair<std::string, int>> seen;
+  for (std::int64_t length = 12; length < 34; ++length) {
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < length; ++i) values.push_back(90 + i);
+    const Case original =
+        QLinearConvBuilder().x(make::uint8({1, 1, length}, values)).w(make::int8({1, 1, 1}, {1})).build();
+    const Failure failure = failure_on(original, runner);
+    seen.insert({failure.place, static_cast<int>(failure.distance) * failure.sign});
+    const Result result = shrink(original, runner, {});
+    EXPECT_EQ(failure_on(result.smallest, runner), failure) << summary_of(result.smallest);
+    EXPECT_GT(result.steps, 0U);
+    EXPECT_FALSE(result.met.empty());
+    for (const Case& met : result.met) EXPECT_TRUE(is_failure(verdict_on(met, runner).kind));
+  }
+  EXPECT_EQ(seen.size(), std::size(defects) + std::size(errors));
 }
 
 TEST(Shrink, PackedAndBlockedCasesShrink) {
@@ -212,6 +397,9 @@ TEST(Shrink, ImagesReadFromAWrongOffsetHaveOneOutputEach) {
       if (op_type != "QLinearConv" && op_type != "ConvInteger") continue;
       if (!is_failure(verdict_on(original, runner).kind)) continue;
       ++found;
+      const Failure failure = failure_on(original, runner);
+      SCOPED_TRACE(summary_of(original) + ", distance " + std::to_string(static_cast<int>(failure.distance)) +
+                   ", sign " + std::to_string(failure.sign));
       const Result result = shrink(original, runner, {}, {.seconds = 100, .clock = {}});
       EXPECT_EQ(result.ending, Ending::minimal);
       const std::int64_t images = result.smallest.input(0)->shape[0];

@@ -33,11 +33,14 @@ std::span<const shrink::Reduction> convolution_reductions() {
   static constexpr std::array all{
       shrink::Reduction{shrink::Stage::element, "one window", shrink::jump_to_window},
       shrink::Reduction{shrink::Stage::element, "one output of each image", shrink::one_output_an_image},
+      shrink::Reduction{shrink::Stage::indices, "one tap at the same outputs", shrink::one_tap},
       shrink::Reduction{shrink::Stage::sums, "fewer, larger products", shrink::fewer_larger_products},
       shrink::Reduction{shrink::Stage::sums, "few products of extreme values", shrink::few_extreme_products},
       shrink::Reduction{shrink::Stage::sums, "sum into bias", shrink::sum_into_bias},
       shrink::Reduction{shrink::Stage::attributes, "plain strides and dilations", shrink::plain_strides},
       shrink::Reduction{shrink::Stage::attributes, "smaller pads", shrink::smaller_pads},
+      shrink::Reduction{shrink::Stage::attributes, "padding as values", shrink::padding_as_values},
+      shrink::Reduction{shrink::Stage::attributes, "gaps as taps", shrink::gaps_as_taps},
   };
   return all;
 }
@@ -64,6 +67,7 @@ const Family& convolution_family() {
                              .take_apart = relations::take_convolution_apart,
                              .reductions = convolution_reductions,
                              .extents = shrink::convolution_extents,
+                             .implied_elements = shrink::implied_elements,
                              .without_dimension = shrink::without_spatial_axis,
                              .parameter_index = shrink::channel_of_wrong_element,
                              .with_gathered_scales = shrink::with_gathered_multiplier,

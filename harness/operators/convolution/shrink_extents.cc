@@ -1,5 +1,6 @@
 // The index spaces of a convolution: images, groups, channels, positions, taps.
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "harness/engine/shrink/edits.h"
@@ -7,6 +8,7 @@
 #include "harness/operators/convolution/contract.h"
 #include "harness/operators/convolution/shrink.h"
 #include "harness/operators/operator.h"
+#include "harness/operators/text.h"
 #include "reference/convolution/geometry.h"
 
 namespace qconform::shrink {
@@ -100,6 +102,12 @@ class ConvolutionExtents {
     if (a.output == 1 && a.dilation == 1 && a.stride == 1) add_taps_of_one_window(axis);
     add("position" + number, a.input, -1, [=](Case& c, const Indices& keep) { cut_input(c, "x", 2 + axis, keep); });
     add("tap" + number, a.kernel, -1, [=](Case& c, const Indices& keep) { cut_taps(c, axis, keep); });
+    if (a.output < 2) return;
+    add("tap at the same output" + number, a.kernel, -1, [=](Case& c, const Indices& keep) {
+      const auto count = static_cast<std::int64_t>(keep.size());
+      if (keep.back() - keep.front() + 1 != count) return;
+      if (auto cut = with_taps(c, axis, keep.front(), count)) c = std::move(*cut);
+    });
   }
 
   // A single window: each tap goes with the position, or the pad, that it reads.
@@ -256,6 +264,28 @@ Case with_one_output_an_image(Case test_case, const ConvolutionGeometry& g, std:
   return test_case;
 }
 
+// Which sign single products have is changed by mirroring w about its zero point, or x about the middle of its type.
+enum class Mirrored : std::uint8_t { nothing, w, x };
+
+// Every weight at `distance` from its zero point on the side where it is, or as it is for 0. Errors of single products
+// may have another size and sign than the sum's, which are to stay.
+Case with_weights(Case test_case, std::int64_t distance, Mirrored mirrored) {
+  const std::size_t at = *position_of(test_case, "w");
+  const std::vector<Role> roles = roles_of(test_case);
+  const auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& one) { return one.position == at; });
+  Tensor& w = *test_case.inputs[at];
+  for (std::int64_t i = 0; i < w.elements(); ++i) {
+    const std::int64_t neutral = neutral_value(test_case, *role, i);
+    const std::int64_t value = integer_at(w, i) - neutral;
+    const std::int64_t size = distance == 0 ? std::abs(value) : distance;
+    const bool is_below = (value < 0) != (mirrored == Mirrored::w);
+    set_bits_at(w, i, integer_bits(w.type, is_below ? neutral - size : neutral + size));
+  }
+  if (mirrored != Mirrored::x) return test_case;
+  for (std::byte& byte : test_case.inputs[*position_of(test_case, "x")]->bytes) byte = ~byte;
+  return test_case;
+}
+
 }  // namespace
 
 // A failure that needs large images needs neither large kernels nor many outputs.
@@ -268,7 +298,12 @@ void one_output_an_image(Subject& subject) {
   for (std::int64_t i = 0; i < std::min(kChannels, g->output_channels); ++i) {
     const std::int64_t channel = (first + i) % g->output_channels;
     for (const bool of_first_tap : {true, false}) {
-      if (subject.offer(with_one_output_an_image(subject.current(), *g, channel, of_first_tap))) return;
+      const Case candidate = with_one_output_an_image(subject.current(), *g, channel, of_first_tap);
+      for (const std::int64_t distance : {0, 1, 8, 64}) {
+        for (const Mirrored mirrored : {Mirrored::nothing, Mirrored::w, Mirrored::x}) {
+          if (subject.exhausted() || subject.offer(with_weights(candidate, distance, mirrored))) return;
+        }
+      }
     }
   }
 }

@@ -53,7 +53,7 @@ function shrinking(finding: Finding): string {
   const effort = `${counted(record.steps, "step")} in ${counted(record.runs, "run")} of the backend, ${seconds(record.seconds)}`;
   const from = record.original ? `; met as ${record.original.id}: ${record.original.summary}` : "";
   const ending: Record<string, string> = {
-    minimal: "minimal: nothing simpler fails likewise",
+    minimal: "minimal: no single step makes it smaller",
     runs: "limit of runs reached",
     seconds: "limit of time reached",
     "not-reproduced": "the failure came and went",
@@ -80,6 +80,7 @@ function story(finding: Finding): HTMLElement {
     ["evidence", diagnosis ? evidence(diagnosis) : null],
     ["worst", worst(finding)],
     ["case", h("span", {}, h("code", {}, finding.example.id), ` ${finding.example.summary}`)],
+    ["met", finding.met_while_shrinking ? `while shrinking ${finding.met_while_shrinking}; no case of the suites` : ""],
     ["shrunk", shrinking(finding)],
     ["files", files(finding)],
     ["contradicts", finding.related ? finding.related.ids.join(", ") : null],
