@@ -78,6 +78,23 @@ TEST_F(OnnxModel, EveryQuantizedNodeIsACaseWithItsRealShape) {
                           "1 com.microsoft::QLinearGlobalAveragePool: operator: qconform does not test it"));
 }
 
+TEST_F(OnnxModel, NodesThatARunDidNotReachAreListedWithThat) {
+  Network net = image_network();
+  const auto source = open(net);
+  ASSERT_TRUE(source->next().has_value());
+  ASSERT_TRUE(source->next().has_value());
+  EXPECT_EQ(source->node_coverage(nullptr)->covered, 2U);
+  const std::vector<std::string> why_not{
+      "declined: too large"};  // of the first case; the second was not judged any more
+  const auto judged = source->node_coverage(&why_not);
+  EXPECT_EQ(judged->covered, 0U);
+  EXPECT_EQ(judged->quantized(), source->node_coverage(nullptr)->quantized());
+  std::map<std::string, std::uint64_t> by_reason;
+  for (const UncoveredNodes& part : judged->uncovered) by_reason[part.reason] += part.nodes;
+  EXPECT_EQ(by_reason["declined: too large"], 1U);
+  EXPECT_EQ(by_reason["not reached: the run ended before its case"], 5U);
+}
+
 // A right kernel and a wrong one get the verdicts that they get at opset 25, at opsets that changed no operator and at
 // those that are yet to come.
 TEST_F(OnnxModel, NewerOpsetsGetTheSameVerdicts) {
@@ -117,7 +134,7 @@ TEST_F(OnnxModel, OpsetsNewerThanAnyKnownAreSaidOnce) {
     EXPECT_EQ(source->size(), 6U);
     for (auto next = source->next(); next && *next; next = source->next())
       EXPECT_EQ((*next)->node().opset_version, opset);
-    EXPECT_EQ(source->node_coverage()->covered, 6U);
+    EXPECT_EQ(source->node_coverage(nullptr)->covered, 6U);
   }
   EXPECT_EQ(newer.text(),
             "6 cases have opset 40, newer than 28, the newest known: judged by DequantizeLinear 25, QLinearConv 10, "
@@ -219,7 +236,8 @@ TEST_F(OnnxModel, WeightsOfUnknownShapeAreSkippedWithAReason) {
   net.node("ConvInteger", {"x", "w"}, "y");
   const auto source = open(net);
   EXPECT_THAT(cases_of(*source), IsEmpty());
-  EXPECT_THAT(in_no_case(*source), ElementsAre("1 ConvInteger: size: weights of unknown or unusable shape"));
+  EXPECT_THAT(in_no_case(*source), ElementsAre("1 ConvInteger: size: weights of unknown or unusable shape",
+                                               "1 com.example::Mystery: operator: qconform does not test it"));
 }
 
 TEST_F(OnnxModel, DamagedWeightsEndTheSourceAndNameTheNode) {

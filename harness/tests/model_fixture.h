@@ -49,7 +49,8 @@ class ModelFixture : public ::testing::Test {
   /// "2 com.microsoft::QLinearAdd: operator: ..." of the quantized nodes that no case so far holds.
   static std::vector<std::string> in_no_case(const OnnxModelSuite& source) {
     std::vector<std::string> texts;
-    for (const UncoveredNodes& part : source.node_coverage(nullptr)->uncovered) {
+    const auto coverage = source.node_coverage(nullptr);
+    for (const UncoveredNodes& part : coverage->uncovered) {
       texts.push_back(std::to_string(part.nodes) + " " + part.op_type + ": " + part.reason);
     }
     return texts;

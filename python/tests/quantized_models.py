@@ -71,7 +71,9 @@ def image_network():
     net = Network(2)
 
     def convolution(value, channels, kernel, outputs, **attributes):
-        return net("Relu", net("Conv", value, net.weight(outputs, channels, kernel, kernel), net.weight(outputs), **attributes))
+        return net(
+            "Relu", net("Conv", value, net.weight(outputs, channels, kernel, kernel), net.weight(outputs), **attributes)
+        )
 
     stem = convolution("x", 3, 3, 8, pads=[1, 1, 1, 1])
     body = net("Conv", stem, net.weight(8, 8, 3, 3), net.weight(8), pads=[1, 1, 1, 1])
@@ -97,10 +99,16 @@ def quantized(folder):
     files = {name: folder / f"{name}.onnx" for name in ("dynamic", "qoperator", "qdq")}
     onnx.save(transformer(), folder / "transformer.onnx")
     onnx.save(image_network(), folder / "images.onnx")
-    quantization.quantize_dynamic(folder / "transformer.onnx", files["dynamic"], weight_type=quantization.QuantType.QInt8)
+    quantization.quantize_dynamic(
+        folder / "transformer.onnx", files["dynamic"], weight_type=quantization.QuantType.QInt8
+    )
     for name, form in (("qoperator", quantization.QuantFormat.QOperator), ("qdq", quantization.QuantFormat.QDQ)):
         quantization.quantize_static(
-            folder / "images.onnx", files[name], Images(), quant_format=form, per_channel=False,
+            folder / "images.onnx",
+            files[name],
+            Images(),
+            quant_format=form,
+            per_channel=False,
             weight_type=quantization.QuantType.QInt8,
         )
     return files

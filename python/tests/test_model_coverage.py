@@ -1,4 +1,4 @@
-"""What a run says of whole models that a quantizer made: the share that it prints is the one that is counted by hand."""
+"""What a run says of whole models of a quantizer: the share that it prints is the one that is counted by hand."""
 
 import json
 import re
@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import quantized_models
+
 from qconform import _program, report
 
 NOT_JUDGED = {"mistrusted", "unsupported", "refused", "not-asked", "crashed", "timed-out", "exited", "out-of-memory",
