@@ -9,6 +9,7 @@
 #include "harness/engine/run_suites.h"
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
+#include "harness/operators/graph/graph_builder.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/select.h"
@@ -222,6 +223,31 @@ TEST(Fused, ConformsOnRandomGraphs) {
 TEST(Fused, NamesSettingsThatItDoesNotKnow) {
   for (const char* name : {"fused@kernels=neon99", "fused@float-bias=1", "fused@fast", "fused@threads=2", "fused:9"}) {
     EXPECT_FALSE(select(name, RoundingProfile::correctly_rounded)) << name;
+  }
+}
+
+// Of no batch, of no row, of one column; weights have a scale for each row or for each column.
+TEST(Fused, ProductsWithoutElementsAreEmpty) {
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{0, 3, 2}, {2, 0, 2}, {0, 2}, {1, 3, 2}}) {
+    for (const std::int64_t axis : {0, 1}) {
+      GraphBuilder b(13);
+      const std::string one = b.initializer(make::float32(1.0F));
+      const std::string x = b.node("DequantizeLinear", {b.input(make::filled(ElementType::uint8, shape, 7)), one});
+      const std::string scales = b.initializer(make::float32({2}, {1, 2}));
+      const std::string weights = b.initializer(make::integers(ElementType::int8, {2, 2}, {3, -1, 2, 4}));
+      const std::string w = b.node("DequantizeLinear", {weights, scales}, {{"axis", axis}});
+      const std::string zero = b.initializer(make::integer(ElementType::int8, 0));
+      const Case graph = b.build({b.node("QuantizeLinear", {b.node("MatMul", {x, w}), one, zero})});
+      Expected expected = expect(graph, {});
+      ASSERT_TRUE(expected.output) << expected.classification.contract.violation->text();
+      assess(graph, expected);
+      for (const char* backend : {"interpreter", "fused"}) {
+        GuardedOutput output;
+        const Verdict verdict = judge(expected, execute(*fused_backend(backend), graph, output));
+        EXPECT_TRUE(is_computed(verdict.kind) && !is_failure(verdict.kind)) << backend << ": " << verdict.detail;
+        EXPECT_EQ(verdict.elements, static_cast<std::uint64_t>(expected.output->elements()));
+      }
+    }
   }
 }
 

@@ -21,11 +21,11 @@ bool has_integers(ElementType type) {
 }
 
 std::int64_t integer_of(ElementType type, std::uint64_t bits) {
-  return type == ElementType::boolean ? static_cast<std::int64_t>(bits) : integer_at(element_with(type, bits), 0);
+  return integer_at(element_with(type, bits), 0);
 }
 
 std::string number_text(ElementType type, std::uint64_t bits) {
-  return type == ElementType::boolean ? std::to_string(bits) : element_text(element_with(type, bits), 0);
+  return element_text(element_with(type, bits), 0);
 }
 
 bool lies_in(const RightValues::Range& range, ElementType type, std::uint64_t bits) {

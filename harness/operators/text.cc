@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "harness/operators/operator.h"
@@ -50,15 +51,38 @@ ElementType element_type_of(reference::Element element) {
   return static_cast<ElementType>(element);
 }
 
+namespace {
+
+// The reference has numbers of neither kind.
+bool holds_integers(ElementType type) {
+  return is_integer(type) || type == ElementType::boolean;
+}
+bool is_complex(ElementType type) {
+  return type == ElementType::complex64 || type == ElementType::complex128;
+}
+
+// The real and the imaginary part, one behind the other.
+std::string complex_text(const Tensor& tensor, std::int64_t index) {
+  const bool is_narrow = tensor.type == ElementType::complex64;
+  const auto part = [&](std::int64_t at) {
+    return reference::value_at(is_narrow ? reference::Element::float32 : reference::Element::float64, tensor.bytes, at);
+  };
+  return fmt::format("{}{:+}i", part(2 * index), part(2 * index + 1));
+}
+
+}  // namespace
+
 double number_at(const Tensor& tensor, std::int64_t index) {
-  if (is_integer(tensor.type)) return static_cast<double>(integer_at(tensor, index));
+  if (holds_integers(tensor.type)) return static_cast<double>(integer_at(tensor, index));
+  if (is_complex(tensor.type)) return std::numeric_limits<double>::quiet_NaN();
   return reference::value_at(element_of(tensor.type), tensor.bytes, index);
 }
 
 std::string element_text(const Tensor& tensor, std::int64_t index) {
   if (tensor.type == ElementType::float32) return fmt::format("{}", float_at(tensor, index));
-  return is_integer(tensor.type) ? fmt::format("{}", integer_at(tensor, index))
-                                 : fmt::format("{}", number_at(tensor, index));
+  if (is_complex(tensor.type)) return complex_text(tensor, index);
+  return holds_integers(tensor.type) ? fmt::format("{}", integer_at(tensor, index))
+                                     : fmt::format("{}", number_at(tensor, index));
 }
 
 namespace {

@@ -14,10 +14,11 @@ namespace qconform {
 [[nodiscard]] reference::Element element_of(ElementType type);
 [[nodiscard]] ElementType element_type_of(reference::Element element);
 
-/// Element `index` as a number: exact for integers of up to 53 bits and every float type.
+/// Element `index` as a number: exact for integers of up to 53 bits and every float type; the byte of a bool; NaN for a
+/// complex one.
 [[nodiscard]] double number_at(const Tensor& tensor, std::int64_t index);
 
-/// An integer, or a float in the shortest decimal that reads back.
+/// An integer, the byte of a bool, or a float in the shortest decimal that reads back; "1.5-2i" for a complex one.
 [[nodiscard]] std::string element_text(const Tensor& tensor, std::int64_t index);
 
 /// accumulator * x_scale * w_scale / y_scale as integer part and fraction: "214 + 3/8". Where the

@@ -113,12 +113,8 @@ Result<Tensor> InputDrawer::values(const InputSignature& input, ElementType type
     return floats(input, type, std::move(shape));
   }
   if (is_8bit_integer(type)) return random_data8(rng_, type, std::move(shape), zero_point_beside(name));
-  Tensor tensor{type, std::move(shape), std::vector<std::byte>(static_cast<std::size_t>(*bytes))};
-  if (name.ends_with("_zero_point") && has_no_offset(type)) return tensor;
-  rng_.fill(tensor.bytes);
-  const auto used_bits = static_cast<unsigned>(tensor.elements() * bits_of(type) % 8);
-  if (used_bits != 0) tensor.bytes.back() &= static_cast<std::byte>((1U << used_bits) - 1U);
-  return tensor;
+  if (name.ends_with("_zero_point") && has_no_offset(type)) return Tensor::zeros(type, std::move(shape));
+  return random_bits(rng_, type, std::move(shape));
 }
 
 Result<Tensor> InputDrawer::draw(std::size_t index) {

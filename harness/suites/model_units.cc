@@ -14,6 +14,7 @@
 #include "harness/operators/graph/node_operators.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/operator.h"
+#include "harness/suites/random_values.h"
 
 namespace qconform {
 namespace {
@@ -171,11 +172,7 @@ Result<Tensor> drawn(const std::string& name, const ValueFacts& facts, std::int6
   if (elements_of(*shape) > max_elements) {
     return leave_out("size: " + what + " exceeds the limit of " + std::to_string(max_elements) + " elements to draw");
   }
-  Tensor tensor = Tensor::zeros(facts.type, *shape);
-  rng.fill(tensor.bytes);
-  const auto used_bits = static_cast<unsigned>(tensor.elements() * bits_of(facts.type) % 8);
-  if (used_bits != 0) tensor.bytes.back() &= static_cast<std::byte>((1U << used_bits) - 1U);
-  return tensor;
+  return random_bits(rng, facts.type, *shape);
 }
 
 // What the case's latitude is, for the note; an error says why the case is no test.

@@ -92,6 +92,14 @@ Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape,
   return tensor;
 }
 
+Tensor random_bits(Rng& rng, ElementType type, std::vector<std::int64_t> shape) {
+  Tensor tensor = Tensor::zeros(type, std::move(shape));
+  rng.fill(tensor.bytes);
+  const auto used_bits = static_cast<unsigned>(tensor.elements() * bits_of(type) % 8);
+  if (used_bits != 0) tensor.bytes.back() &= static_cast<std::byte>((1U << used_bits) - 1U);
+  return tensor;
+}
+
 Tensor tensor8(ElementType type, std::vector<std::int64_t> shape, const std::vector<std::int64_t>& values) {
   Tensor tensor{type, std::move(shape), std::vector<std::byte>(values.size())};
   for (std::size_t i = 0; i < values.size(); ++i) tensor.bytes[i] = byte_of(values[i]);

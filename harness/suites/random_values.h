@@ -27,6 +27,9 @@ namespace qconform {
 [[nodiscard]] Tensor random_data8(Rng& rng, ElementType type, std::vector<std::int64_t> shape, std::int64_t quiet,
                                   const Swarm& swarm = Swarm());
 
+/// Uniform bits in every element of a known type; those of the last byte that belong to none are 0.
+[[nodiscard]] Tensor random_bits(Rng& rng, ElementType type, std::vector<std::int64_t> shape);
+
 /// A tensor of an 8-bit type from values in its range.
 [[nodiscard]] Tensor tensor8(ElementType type, std::vector<std::int64_t> shape,
                              const std::vector<std::int64_t>& values);

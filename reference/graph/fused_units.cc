@@ -118,6 +118,7 @@ std::vector<std::int64_t> rows_of(const MatrixTaps& taps) {
 
 std::optional<Arrangement> arrange(const MatrixTaps& taps) {
   const auto batches = static_cast<std::int64_t>(taps.a_begin.size());
+  if (batches == 0) return std::nullopt;
   const auto has_other_begin = [&](std::int64_t begin) { return begin != taps.b_begin[0]; };
   if (taps.k < 1 || std::any_of(taps.b_begin.begin(), taps.b_begin.end(), has_other_begin)) return std::nullopt;
   Arrangement result;

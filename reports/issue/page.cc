@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/onnx/case_model.h"
+#include "harness/onnx/node_proto.h"
 #include "harness/operators/text.h"
 #include "reports/issue/arithmetic.h"
 #include "reports/issue/rules.h"
@@ -26,20 +27,25 @@ std::string library_text(const Issue& issue) {
 
 std::string title(const Issue& issue) {
   const Verdict& verdict = verdict_of(issue);
-  const std::string& op = issue.expected.test_case->node().op_type;
+  const std::string op = issue.expected.test_case->op_types();
   if (!verdict.worst) return fmt::format("# {} on {}: {}\n\n", op, library_text(issue), name_of(verdict.kind));
   return fmt::format("# {} on {}: {} instead of {}\n\n", op, library_text(issue), verdict.worst->got,
                      verdict.worst->admissible);
 }
 
+// "QLinearConv-10"; of a graph all of its operators.
+std::string operators_text(const Case& test_case) {
+  const Operator* op = operator_of(test_case);
+  if (!test_case.is_one_node() || op == nullptr) return test_case.op_types();
+  return fmt::format("{}-{}", test_case.node().op_type, op->version_at(test_case.node().opset_version));
+}
+
 std::string versions(const Issue& issue) {
   const Environment& e = issue.environment;
-  const Operator* op = operator_of(*issue.expected.test_case);
-  const std::int64_t version = op == nullptr ? 0 : op->version_at(issue.expected.test_case->node().opset_version);
   return fmt::format(
-      "| | |\n|---|---|\n| library | {} |\n| operator | {}-{} |\n| processor | {} |\n| system | {} |\n"
+      "| | |\n|---|---|\n| library | {} |\n| operator | {} |\n| processor | {} |\n| system | {} |\n"
       "| found with | qconform {} |\n\n",
-      library_text(issue), issue.expected.test_case->node().op_type, version, e.cpu, e.operating_system, e.version);
+      library_text(issue), operators_text(*issue.expected.test_case), e.cpu, e.operating_system, e.version);
 }
 
 // The defects, and whether they are sure.
@@ -85,7 +91,8 @@ std::string_view formula_of(std::string_view op) {
 
 std::string document(const Issue& issue) {
   std::string text;
-  const std::string_view formula = formula_of(issue.expected.test_case->node().op_type);
+  const Case& test_case = *issue.expected.test_case;
+  const std::string_view formula = test_case.is_one_node() ? formula_of(test_case.node().op_type) : "";
   if (!formula.empty()) text += fmt::format("- {}\n", formula);
   for (const std::string& rule : rules_of(issue)) {
     const std::string_view statement = statement_of(rule);
@@ -108,11 +115,14 @@ std::int64_t flat_index(const std::vector<std::int64_t>& index, const std::vecto
 std::string smallest(const Issue& issue) {
   const Case& test_case = *issue.expected.test_case;
   const Verdict& verdict = verdict_of(issue);
-  std::string text = fmt::format("## The smallest case\n\n{} at opset {}: {}\n\n", test_case.node().op_type,
+  std::string text = fmt::format("## The smallest case\n\n{} at opset {}: {}\n\n", test_case.op_types(),
                                  test_case.node().opset_version, summary_of(test_case));
   if (!verdict.worst || !issue.expected.output) return text + fmt::format("{}.\n\n", verdict.detail);
-  text += fmt::format("y[{}] must be {}, and is {}:\n\n", fmt::join(verdict.worst->index, ","),
+  const std::string output = output_names(test_case)[verdict.worst->output];
+  text += fmt::format("{}[{}] must be {}, and is {}", output, fmt::join(verdict.worst->index, ","),
                       verdict.worst->admissible, verdict.worst->got);
+  if (!test_case.is_one_node()) return text + ".\n\n";
+  text += ":\n\n";
   for (const std::string& step :
        worked_out(issue.expected, flat_index(verdict.worst->index, issue.expected.output->shape))) {
     text += fmt::format("1. {}\n", step);

@@ -10,16 +10,20 @@
 #include <vector>
 
 #include "harness/diagnose/models/defect.h"
+#include "harness/operators/case_builder.h"
 #include "harness/operators/convolution/convolution.h"
+#include "harness/operators/graph/graph_builder.h"
 #include "harness/operators/text.h"
 #include "harness/tests/committed_vectors.h"
 #include "reports/issue/arithmetic.h"
+#include "reports/issue/page.h"
 #include "reports/issue/rules.h"
 
 namespace qconform::report {
 namespace {
 
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // What stands behind the last "= " of a step.
@@ -154,6 +158,23 @@ TEST(WorkedOut, ComesToTheReferencesValue) {
     }
   }
   EXPECT_GT(checked, 1000U);
+}
+
+// The first output has no elements, and fewer dimensions than the second, whose last element is wrong.
+TEST(IssuePage, OfAGraphNamesTheOutputThatIsWrong) {
+  GraphBuilder b(13);
+  const std::string none = b.node("Relu", {b.input(make::float32({0}, {}))});
+  const std::string some = b.node("Relu", {b.input(make::float32({1, 2}, {1, -2}))});
+  const Case graph = b.build({none, some});
+  const Expected expected = expect(graph, {});
+  ASSERT_TRUE(expected.output);
+  const std::vector<Tensor> answers{make::float32({0}, {}), make::float32({1, 2}, {1, 5})};
+  const Explained explained{graph, "mine", judge(expected, outcome::Produced(answers)), {}, {}, {}};
+  const std::string page = issue_page(
+      {explained, expected, {}, {}, program_for(expected, *backend::parse_specification("onednn"), {}), {}, {}});
+  EXPECT_THAT(page, HasSubstr("# Relu+Relu on mine"));
+  EXPECT_THAT(page, HasSubstr(some + "[0,1] must be {0"));
+  EXPECT_THAT(page, HasSubstr(", and is 5."));
 }
 
 TEST(Rules, OfEveryDefectAreStated) {

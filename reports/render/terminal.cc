@@ -169,7 +169,8 @@ std::string duration(double seconds) {
 }
 
 std::string element_text(const ElementReport& element) {
-  return shown(fmt::format("y[{}] got {}, {}admissible {}", fmt::join(element.index, ","), element.got,
+  const std::string output = element.output == 0 ? "y" : fmt::format("output {} ", element.output);
+  return shown(fmt::format("{}[{}] got {}, {}admissible {}", output, fmt::join(element.index, ","), element.got,
                            element.exact.empty() ? "" : "exact " + element.exact + ", ", element.admissible));
 }
 

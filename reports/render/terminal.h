@@ -34,7 +34,7 @@ using qconform::with_thousands;
 /// "12 ms", "3.1 s"
 [[nodiscard]] std::string duration(double seconds);
 
-/// "y[0,0,0,0] got 207, exact 214 + 3/8, admissible {214}"
+/// "y[0,0,0,0] got 207, exact 214 + 3/8, admissible {214}"; of a graph's further outputs "output 1 [0] got ...".
 [[nodiscard]] std::string element_text(const ElementReport& element);
 
 }  // namespace qconform::report

@@ -71,7 +71,7 @@ class Search final : public Subject {
   [[nodiscard]] bool exhausted() const override { return ending_.has_value(); }
 
   bool offer(Case candidate) override {
-    if (exhausted() || is_out_of_budget()) return false;
+    if (exhausted() || is_out_of_budget() || candidate.nodes.empty()) return false;
     if (!refused_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
     if (lane_of(classification) != lane_) return false;
@@ -263,7 +263,7 @@ class Collector final : public Subject {
 
   bool offer(Case candidate) override {
     forget_answers(candidate);
-    if (exhausted() || !seen_.insert(digest_of(candidate)).second) return false;
+    if (exhausted() || candidate.nodes.empty() || !seen_.insert(digest_of(candidate)).second) return false;
     const Classification classification = classify(candidate);
     if (lane_of(classification) != lane_) return false;
     if (measure(candidate, output_elements(classification)) < measure_) found_.push_back(std::move(candidate));

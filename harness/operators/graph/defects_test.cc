@@ -173,5 +173,29 @@ TEST(GraphDefects, HaveEveryOutput) {
   EXPECT_EQ(float_at(outputs->at(1), 0), 0.0F) << "the float output has gone through the integers";
 }
 
+// One of two float outputs is explained alone, and what the other needs is left in the graph.
+TEST(GraphDefects, OfEveryPairTakeGraphsWithNodesThatNoOutputNeeds) {
+  GraphBuilder b(13);
+  const std::string one = b.initializer(make::float32(1.0F));
+  const std::string zero = b.initializer(make::integer(int8, 0));
+  const std::string x = b.input(make::float32({1, 2}, {0.3F, -1.5F}));
+  const std::string product = b.node("MatMul", {x, b.initializer(make::float32({2, 2}, {1, 2, 3, 4}))});
+  const std::string q = b.node("QuantizeLinear", {b.node("Relu", {product}), one, zero});
+  const std::string again = b.node("DequantizeLinear", {q, one, zero});
+  for (const std::vector<std::string>& outputs : {std::vector{product}, {again}, {product, again}, {again, product}}) {
+    const Case graph = b.build(outputs);
+    const auto modelled = ModelledCase::prepare(graph);
+    ASSERT_NE(modelled, nullptr);
+    for (const Defect* first : defects_in(kGraphSubject)) {
+      for (const Defect* second : defects_in(kGraphSubject)) {
+        const auto pair = pair_of(*first, *second);
+        if (!pair) continue;
+        const auto computed = modelled->outputs(*pair);
+        EXPECT_TRUE(!computed || computed->size() == outputs.size()) << first->id << "+" << second->id;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace qconform::diagnose

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "harness/core/tensor.h"
 #include "reference/graph/sets.h"
 
 namespace qconform {
@@ -61,11 +62,10 @@ class Detector {
 
  private:
   [[nodiscard]] std::int64_t elements(const Step& step) const {
-    std::int64_t count = 1;
-    for (const std::int64_t size : program_.values[step.result].shape) count *= size;
-    return std::max<std::int64_t>(count, 1);
+    return elements_of(program_.values[step.result].shape);
   }
-  void add(Hazard hazard, const Step& step) { counts.add(hazard, elements(step)); }
+  // A hazard that only the shape shows counts where nothing is computed, too.
+  void add(Hazard hazard, const Step& step) { counts.add(hazard, std::max<std::int64_t>(elements(step), 1)); }
 
   [[nodiscard]] Origin origin_of(ValueId id) const {
     Origin origin;
@@ -282,8 +282,7 @@ QuantizationsStated quantizations_of(const Case& test_case) {
 HazardCounts graph_hazards(const GraphProgram& lowered, const QuantizationsStated& quantizations) {
   graph_hazard_detectors::Detector detector(lowered);
   for (const reference::graph::Step& step : lowered.program.steps) detector.examine(step);
-  std::int64_t elements = 1;
-  for (const std::int64_t size : lowered.program.values[lowered.program.outputs[0]].shape) elements *= size;
+  const std::int64_t elements = elements_of(lowered.program.values[lowered.program.outputs[0]].shape);
   if (quantizations.shares_parameters) detector.counts.add(Hazard::shared_parameters, elements);
   if (quantizations.omits_zero_point) detector.counts.add(Hazard::omitted_zero_point, elements);
   if (quantizations.types_output) detector.counts.add(Hazard::typed_output, elements);

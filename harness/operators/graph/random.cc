@@ -62,11 +62,7 @@ class Draft {
     return random_float(rng, static_cast<int>(rng.between(-9, 0)) - kMantissaBits);
   }
 
-  Tensor data(ElementType type, Shape shape) {
-    Tensor tensor = Tensor::zeros(type, std::move(shape));
-    rng.fill(tensor.bytes);
-    return tensor;
-  }
+  Tensor data(ElementType type, Shape shape) { return random_bits(rng, type, std::move(shape)); }
 
   ElementType quantized_type() {
     if (opset() >= 21 && rng.chance(1, 12)) return rng.chance(1, 2) ? uint16 : int16;

@@ -56,6 +56,7 @@ void later_input(Subject& subject) {
   const Case start = subject.current();
   for (std::size_t i = start.nodes.size(); i-- > 0;) {
     for (const std::string& value : start.nodes[i].outputs) {
+      if (!is_graph(subject)) return;
       const auto found = std::find(lowered->names.begin(), lowered->names.end(), value);
       if (value.empty() || found == lowered->names.end() || subject.exhausted()) continue;
       const auto id = static_cast<std::size_t>(found - lowered->names.begin());
