@@ -11,7 +11,7 @@ fuzz_options() {
   echo -timeout=1 -rss_limit_mb=512 -print_final_stats=1
   case $1 in
     # Mutants are as large as their shapes say, from the first one on.
-    differential | canary) echo -max_len=16384 -len_control=0 ;;
+    differential | canary | graphs) echo -max_len=16384 -len_control=0 ;;
     admissible_set) echo -max_len=64 -len_control=0 ;;
     *) echo -max_len=8192 ;;
   esac

@@ -40,28 +40,40 @@ class Seeds {
   int count_ = 0;
 };
 
-Result<void> add_case(const Case& test_case, Seeds& json, Seeds& models, Seeds& differential) {
-  QCONFORM_TRY(json.add(case_json(test_case)));
-  QCONFORM_ASSIGN(const auto model, case_to_model(test_case));
-  QCONFORM_TRY(models.add(model));
-  return is_small(test_case, classify(test_case)) ? differential.add(model) : Result<void>{};
-}
+struct CaseSeeds {
+  explicit CaseSeeds(const fs::path& out)
+      : json(out / "json_reader"),
+        models(out / "onnx_reader"),
+        differential(out / "differential"),
+        graphs(out / "graphs") {}
+
+  Result<void> add(const Case& test_case) {
+    QCONFORM_TRY(json.add(case_json(test_case)));
+    QCONFORM_ASSIGN(const auto model, case_to_model(test_case));
+    QCONFORM_TRY(models.add(model));
+    if (!test_case.is_one_node()) QCONFORM_TRY(graphs.add(model));
+    return is_small(test_case, classify(test_case)) ? differential.add(model) : Result<void>{};
+  }
+
+  Seeds json;
+  Seeds models;
+  Seeds differential;
+  Seeds graphs;
+};
 
 Result<void> add_cases(const fs::path& corpus, const fs::path& out) {
-  Seeds json(out / "json_reader");
-  Seeds models(out / "onnx_reader");
-  Seeds differential(out / "differential");
+  CaseSeeds seeds(out);
   QCONFORM_ASSIGN(const auto source, CorpusSuite::open("corpus", corpus));
   for (;;) {
     QCONFORM_ASSIGN(auto next, source->next());
     if (!next) break;
-    QCONFORM_TRY(add_case(*next, json, models, differential));
+    QCONFORM_TRY(seeds.add(*next));
   }
   Rng rng(1);
   for (std::uint64_t i = 0; i < kRandomCases; ++i) {
     const Case drawn = random_case(1, i);
-    QCONFORM_TRY(add_case(drawn, json, models, differential));
-    QCONFORM_TRY(add_case(mutate(drawn, rng), json, models, differential));
+    QCONFORM_TRY(seeds.add(drawn));
+    QCONFORM_TRY(seeds.add(mutate(drawn, rng)));
   }
   return {};
 }

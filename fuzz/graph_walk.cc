@@ -1,0 +1,295 @@
+#include "fuzz/graph_walk.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "harness/backends/kinds.h"
+#include "harness/diagnose/explain/campaign_diagnosis.h"
+#include "harness/engine/admissible_file.h"
+#include "harness/engine/case_files.h"
+#include "harness/engine/element_map.h"
+#include "harness/engine/environment.h"
+#include "harness/engine/execute.h"
+#include "harness/engine/run_suites.h"
+#include "harness/engine/shrink/shrink.h"
+#include "harness/json/case_json.h"
+#include "harness/onnx/case_folder.h"
+#include "harness/onnx/case_model.h"
+#include "harness/operators/family.h"
+#include "harness/operators/graph/shown_graph.h"
+#include "harness/operators/graph/wiring.h"
+#include "harness/operators/text.h"
+#include "harness/suites/rng.h"
+#include "reports/issue/page.h"
+#include "reports/read/read_report.h"
+#include "reports/render/forms.h"
+#include "reports/render/replay_json.h"
+#include "reports/render/terminal.h"
+
+namespace qconform::fuzz {
+namespace {
+
+constexpr Profile kProfiles[] = {Profile::correctly_rounded, Profile::fused_int8, Profile::fused_q31, Profile::dml_doc,
+                                 Profile::ort_f32};
+
+// Of a search that depends on the case alone: no clock ends it.
+shrink::Limits shrinking(std::uint64_t runs) {
+  return {.runs = runs, .seconds = 1, .clock = [] { return 0.0; }};
+}
+
+diagnose::ExplainOptions explaining() {
+  return {.cases = 6, .work = 1 << 18, .learning_work = 1 << 16, .seconds = 1e9};
+}
+
+const Environment& environment() {
+  static const Environment environment = current_environment();
+  return environment;
+}
+
+class ListedSuite final : public Suite {
+ public:
+  explicit ListedSuite(std::vector<Case> cases) : cases_(std::move(cases)) {}
+  [[nodiscard]] std::string name() const override { return "listed"; }
+  [[nodiscard]] Result<std::optional<Case>> next() override {
+    if (next_ == cases_.size()) return std::nullopt;
+    return cases_[next_++];
+  }
+
+ private:
+  std::vector<Case> cases_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+// One case on its way. The first thing that must not be stays.
+class GraphWalk::Taking {
+ public:
+  Taking(GraphWalk& walk, const Case& test_case, std::uint64_t seed, bool is_drawn)
+      : walk_(walk),
+        walked_(walk.walked_),
+        case_(test_case),
+        is_drawn_(is_drawn),
+        rng_(seed, digest_of(test_case)),
+        policy_{.profile = rng_.chance(2, 3) ? Profile::conformance : rng_.pick(kProfiles)},
+        wired_(check_wiring(test_case)),
+        expected_(expect(test_case, policy_)) {}
+
+  std::string take() {
+    ++walked_.cases;
+    walked_.wired += wired_ ? 1 : 0;
+    walked_.in_contract += expected_.classification.lowered ? 1 : 0;
+    check_contract();
+    describe(case_);
+    check_forms(case_, wired_);
+    for (const auto& backend : walk_.right_) run_right(*backend);
+    run_wrong();
+    return problem_;
+  }
+
+ private:
+  void require(bool holds, std::string_view what, const std::string& value = {}) {
+    if (!holds && problem_.empty()) problem_ = fmt::format("{}{}{}", what, value.empty() ? "" : ": ", value);
+  }
+  void require_reason(const Error& error, std::string_view what) {
+    require(!error.field.empty() && !error.message.empty(), fmt::format("{} without field or reason", what),
+            error.text());
+  }
+
+  void check_contract() {
+    const Classification& classification = expected_.classification;
+    const auto& violation = classification.contract.violation;
+    require((classification.lowered == nullptr) == violation.has_value(), "neither an answer nor a violation, or both");
+    if (violation) {
+      require(!violation->rule.empty() && !violation->field.empty() && !violation->message.empty(),
+              "a violation without rule, field or reason", violation->text());
+    }
+    assess(case_, expected_);
+  }
+
+  void describe(const Case& test_case) {
+    const std::string text = summary_of(test_case) + values_text(test_case) + test_case.op_types();
+    require(!text.empty(), "nothing to say of a case");
+    if (test_case.is_one_node()) return;
+    const CaseGraph shown = shown_graph(test_case);
+    require(shown.nodes.size() == test_case.nodes.size(), "a graph is shown without some nodes");
+  }
+
+  // JSON, ONNX and a folder, there and back.
+  void check_forms(const Case& test_case, const Result<void>& wired) {
+    const auto is_same = [&](const Case& again) { return digest_of(again) == digest_of(test_case); };
+    const std::string text = case_json(test_case);
+    const auto read = read_cases_json(text);
+    require(read.has_value() == wired.has_value(), "a case file is read though it is wrong, or the reverse",
+            read ? wired.error().text() : read.error().text());
+    if (read) require(is_same(read->front()) && case_json(read->front()) == text, "another case comes back from JSON");
+    if (!read) require_reason(read.error(), "JSON is refused");
+    const auto model = case_to_model(test_case);
+    require(model.has_value() == wired.has_value(), "a model is written though it is wrong, or the reverse");
+    if (!model) return require_reason(model.error(), "a model is refused");
+    const auto again = case_from_model(*model);
+    if (!again) return require(false, "what was written as a model cannot be read", again.error().text());
+    require(is_same(*again) && case_to_model(*again) == *model, "another case comes back from a model");
+    if (!walk_.folder_.empty() && rng_.chance(1, 32)) check_folder(test_case);
+  }
+
+  void check_folder(const Case& test_case) {
+    const std::filesystem::path folder = walk_.folder_ / "case";
+    const auto written = write_case(test_case, CaseForm::onnx_test, folder, AnswerGiven::always, policy_);
+    require(written.has_value(), "a folder cannot be written", written ? "" : written.error().text());
+    const auto read = read_case_folder(folder);
+    if (!read) return require(false, "what was written as a folder cannot be read", read.error().text());
+    require(read->size() == 1 && digest_of(read->front()) == digest_of(test_case), "another case comes from a folder");
+    require(!admissible_text(test_case, policy_).empty(), "no admissible values");
+  }
+
+  void run_right(Backend& backend) {
+    const Verdict verdict = judged(case_, expected_, execute(backend, case_, output_));
+    if (!is_drawn_ || policy_.profile != Profile::conformance)
+      return;  // a profile may admit less than this backend's arithmetic
+    require(!is_failure(verdict.kind), "a right backend fails",
+            fmt::format("{} {} {}", backend.info().name, name_of(verdict.kind), verdict.detail));
+  }
+
+  Verdict judged(const Case& test_case, const Expected& expected, const Outcome& outcome) {
+    Verdict verdict = judge(expected, outcome);
+    require(!is_failure(verdict.kind) || !verdict.detail.empty(), "a failure without a detail",
+            std::string(name_of(verdict.kind)));
+    if (verdict.worst) check_worst(test_case, expected, *verdict.worst);
+    (void)profiles_that_pin(expected, outcome);
+    return verdict;
+  }
+
+  void check_worst(const Case& test_case, const Expected& expected, const ElementReport& worst) {
+    require(worst.output < test_case.output_count(), "a wrong element of an output that is not there");
+    const auto shape = expected.classification.lowered->output(worst.output).output_shape();
+    bool is_inside = worst.index.size() == shape.size();
+    for (std::size_t d = 0; is_inside && d < shape.size(); ++d) {
+      is_inside = worst.index[d] >= 0 && worst.index[d] < shape[d];
+    }
+    require(is_inside, "a wrong element outside its output");
+    require(!worst.got.empty() && !worst.admissible.empty(), "a wrong element without values");
+  }
+
+  void run_wrong() {
+    const auto backend = wrong_backend(rng_.next(), "wrong");
+    const shrink::Runner run = shrink::in_process(*backend);
+    const Outcome outcome = run(case_);
+    const Verdict verdict = judged(case_, expected_, outcome);
+    const auto* remark = expected_.classification.deciding_remark();
+    (void)report::to_json(case_, expected_.classification.expectation(), remark == nullptr ? "" : remark->text(),
+                          {{"wrong", verdict}});
+    if (!is_failure(verdict.kind)) return;
+    ++walked_.failing;
+    report::Explained explained{case_, "wrong", verdict, {}, {}, {}};
+    if (rng_.chance(1, 4)) shrink_on(run, explained);
+    if (rng_.chance(1, 8)) explain_on(run, outcome, explained);
+    tell(explained, backend->info());
+    if (rng_.chance(1, 2)) map_on(*backend);
+  }
+
+  void shrink_on(const shrink::Runner& run, report::Explained& explained) {
+    auto shrunk = shrink::shrink(case_, run, policy_, shrinking(40));
+    walked_.shrunk += shrunk.is_shrunk() ? 1 : 0;
+    (void)report::to_json(shrunk, case_, "F1.json", "qconform replay F1.json");
+    describe(shrunk.smallest);
+    check_forms(shrunk.smallest, check_wiring(shrunk.smallest));
+    explained.smallest = std::move(shrunk.smallest);
+    explained.smallest_verdict = std::move(shrunk.verdict);
+  }
+
+  void explain_on(const shrink::Runner& run, const Outcome& outcome, report::Explained& explained) {
+    const Family* family = family_of(case_);
+    if (family != nullptr && family->culprit != nullptr && rng_.chance(1, 4)) {
+      explained.culprit = family->culprit(case_, run, policy_);
+    }
+    auto observation = diagnose::Observation::of(case_, outcome, policy_);
+    if (observation == nullptr || !observation->is_failure()) return;
+    explained.explanation = diagnose::explain(std::move(observation), run, policy_, explaining());
+    ++walked_.explained;
+  }
+
+  void tell(const report::Explained& explained, const BackendInfo& info) {
+    require(!report::text_of(explained, report::Painter(false)).empty(), "no explanation in words");
+    (void)report::to_json(explained);
+    const Expected expected = expect(explained.smallest ? *explained.smallest : case_, policy_);
+    const auto what = backend::parse_specification(rng_.pick({"onnxruntime", "onednn", "xnnpack", "plugin:a.so"}));
+    require(what.has_value(), "a specification is not read");
+    const report::Attempt attempt{"onnxruntime", explained.verdict};
+    const report::Issue issue{explained, expected, info, environment(), report::program_for(expected, *what, info),
+                              {attempt}, {attempt}};
+    require(!report::issue_page(issue).empty(), "no page for the maintainers");
+  }
+
+  void map_on(Backend& backend) {
+    const auto map = element_map_of(case_, backend, policy_, {.output = 16, .input = 16});
+    if (!map) return;
+    ++walked_.mapped;
+    require(map->got.values.size() == map->expected.size() && !map->admissible.empty(), "a map without elements");
+  }
+
+  GraphWalk& walk_;
+  Walked& walked_;
+  const Case& case_;
+  bool is_drawn_;
+  Rng rng_;
+  Policy policy_;
+  Result<void> wired_;
+  Expected expected_;
+  GuardedOutput output_;
+  std::string problem_;
+};
+
+GraphWalk::GraphWalk(std::filesystem::path folder) : folder_(std::move(folder)) {
+  using Make = Result<std::unique_ptr<Backend>> (*)(const backend::Specification&);
+  for (const auto& [name, make] : {std::pair<std::string_view, Make>{backend::kInterpreter, backend::interpreter},
+                                   {backend::kFused, backend::fused}}) {
+    const auto what = backend::parse_specification(name);
+    if (auto backend = make(*what)) right_.push_back(std::move(*backend));
+  }
+}
+
+GraphWalk::~GraphWalk() = default;
+
+std::string GraphWalk::take(const Case& test_case, std::uint64_t seed, bool is_drawn) {
+  return Taking(*this, test_case, seed, is_drawn).take();
+}
+
+std::string GraphWalk::report(std::vector<Case> cases, std::uint64_t seed) {
+  constexpr std::size_t kBackends = 2;
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (std::size_t i = 0; i < kBackends; ++i) {
+    backends.push_back(wrong_backend(Rng(seed, i).next(), "wrong" + std::to_string(i)));
+  }
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<ListedSuite>(std::move(cases)));
+  diagnose::CampaignDiagnosis::Limits limits{.each = explaining(), .learning = 1 << 16, .examining = 1 << 20};
+  diagnose::CampaignDiagnosis diagnosis(backends, {}, std::move(limits));
+  WaiverDraft draft;
+  Report report{.environment = environment(), .command = {"run"}, .seed = seed, .profile = "conformance"};
+  report.overflow = "wrap";
+  report.counting = Report::kCounting;
+  const SuiteRunOptions options{.policy = {}, .draft = &draft, .diagnoser = &diagnosis, .results = RowsKept{}};
+  if (const auto ran = run_suites(suites, backends, options, report); !ran)
+    return "the run ends: " + ran.error().text();
+  shrink::shrink_findings(report, backends, {}, {.each = shrinking(40), .seconds = 1e9},
+                          [&](Finding& finding, std::size_t backend) { diagnosis.refine(finding, backend); });
+  add_element_maps(report, backends, {});
+  if (!folder_.empty()) {
+    if (const auto written = write_findings(folder_, {}, report); !written) return written.error().text();
+  }
+  walked_.findings += report.findings.size();
+  const std::string text = report::to_json(report);
+  const auto read = report::read_report(text);
+  if (!read) return "a report is not read: " + read.error().text();
+  if (report::to_json(*read) != text) return "another report comes back";
+  if (draft.text().empty() || report::summary(report, {.verbose = true}).empty()) return "a report says nothing";
+  if (report::to_junit(report).empty() || report::to_markdown(report, report::kCommentBytes).empty()) {
+    return "a form of the report is empty";
+  }
+  return {};
+}
+
+}  // namespace qconform::fuzz

@@ -1,0 +1,61 @@
+// A graph on the whole path that a case takes through qconform, on backends that are right and on backends that answer
+// wrongly: judged, explained, shrunk, described, exported, and told in reports and issue pages.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/case.h"
+
+namespace qconform::fuzz {
+
+/// A backend of this process whose answers are wrong in a way that `seed` chooses: other values, NaN, infinities, other
+/// types, shapes or counts of outputs, none, refusals, a pair of defect models. They depend on the case alone, but for
+/// one way in sixteen, where they change from run to run.
+[[nodiscard]] std::unique_ptr<Backend> wrong_backend(std::uint64_t seed, std::string name);
+
+/// Cases by what became of them: a path that no case takes is not tested.
+struct Walked {
+  std::uint64_t cases = 0;
+  std::uint64_t wired = 0;        ///< whose names fit together
+  std::uint64_t in_contract = 0;  ///< valid, or with latitude
+  std::uint64_t failing = 0;      ///< of the wrong backend
+  std::uint64_t shrunk = 0;
+  std::uint64_t explained = 0;
+  std::uint64_t mapped = 0;    ///< element maps
+  std::uint64_t findings = 0;  ///< in reports
+};
+
+class GraphWalk {
+ public:
+  /// Files of cases are written below `folder`, which exists; where it is empty, none are.
+  explicit GraphWalk(std::filesystem::path folder);
+  ~GraphWalk();
+  GraphWalk(const GraphWalk&) = delete;
+  GraphWalk& operator=(const GraphWalk&) = delete;
+
+  /// Takes one case along the path. The wrong backend, and which of the slower steps are taken, follow from `seed`.
+  /// `is_drawn`: by a suite, so that right backends must pass; on damaged graphs they disagree with the sets at some
+  /// sums without bound. Returns what must not be, or an empty text: a right backend that fails, a form that does not
+  /// read back, a refusal without field and reason, a failing verdict without a detail, an index outside its output.
+  [[nodiscard]] std::string take(const Case& test_case, std::uint64_t seed, bool is_drawn);
+
+  /// Runs the cases as a suite on `backends` wrong backends; diagnoses, shrinks and maps the findings; writes the
+  /// report in every form, and reads it. Returns what must not be, as take() does.
+  [[nodiscard]] std::string report(std::vector<Case> cases, std::uint64_t seed);
+
+  [[nodiscard]] const Walked& walked() const { return walked_; }
+
+ private:
+  class Taking;
+
+  std::filesystem::path folder_;
+  std::vector<std::unique_ptr<Backend>> right_;
+  Walked walked_;
+};
+
+}  // namespace qconform::fuzz

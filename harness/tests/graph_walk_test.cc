@@ -1,0 +1,108 @@
+// Whatever a graph is and whatever a backend answers, qconform says what is wrong with which, and does not fail itself.
+#include "fuzz/graph_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "fuzz/graph_damage.h"
+#include "harness/operators/family.h"
+#include "harness/operators/graph/graph.h"
+#include "harness/operators/graph/random.h"
+#include "harness/operators/graph/wiring.h"
+#include "harness/suites/select.h"
+#include "harness/tests/temporary_folder.h"
+#include "harness/tests/test_scale.h"
+
+namespace qconform::fuzz {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+// All graphs of a suite, or the first so many.
+std::vector<Case> graphs_of(const std::string& suite, std::size_t most) {
+  std::vector<Case> graphs;
+  auto sources = open_suite(suite, {.seed = kSeed, .cases = {}});
+  if (!sources) ADD_FAILURE() << sources.error().text();
+  for (std::size_t i = 0; sources && i < sources->size(); ++i) {
+    for (auto next = (*sources)[i]->next(); next && *next && graphs.size() < most; next = (*sources)[i]->next()) {
+      if (!(*next)->is_one_node()) graphs.push_back(std::move(**next));
+    }
+  }
+  return graphs;
+}
+
+// Of what the suites draw and the corpus holds, three of four with damage.
+class Graphs {
+ public:
+  Graphs() : listed_(graphs_of(QCONFORM_SOURCE_DIRECTORY "/corpus/graph", 1000)) {
+    for (Case& unit : graphs_of("qdq", 300)) listed_.push_back(std::move(unit));
+  }
+
+  struct Graph {
+    Case test_case;
+    bool is_drawn;
+  };
+
+  [[nodiscard]] Graph at(std::uint64_t index) const {
+    Rng rng(kSeed, index);
+    Graph graph{drawn(rng), rng.chance(1, 4)};
+    graph.test_case.id = "walk." + std::to_string(index);
+    if (!graph.is_drawn) damage_graph(graph.test_case, rng);
+    return graph;
+  }
+
+ private:
+  [[nodiscard]] Case drawn(Rng& rng) const {
+    switch (rng.below(4)) {
+      case 0: return listed_[rng.below(static_cast<std::uint32_t>(listed_.size()))];
+      case 1: {
+        const auto& hazard = hazards()[rng.below(static_cast<std::uint32_t>(hazards().size()))];
+        if (!graph_operator().hazards.contains(hazard)) return drawn(rng);
+        return graph_family().draw_for(rng, graph_operator(), hazard.hazard, {});
+      }
+      default: return graph_case(rng.next(), rng.next());
+    }
+  }
+
+  std::vector<Case> listed_;
+};
+
+void walk_graphs(std::uint64_t count) {
+  const testing::TemporaryFolder folder;
+  GraphWalk walk(folder.path());
+  const Graphs graphs;
+  constexpr std::uint64_t kInAReport = 8;
+  constexpr std::uint64_t kReportTurn = 256;
+  std::vector<Case> reported;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto [graph, is_drawn] = graphs.at(i);
+    const std::string problem = walk.take(graph, i, is_drawn);
+    ASSERT_EQ(problem, "") << graph.id << " of seed " << kSeed;
+    const bool is_wired = check_wiring(graph).has_value();  // readers of files refuse the others
+    if (is_wired && i % kReportTurn < 2 * kInAReport) reported.push_back(std::move(graph));
+    if (reported.size() < kInAReport) continue;
+    const std::string of_report = walk.report(std::exchange(reported, {}), i);
+    ASSERT_EQ(of_report, "") << "the report that ends with " << i;
+  }
+  const Walked& walked = walk.walked();
+  EXPECT_GE(walked.wired, count / 3);
+  EXPECT_GE(walked.in_contract, count / 5);
+  EXPECT_GE(walked.failing, count / 8);
+  EXPECT_GE(walked.shrunk, count / 64);
+  EXPECT_GE(walked.explained, count / 256);
+  EXPECT_GE(walked.mapped, count / 128);
+  EXPECT_GE(walked.findings, count / 256);
+}
+
+TEST(GraphWalk, NoGraphAndNoAnswerMakesTheProgramFail) {
+  walk_graphs(static_cast<std::uint64_t>(testing::scaled(1000)));
+}
+
+TEST(GraphWalk, SlowNoGraphAndNoAnswerMakesTheProgramFail) {
+  walk_graphs(static_cast<std::uint64_t>(testing::scaled(100'000)));
+}
+
+}  // namespace
+}  // namespace qconform::fuzz
