@@ -73,7 +73,7 @@ void print_left_out(const Suite& source) {
   for (const auto& [reason, times] : source.skipped()) say("skipped: {} {}\n", shown(reason), times);
   const auto nodes = source.node_coverage();
   if (!nodes) return;
-  say("{} of {} quantized nodes stand in cases\n", nodes->covered, nodes->quantized());
+  say("cases hold {} of {} quantized nodes\n", nodes->covered, nodes->quantized());
   for (const UncoveredNodes& part : nodes->uncovered) say("{}\n", report::uncovered_line(part));
 }
 

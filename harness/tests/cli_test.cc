@@ -407,15 +407,15 @@ TEST(NewerOpsets, AreJudgedAndSaid) {
 TEST(WrongUse, RefusesUnknownOperators) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "conv.json").string();
-  const Case unknown = QLinearConvBuilder().id("float").op_type("Conv").build();
+  const Case unknown = QLinearConvBuilder().id("float").op_type("Convolve").build();
   ASSERT_TRUE(save_cases(file, std::span(&unknown, 1)));
   const auto run = qconform("run --backend scalar --out " + folder.path().string() + " --suite " + file);
-  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("  skipped        1  unknown operator: Conv\n")));
+  EXPECT_THAT(run.output, AllOf(HasSubstr("0 cases"), HasSubstr("  skipped        1  unknown operator: Convolve\n")));
   for (const char* command : {"replay ", "shrink ", "explain "}) {
     const auto result = qconform(command + file + " --backend scalar");
     EXPECT_EQ(result.exit_code, 2) << result.output;
     EXPECT_THAT(result.output, HasSubstr("conv.json: op_type: expected QLinearConv, ConvInteger, QuantizeLinear or "
-                                         "DequantizeLinear, got Conv [rule operator]"));
+                                         "DequantizeLinear, got Convolve [rule operator]"));
   }
 }
 

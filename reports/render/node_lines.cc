@@ -49,11 +49,9 @@ std::string uncovered_lines(const std::vector<UncoveredNodes>& parts) {
 }
 
 std::string lines_of(const Report& report, const NodeCoverage& model) {
-  std::string text =
-      fmt::format("  {} of {} stand in cases; {} not quantized, {} of these in cases too\n",
-                  with_thousands(model.covered), plural(model.quantized(), "quantized node"),
-                  model.others == 1 ? "1 other node is" : with_thousands(model.others) + " other nodes are",
-                  with_thousands(model.others_covered));
+  std::string text = fmt::format("  cases hold {} of {} quantized nodes, and {} of {} that are not quantized\n",
+                                 with_thousands(model.covered), with_thousands(model.quantized()),
+                                 with_thousands(model.others_covered), with_thousands(model.others));
   if (!model.uncovered.empty()) text += "  in no case:\n" + uncovered_lines(model.uncovered);
   for (const BackendResult& backend : report.backends) {
     const NodeCoverage* judged = judged_of(backend, model.suite);
