@@ -126,13 +126,16 @@ Result<void> StreamBackend::hear_hello() {
   return {};
 }
 
-// One capability per line. Unknown ones change nothing.
+// One capability per line, or a setting that it pins. Unknown ones change nothing.
 void StreamBackend::hear_capabilities(const std::string& lines) {
   constexpr std::array<std::string_view, 5> kKnown{"assumes-valid", "channels-last", "units", "plans", "fed-inputs"};
   constexpr std::string_view kMemoryOf = "memory-of ";
+  constexpr std::string_view kPinned = "pinned ";
   info_.capabilities.clear();
+  info_.pinned.clear();
   std::istringstream text(lines);
   for (std::string word; std::getline(text, word);) {
+    if (word.starts_with(kPinned)) info_.pinned.push_back(reported_text(word.substr(kPinned.size())));
     if (word.starts_with(kMemoryOf)) child_->count_memory_of(process_named(word.substr(kMemoryOf.size())));
     if (std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) continue;
     if (std::find(info_.capabilities.begin(), info_.capabilities.end(), word) != info_.capabilities.end()) continue;
@@ -157,8 +160,7 @@ Result<void> StreamBackend::open() {
 
 // The outcome of a case that cannot be begun.
 std::optional<Outcome> StreamBackend::begin(const Case& test_case) {
-  // A library that a program asks gets whatever it loads.
-  if (!test_case.is_one_node() && info_.kind == "process" && !takes_units_) {
+  if (!test_case.is_one_node() && !takes_units_) {
     return outcome::Unsupported{"takes no graphs of several nodes: its HELO has no line units"};
   }
   auto model = case_to_fed_model(test_case, {});
@@ -209,8 +211,12 @@ std::optional<Outcome> StreamBackend::take_output(const Message& answer) {
   auto output = output_from(answer.payload);
   if (!output) return broken("its output is not a tensor: " + output.error().text());
   outputs_.push_back(std::move(*output));
-  if (answer.kind == MessageKind::done) return outcome::Produced{std::move(outputs_)};
-  if (outputs_.size() < output_count_) return std::nullopt;
+  const bool is_last = outputs_.size() == output_count_;
+  if (answer.kind == MessageKind::done) {
+    if (is_last) return outcome::Produced{std::move(outputs_)};
+    return broken(fmt::format("DONE is its output {} of {}", outputs_.size(), output_count_));
+  }
+  if (!is_last) return std::nullopt;
   return broken(fmt::format("PART is its output {} of {}, expected DONE", outputs_.size(), output_count_));
 }
 

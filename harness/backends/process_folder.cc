@@ -116,7 +116,7 @@ class FolderBackend final : public ProcessBackend {
       }
       auto output = read_file(file, limits::kOnnxFileBytes).and_then(output_from);
       if (!output) {
-        return outcome::BrokenInterface{fmt::format("{} holds no tensor: {}", output_file(i), output.error().message)};
+        return broken(fmt::format("{} holds no tensor: {}", output_file(i), output.error().message));
       }
       outputs.push_back(std::move(*output));
     }

@@ -165,6 +165,19 @@ TEST(Process, EndsItsOutputsWithDone) {
   EXPECT_EQ(report.backends[0].count(VerdictKind::broken_interface), 20U);
 }
 
+// A count of outputs is the interface's, and no shape of an output.
+TEST(Process, AnswersEveryOutput) {
+  const Report report = report_on_graphs(child("first-output-only"), 200);
+  EXPECT_GT(report.backends[0].count(VerdictKind::broken_interface), 0U);
+  EXPECT_EQ(report.backends[0].count(VerdictKind::bad_shape), 0U);
+}
+
+TEST(Process, SaysWhatItPins) {
+  auto backend = opened(child("pins"));
+  ASSERT_TRUE(backend) << backend.error().text();
+  EXPECT_THAT((*backend)->info().pinned, ::testing::ElementsAre("threads=1", "precision=float32"));
+}
+
 TEST(Process, MayAssumeValidNodes) {
   auto backend = opened(child("assumes-valid"));
   ASSERT_TRUE(backend) << backend.error().text();

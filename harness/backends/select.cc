@@ -11,6 +11,7 @@
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
 #include "harness/backends/rewriting_program.h"
+#include "harness/backends/self_check.h"
 #include "harness/base/text.h"
 #include "harness/core/version.h"
 #include "reference/kernels/kernels.h"
@@ -227,6 +228,27 @@ Result<std::unique_ptr<Backend>> open_program(std::vector<std::string> command, 
   return rewriting_asked(std::move(*backend));
 }
 
+Result<std::unique_ptr<Backend>> open_anywhere(const Specification& what, RoundingProfile arithmetic,
+                                               const SandboxPolicy& sandbox) {
+  using Which = SandboxPolicy::Which;
+  // Runs in a process of its own under every policy.
+  if (what.kind == SelectedKind::process) {
+    if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
+    return open_process(what.name, sandbox.limits, text_of(what));
+  }
+  if (const Library* library = library_of(what); library != nullptr && library->start != nullptr) {
+    return start_library(*library, what, sandbox);
+  }
+  if (is_bochs_model(what.cpu)) return open_in_bochs(what, arithmetic, sandbox);
+  QCONFORM_ASSIGN(auto program, program_for(what, sandbox.arm64_program));
+  if (!program.empty()) return open_program(std::move(program), what, arithmetic, sandbox);
+  const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
+  const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
+  if (!in_worker) return open_checked(what, arithmetic, sandbox.threads);
+  const auto open = [what, arithmetic, threads = sandbox.threads]() { return open_checked(what, arithmetic, threads); };
+  return open_in_sandbox(open, sandbox.limits, what.kind == SelectedKind::plugin);
+}
+
 Result<void> put_on_cpu(Specification& what, const std::string& cpu) {
   if (cpu == "native" || cpu == what.cpu) return {};
   const Library* library = library_of(what);
@@ -283,29 +305,16 @@ std::vector<std::string> unavailable_kernels() {
 
 Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
                                         const SandboxPolicy& sandbox) {
-  using Which = SandboxPolicy::Which;
   if (what.valid_only) {
     Specification plain = what;
     plain.valid_only = false;
     QCONFORM_ASSIGN(auto inner, select(plain, arithmetic, sandbox));
     return valid_only(std::move(inner), text_of(what));
   }
-  // Runs in a process of its own under every policy.
-  if (what.kind == SelectedKind::process) {
-    if (sandbox.threads != 0) return tl::unexpected(one_thread_only(what));
-    return open_process(what.name, sandbox.limits, text_of(what));
-  }
-  if (const Library* library = library_of(what); library != nullptr && library->start != nullptr) {
-    return start_library(*library, what, sandbox);
-  }
-  if (is_bochs_model(what.cpu)) return open_in_bochs(what, arithmetic, sandbox);
-  QCONFORM_ASSIGN(auto program, program_for(what, sandbox.arm64_program));
-  if (!program.empty()) return open_program(std::move(program), what, arithmetic, sandbox);
-  const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
-  const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
-  if (!in_worker) return open_checked(what, arithmetic, sandbox.threads);
-  const auto open = [what, arithmetic, threads = sandbox.threads]() { return open_checked(what, arithmetic, threads); };
-  return open_in_sandbox(open, sandbox.limits, what.kind == SelectedKind::plugin);
+  QCONFORM_ASSIGN(auto opened, open_anywhere(what, arithmetic, sandbox));
+  // An emulated machine would take minutes, and the adapter is the one of this processor.
+  const bool is_checked = library_of(what) != nullptr && opened->worker() != nullptr && !is_bochs_model(what.cpu);
+  return is_checked && !sandbox.shows_graphs ? self_checked(std::move(opened)) : std::move(opened);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -84,6 +85,13 @@ namespace {
 constexpr char kResult = 'r';
 constexpr char kError = 'e';
 
+// Bytes of addresses that this process has mapped; 0 where the system does not tell.
+std::uint64_t mapped_bytes() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 void limit(int resource, std::uint64_t value) {
   const rlimit both{value, value};
   (void)::setrlimit(static_cast<__rlimit_resource>(resource), &both);
@@ -106,7 +114,7 @@ std::string read_all(int descriptor) {
                                  int descriptor) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);
-  if (kCanLimitAddressSpace) limit(RLIMIT_AS, limits.address_space);
+  if (kCanLimitAddressSpace) limit(RLIMIT_AS, mapped_bytes() + limits.address_space);
   // A sanitizer's report of a library's crash is no report on us. The number stays taken: files that `work` opens do
   // not get it, which programs that it starts write to.
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);

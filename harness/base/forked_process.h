@@ -52,7 +52,9 @@ class ForkedProcess {
 
 struct ForkLimits {
   std::uint64_t cpu_seconds = 30;
-  std::uint64_t address_space = std::uint64_t{8} << 30;  ///< bytes; not in builds with sanitizers
+  /// Bytes beyond what this process has mapped, which a fork inherits: workers' shared memory may be more than any
+  /// limit. Not in builds with sanitizers.
+  std::uint64_t address_space = std::uint64_t{8} << 30;
 };
 
 /// What `work` returns in a process forked for it, whose stderr goes nowhere. Errors: its own, with their message

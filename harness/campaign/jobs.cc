@@ -1,7 +1,6 @@
 #include "harness/campaign/jobs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -12,7 +11,6 @@
 #include <cstring>
 #include <new>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +18,8 @@
 
 #include "harness/base/pipe.h"
 #include "harness/campaign/aggregate_archive.h"
+#include "harness/describe/fields.h"
+#include "harness/describe/json_archives.h"
 
 namespace qconform::campaign {
 namespace {
@@ -46,26 +46,6 @@ void send(int file, JobMessage::Kind kind, const Span& span, const std::string& 
   if (!write_all(file, bytes_of(head)) || !write_all(file, payload)) _exit(0);
 }
 
-// Texts, each behind its end.
-std::vector<std::string> texts_in(const std::string& payload) {
-  std::vector<std::string> texts;
-  for (std::size_t at = 0; at < payload.size();) {
-    const std::size_t end = payload.find('\0', at);
-    texts.push_back(payload.substr(at, end - at));
-    at = end == std::string::npos ? payload.size() : end + 1;
-  }
-  return texts;
-}
-
-// What five texts say, as send_infos() writes them.
-BackendInfo info_in(const std::string* texts) {
-  BackendInfo info{texts[0], texts[1], texts[2]};
-  info.valid_only = texts[3] == "1";
-  std::istringstream capabilities(texts[4]);
-  for (std::string name; std::getline(capabilities, name, ',');) info.capabilities.push_back(name);
-  return info;
-}
-
 // wait() notices a dead job where its messages end. The job exits where the other end of the pipe is closed.
 void send_command(int file, const BlockCommand& command) {
   write_all(file, bytes_of(command));
@@ -88,17 +68,11 @@ void send_error(int file, const std::string& error) {
   send(file, JobMessage::Kind::failed, {}, error);
 }
 
-void send_infos(int file, const std::vector<BackendInfo>& infos) {
-  std::string payload;
-  for (const BackendInfo& info : infos) {
-    const std::string capabilities = fmt::format("{}", fmt::join(info.capabilities, ","));
-    for (const std::string& text :
-         {info.name, info.version, info.kind, std::string(info.valid_only ? "1" : "0"), capabilities}) {
-      payload += text.c_str() + std::string(1, '\0');
-    }
-  }
-  send(file, JobMessage::Kind::opened, {}, payload);
-}
+// What the backends that a job has opened say of themselves.
+struct Opened {
+  QC_DESCRIBED();
+  QC_FIELD(std::vector<BackendInfo>, infos, {}, "infos");
+};
 
 void send_block(int file, const Span& span, const std::string& aggregate) {
   send(file, JobMessage::Kind::done, span, aggregate);
@@ -117,8 +91,8 @@ std::optional<JobMessage> take_message(std::string& received) {
   if (message.kind == JobMessage::Kind::failed) message.error = std::move(payload);
   if (message.kind == JobMessage::Kind::done) message.record = {RecordKind::blocks, head.span, std::move(payload)};
   if (message.kind == JobMessage::Kind::opened) {
-    const std::vector<std::string> texts = texts_in(payload);
-    for (std::size_t i = 0; i + 4 < texts.size(); i += 5) message.infos.push_back(info_in(texts.data() + i));
+    auto opened = from_cbor<Opened>(payload, "a job's backends");
+    if (opened) message.infos = std::move(opened->infos);
   }
   return message;
 }
@@ -175,9 +149,9 @@ void Jobs::run(std::size_t number, int commands, int messages, const OpenBackend
     send_error(messages, backends.error().text());
     _exit(0);
   }
-  std::vector<BackendInfo> infos;
-  for (const auto& backend : *backends) infos.push_back(backend->info());
-  send_infos(messages, infos);
+  Opened opened;
+  for (const auto& backend : *backends) opened.infos.push_back(backend->info());
+  send(messages, JobMessage::Kind::opened, {}, to_cbor(opened));
   std::atomic<std::uint64_t>& cases = cases_[number];
   options.stop = [this] { return stop_->load(std::memory_order_relaxed) != 0; };
   options.progress = [&cases] { cases.fetch_add(1, std::memory_order_relaxed); };

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "harness/backends/bochs.h"
 #include "harness/backends/emulator.h"
 #include "harness/backends/library.h"
+#include "harness/backends/sandbox/sandbox.h"
+#include "harness/backends/self_check.h"
 #include "harness/cli/command.h"
 #include "harness/engine/environment.h"
 #include "reports/render/viewer.h"
@@ -23,6 +26,30 @@ void print_line(const char* subject, const std::string& text) {
   say("{:<12} {}\n", subject, text);
 }
 
+// As it is, without the self-check that select() makes.
+Result<std::unique_ptr<Backend>> open_unchecked(const backend::Library& library) {
+  backend::Specification what;
+  what.name = library.name;
+  if (library.start != nullptr) return library.start(what, {});
+  return open_in_sandbox([&library, what] { return library.open(what); }, {});
+}
+
+// What is pinned of a library, and what the self-check of its adapter found, in rows below it.
+void print_self_check(const backend::Library& library) {
+  using Kind = backend::SelfCheckRow::Kind;
+  const auto backend = open_unchecked(library);
+  if (!backend) return print_line("", "  does not open: " + shown(backend.error().text()));
+  const std::vector<std::string>& pinned = (*backend)->info().pinned;
+  if (!pinned.empty()) print_line("", shown(fmt::format("  pinned: {}", fmt::join(pinned, ", "))));
+  std::set<std::string> named;
+  for (const backend::SelfCheckRow& row : backend::self_check(**backend)) {
+    if (row.detail.empty() || row.kind == Kind::declined || !named.insert(row.subject).second) continue;
+    const bool is_adapter = row.kind == Kind::adapter_fault;
+    print_line("", fmt::format("  {} {}: {}", is_adapter ? painter().bad("not offered:") : painter().aside("wrong:"),
+                               row.subject, shown(row.detail)));
+  }
+}
+
 void print_libraries() {
   const char* subject = "libraries";
   for (const backend::Library& library : backend::offered_libraries()) {
@@ -31,25 +58,29 @@ void print_libraries() {
     print_line(subject, state.absent.empty()
                             ? fmt::format("{} {}", library.name, state.version)
                             : fmt::format("{} {}: {}", library.name, painter().aside("missing"), state.absent));
+    if (state.absent.empty()) print_self_check(library);
     subject = "";
   }
 }
 
-// One line: none of them is part of what is installed.
+// Those that are missing on one line: none of them is part of what is installed.
 void print_peers() {
-  std::vector<std::string> here;
+  const char* subject = "peers";
   std::vector<std::string_view> others;
   for (const backend::Library& library : backend::offered_libraries()) {
     if (library.start == nullptr) continue;
     const backend::LibraryState state = library.state();
-    if (!state.absent.empty()) others.push_back(library.name);
-    if (state.absent.empty()) here.push_back(fmt::format("{} {}", library.name, state.version));
+    if (!state.absent.empty()) {
+      others.push_back(library.name);
+      continue;
+    }
+    print_line(subject, fmt::format("{} {}", library.name, state.version));
+    print_self_check(library);
+    subject = "";
   }
-  if (here.empty()) here.emplace_back("none");
-  print_line("peers", fmt::format("{}{}", fmt::join(here, ", "),
-                                  others.empty() ? ""
-                                                 : fmt::format("; scripts/library-root fetches {} (optional)",
-                                                               fmt::join(others, ", "))));
+  if (others.empty()) return;
+  print_line(subject, fmt::format("{}scripts/library-root fetches {} (optional)", *subject != '\0' ? "none; " : "",
+                                  fmt::join(others, ", ")));
 }
 
 void print_emulators() {

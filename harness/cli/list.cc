@@ -76,6 +76,8 @@ Result<std::vector<Row>> opened_rows(const std::vector<std::string>& names) {
     const BackendInfo& info = opened->info();
     std::string description = fmt::format("{} {}", info.kind, info.version);
     if (!info.capabilities.empty()) description += fmt::format("; {}", fmt::join(info.capabilities, ", "));
+    if (!info.pinned.empty()) description += fmt::format("; pinned {}", fmt::join(info.pinned, ", "));
+    if (!info.not_offered.empty()) description += fmt::format("; not offered: {}", fmt::join(info.not_offered, "; "));
     rows.push_back({info.name, "available", std::move(description)});
   }
   return rows;

@@ -15,8 +15,7 @@
 namespace qconform::cli {
 namespace {
 
-// The addresses of this process are in the fork too, and guarded workers map many.
-constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{1} << 46};
+constexpr ForkLimits kLimits{.cpu_seconds = 120, .address_space = std::uint64_t{64} << 30};
 
 // What crosses from the process that asks.
 struct Rewritings {

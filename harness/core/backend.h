@@ -118,6 +118,16 @@ struct BackendInfo {
                "What a plugin or process says of itself: assumes-valid, channels-last, needs-channels-last, units, "
                "same-inputs, plans.",
            .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, pinned, {}, "pinned",
+           .doc =
+               "What qconform sets so that answers do not depend on the processor or the machine, as NAME=VALUE: "
+               "threads=1, precision=float32, subnormals=kept.",
+           .presence = Presence::omitted);
+  QC_FIELD(std::vector<std::string>, not_offered, {}, "not_offered",
+           .doc =
+               "What qconform's adapter does not hand on right, by its self-check: cases with it are declined. Each is "
+               "what, and how the self-check saw it.",
+           .presence = Presence::omitted);
 
   bool operator==(const BackendInfo&) const = default;
 };

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "harness/backends/libraries/libraries.h"
 #include "harness/base/file.h"
 #include "harness/judge/judge.h"
@@ -108,6 +111,26 @@ TEST_F(Capture, TellsWhatIsFusedInUnits) {
   EXPECT_THAT(disabled.output, EndsWith("not fused: onnxruntime@disabled: it computes 2 graphs as stated\n"));
   EXPECT_THAT(disabled.output, AllOf(HasSubstr("nodes that stay in float: Conv"), Not(HasSubstr("conforms"))));
   EXPECT_EQ(disabled.exit_code, 1);
+}
+
+// Each backend has a worker that shares memory with the program, in which the model runs too.
+TEST_F(Capture, SeveralBackendsAreJudgedAsEachAlone) {
+  const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
+  ASSERT_EQ(run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
+  // What was judged: the suite without its times, and the operators of each backend.
+  const auto judged = [&](const std::vector<std::string>& backends) {
+    std::string run = "run --suite model:" + qdq.string() + " --out " + folder_.path().string();
+    for (const std::string& backend : backends) run += " --backend " + backend;
+    EXPECT_EQ(run_program(QCONFORM_PROGRAM, run).exit_code, 0);
+    const auto report = nlohmann::json::parse(read_file(folder_.path() / "report.json", 1 << 24).value_or("{}"));
+    std::map<std::string, nlohmann::json> operators;
+    for (const auto& backend : report["backends"]) operators[backend["name"]] = backend["operators"];
+    EXPECT_FALSE(report["suites"][0]["skipped"].dump().find("drawn") != std::string::npos) << report["suites"][0];
+    return operators;
+  };
+  const std::vector<std::string> names{"onnxruntime@disabled", "onnxruntime@all", "onnxruntime@basic"};
+  const auto together = judged(names);
+  for (const std::string& name : names) EXPECT_EQ(together.at(name), judged({name}).at(name)) << name;
 }
 
 TEST_F(Capture, SaysWhyTheRuntimeRefusesAModel) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -120,6 +121,27 @@ TEST_F(Releases, BisectNeedsSeveralBackends) {
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.output, HasSubstr("--backend: \"scalar\" is one backend; expected a range of releases"));
 }
+
+#ifdef QCONFORM_PROCESS_CHILD
+// The program of a peer with a fault: doctor and a run say what is not offered and why, and no case has a wrong shape.
+TEST_F(Releases, DoctorNamesWhatAnAdapterDoesNotHandOnRight) {
+  const std::filesystem::path program = folder_.path() / "roots/rten-9.9.9/bin/peer";
+  std::filesystem::create_directories(program.parent_path());
+  ASSERT_TRUE(write_file(at("roots/rten-9.9.9/VERSION"), "kind:x"));
+  ASSERT_TRUE(write_file(program, "#!/bin/sh\nexec " QCONFORM_PROCESS_CHILD " first-output-only\n"));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const char* before = std::getenv("QCONFORM_ROOTS");
+  const std::string roots = before == nullptr ? "" : before;
+  setenv("QCONFORM_ROOTS", at("roots").c_str(), 1);
+  const auto doctor = qconform("doctor");
+  const auto run = qconform("run --suite graphs --cases 100 --backend rten --out " + at("out"));
+  roots.empty() ? unsetenv("QCONFORM_ROOTS") : setenv("QCONFORM_ROOTS", roots.c_str(), 1);
+  EXPECT_THAT(doctor.output,
+              AllOf(HasSubstr("rten 9.9.9"), HasSubstr("not offered: several outputs: broke the protocol")));
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("not offered: several outputs: "), Not(HasSubstr("bad-shape"))));
+}
+#endif
 
 }  // namespace
 }  // namespace qconform::testing

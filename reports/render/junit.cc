@@ -110,6 +110,8 @@ TestSuite new_suite(const Report& report, const BackendResult& backend, const st
                       {"profile", report.profile},
                       {"seed", std::to_string(report.seed)},
                       {"cpu", report.environment.cpu}};
+  if (!backend.info.pinned.empty())
+    suite.properties.emplace_back("pinned", fmt::format("{}", fmt::join(backend.info.pinned, ", ")));
   return suite;
 }
 

@@ -240,6 +240,10 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
     }
     text += fmt::format("{} {} ({})   {} in {}\n", shown(backend.info.name), shown(backend.info.version),
                         shown(backend.info.kind), plural(backend.cases(), "case"), duration(backend.seconds));
+    for (const std::string& subject : backend.info.not_offered) text += "  not offered: " + shown(subject) + "\n";
+    if (verbose && !backend.info.pinned.empty()) {
+      text += fmt::format("  pinned: {}\n", shown(fmt::format("{}", fmt::join(backend.info.pinned, ", "))));
+    }
     if (!backend.stopped.empty()) text += "  " + paint.bad("stopped") + ": " + shown(backend.stopped) + "\n";
     const std::string why_not_asked =
         !backend.stopped.empty() ? " after it was stopped" : " out of contract: refusing was not judged (@valid-only)";

@@ -61,7 +61,7 @@ std::span<const backend::Library> libraries() {
 #define QCONFORM_MODULE_OF_LIBRARY(name, title, remedy)                           \
   with_releases(library_of_module({#name, title, remedy}, file_of_module(#name)), \
                 [] { return versions_of_roots(#name); }),
-#define QCONFORM_PEER(name, title, program, ...) peer({name, title, program, {__VA_ARGS__}}),
+#define QCONFORM_PEER(name, title, program, ...) peer({name, title, program, __VA_ARGS__}),
   static const std::vector<backend::Library> all = {
 #include "libraries.inc"
   };

@@ -264,6 +264,9 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   const std::string_view set = what.word == kGraph ? std::string_view() : what.word;
   if (const auto problem = choose(set)) return fail("--backend", backend::text_of(what) + ": " + *problem);
   BackendInfo info{backend::text_of(what), version(), "library"};
+  info.pinned = {"threads=1", "precision=float32"};
+  // The environment variable ONEDNN_DEFAULT_FPMATH_MODE would choose another.
+  dnnl::set_default_fpmath_mode(dnnl::fpmath_mode::strict);
   try {
     if (!policy.empty()) return dnn::graph_backend(std::move(info), policy == kFusion);
     return std::make_unique<OneDnn>(std::move(info));

@@ -270,9 +270,13 @@ Result<std::unique_ptr<Backend>> open_with(const ort::Loaded& library, const bac
   if (auto failed = configure(library, *runtime, level == kLevels.end() ? ORT_DISABLE_ALL : level->level, settings)) {
     return fail("--backend", fmt::format("\"{}\": ONNX Runtime does not start: {}", backend::text_of(what), *failed));
   }
-  const OrtForm* form = settings.form;
-  return std::make_unique<OnnxRuntime>(std::move(runtime), form,
-                                       BackendInfo{backend::text_of(what), library.version, "library", true});
+  BackendInfo info{backend::text_of(what), library.version, "library", true};
+  const auto flushes = [](const backend::Setting& setting) {
+    return setting.key == ort::kFlushSubnormals && setting.value == "1";
+  };
+  const bool flushed = std::any_of(settings.session.begin(), settings.session.end(), flushes);
+  info.pinned = {"threads=1", "precision=float32", flushed ? "subnormals=flushed" : "subnormals=kept"};
+  return std::make_unique<OnnxRuntime>(std::move(runtime), settings.form, std::move(info));
 }
 
 Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {

@@ -50,7 +50,11 @@ class Owned {
 /// nullopt for success, otherwise the message.
 [[nodiscard]] std::optional<std::string> failure(const OrtApi& api, OrtStatus* status);
 
-/// The environment, options and memory description that sessions share: one thread, nothing printed.
+/// An entry of the sessions' configuration: 1 where subnormal numbers become 0.
+inline constexpr const char* kFlushSubnormals = "session.set_denormal_as_zero";
+
+/// The environment, options and memory description that sessions share: one thread, nothing printed, subnormal numbers
+/// kept, and no bfloat16 in products of float32.
 struct Runtime {
   explicit Runtime(const OrtApi& table);
   [[nodiscard]] std::optional<std::string> start(GraphOptimizationLevel level);

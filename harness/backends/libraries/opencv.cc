@@ -125,7 +125,10 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   cv::redirectError(say_nothing);
   cv::setNumThreads(1);
-  return std::make_unique<OpenCv>(BackendInfo{backend::text_of(what), cv::getVersionString(), "library"});
+  BackendInfo info{backend::text_of(what), cv::getVersionString(), "library"};
+  // The target is no DNN_TARGET_CPU_FP16; the library flushes subnormals while it runs.
+  info.pinned = {"threads=1", "precision=float32", "subnormals=flushed"};
+  return std::make_unique<OpenCv>(std::move(info));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "harness/backends/kinds.h"
 #include "harness/backends/libraries/roots.h"
@@ -26,15 +27,33 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
+// What the program gets behind the root: the word, and the settings.
+std::string arguments_of(const backend::Specification& what) {
+  std::string arguments = what.word.empty() && what.settings.empty() ? "" : " " + shell_word(what.word);
+  for (const auto& [key, value] : what.settings) arguments += " " + shell_word(key + "=" + value);
+  return arguments;
+}
+
+Result<void> check_value(const Peer& peer, const backend::Specification& what) {
+  constexpr std::string_view kOr = " or ";
+  const std::string known = fmt::format("{}{}{}", kOr, peer.values, kOr);
+  for (const auto& [key, value] : what.settings) {
+    if (known.find(fmt::format("{}{}{}", kOr, value, kOr)) != std::string::npos) continue;
+    return fail("--backend",
+                fmt::format("\"{}\": no {} \"{}\"; expected {}", backend::text_of(what), key, value, peer.values));
+  }
+  return {};
+}
+
 // The command that asks the runtime of the root. A Python is the one that the root was made with, because its packages
 // hold machine code for that one: one of the system, or one in the root.
 Result<std::string> command_of(const Peer& peer, const backend::Specification& what, const LibraryRoot& root) {
   const std::string folder = shell_word(root.folder.string());
-  const std::string word = what.word.empty() ? "" : " " + shell_word(what.word);
+  const std::string arguments = arguments_of(what);
   if (!peer.program.ends_with(".py")) {
     const fs::path program = root.folder / "bin" / peer.program;
     if (!is_file(program)) return tl::unexpected(damaged_root(what, root, "it lacks bin/" + std::string(peer.program)));
-    return shell_word(program.string()) + word;
+    return shell_word(program.string()) + arguments;
   }
   const auto stated = read_file(root.folder / "python", 4096);
   if (!stated) return tl::unexpected(damaged_root(what, root, "it lacks the file python, which names its interpreter"));
@@ -43,7 +62,8 @@ Result<std::string> command_of(const Peer& peer, const backend::Specification& w
   const fs::path runner = programs() / "shared" / "peer.py";
   if (!is_file(runner)) return fail("--backend", fmt::format("\"{}\": {} is gone", what.name, runner.string()));
   const std::string_view program = peer.program.substr(0, peer.program.size() - 3);
-  return fmt::format("{} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder, word);
+  return fmt::format("{} -I -S -B {} {} {}{}", shell_word(python), shell_word(runner.string()), program, folder,
+                     arguments);
 }
 
 Result<LibraryRoot> root_of(const backend::Specification& what) {
@@ -56,6 +76,7 @@ Result<LibraryRoot> root_of(const backend::Specification& what) {
 
 Result<std::unique_ptr<Backend>> start(const Peer& peer, const backend::Specification& what,
                                        const SandboxLimits& limits) {
+  QCONFORM_TRY(check_value(peer, what));
   QCONFORM_ASSIGN(const auto root, root_of(what));
   QCONFORM_ASSIGN(const auto command, command_of(peer, what, root));
   auto opened = backend::open_process(command, limits, BackendInfo{backend::text_of(what), root.version, "library"});
@@ -76,7 +97,9 @@ backend::Library peer(const Peer& what) {
   const auto started = [what](const backend::Specification& asked, const SandboxLimits& limits) {
     return start(what, asked, limits);
   };
-  return {what.name, what.description, {what.words, {}}, state, nullptr, nullptr, nullptr, releases, started};
+  backend::Accepted accepted{what.words, {}};
+  if (!what.key.empty()) accepted.keys = {{what.key, what.values}};
+  return {what.name, what.description, std::move(accepted), state, nullptr, nullptr, nullptr, releases, started};
 }
 
 }  // namespace qconform::libraries

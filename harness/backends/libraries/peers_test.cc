@@ -14,6 +14,7 @@
 
 #include "harness/backends/libraries/libraries.h"
 #include "harness/backends/select.h"
+#include "harness/backends/self_check.h"
 #include "harness/base/file.h"
 #include "harness/engine/execute.h"
 #include "harness/tests/temporary_folder.h"
@@ -162,21 +163,103 @@ TEST_P(Peers, QuantizesRight) {
   for (std::size_t i = 0; i < codes.size(); ++i) EXPECT_EQ(static_cast<int>(y->bytes[i]), codes[i]) << "element " << i;
 }
 
-std::vector<std::string> names() {
+// `programs`: peers alone.
+std::vector<std::string> names(bool programs) {
   std::vector<std::string> names;
   for (const backend::Library& library : libraries()) {
-    if (library.start != nullptr) names.emplace_back(library.name);
+    if (library.start != nullptr || !programs) names.emplace_back(library.name);
   }
   return names;
 }
 
+// Libraries and peers, those of them that are here.
+class Adapters : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    auto opened_one = opened(GetParam());
+    if (!opened_one) GTEST_SKIP() << opened_one.error().text();
+    backend_ = std::move(*opened_one);
+  }
+  std::unique_ptr<Backend> backend_;
+};
+
+// What an adapter does not hand on right, it does not offer.
+TEST_P(Adapters, PassTheirSelfCheckInWhatTheyOffer) {
+  std::size_t right = 0;
+  for (const backend::SelfCheckRow& row : backend::self_check(*backend_)) {
+    EXPECT_NE(row.kind, backend::SelfCheckRow::Kind::adapter_fault) << row.subject << ": " << row.detail;
+    if (row.kind == backend::SelfCheckRow::Kind::right) ++right;
+  }
+  EXPECT_GT(right, 0U) << "the check says nothing where everything is declined";
+}
+
+TEST_P(Adapters, SayWhatTheyPin) {
+  const std::vector<std::string>& pinned = backend_->info().pinned;
+  EXPECT_THAT(pinned, Contains("threads=1"));
+  EXPECT_THAT(pinned, Contains(::testing::StartsWith("precision=")));
+}
+
+// A subnormal number is 0 where it is flushed: what is stated is what happens.
+TEST_P(Adapters, TreatSubnormalsAsTheySay) {
+  const std::vector<std::string>& pinned = backend_->info().pinned;
+  const auto states = [&](const char* text) { return std::find(pinned.begin(), pinned.end(), text) != pinned.end(); };
+  if (!states("subnormals=kept") && !states("subnormals=flushed")) GTEST_SKIP() << "it says nothing of subnormals";
+  Case test_case;
+  test_case.node().op_type = "DequantizeLinear";
+  test_case.node().opset_version = 13;
+  test_case.inputs = {Tensor::of(ElementType::uint8, {1, 4}, std::vector<std::uint8_t>{1, 2, 3, 4}),
+                      Tensor::scalar<float>(ElementType::float32, 0x1p-130F),
+                      Tensor::scalar<std::uint8_t>(ElementType::uint8, 0)};
+  GuardedOutput output;
+  const Outcome outcome = execute(*backend_, test_case, output);
+  const Tensor* y = output_of(outcome);
+  ASSERT_NE(y, nullptr) << "it does not take the scale";
+  EXPECT_EQ(float_at(*y, 0), states("subnormals=kept") ? 0x1p-130F : 0.0F);
+}
+
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Named, Peers, ::testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Named, Peers, ::testing::ValuesIn(names(true)), test_name);
+INSTANTIATE_TEST_SUITE_P(Named, Adapters, ::testing::ValuesIn(names(false)), test_name);
+INSTANTIATE_TEST_SUITE_P(Set, Adapters,
+                         ::testing::Values("onnxruntime@all", "onnxruntime@session.set_denormal_as_zero=1",
+                                           "onednn@graph", "xnnpack@subgraph", "litert@reference"),
+                         test_name);
+
+// On processors with AVX512_BF16 or AMX the runtime would choose bfloat16.
+TEST(OpenVino, ComputesInTheStatedPrecision) {
+  for (const auto& [name, precision] : {std::pair("openvino", "float32"), {"openvino@precision=bf16", "bfloat16"}}) {
+    const auto backend = opened(name);
+    if (!backend) GTEST_SKIP() << backend.error().text();
+    const std::vector<std::string>& pinned = (*backend)->info().pinned;
+    const bool is_in_use =
+        std::find(pinned.begin(), pinned.end(), std::string("precision=") + precision) != pinned.end();
+    EXPECT_TRUE(is_in_use || std::string(name) != "openvino") << ::testing::PrintToString(pinned);
+    Case product;
+    product.nodes = {{"MatMul", "", 13, {}, {"a", "b"}, {"c"}}, {"Relu", "", 13, {}, {"c"}, {"y"}}};
+    product.input_names = {"a", "b"};
+    product.fed_inputs = 1;
+    product.outputs = {"y"};
+    product.inputs = {Tensor::of(ElementType::float32, {1, 1}, std::vector<float>{1.0F + 0x1p-12F}),
+                      Tensor::of(ElementType::float32, {1, 1}, std::vector<float>{1.0F})};
+    GuardedOutput output;
+    const Outcome outcome = execute(**backend, product, output);
+    const Tensor* y = output_of(outcome);
+    ASSERT_EQ(y != nullptr, is_in_use) << "on a processor without bfloat16 it declines";
+    if (y != nullptr)
+      EXPECT_EQ(float_at(*y, 0), is_in_use && std::string(precision) == "float32" ? 1.0F + 0x1p-12F : 1.0F);
+  }
+}
+
+TEST(OpenVino, TakesNoUnknownPrecision) {
+  EXPECT_THAT(opened("openvino@precision=f16").error().text(),
+              HasSubstr("\"openvino@precision=f16\": no precision \"f16\"; expected f32 or bf16"));
+}
 
 }  // namespace
 }  // namespace qconform::libraries

@@ -255,6 +255,7 @@ Result<std::unique_ptr<Backend>> open(const backend::Specification& what) {
   const xnn_status status = xnn_initialize(nullptr);
   if (status != xnn_status_success) return fail("--backend", refusal_text("initialize", status));
   BackendInfo info{backend::text_of(what), QCONFORM_XNNPACK_VERSION, "library"};
+  info.pinned = {"threads=1", "precision=float32"};  // no thread pool, and no flag for float16
   if (what.word == kSubgraph) return xnn::subgraph_backend(std::move(info));
   return std::make_unique<Xnnpack>(std::move(info));
 }

@@ -6,7 +6,7 @@ import numpy
 from iree import runtime
 from iree.compiler import compile_str, ir
 from iree.compiler.extras import onnx_importer
-from onnx import TensorProto, shape_inference
+from onnx import TensorProto, numpy_helper, shape_inference
 from peer import serve
 
 CONFIG = runtime.Config("local-sync")
@@ -26,9 +26,12 @@ def answer(case):
     context = runtime.SystemContext(config=CONFIG)
     context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, binary))
     function = context.modules.module[model.graph.name or "main_graph"]
-    y = function(numpy.array(case.inputs[0], order="C")).to_host()
-    data_type = model.graph.output[0].type.tensor_type.elem_type
-    return TensorProto(data_type=data_type, dims=y.shape, raw_data=y.tobytes())
+    results = function(*(numpy.array(numpy_helper.to_array(x), order="C") for x in case.fed.values()))
+    outputs = results if isinstance(results, (list, tuple)) else [results]
+    return [
+        TensorProto(data_type=output.type.tensor_type.elem_type, dims=y.shape, raw_data=y.tobytes())
+        for y, output in zip([y.to_host() for y in outputs], model.graph.output)
+    ]
 
 
-serve(f"IREE {version('iree-base-compiler')}", answer)
+serve(f"IREE {version('iree-base-compiler')}", answer, ["units", "fed-inputs"], {"threads": 1, "precision": "float32"})

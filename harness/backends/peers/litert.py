@@ -57,4 +57,4 @@ def answer(case):
     raise Unsupported(f"no operator for {case.op}")
 
 
-serve(f"LiteRT {version('ai-edge-litert')}", answer, ["assumes-valid"])
+serve(f"LiteRT {version('ai-edge-litert')}", answer, ["assumes-valid"], {"threads": 1, "precision": "float32"})

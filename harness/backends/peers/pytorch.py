@@ -49,6 +49,9 @@ def answer(case):
 
 
 torch.set_num_threads(1)
+torch.set_flush_denormal(False)
+torch.set_float32_matmul_precision("highest")  # lower ones allow bfloat16 and TF32
 if WORD in ENGINES:
     torch.backends.quantized.engine = WORD
-serve(f"PyTorch {torch.__version__.split('+')[0]}", answer, ["assumes-valid"])
+serve(f"PyTorch {torch.__version__.split('+')[0]}", answer, ["assumes-valid"],
+      {"threads": torch.get_num_threads(), "precision": "float32", "subnormals": "kept"})  # fmt: skip

@@ -169,6 +169,8 @@ void walk(Pass& pass, Subject& hello) {
   walk(pass, hello.info.takes_other_inputs);
   walk(pass, hello.info.valid_only);
   walk_texts(pass, hello.info.capabilities);
+  walk_texts(pass, hello.info.pinned);
+  walk_texts(pass, hello.info.not_offered);
   walk(pass, hello.error);
 }
 

@@ -106,6 +106,16 @@ TEST(GraphDefects, ReadParametersAlongAnotherAxis) {
   EXPECT_THAT(model_of(rows, "per-axis-first"), ElementsAre(35, 35));
 }
 
+// 259 lies between 258 and 260 there; 189, -7 and 63 have eight bits.
+TEST(GraphDefects, KeepFloatsInBfloat16) {
+  const Case graph = Unit{.bias = {189, -7}, .sy = 3}.build();
+  EXPECT_THAT(right_of(graph), ElementsAre(86, 21));  // 259 / 3, 63 / 3
+  EXPECT_THAT(model_of(graph, "bfloat16"), ElementsAre(87, 21));
+  const Case scaled = Unit{.x = {1, 0}, .w = {1, -1, 0, 0}, .sw = {259.0F}, .bias = {0, 0}, .sy = 3}.build();
+  EXPECT_THAT(right_of(scaled), ElementsAre(86, -86));
+  EXPECT_THAT(model_of(scaled, "bfloat16"), ElementsAre(87, -87));
+}
+
 TEST(GraphDefects, LoseSignsAndActivations) {
   const Case plain = Unit{}.build();
   EXPECT_THAT(right_of(plain), ElementsAre(75, 63));

@@ -10,6 +10,7 @@
 #include "reference/graph/interpreter.h"
 #include "reference/numerics/element.h"
 #include "reference/numerics/round.h"
+#include "reference/numerics/small_float.h"
 
 namespace qconform::diagnose {
 namespace {
@@ -190,6 +191,39 @@ GraphChange lose_softmax_of_one(const GraphStep& step) {
   });
 }
 
+// A runtime that chooses this precision keeps float32 data in bfloat16, and adds in float32. Weights that a kernel
+// reads in integers and dequantizes itself may stay float32.
+template <bool kWeights>
+std::vector<GraphElements> keep_in_bfloat16(const graph::Program& program) {
+  constexpr auto kWide = reference::Element::float32;
+  constexpr auto kNarrow = reference::Element::bfloat16;
+  std::vector<bool> is_weights(program.values.size(), false);
+  for (const graph::Step& step : program.steps) {
+    const auto* sum = std::get_if<graph::WeightedSum>(&step.what);
+    if (sum != nullptr && sum->has_factor) is_weights[step.operands[1]] = true;
+  }
+  graph::Program narrow = program;
+  std::vector<bool> stays(program.values.size(), false);
+  for (graph::Step& step : narrow.steps) {
+    auto* dequantize = std::get_if<graph::Dequantize>(&step.what);
+    if (dequantize == nullptr || dequantize->node.y_type != kWide) continue;
+    stays[step.result] = !kWeights && is_weights[step.result];
+    if (!stays[step.result]) dequantize->node.y_type = kNarrow;
+  }
+  for (std::size_t i = 0; i < narrow.values.size(); ++i) {
+    graph::Value& value = narrow.values[i];
+    if (value.type != kWide || stays[i]) continue;
+    value.type = kNarrow;
+    for (double& x : value.stated) x = reference::rounded_to(reference::float_format(kNarrow), x);
+  }
+  for (graph::Step& step : narrow.steps) {
+    auto* quantize = std::get_if<graph::Quantize>(&step.what);
+    if (quantize != nullptr && quantize->node.x_type == kWide && !stays[step.operands[0]])
+      quantize->node.x_type = kNarrow;
+  }
+  return graph::interpret(narrow, {});
+}
+
 // Right ones.
 
 template <graph::SumOrder kOrder, bool kFused, bool kDouble, bool kFlushed>
@@ -298,6 +332,9 @@ constexpr Defect right(std::string_view id, std::string_view description, std::s
 constexpr std::string_view kRounded = "sums that float32 rounds, near a tie";
 constexpr std::string_view kScaled = "a quantized sum with scales that are no powers of two, near a tie";
 
+constexpr std::string_view kChoosesBfloat16 = "OpenVINO on processors with AVX512_BF16 or AMX";
+constexpr std::string_view kKeepsFloat32 = "OpenVINO: INFERENCE_PRECISION_HINT=f32, the default of backend openvino";
+
 constexpr Defect kKernels[] = {
     {.id = "fused-int32-wrap",
      .description = "sums of int32, the bias included, wrap",
@@ -320,6 +357,22 @@ constexpr Defect kKernels[] = {
      .evidence = "onnxruntime#28551, onnxruntime#29849",
      .replace = [](Stages& s) { s.set(graph_stage::sum, quantize_activations); },
      .avoided_by = "onnxruntime: session.qdq_matmulnbits_accuracy_level=0"},
+    {.id = "bfloat16",
+     .description = "float32 data and dequantized weights are kept in bfloat16",
+     .operators = {kGraphSubject},
+     .trigger = "float32 data that bfloat16 does not hold",
+     .rule = "formula",
+     .evidence = kChoosesBfloat16,
+     .replace = [](Stages& s) { s.set(graph_stage::numbers, keep_in_bfloat16<true>); },
+     .avoided_by = kKeepsFloat32},
+    {.id = "bfloat16-data",
+     .description = "float32 data are kept in bfloat16, but for dequantized weights",
+     .operators = {kGraphSubject},
+     .trigger = "float32 data that bfloat16 does not hold",
+     .rule = "formula",
+     .evidence = kChoosesBfloat16,
+     .replace = [](Stages& s) { s.set(graph_stage::numbers, keep_in_bfloat16<false>); },
+     .avoided_by = kKeepsFloat32},
     {.id = "fused-zp-before-round",
      .description = "fused Add, Mul and AveragePool add the zero point before rounding",
      .operators = {kGraphSubject},

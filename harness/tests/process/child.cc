@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -47,8 +49,45 @@ struct Answer {
   std::string payload;
 };
 
+// Faults of an adapter, in every case.
+constexpr std::array<std::string_view, 6> kFaults{"first-node-only", "first-output-only", "outputs-swapped",
+                                                  "scalar-as-one",   "elements-reversed", "one-too-many"};
+bool has_fault(const std::string& how) {
+  return std::find(kFaults.begin(), kFaults.end(), how) != kFaults.end();
+}
+
+void plant(const std::string& how, std::vector<Tensor>& outputs) {
+  if (how == "first-output-only") outputs.resize(1);
+  if (how == "outputs-swapped") std::reverse(outputs.begin(), outputs.end());
+  for (Tensor& tensor : outputs) {
+    if (how == "scalar-as-one" && tensor.shape.empty()) tensor.shape = {1};
+    if (how == "elements-reversed" && bits_of(tensor.type) == 8) std::reverse(tensor.bytes.begin(), tensor.bytes.end());
+    // A wrong number, as of a library.
+    if (how == "one-too-many" && !tensor.bytes.empty()) tensor.bytes[0] ^= std::byte{1};
+  }
+}
+
+// What an adapter hands on that takes the first node for the case.
+Case first_node_of(const Case& test_case) {
+  Case first = test_case;
+  const auto& reads = test_case.nodes.front().inputs;
+  first.nodes.resize(1);
+  first.outputs = first.nodes.front().outputs;
+  first.inputs.clear();
+  first.input_names.clear();
+  first.fed_inputs = 0;
+  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
+    if (std::find(reads.begin(), reads.end(), test_case.input_names[i]) == reads.end()) continue;
+    first.inputs.push_back(test_case.inputs[i]);
+    first.input_names.push_back(test_case.input_names[i]);
+    if (i < test_case.fed_inputs) ++first.fed_inputs;
+  }
+  return first;
+}
+
 // One message, or one for each output.
-std::vector<Answer> answers_to(Backend& backend, const Case& test_case) {
+std::vector<Answer> answers_to(Backend& backend, const Case& given, const std::string& how = {}) {
+  const Case test_case = how == "first-node-only" && !given.is_one_node() ? first_node_of(given) : given;
   GuardedOutput output;
   const Outcome outcome = execute(backend, test_case, output);
   if (const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome))
@@ -56,7 +95,9 @@ std::vector<Answer> answers_to(Backend& backend, const Case& test_case) {
   if (const auto* rejected = std::get_if<outcome::Rejected>(&outcome))
     return {{MessageKind::rejected, rejected->reason}};
   std::vector<Answer> answers;
-  for (const Tensor& tensor : std::get<outcome::Produced>(outcome).outputs) {
+  std::vector<Tensor> outputs = std::get<outcome::Produced>(outcome).outputs;
+  plant(how, outputs);
+  for (const Tensor& tensor : outputs) {
     onnx::TensorProto proto;
     write_tensor(tensor, "y", proto);
     answers.push_back({MessageKind::part, *message_bytes(proto)});
@@ -174,11 +215,12 @@ bool declares_inputs(const std::string& bytes) {
 
 int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
   const bool plans = how == "plans" || how == "done-at-the-plan";
-  const char* capabilities = plans                                   ? "\nplans\nunits\nreads-minds"
-                             : how == "assumes-valid"                ? "\nassumes-valid"
-                             : how == "units" || how == "parts-only" ? "\nunits"
-                             : how == "fed-inputs"                   ? "\nunits\nfed-inputs"
-                                                                     : nullptr;
+  const char* capabilities = plans                    ? "\nplans\nunits\nreads-minds"
+                             : how == "assumes-valid" ? "\nassumes-valid"
+                             : how == "pins"          ? "\npinned threads=1\npinned precision=float32"
+                             : how == "units" || how == "parts-only" || has_fault(how) ? "\nunits"
+                             : how == "fed-inputs"                                     ? "\nunits\nfed-inputs"
+                                                                                       : nullptr;
   put_message(MessageKind::hello, capabilities == nullptr ? 1 : 2,
               std::string("test child 1.0") + (capabilities == nullptr ? "" : capabilities));
   std::string bytes;
@@ -197,7 +239,7 @@ int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
     if (!test_case || (how == "fed-inputs" && !declares_inputs((*request)->payload))) return 9;
     const bool wrong = is_the_one(*test_case);
     if (wrong) go_wrong(how, file);
-    std::vector<Answer> right = answers_to(computing(*test_case, scalar), *test_case);
+    std::vector<Answer> right = answers_to(computing(*test_case, scalar), *test_case, how);
     if (wrong && answer_wrong(how, **request, right.back())) continue;
     if (how == "parts-only") right.back().kind = MessageKind::part;
     for (const Answer& answer : right) put_message(answer.kind, (*request)->number, answer.payload);

@@ -82,6 +82,8 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
           { scope: "rowgroup", rowspan: of },
           h("span.name", {}, backend.name),
           h("span.note", {}, `${backend.version} · ${backend.kind} · ${seconds(backend.seconds)}`),
+          backend.pinned ? h("span.note", {}, `pinned: ${backend.pinned.join(", ")}`) : "",
+          ...(backend.not_offered ?? []).map((subject) => h("span.note", {}, `not offered: ${subject}`)),
           h(
             `span.note.${conclusion.tone}`,
             {},

@@ -1,6 +1,6 @@
 """Runs a peer, a program of the folder above that asks one runtime, as a backend of qconform.
 
-    python3 -I -S -B harness/backends/peers/shared/peer.py NAME ROOT [WORD]
+    python3 -I -S -B harness/backends/peers/shared/peer.py NAME ROOT [WORD [KEY=VALUE]...]
 
 NAME.py computes cases with the packages of ROOT/site, which scripts/library-root made:
 
@@ -9,11 +9,12 @@ NAME.py computes cases with the packages of ROOT/site, which scripts/library-roo
     def answer(case):
         if case.op == "Conv":
             raise Unsupported("why the runtime's interface cannot express it")
-        return runtime.compute(case.model)  # a NumPy array
+        return runtime.compute(case.model)  # a NumPy array, or a list of one for each output of the graph
 
-    serve("Runtime " + runtime.__version__, answer)
+    serve("Runtime " + runtime.__version__, answer, pinned={"threads": 1, "precision": "float32"})
 
-Exceptions of the runtime are its refusal of the case. The protocol is in docs/adding-a-backend.md.
+Exceptions of the runtime are its refusal of the case. Without the capability "units" a program gets cases of one node
+alone. `pinned` is what the program sets so that answers do not depend on the machine, for reports. The protocol is in docs/adding-a-backend.md.
 """
 
 import functools
@@ -25,7 +26,9 @@ import sys
 HEADER = struct.Struct("<4sII")  # what it is, number of the case, bytes that follow
 PROTOCOL = 2
 LONGEST_TEXT = 190
-WORD = sys.argv[3] if len(sys.argv) > 3 else ""  # what stands behind the @ of the backend's name
+# What stands behind the @ of the backend's name.
+WORD = sys.argv[3] if len(sys.argv) > 3 else ""
+SETTINGS = dict(setting.split("=", 1) for setting in sys.argv[4:])
 
 
 class Unsupported(Exception):
@@ -33,7 +36,7 @@ class Unsupported(Exception):
 
 
 class Case:
-    """A model of one node, whose inputs are all initializers."""
+    """A model whose inputs are all initializers; `node` is its first, and the only one without "units"."""
 
     def __init__(self, data):
         import onnx
@@ -61,15 +64,24 @@ class Case:
     def input(self, position):
         return self.inputs[position] if position < len(self.inputs) else None
 
+    @functools.cached_property
+    def fed(self):
+        """What an application feeds, as TensorProto by name: x, or with "fed-inputs" the graph's declared inputs."""
+        names = [value.name for value in self.model.graph.input] or [self.node.input[0]]
+        held = {tensor.name: tensor for tensor in self.model.graph.initializer}
+        return {name: held[name] for name in names}
+
     def fed_model(self):
-        """The model with x as an input of its graph, as in a network: a runtime may fold what is constant."""
+        """The model with what is fed as inputs of its graph alone, as in a network: a runtime may fold constants."""
         import onnx
 
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
-        x = next(tensor for tensor in model.graph.initializer if tensor.name == self.node.input[0])
-        model.graph.input.append(onnx.helper.make_tensor_value_info(x.name, x.data_type, x.dims))
-        model.graph.initializer.remove(x)
+        held = [tensor for tensor in model.graph.initializer if tensor.name not in self.fed]
+        del model.graph.initializer[:], model.graph.input[:]
+        model.graph.initializer.extend(held)
+        for name, x in self.fed.items():
+            model.graph.input.append(onnx.helper.make_tensor_value_info(name, x.data_type, x.dims))
         return model
 
 
@@ -120,18 +132,27 @@ def reason_of(error):
     return text if isinstance(error, Unsupported) else f"{type(error).__name__}: {text}"
 
 
-def serve(title, answer, capabilities=()):
+def messages_of(answer, case):
+    """What is sent for the case, as kinds and payloads."""
+    try:
+        outputs = answer(case)
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        payloads = [tensor_of(output).SerializeToString() for output in outputs]
+    except Unsupported as error:
+        return [(b"SKIP", reason_of(error).encode())]
+    except Exception as error:
+        return [(b"DENY", reason_of(error).encode())]
+    return [(b"PART", payload) for payload in payloads[:-1]] + [(b"DONE", payloads[-1])]
+
+
+def serve(title, answer, capabilities=(), pinned=None):
     """Says hello as `title` and answers cases until there are no more. Capabilities: docs/adding-a-backend.md."""
     connection = Connection.to_qconform
-    connection.put(b"HELO", PROTOCOL, "\n".join([title, *capabilities]).encode())
+    lines = [title, *capabilities, *(f"pinned {name}={value}" for name, value in (pinned or {}).items())]
+    connection.put(b"HELO", PROTOCOL, "\n".join(lines).encode())
     for number, data in connection.cases():
-        try:
-            kind, payload = b"DONE", tensor_of(answer(Case(data))).SerializeToString()
-        except Unsupported as error:
-            kind, payload = b"SKIP", reason_of(error).encode()
-        except Exception as error:
-            kind, payload = b"DENY", reason_of(error).encode()
-        connection.put(kind, number, payload)
+        for kind, payload in messages_of(answer, Case(data)):
+            connection.put(kind, number, payload)
 
 
 def main():

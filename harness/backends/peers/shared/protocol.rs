@@ -33,17 +33,25 @@ fn put(kind: &[u8; 4], number: u32, payload: &[u8]) {
     out.flush().unwrap();
 }
 
-/// Says hello as `title` and answers each case, a serialized ModelProto: with an output, or with why there is none. A
-/// panic of the runtime is a refusal.
-pub fn serve(title: &str, answer: impl Fn(Vec<u8>) -> Result<Vec<u8>, String> + std::panic::RefUnwindSafe) {
-    put(b"HELO", 1, title.as_bytes());
+/// Says hello as `title` with `lines` below (docs/adding-a-backend.md) and answers each case, a serialized ModelProto:
+/// with its outputs, or with why there are none. A panic of the runtime is a refusal.
+pub fn serve(
+    title: &str,
+    lines: &[&str],
+    answer: impl Fn(Vec<u8>) -> Result<Vec<Vec<u8>>, String> + std::panic::RefUnwindSafe,
+) {
+    put(b"HELO", 2, [&[title], lines].concat().join("\n").as_bytes());
     let mut header = [0u8; 12];
     while std::io::stdin().read_exact(&mut header).is_ok() {
         let number = u32::from_le_bytes(header[4..8].try_into().unwrap());
         let mut model = vec![0u8; u32::from_le_bytes(header[8..12].try_into().unwrap()) as usize];
         std::io::stdin().read_exact(&mut model).unwrap();
         match std::panic::catch_unwind(|| answer(model)) {
-            Ok(Ok(output)) => put(b"DONE", number, &output),
+            Ok(Ok(outputs)) => {
+                for (i, output) in outputs.iter().enumerate() {
+                    put(if i + 1 == outputs.len() { b"DONE" } else { b"PART" }, number, output);
+                }
+            }
             Ok(Err(reason)) => put(b"DENY", number, reason.as_bytes()),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);

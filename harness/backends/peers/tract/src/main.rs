@@ -38,18 +38,23 @@ fn number_of(datum_type: DatumType) -> TractResult<DataType> {
     })
 }
 
-fn answer(case: Vec<u8>) -> TractResult<Vec<u8>> {
+fn answer(case: Vec<u8>) -> TractResult<Vec<Vec<u8>>> {
     let onnx = tract_onnx::onnx();
     let mut proto = onnx.proto_model_for_read(&mut Cursor::new(case))?;
     let x = tract_onnx::data_resolver::MmapDataResolver; // nothing of a case lies in other files
     let x = tract_onnx::tensor::load_tensor(&x, &feed(&mut proto), None)?;
     let fact = InferenceFact::dt_shape(x.datum_type(), x.shape());
     let model = onnx.model_for_proto_model(&proto)?.with_input_fact(0, fact)?;
-    let y = model.into_optimized()?.into_runnable()?.run(tvec!(x.into()))?.remove(0).into_tensor();
-    let number = number_of(y.datum_type())? as u64;
-    Ok(protocol::tensor(number, y.shape(), y.as_bytes()))
+    let outputs = model.into_optimized()?.into_runnable()?.run(tvec!(x.into()))?;
+    let tensor_of = |y: TValue| {
+        let y = y.into_tensor();
+        Ok(protocol::tensor(number_of(y.datum_type())? as u64, y.shape(), y.as_bytes()))
+    };
+    outputs.into_iter().map(tensor_of).collect()
 }
 
 fn main() {
-    protocol::serve("tract", |case| answer(case).map_err(|error| format!("{error:#}").replace('\n', " ")));
+    // Without tract's feature multithread-mm, products of matrices have one thread.
+    let lines = ["units", "pinned threads=1", "pinned precision=float32"];
+    protocol::serve("tract", &lines, |case| answer(case).map_err(|error| format!("{error:#}").replace('\n', " ")));
 }
