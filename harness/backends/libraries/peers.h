@@ -16,8 +16,6 @@ struct Peer {
   std::vector<std::string_view> words = {};  ///< what may stand behind the @; the program gets it
   std::string_view key = {};                 ///< the only key behind the @; the program gets KEY=VALUE
   std::string_view values = {};              ///< of the key: "f32 or bf16"
-};                                           ///< the only key behind the @; the program gets KEY=VALUE
-std::vector<std::string_view> values = {};   ///< of the key
 };
 
 [[nodiscard]] backend::Library peer(const Peer& what);

@@ -69,25 +69,20 @@ void plant(const std::string& how, std::vector<Tensor>& outputs) {
 
 // What an adapter hands on that takes the first node for the case.
 Case first_node_of(const Case& test_case) {
-  Case first = test_case;
-  const auto& reads = test_case.nodes.front().inputs;
-  first.nodes.resize(1);
-  first.outputs = first.nodes.front().outputs;
-  first.inputs.clear();
-  first.input_names.clear();
-  first.fed_inputs = 0;
-  for (std::size_t i = 0; i < test_case.inputs.size(); ++i) {
-    if (std::find(reads.begin(), reads.end(), test_case.input_names[i]) == reads.end()) continue;
-    first.inputs.push_back(test_case.inputs[i]);
-    first.input_names.push_back(test_case.input_names[i]);
-    if (i < test_case.fed_inputs) ++first.fed_inputs;
+  if (test_case.is_one_node()) return test_case;
+  Case first;
+  first.nodes = {test_case.nodes.front()};
+  for (const std::string& name : first.node().inputs) {
+    const auto at = std::find(test_case.input_names.begin(), test_case.input_names.end(), name);
+    first.inputs.push_back(test_case.inputs[static_cast<std::size_t>(at - test_case.input_names.begin())]);
   }
+  first.node().inputs.clear();
+  first.node().outputs.clear();
   return first;
 }
 
 // One message, or one for each output.
-std::vector<Answer> answers_to(Backend& backend, const Case& given, const std::string& how = {}) {
-  const Case test_case = how == "first-node-only" && !given.is_one_node() ? first_node_of(given) : given;
+std::vector<Answer> answers_to(Backend& backend, const Case& test_case, const std::string& how = {}) {
   GuardedOutput output;
   const Outcome outcome = execute(backend, test_case, output);
   if (const auto* unsupported = std::get_if<outcome::Unsupported>(&outcome))
@@ -239,7 +234,8 @@ int answer_stdin(Backend& scalar, const std::string& how, const char* file) {
     if (!test_case || (how == "fed-inputs" && !declares_inputs((*request)->payload))) return 9;
     const bool wrong = is_the_one(*test_case);
     if (wrong) go_wrong(how, file);
-    std::vector<Answer> right = answers_to(computing(*test_case, scalar), *test_case, how);
+    const Case asked = how == "first-node-only" ? first_node_of(*test_case) : *test_case;
+    std::vector<Answer> right = answers_to(computing(asked, scalar), asked, how);
     if (wrong && answer_wrong(how, **request, right.back())) continue;
     if (how == "parts-only") right.back().kind = MessageKind::part;
     for (const Answer& answer : right) put_message(answer.kind, (*request)->number, answer.payload);
