@@ -1,4 +1,4 @@
-// Which of an instrumented plugin's code no case executes.
+// Which of an instrumented plugin's code no case executes, and few cases that detect what all do.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "harness/cli/judge_suites.h"
 #include "harness/cli/output.h"
 #include "harness/describe/json_archives.h"
+#include "harness/diagnose/audit/power.h"
 #include "harness/engine/cover.h"
 #include "harness/json/case_json.h"
 #include "harness/json/json_text.h"
@@ -48,15 +49,26 @@ Result<int> run_cover(const CoverCommand& options) {
   Backend& backend = *backends.front();
   if (backend.code_coverage() == nullptr) return tl::unexpected(not_instrumented(options));
   NewerOpsets newer;
-  QCONFORM_ASSIGN(auto suites, suites_for(options, backends, newer));
+  Learnt learnt;
+  QCONFORM_ASSIGN(auto suites, suites_for(options, backends, newer, learnt));
+  diagnose::MutantTable mutants(Policy{});
   CoverResult result;
   {
     ProgressLine line;
-    const CoverOptions how{.seed = options.suite.seed,
-                           .tries = options.tries,
-                           .progress = [&](const Progress& progress) { line.update(progress); }};
+    const CoverOptions how{
+        .seed = options.suite.seed,
+        .tries = options.tries,
+        .kills = [&](const Case& test_case,
+                     const std::set<std::uint32_t>& settled) { return mutants.killed_by(test_case, settled); },
+        .progress = [&](const Progress& progress) { line.update(progress); }};
     QCONFORM_ASSIGN(result, cover(backend, suites, how));
   }
+  diagnose::PowerMeter meter(Policy{});
+  for (std::size_t i = 0; i < result.cases.size(); ++i) {
+    if (result.computed[i]) meter.add(result.cases[i]);
+  }
+  QCONFORM_ASSIGN(const auto contracts, contracts_from(learnt, options, backends, 0));
+  QCONFORM_ASSIGN(result.power, meter.power(contracts, options.suite.seed));
   if (!options.output.empty()) QCONFORM_TRY(save_cases(options.output, result.cases));
   if (options.json) {
     write_document_text(print_json(write_document(description_of(result))));

@@ -15,6 +15,7 @@
 #include "harness/cli/report_output.h"
 #include "harness/cli/rewritings.h"
 #include "harness/cli/shown_diagnosis.h"
+#include "harness/diagnose/audit/power.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/contracts.h"
 #include "harness/engine/cover.h"
@@ -63,6 +64,7 @@ Report begin_report(const SuitesOptions& options, std::string first) {
   if (options.suite.context != 0) command.insert(command.end(), {"--context", std::to_string(options.suite.context)});
   if (options.expects_fusion) command.emplace_back("--expect-fused");
   if (options.min_judged) command.insert(command.end(), {"--min-judged", std::to_string(*options.min_judged)});
+  if (options.power) command.emplace_back("--power");
   return new_report(options.policy, options.suite.seed, std::move(command));
 }
 
@@ -73,8 +75,6 @@ void leave_to_kernels(Report& report) {
     backend.decides = backend.info.kind != "library" && (backend.is_judged() || backend.fails());
   }
 }
-
-using Learnt = std::map<std::size_t, std::vector<BackendContract>>;  // by position of the backend
 
 // Without how they are known.
 std::vector<BackendContract> rules_of(std::vector<BackendContract> contracts) {
@@ -110,7 +110,7 @@ void add_own_suites(const SuitesOptions& options, const Contracts& contracts, co
 
 // Two that take the same share a suite.
 void add_thorough_suites(const SuitesOptions& options, const std::vector<std::unique_ptr<Backend>>& backends,
-                         const std::map<std::size_t, Contracts>& narrow, std::vector<std::unique_ptr<Suite>>& suites) {
+                         const Learnt& narrow, std::vector<std::unique_ptr<Suite>>& suites) {
   std::vector<std::vector<BackendContract>> known;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     const auto own = narrow.find(i);
@@ -127,22 +127,20 @@ void add_thorough_suites(const SuitesOptions& options, const std::vector<std::un
 Result<void> add_suites_within(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
                                Suites& suites, Learnt& learnt, ContractCheck& check) {
   std::vector<std::vector<BackendContract>> known;
-  std::map<std::size_t, Contracts> all;
   ProgressLine line;
   for (std::size_t i = 0; i < backends.size(); ++i) {
     if (!has_own_suites(options, *backends[i])) continue;
     QCONFORM_ASSIGN(const auto contracts, contracts_of(options.within, *backends[i], options.suite.seed,
                                                        contract_progress(line, backends[i]->info().name)));
-    learnt[i] = described(contracts);
+    learnt[i] = contracts;
     check.add(i, contracts);
-    all[i] = contracts;
-    const auto rules = rules_of(learnt[i]);
+    const auto rules = rules_of(described(contracts));
     if (std::find(known.begin(), known.end(), rules) != known.end()) continue;
     known.push_back(rules);
     const std::string name = options.within.only.empty() ? backends[i]->info().name : options.within.only;
     add_own_suites(options, contracts, name, suites);
   }
-  if (options.thorough) add_thorough_suites(options, backends, all, suites.judged);
+  if (options.thorough) add_thorough_suites(options, backends, learnt, suites.judged);
   return {};
 }
 
@@ -172,6 +170,16 @@ std::uint64_t failures_in(const Report& report) {
   return failures;
 }
 
+using PowerMeters = std::vector<diagnose::PowerMeter>;  // by backend, or none
+
+void add_computed(const Case& test_case, const std::vector<CaseResult::OfBackend>& results, PowerMeters& power) {
+  for (std::size_t i = 0; i < power.size(); ++i) {
+    const VerdictKind verdict = results[i].verdict;
+    const bool is_computed = verdict == VerdictKind::pass || verdict == VerdictKind::mistrusted || is_failure(verdict);
+    if (is_computed && verdict != VerdictKind::refused_here) power[i].add(test_case);
+  }
+}
+
 // Asking what they take executes code too, and judges nothing.
 void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
   for (const auto& backend : backends) {
@@ -183,15 +191,47 @@ void forget_code(const std::vector<std::unique_ptr<Backend>>& backends) {
 
 Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
                                                        std::vector<std::unique_ptr<Backend>>& backends,
-                                                       NewerOpsets& newer) {
+                                                       NewerOpsets& newer, Learnt& learnt) {
   keep_arrays(options.within);
   QCONFORM_ASSIGN(auto suites, open_suites(options, newer));
   if (!suites.related.empty()) return fail("--suite", "relations are no cases by themselves: name their base");
-  Learnt learnt;
   ContractCheck unused;
   QCONFORM_TRY(add_suites_within(options, backends, suites, learnt, unused));
   return std::move(suites.judged);
 }
+
+Result<Contracts> contracts_from(const Learnt& learnt, const SuitesOptions& options,
+                                 std::vector<std::unique_ptr<Backend>>& backends, std::size_t number) {
+  if (const auto found = learnt.find(number); found != learnt.end()) return found->second;
+  Backend& backend = *backends[number];
+  if (options.within.only.empty() && !is_foreign(backend)) return whole_contracts();
+  ProgressLine line;
+  return contracts_of(options.within, backend, options.suite.seed, contract_progress(line, backend.info().name));
+}
+
+namespace {
+
+// What is known of the backends beside their verdicts.
+Result<void> describe_backends(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
+                               const Learnt& learnt, const ContractCheck& check, const PowerMeters& power,
+                               Report& report) {
+  for (const auto& [backend, contracts] : learnt) {
+    auto& stated = report.backends[backend].contracts = described(contracts);
+    check.write(backend, stated);
+    print_note(contradiction_text(report.backends[backend].info.name, stated));
+  }
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    report.backends[i].code = executed_code(*backends[i]);
+    report.backends[i].min_judged = options.min_judged;
+  }
+  for (std::size_t i = 0; i < power.size(); ++i) {
+    QCONFORM_ASSIGN(const auto contracts, contracts_from(learnt, options, backends, i));
+    QCONFORM_ASSIGN(report.backends[i].power, power[i].power(contracts, options.suite.seed));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::string command, bool stdout_is_data) {
   QCONFORM_ASSIGN(const auto sandbox, chosen_sandbox(options.sandbox));
@@ -217,6 +257,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   forget_code(backends);
   WaiverDraft draft;
   GraphSample graphs;
+  PowerMeters power(options.power ? backends.size() : 0, diagnose::PowerMeter(policy));
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
     ProgressLine line;
@@ -233,6 +274,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
     campaign.judged = [&](const Case& test_case, const HazardCounts&,
                           const std::vector<CaseResult::OfBackend>& results) {
       if (!check.is_empty()) check.judged(test_case, results);
+      add_computed(test_case, results, power);
       graphs.add(test_case);
     };
     QCONFORM_TRY(run_suites(suites.judged, backends, campaign, report));
@@ -243,15 +285,7 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
       QCONFORM_TRY(run_relations(suites.related, backends, campaign, report));
     }
   }
-  for (auto& [backend, contracts] : learnt) {
-    check.write(backend, contracts);
-    report.backends[backend].contracts = contracts;
-    print_note(contradiction_text(report.backends[backend].info.name, contracts));
-  }
-  for (std::size_t i = 0; i < backends.size(); ++i) {
-    report.backends[i].code = executed_code(*backends[i]);
-    report.backends[i].min_judged = options.min_judged;
-  }
+  QCONFORM_TRY(describe_backends(options, backends, learnt, check, power, report));
   print_note(newer.text());
   for (const std::string& text : sweep::array_notes()) print_note(text);
   if (is_default) leave_to_kernels(report);
@@ -302,6 +336,10 @@ void add_suites_options(CLI::App& command, SuitesOptions& options, const char* w
   options.sandbox.guard = "full";  // a suite is small, a campaign is not
   add_sandbox_options(command, options.sandbox);
   add_waiver_options(command, options.waivers, waived);
+  command.add_flag(
+      "--power", options.power,
+      "Measure how many defect models the cases detect that each backend computes, of those that some case "
+      "detects which it takes");
   command.add_option("--out", options.out, "Folder for the report and the cases of its findings")
       ->capture_default_str();
   command.add_flag("--expect-fused", options.expects_fusion,

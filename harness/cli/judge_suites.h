@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct SuitesOptions {
   bool thorough = false;                    ///< sizes and positions at strength 4 too
   bool expects_fusion = false;              ///< a backend that fuses nothing in the suites' graphs does not conform
   std::optional<std::uint64_t> min_judged;  ///< per cent of each model's quantized nodes
+  bool power = false;                       ///< measure the detection power of the cases that each backend computes
   bool explain = true;
   bool shrink = true;
 };
@@ -38,11 +40,18 @@ struct SuitesOptions {
 /// Which cases are asked: `--suite` and what belongs to it.
 void add_suite_choice(CLI::App& command, SuitesOptions& options);
 
-/// Those suites, and those that are made for what each backend takes. Errors also where a suite is one of relations.
-/// `newer` outlives the suites.
+/// What backends take, by their position: of those that suites were made for.
+using Learnt = std::map<std::size_t, Contracts>;
+
+/// Those suites, and those that are made for what each backend takes, which goes to `learnt`. Errors also where a suite
+/// is one of relations. `newer` outlives the suites.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Suite>>> suites_for(const SuitesOptions& options,
                                                                      std::vector<std::unique_ptr<Backend>>& backends,
-                                                                     NewerOpsets& newer);
+                                                                     NewerOpsets& newer, Learnt& learnt);
+
+/// What a backend takes, where it was learnt; else it is learnt now. Everything, of a kernel that takes it.
+[[nodiscard]] Result<Contracts> contracts_from(const Learnt& learnt, const SuitesOptions& options,
+                                               std::vector<std::unique_ptr<Backend>>& backends, std::size_t number);
 
 /// All but `--backend`, whose text and default are the command's. `waived`: which waivers apply where none are named.
 void add_suites_options(CLI::App& command, SuitesOptions& options, const char* waived);

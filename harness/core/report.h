@@ -144,6 +144,20 @@ struct ExecutedCode {
   bool operator==(const ExecutedCode&) const = default;
 };
 
+/// How many defect models, each in one operator as a mutant, the cases detect that a backend computed.
+struct DetectionPower {
+  QC_DESCRIBED(.name = "power", .doc = "What the cases that a backend computed detect: docs/detection-power.md.");
+  QC_FIELD(std::uint64_t, killed, {}, "killed", .doc = "Mutants that one of these cases condemns.");
+  QC_FIELD(std::uint64_t, apply, {}, "apply",
+           .doc = "Mutants that a case condemns which the backend takes, one of these or another known one.");
+  QC_FIELD(std::uint64_t, not_shown, {}, "not_shown",
+           .doc = "Further mutants of its operators, which no known case that it takes condemns.");
+  QC_FIELD(std::vector<std::string>, survivors, {}, "survivors",
+           .doc = "Those that apply and were not killed: \"k-tail in QLinearConv\".", .presence = Presence::omitted);
+
+  bool operator==(const DetectionPower&) const = default;
+};
+
 /// What a backend made of graphs before it computed them (Backend::rewritten()).
 struct FusionCounts {
   using ByOperator = std::map<std::string, std::uint64_t>;  ///< nodes, by operator
@@ -218,6 +232,7 @@ struct BackendResult {
            .doc = "What it takes, where the suites were made for it.", .presence = Presence::omitted);
   QC_FIELD(std::optional<ExecutedCode>, code, {}, "code",
            .doc = "Absent where the backend's code is not instrumented.");
+  QC_FIELD(std::optional<DetectionPower>, power, {}, "power", .doc = "Absent where nobody asked for it (--power).");
   QC_FIELD(std::optional<FusionCounts>, fusion, {}, "fusion");
   QC_FIELD(std::vector<NodeCoverage>, nodes, {}, "quantized_nodes", .doc = "What it was judged on of each whole model.",
            .presence = Presence::omitted);

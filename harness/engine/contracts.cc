@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/engine/execute.h"
+#include "harness/operators/operator.h"
 #include "harness/suites/drawn_within.h"
 #include "harness/suites/sweep/contract.h"
 #include "harness/suites/sweep/sizes.h"
@@ -24,6 +25,14 @@ std::vector<sweep::Contract> plain(const Contracts& contracts) {
   std::vector<sweep::Contract> list;
   for (const sweep::LearntContract& learnt : contracts) list.push_back(learnt.contract);
   return list;
+}
+
+bool takes(const Contracts& contracts, const Case& test_case) {
+  if (classify(test_case).expectation() != Expectation::valid) return false;
+  const auto place = sweep::place_of(test_case);
+  if (!place) return false;
+  const sweep::Contract& contract = contracts[place->plan].contract;
+  return contract.takes_anything() && contract.takes(place->row);
 }
 
 Contracts learn_contracts(Backend& backend, std::uint64_t seed, const ContractProgress& progress) {

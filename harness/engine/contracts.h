@@ -21,6 +21,9 @@ using Contracts = std::vector<sweep::LearntContract>;
 /// Without how they are known.
 [[nodiscard]] std::vector<sweep::Contract> plain(const Contracts& contracts);
 
+/// Whether a case is valid and lies inside. A case that no model has does not.
+[[nodiscard]] bool takes(const Contracts& contracts, const Case& test_case);
+
 /// Before each case that a backend is asked: the model, and how many cases of it were asked before.
 using ContractProgress = std::function<void(const std::string& model, std::uint64_t cases)>;
 

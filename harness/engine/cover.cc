@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -47,10 +48,11 @@ class CoverSearch {
     return {};
   }
 
-  // Mutants of cases that executed something new: what these lack is near.
+  // Mutants of kept cases: what these lack is near.
   void draw() {
     if (options_.tries == 0 || kept_.empty()) return;
     CoverStage& stage = begin_stage("drawn");
+    draws_ = true;
     for (std::uint64_t i = 0; i < options_.tries && !stopped_ && !has_all(); ++i) {
       Rng rng(options_.seed, i);
       const Case& first = any_case(rng);
@@ -62,23 +64,23 @@ class CoverSearch {
   }
 
   // Of the cases kept so far, those that are needed: the one that adds most first, of equals the smallest.
-  [[nodiscard]] std::vector<Case> needed() const {
-    std::set<std::uint32_t> left = reached_;
-    std::vector<Case> chosen;
-    while (!left.empty()) {
-      const Kept* best = nullptr;
-      std::ptrdiff_t most = 0;
-      for (const Kept& kept : kept_) {
-        const auto adds = std::count_if(kept.edges.begin(), kept.edges.end(), [&](auto e) { return left.contains(e); });
-        if (adds > most || (adds == most && best != nullptr && kept.bytes < best->bytes)) {
-          best = &kept;
-          most = adds;
-        }
+  void write_needed(CoverResult& result) const {
+    std::map<std::uint32_t, std::size_t> kills_left;
+    for (const Kept& kept : kept_) {
+      for (const std::uint32_t mutant : kept.kills) {
+        std::size_t& left = kills_left[mutant];
+        left = std::min(left + 1, kDetections);
       }
-      for (const std::uint32_t edge : best->edges) left.erase(edge);
-      chosen.push_back(best->test_case);
     }
-    return chosen;
+    std::map<std::uint32_t, std::size_t> edges_left;
+    for (const std::uint32_t edge : reached_) edges_left[edge] = 1;
+    std::vector<const Kept*> chosen;
+    choose(&Kept::kills, &Kept::edges, kills_left, edges_left, chosen);
+    choose(&Kept::edges, &Kept::kills, edges_left, kills_left, chosen);
+    for (const Kept* kept : chosen) {
+      result.cases.push_back(kept->test_case);
+      result.computed.push_back(kept->computed);
+    }
   }
 
   // How many edges the cases do not execute in a process of their own order.
@@ -101,9 +103,39 @@ class CoverSearch {
  private:
   struct Kept {
     Case test_case;
-    Edges edges;
+    std::vector<std::uint32_t> edges;
+    std::vector<std::uint32_t> kills;  // numbers of mutants
     std::size_t bytes;
+    bool computed;
   };
+  using Numbers = std::vector<std::uint32_t> Kept::*;
+  using Left = std::map<std::uint32_t, std::size_t>;  // how many more cases each number is to have
+
+  // Adds cases until nothing is left of `numbers`; what they have of `others` counts too.
+  void choose(Numbers numbers, Numbers others, Left& left, Left& others_left, std::vector<const Kept*>& chosen) const {
+    while (!left.empty()) {
+      const Kept* best = nullptr;
+      std::ptrdiff_t most = 0;
+      for (const Kept& kept : kept_) {
+        if (std::find(chosen.begin(), chosen.end(), &kept) != chosen.end()) continue;
+        const auto is_left = [&](std::uint32_t number) { return left.contains(number); };
+        const auto adds = std::count_if((kept.*numbers).begin(), (kept.*numbers).end(), is_left);
+        if (adds > most || (adds == most && best != nullptr && kept.bytes < best->bytes)) {
+          best = &kept;
+          most = adds;
+        }
+      }
+      take_from(left, best->*numbers);
+      take_from(others_left, best->*others);
+      chosen.push_back(best);
+    }
+  }
+  static void take_from(Left& left, const std::vector<std::uint32_t>& numbers) {
+    for (const std::uint32_t number : numbers) {
+      const auto found = left.find(number);
+      if (found != left.end() && --found->second == 0) left.erase(found);
+    }
+  }
 
   CoverStage& begin_stage(std::string name) {
     for (CoverStage& stage : stages_) {
@@ -123,7 +155,9 @@ class CoverSearch {
     code_.forget();
     Worker& worker = *backend_.worker();
     worker.start(test_case);
-    stopped_ = hangs_.is_too_much(0, std::holds_alternative<outcome::TimedOut>(worker.finish()));
+    const Outcome outcome = worker.finish();
+    stopped_ = hangs_.is_too_much(0, std::holds_alternative<outcome::TimedOut>(outcome));
+    computed_ = std::holds_alternative<outcome::Produced>(outcome);
     return code_.executed();
   }
 
@@ -132,13 +166,23 @@ class CoverSearch {
     ++stage.cases;
     const auto is_new = [&](std::uint32_t edge) { return !reached_.contains(edge); };
     const auto count = static_cast<std::uint64_t>(std::count_if(edges.begin(), edges.end(), is_new));
-    if (count > 0 && can_be_kept(test_case)) {
+    const bool kills = computed_ && !draws_ && options_.kills && !options_.kills(test_case, settled_).empty();
+    if ((count > 0 || kills) && can_be_kept(test_case)) {
       stage.edges += count;
       reached_.insert(edges.begin(), edges.end());
-      const std::size_t bytes = bytes_of(test_case);
-      kept_.push_back({std::move(test_case), std::move(edges), bytes});
+      keep(std::move(test_case), std::move(edges));
     }
     if (options_.progress) options_.progress({.suite = stage.name, .cases = stage.cases, .of = of});
+  }
+
+  void keep(Case test_case, Edges edges) {
+    std::vector<std::uint32_t> kills;
+    if (computed_ && options_.kills) kills = options_.kills(test_case, {});
+    for (const std::uint32_t mutant : kills) {
+      if (++detections_[mutant] == kDetections) settled_.insert(mutant);
+    }
+    const std::size_t bytes = bytes_of(test_case);
+    kept_.push_back({std::move(test_case), std::move(edges), std::move(kills), bytes, computed_});
   }
 
   Backend& backend_;
@@ -146,9 +190,13 @@ class CoverSearch {
   const CoverOptions& options_;
   HangWatch hangs_;
   bool stopped_ = false;
+  bool computed_ = false;  // the last case
+  bool draws_ = false;     // towards edges: what a drawn case kills does not matter
   std::vector<CoverStage> stages_;
   std::vector<Kept> kept_;
   std::set<std::uint32_t> reached_;
+  std::map<std::uint32_t, std::size_t> detections_;  // by mutant, kept cases that kill it
+  std::set<std::uint32_t> settled_;                  // mutants that enough of them kill
 };
 
 }  // namespace
@@ -163,7 +211,7 @@ Result<CoverResult> cover(Backend& backend, std::vector<std::unique_ptr<Suite>>&
   result.backend = backend.info().name;
   result.seed = options.seed;
   result.stages = search.stages();
-  result.cases = search.needed();
+  search.write_needed(result);
   result.kept = result.cases.size();
   result.lost = search.lost_by(result.cases);
   result.executed = search.reached().size();

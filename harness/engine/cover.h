@@ -1,11 +1,12 @@
-// Which of a backend's code cases execute, further cases drawn towards what none executes, and few cases that execute
-// all of it.
+// Which of a backend's code cases execute, further cases drawn towards what none executes, and few cases that kill the
+// mutants that all kill, and execute all that all execute.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace qconform {
 struct CoverOptions {
   std::uint64_t seed = 1;        ///< of what is drawn
   std::uint64_t tries = 20'000;  ///< cases drawn at most
+  /// Numbers of the mutants that a case kills, but for `settled` ones; empty: cases are chosen by edges alone.
+  std::function<std::vector<std::uint32_t>(const Case&, const std::set<std::uint32_t>& settled)> kills = {};
   std::function<void(const Progress&)> progress = {};
 };
 
@@ -48,15 +51,20 @@ struct CoverResult {
   QC_FIELD(std::string, no_lines, {}, "no_lines", .doc = "Why files and functions are empty.",
            .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, kept, {}, "kept", .doc = "Cases that together execute all of that.");
+  QC_FIELD(std::optional<DetectionPower>, power, {}, "power", .doc = "Of the kept cases.");
   QC_FIELD(std::uint64_t, lost, {}, "lost",
            .doc = "Edges that these alone do not execute: what the plugin runs depends on earlier cases.",
            .presence = Presence::omitted);
-  std::vector<Case> cases{};  ///< the kept ones
+  std::vector<Case> cases{};     ///< the kept ones
+  std::vector<bool> computed{};  ///< by kept case: the backend computed it, and did not decline it
 };
 
-/// `backend` has code_coverage(). Runs the suites, and draws mutants of the cases that executed something new. The same
-/// suites, seed and code give the same cases. Errors: of a suite, and of list_code() where edges are known to nobody
-/// else.
+/// How many of the kept cases kill each mutant, where so many do.
+inline constexpr std::size_t kDetections = 3;
+
+/// `backend` has code_coverage(). Runs the suites, and draws mutants of kept cases towards new edges. Chooses the cases
+/// that kill most mutants first, then those that execute most of what is left. The same suites, seed and code give the
+/// same cases. Errors: of a suite, and of list_code() where edges are known to nobody else.
 [[nodiscard]] Result<CoverResult> cover(Backend& backend, std::vector<std::unique_ptr<Suite>>& suites,
                                         const CoverOptions& options);
 

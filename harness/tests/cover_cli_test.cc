@@ -94,6 +94,20 @@ TEST_P(Cover, DrawsCasesTowardsWhatNoneExecutesAndKeepsFew) {
   EXPECT_EQ(nlohmann::json::parse(again.output).at("executed"), result.at("executed"));
 }
 
+// What `run` measures of all cases of the suites is another count of the same.
+TEST_P(Cover, KeptCasesDetectWhatAllDetect) {
+  const auto ran = qconform("cover --suite corpus --no-within --tries 0 --json -o " + at("kept.json") + backend());
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  const auto kept = nlohmann::json::parse(ran.output).at("power");
+  EXPECT_GT(kept.at("killed"), 0);
+  for (const std::string& suite : {std::string("corpus"), at("kept.json")}) {
+    const auto judged =
+        qconform("run --no-explain --no-shrink --power --json --suite " + suite + " --out " + at("run") + backend());
+    ASSERT_EQ(judged.exit_code, 0) << judged.output;
+    EXPECT_EQ(nlohmann::json::parse(judged.output).at("backends").at(0).at("power"), kept) << suite;
+  }
+}
+
 TEST_P(Cover, RunSaysTheShare) {
   const auto ran = qconform("run --suite corpus --out " + at("run") + backend());
   EXPECT_EQ(ran.exit_code, 0) << ran.output;

@@ -22,6 +22,8 @@ demand() { grep -qF -- "$2" "$1" || { cat "$1"; echo "$1 does not hold: $2"; exi
 cases=(--suite random --cases 80)
 expect 0 "without a baseline" --backend scalar "${cases[@]}"
 demand printed.txt "the run alone decides"
+demand qconform-out/summary.txt "detection power on this contract: "
+demand qconform-out/report.json '"power"'
 expect 1 "without a baseline, a defect" --backend defect:half-away "${cases[@]}"
 demand qconform-out/summary.md "qconform: does not conform"
 

@@ -94,9 +94,12 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say where the report is."""
+    """Say what the suites detect, and where the report is."""
     run = config.stash.get(_RUN, None)
     if run is not None and run.is_there():
+        with contextlib.suppress(Error):  # the tests have told it
+            for backend in run.report().backends:
+                terminalreporter.write_line(f"qconform: {backend.name}: {backend.power}")
         terminalreporter.write_line(f"qconform: report {run.folder / 'report.json'}, page {run.folder / 'report.html'}")
 
 
@@ -250,6 +253,8 @@ class _Run:
     def _make_classes(self) -> dict[str, frozenset[Key]]:
         found: dict[str, set[Key]] = {}
         for suite in self._suites:
+            if suite == "within":  # made for the backend when it runs: "whole run" has its cases
+                continue
             for case in cases_of(suite, seed=self._option("seed"), count=self._option("cases")):
                 for name in classes_of(case.operator, case.rules, case.tags, case.source):
                     found.setdefault(name, set()).add((case.id, case.summary))
@@ -266,7 +271,7 @@ class _Run:
             valid_only=self._option("valid-only"),
             waivers=self._option("waivers"),
             explain=not self._option("no-explain"),
-            within=False,  # its cases are not known before the run
+            power=True,
             out=self.folder,
         )
 

@@ -172,6 +172,22 @@ class OperatorResult:
 
 
 @dataclass(frozen=True)
+class Power:
+    """How many defect models, each in one operator as a mutant, the cases detect that a backend computed."""
+
+    killed: int
+    #: mutants that some case detects which the backend takes
+    apply: int
+    #: further mutants of its operators, which no known case that it takes shows
+    not_shown: int
+    #: those that apply and were not killed
+    survivors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"detection power on this contract: {self.killed} of {self.apply} mutants that apply"
+
+
+@dataclass(frozen=True)
 class BackendResult:
     """What became of one backend."""
 
@@ -187,6 +203,8 @@ class BackendResult:
     #: why later cases were not sent; empty where all were
     stopped: str
     operators: Mapping[str, OperatorResult]
+    #: None where nobody asked for it
+    power: Optional[Power] = None
 
     def count(self, verdict: str) -> int:
         """Cases with this verdict."""
@@ -352,7 +370,14 @@ def _backend(entry: Mapping[str, Any]) -> BackendResult:
         seconds=entry["seconds"],
         stopped=entry.get("stopped", ""),
         operators={name: _operator(result) for name, result in entry["operators"].items()},
+        power=_power(entry.get("power")),
     )
+
+
+def _power(entry: Optional[Mapping[str, Any]]) -> Optional[Power]:
+    if entry is None:
+        return None
+    return Power(entry["killed"], entry["apply"], entry["not_shown"], tuple(entry.get("survivors", [])))
 
 
 def _operator(entry: Mapping[str, Any]) -> OperatorResult:

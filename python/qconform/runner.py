@@ -142,6 +142,7 @@ def run(
     valid_only: bool = False,
     within: bool = True,
     fail_fast: Optional[int] = None,
+    power: bool = False,
     explain: bool = True,
     shrink: bool = True,
     waivers: Union[str, os.PathLike[str], None] = None,
@@ -158,6 +159,7 @@ def run(
     valid_only: leave out cases that are out of contract.
     within: with conformance, also ask what the backend takes, and draw cases inside that.
     fail_fast: end at this many failing cases.
+    power: measure the detection power of the cases that the backend computes.
     explain, shrink: look for the defects behind failures, and for the smallest cases that fail.
     waivers: a file of known discrepancies, which may call a backend as the report does.
     out: the folder for the report; else a new one among the temporary files, which stays.
@@ -175,6 +177,7 @@ def run(
     for option, is_on in (
         ("--valid-only", valid_only),
         ("--no-within", not within),
+        ("--power", power),
         ("--no-explain", not explain),
         ("--no-shrink", not shrink),
     ):

@@ -60,7 +60,12 @@ def test_one_test_for_each_rule(run):
         "whole run": "passed",
     }
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["qconform: report */out/report.json, page */out/report.html"])
+    result.stdout.fnmatch_lines(
+        [
+            "qconform: samples:dequantize: detection power on this contract: * of * mutants that apply",
+            "qconform: report */out/report.json, page */out/report.html",
+        ]
+    )
 
 
 def test_a_failing_class_shows_the_smallest_case(run):
@@ -111,6 +116,18 @@ def test_a_class_of_which_the_report_shows_nothing_right_is_skipped(verdicts, re
     test = SimpleNamespace(run=SimpleNamespace(report=lambda: report), keys={(case, "") for case in cases})
     with pytest.raises(pytest.skip.Exception, match=reason):
         pytest_plugin.ClassTest.runtest(test)
+
+
+def test_without_options_the_suites_are_those_of_the_default_run(monkeypatch, tmp_path):
+    """With cases made for what the backend takes, which alone find some defects of narrow kernels."""
+    options = {"backend": "plugin:./mine.so", "out": str(tmp_path), "seed": 1, "timeout": 10}
+    config = SimpleNamespace(getoption=lambda name: options.get(name[len("--qconform-") :]))
+    given = {}
+    monkeypatch.setattr(pytest_plugin.runner, "run", lambda _, suites, **named: given.update(named, suites=suites))
+    pytest_plugin._Run(config)._make_report()
+    assert given["suites"] == ["conformance"]
+    assert given.get("within", True)
+    assert given["power"]
 
 
 @pytest.mark.slow

@@ -100,12 +100,13 @@ std::string cover_table(const CoverResult& result) {
   std::string text = fmt::format("{}   seed {}\n", end_of(shown(result.backend), kColumns - 28), result.seed);
   const std::string folder = folder_of(result);
   text += totals(result) + stage_rows(result) + function_rows(result, folder.size()) + line_rows(result, folder.size());
-  text += fmt::format("\n{} cases execute all that was executed\n", with_thousands(result.kept));
+  text += fmt::format("\n{} cases execute all that was executed, and detect what all detect\n",
+                      with_thousands(result.kept));
   if (result.lost > 0) {
     text += fmt::format("but for {} edges: what the plugin executes depends on earlier cases\n",
                         with_thousands(result.lost));
   }
-  return text;
+  return text + (result.power ? power_lines(*result.power, "") : "");
 }
 
 }  // namespace qconform::report

@@ -256,8 +256,26 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
                           shown(fmt::format("{}", fmt::join(backend.info.siblings, ", "))));
     }
     if (backend.code) text += code_line(*backend.code);
+    if (backend.power) text += power_lines(*backend.power, "  ");
     if (backend.fusion) text += fusion_lines(*backend.fusion, verbose);
     if (verbose) text += hazards_line(backend) + ties_line(backend);
+  }
+  return text;
+}
+
+std::string power_lines(const DetectionPower& power, std::string_view indent) {
+  constexpr std::size_t kNamed = 2;
+  std::string text = fmt::format("{}detection power on this contract: {} of {} mutants that apply\n", indent,
+                                 power.killed, power.apply);
+  std::string named;
+  for (std::size_t i = 0; i < std::min(kNamed, power.survivors.size()); ++i) {
+    named += (named.empty() ? "" : ", ") + shown(power.survivors[i]);
+  }
+  if (power.survivors.size() > kNamed) named += fmt::format(" and {} more", power.survivors.size() - kNamed);
+  if (!named.empty()) text += fmt::format("{}  not detected: {}\n", indent, named);
+  if (power.not_shown > 0) {
+    text += fmt::format("{}  {} of its operators: no known case that it takes shows them\n", indent,
+                        plural(power.not_shown, "further mutant"));
   }
   return text;
 }
@@ -330,6 +348,7 @@ std::string brief_table(const Report& report, const Painter& paint, std::size_t 
       }
     }
     text += "\n";
+    if (backend.power) text += power_lines(*backend.power, "  ");
   }
   std::uint64_t mistrusted = 0;
   for (const BackendResult& backend : report.backends) mistrusted += backend.count(VerdictKind::mistrusted);

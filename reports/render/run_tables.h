@@ -33,6 +33,10 @@ class Painter {
 /// fit into so many `columns`, or in words; 0: it need not.
 [[nodiscard]] std::string backend_table(const Report& report, const Painter& paint, bool verbose, std::size_t columns);
 
+/// "detection power on this contract: 41 of 43 mutants that apply", lines that begin with `indent`; below it the first
+/// of those that survive, and how many further ones no known case shows.
+[[nodiscard]] std::string power_lines(const DetectionPower& power, std::string_view indent);
+
 /// Why nothing was judged of a backend: "all 4,235 valid cases declined: no kernel".
 [[nodiscard]] std::string why_not_judged(const BackendResult& backend);
 

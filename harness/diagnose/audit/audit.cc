@@ -4,9 +4,6 @@
 #include <ctime>
 #include <iterator>
 
-#include "harness/diagnose/models/modelled_case.h"
-#include "harness/judge/judge.h"
-
 namespace qconform::diagnose {
 namespace {
 
@@ -19,20 +16,6 @@ struct Clock {
 double seconds_since(Clock::time_point start) {
   return static_cast<double>(Clock::now() - start) / CLOCKS_PER_SEC;
 }
-
-// A mutant's model under each arithmetic that a case's profile may pin.
-struct Models {
-  explicit Models(const Defect& defect) {
-    for (const RoundingProfile arithmetic : reference::kAllRoundingProfiles) {
-      static_cast<void>(models.emplace_back(arithmetic).add(defect));
-    }
-  }
-  [[nodiscard]] const Model& under(RoundingProfile arithmetic) const {
-    return models[static_cast<std::size_t>(arithmetic)];
-  }
-
-  std::vector<Model> models;  // by RoundingProfile
-};
 
 class Auditor {
  public:
@@ -60,54 +43,72 @@ class Auditor {
  private:
   void run_case(const Case& test_case, Clock::time_point start) {
     audit_.graphs += test_case.is_one_node() ? 0 : 1;
-    Expected expected = expect(test_case, options_.policy);
-    const auto modelled = ModelledCase::prepare(test_case, expected.classification);
-    if (modelled == nullptr || !expected.output) {
+    Trial trial(test_case, options_.policy);
+    if (!trial.is_modelled()) {
       ++audit_.not_modelled;
       return;
     }
-    assess(test_case, expected);
+    const Operator* const op = operator_of(test_case);
+    const HazardCounts& reached = trial.hazards();
     for (const HazardInfo& info : hazards()) {
-      audit_.hazards[modelled->op().name].add(info.hazard, static_cast<std::int64_t>(expected.hazards[info.hazard]));
+      audit_.hazards[op->name].add(info.hazard, static_cast<std::int64_t>(reached[info.hazard]));
     }
     shared_seconds_ += seconds_since(start);
-    const RoundingProfile arithmetic = arithmetic_of(expected.policy.profile);
-    std::vector<Tensor> right{expected.pinned ? *expected.pinned : *expected.output};
-    right.insert(right.end(), expected.further_outputs.begin(), expected.further_outputs.end());
     for (std::size_t i = 0; i < audit_.mutants.size(); ++i) {
       const bool is_settled = options_.until_killed && audit_.mutants[i].first;
-      if (audit_.mutants[i].op == &modelled->op() && !is_settled) {
-        run_mutant(i, test_case, *modelled, models_[i].under(arithmetic), right, expected);
-      }
+      if (audit_.mutants[i].op == op && !is_settled) run_mutant(i, test_case, trial);
     }
   }
 
-  void run_mutant(std::size_t i, const Case& test_case, const ModelledCase& modelled, const Model& model,
-                  const std::vector<Tensor>& right, const Expected& expected) {
+  void run_mutant(std::size_t i, const Case& test_case, const Trial& trial) {
     Mutant& mutant = audit_.mutants[i];
     const auto start = Clock::now();
-    std::optional<std::vector<Tensor>> outputs = modelled.outputs(model);
+    const Effect effect = trial.effect_of(models_[i]);
     ++mutant.cases;
-    const bool differs = !outputs || *outputs != right;
-    mutant.differed += differs ? 1 : 0;
-    // A model without output would hand back nothing: no backend passes with that.
-    const bool condemned =
-        differs && (!outputs || is_failure(judge(expected, outcome::Produced{std::move(*outputs)}).kind));
-    mutant.killed += condemned ? 1 : 0;
+    mutant.differed += effect == Effect::none ? 0 : 1;
+    mutant.killed += effect == Effect::condemned ? 1 : 0;
     own_seconds_[i] += seconds_since(start);
-    if (condemned && !mutant.first) {
+    if (effect == Effect::condemned && !mutant.first) {
       mutant.first = Detection{audit_.cases, test_case.id, shared_seconds_ + own_seconds_[i]};
     }
   }
 
   const AuditOptions& options_;
   Audit audit_;
-  std::vector<Models> models_;
+  std::vector<MutantModel> models_;
   double shared_seconds_ = 0;
   std::vector<double> own_seconds_;  // by mutant
 };
 
 }  // namespace
+
+MutantModel::MutantModel(const Defect& defect) {
+  for (const RoundingProfile arithmetic : reference::kAllRoundingProfiles) {
+    static_cast<void>(models.emplace_back(arithmetic).add(defect));
+  }
+}
+
+Trial::Trial(const Case& test_case, const Policy& policy)
+    : expected_(expect(test_case, policy)), modelled_(ModelledCase::prepare(test_case, expected_.classification)) {
+  if (!is_modelled()) return;
+  right_.push_back(expected_.pinned ? *expected_.pinned : *expected_.output);
+  right_.insert(right_.end(), expected_.further_outputs.begin(), expected_.further_outputs.end());
+}
+
+const HazardCounts& Trial::hazards() {
+  assess(*expected_.test_case, expected_);
+  return expected_.hazards;
+}
+
+Effect Trial::effect_of(const MutantModel& mutant) const {
+  const RoundingProfile arithmetic = arithmetic_of(expected_.policy.profile);
+  std::optional<std::vector<Tensor>> outputs = modelled_->outputs(mutant.models[static_cast<std::size_t>(arithmetic)]);
+  // A model without output would hand back nothing: no backend passes with that.
+  if (!outputs) return Effect::condemned;
+  if (*outputs == right_) return Effect::none;
+  return is_failure(judge(expected_, outcome::Produced{std::move(*outputs)}).kind) ? Effect::condemned
+                                                                                   : Effect::admissible;
+}
 
 std::vector<Mutant> all_mutants() {
   std::vector<Mutant> mutants;

@@ -16,7 +16,9 @@
 #include "harness/core/suite.h"
 #include "harness/describe/archive.h"
 #include "harness/diagnose/models/defect.h"
+#include "harness/diagnose/models/modelled_case.h"
 #include "harness/hazards/hazard.h"
+#include "harness/judge/judge.h"
 #include "harness/operators/operator.h"
 
 namespace qconform::diagnose {
@@ -102,6 +104,35 @@ struct AuditOptions {
 
 /// Every mutant, with nothing run.
 [[nodiscard]] std::vector<Mutant> all_mutants();
+
+/// What a mutant does on a case.
+enum class Effect : std::uint8_t { none, admissible, condemned };
+
+/// A mutant's model under each arithmetic that a case's profile may pin.
+struct MutantModel {
+  explicit MutantModel(const Defect& defect);
+  std::vector<Model> models;  ///< by RoundingProfile
+};
+
+/// A case that mutants of its operator run on; it must outlive the trial.
+class Trial {
+ public:
+  Trial(const Case& test_case, const Policy& policy);
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  /// Whether there is something to run: not where the case is out of contract, or any value is right.
+  [[nodiscard]] bool is_modelled() const { return modelled_ != nullptr && expected_.output; }
+  /// Where the case is modelled: what to run a mutant takes, as ModelledCase::expense().
+  [[nodiscard]] std::uint64_t expense() const { return modelled_->expense(); }
+  [[nodiscard]] Effect effect_of(const MutantModel& mutant) const;
+  /// Likewise: the hazards that the case reaches.
+  [[nodiscard]] const HazardCounts& hazards();
+
+ private:
+  Expected expected_;
+  std::unique_ptr<ModelledCase> modelled_;
+  std::vector<Tensor> right_;
+};
 
 /// Runs the cases of the sources, one suite together, on every defect model of their operators.
 [[nodiscard]] Result<Audit> audit(std::string suite, std::vector<std::unique_ptr<Suite>>& sources,

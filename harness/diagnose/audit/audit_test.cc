@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/diagnose/audit/audit_json.h"
+#include "harness/diagnose/audit/power.h"
 #include "harness/diagnose/models/modelled_case.h"
 #include "harness/judge/judge.h"
 #include "harness/suites/random.h"
@@ -151,6 +152,56 @@ TEST(AuditBaseline, NamesMutantsThatSurviveNow) {
   EXPECT_FALSE(lost.empty());
   EXPECT_EQ(lost_kills(*baseline, {}), *baseline) << "a suite that is gone kills nothing";
   EXPECT_FALSE(read_baseline_json("{}").has_value());
+}
+
+// The cases of a suite, at most so many, into a meter.
+void add_cases(PowerMeter& meter, Suite& suite, std::size_t most = SIZE_MAX) {
+  for (std::size_t i = 0; i < most; ++i) {
+    const auto next = *suite.next();
+    if (!next) return;
+    meter.add(*next);
+  }
+}
+
+TEST(DetectionPower, ABackendThatTakesEverythingHasAllMutantsToFear) {
+  PowerMeter meter({});
+  const auto corpus = open_suite("corpus", {});
+  add_cases(meter, *corpus->front());
+  const auto power = meter.power(whole_contracts(), 1);
+  ASSERT_TRUE(power);
+  EXPECT_EQ(*power, (DetectionPower{audit_of("random", 0).killable(), power->killed, 0, {}}));
+}
+
+// Few cases of a narrow kernel kill few of the mutants that apply; all that are known kill all of these, and no mutant
+// is left out of account.
+TEST(DetectionPower, MutantsApplyThatACaseInsideTheContractKills) {
+  const auto contracts = stated_contracts(
+      "convolutions: operator=QLinearConv, x type=uint8, w type=uint8, y type=uint8, spatial rank=1, w zero "
+      "point=middle");
+  ASSERT_TRUE(contracts);
+  std::uint64_t wrong = 0;
+  for (const Mutant& m : all_mutants()) {
+    wrong += m.op->name == "QLinearConv" && !m.defect->admitted.contains(m.op->name) ? 1 : 0;
+  }
+  PowerMeter few({});
+  add_cases(few, *suite_within(*contracts, "narrow", 1), 3);
+  const auto of_few = few.power(*contracts, 1);
+  ASSERT_TRUE(of_few);
+  EXPECT_LT(of_few->killed, of_few->apply);
+  EXPECT_EQ(of_few->survivors.size(), of_few->apply - of_few->killed);
+  EXPECT_GT(of_few->not_shown, 0U) << "int8 weights are outside";
+  EXPECT_EQ(of_few->apply + of_few->not_shown, wrong);
+
+  PowerMeter all({});
+  add_cases(all, *suite_within(*contracts, "narrow", 1));
+  for (const std::uint64_t seed : {1, 2}) {
+    for (const auto& suite : drawn_within(*contracts, "narrow", seed)) add_cases(all, *suite);
+  }
+  const auto of_all = all.power(*contracts, 1);
+  ASSERT_TRUE(of_all);
+  EXPECT_EQ(of_all->killed, of_all->apply);
+  EXPECT_GE(of_all->apply, of_few->apply);
+  EXPECT_TRUE(of_all->survivors.empty());
 }
 
 TEST(Audit, CasesOutOfContractAreNotModelled) {
