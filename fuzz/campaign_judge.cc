@@ -104,7 +104,7 @@ void CampaignJudge::take_failure(std::size_t backend, const Case& test_case, con
     std::abort();
   }
   std::string symptom = diagnosis_.failed(backend, test_case, expected, outcome, verdict);
-  if (symptom == campaign::kUnexamined) return;
+  if (symptom == kUndetermined) return;
   if (symptom.empty()) symptom = std::string(name_of(verdict.kind)) + ":" + verdict.rule;
   keep(fmt::format("{} {} {}", name, test_case.subject(), symptom), bytes);
 }

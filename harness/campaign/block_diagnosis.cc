@@ -9,7 +9,9 @@
 namespace qconform::campaign {
 namespace {
 
-// By which cases are sampled: as good as drawn, and the same in every run.
+constexpr const char* kNoDefect = "unexplained:";
+
+}  // namespace
 std::uint64_t hash_of(const Case& test_case) {
   Digest digest;
   digest.add(test_case.provenance.seed);
@@ -17,21 +19,29 @@ std::uint64_t hash_of(const Case& test_case) {
   return digest.value();
 }
 
-}  // namespace
-
 std::string symptom_of(const diagnose::Observation& observation) {
   const Operator& op = observation.modelled().op();
-  const diagnose::Model own = diagnose::arithmetics(op, observation.expected().policy).front().models.common;
-  const diagnose::Defect* first = nullptr;
-  for (const diagnose::Defect* defect : diagnose::defects_in(op.name)) {
-    diagnose::Model model = own;
-    if (!model.add(*defect) || !match(observation, observation.modelled().run(model)).holds) continue;
-    if (first != nullptr) return std::string(first->id) + "|...";
-    first = defect;
-  }
-  if (first != nullptr) return std::string(first->id);
+  const diagnose::CandidateTest test(op, observation.expected().policy);
   const diagnose::Observation* const alone[] = {&observation};
-  return "unexplained:" + std::string(diagnose::pattern_of(alone).id);
+  std::string named;
+  std::size_t count = 0;
+  for (const diagnose::Defect* defect : diagnose::defects_in(op.name)) {
+    diagnose::DefectSet single{{defect}};
+    if (!test.fits(single, alone)) continue;
+    named += (named.empty() ? "" : "|") + std::string(defect->id);
+    if (++count == kMostNamed) break;
+  }
+  return named.empty() ? kNoDefect + std::string(diagnose::pattern_of(alone).id) : named;
+}
+
+std::vector<std::string> defects_named_by(const std::string& symptom) {
+  std::vector<std::string> names;
+  if (symptom.starts_with(kNoDefect)) return names;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = symptom.find('|', begin);
+    names.push_back(symptom.substr(begin, end - begin));
+  }
+  return names;
 }
 
 void BlockDiagnosis::passed(std::size_t backend, const Case& test_case, const Expected& expected) {
@@ -50,22 +60,17 @@ std::string BlockDiagnosis::failed(std::size_t backend, const Case& test_case, c
   if (observation == nullptr || !observation->is_failure()) return {};
   const std::uint64_t number = failed_[{backend, test_case.subject()}]++;
   const std::uint64_t first = block_ < kEarlyBlocks ? kExaminedEarly : kExamined;
-  if (number >= first && number % kExaminedAfterwards != 0) return kUnexamined;
+  if (number >= first && number % kExaminedAfterwards != 0) return kUndetermined;
   std::string symptom = symptom_of(*observation);
-  Examined& examined = examined_[{backend, test_case.subject(), symptom, ""}];
-  ++examined.cases;
-  examined.sample.add(hash_of(test_case), diagnose::features_of(test_case, expected));
+  examined_.try_emplace({backend, test_case.subject(), symptom, ""}, Failures::kSampled)
+      .first->second.add(hash_of(test_case), diagnose::features_of(test_case, expected));
   return symptom;
 }
 
 void BlockDiagnosis::add_to(CampaignAggregate& aggregate) const {
   for (const auto& [key, sample] : passing_)
     aggregate.passing.try_emplace(key, CampaignAggregate::kSampled).first->second.add(sample);
-  for (const auto& [key, examined] : examined_) {
-    Failures& found = aggregate.failures[key];
-    found.examined += examined.cases;
-    found.sample.add(examined.sample);
-  }
+  for (const auto& [key, sample] : examined_) aggregate.failures[key].sample.add(sample);
 }
 
 }  // namespace qconform::campaign

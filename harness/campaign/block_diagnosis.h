@@ -14,13 +14,16 @@
 
 namespace qconform::campaign {
 
-/// Of a failure whose symptom was not determined.
-inline constexpr const char* kUnexamined = "unexamined";
+/// By which cases are sampled: as good as drawn, and the same in every run.
+[[nodiscard]] std::uint64_t hash_of(const Case& test_case);
 
-/// The defect model that, with the policy's own arithmetic, reproduces every wrong element and contradicts no other:
-/// "pad-raw-zero"; "pad-raw-zero|..." where it is the first of several; where there is none the place that holds the
-/// wrong elements, "unexplained:border". So there are at most some hundred symptoms, however many cases fail.
+/// What one failing case shows: the known defects each of which reproduces all of it under an admitted arithmetic,
+/// "pad-raw-zero|pads-order", the first kMostNamed of them; where none does the place that holds the wrong elements,
+/// "unexplained:border".
+inline constexpr std::size_t kMostNamed = 6;
 [[nodiscard]] std::string symptom_of(const diagnose::Observation& observation);
+/// The defects that a symptom names; empty where none reproduces the case.
+[[nodiscard]] std::vector<std::string> defects_named_by(const std::string& symptom);
 
 /// For one block.
 class BlockDiagnosis final : public Diagnoser {
@@ -45,15 +48,10 @@ class BlockDiagnosis final : public Diagnoser {
   void add_to(CampaignAggregate& aggregate) const;
 
  private:
-  struct Examined {
-    std::uint64_t cases = 0;
-    Sample sample{Failures::kSampled};
-  };
-
   std::uint64_t block_;
   std::map<std::pair<std::size_t, std::string>, std::uint64_t> failed_;
   std::map<std::pair<std::size_t, std::string>, Sample> passing_;
-  std::map<FailureKey, Examined> examined_;
+  std::map<FailureKey, Sample> examined_;
 };
 
 }  // namespace qconform::campaign

@@ -34,13 +34,12 @@ std::size_t position_of(const Report& report, const std::string& backend) {
   return position;
 }
 
-void take_findings(Report& report, std::uint64_t block, CampaignAggregate& aggregate) {
+void take_findings(Report& report, CampaignAggregate& aggregate) {
   for (Finding& finding : report.findings) {
     const FailureKey key{position_of(report, finding.backend), finding.op_type, finding.signature,
                          finding.waiver ? finding.waiver->id : ""};
     Failures& found = aggregate.failures[key];
     found.cases = finding.cases;
-    found.first_block = block;
     found.smallest = {input_bytes(finding.example), finding.example.provenance.index, std::move(finding.verdict)};
   }
 }
@@ -68,7 +67,12 @@ void name_symptoms(const Report& report, Rows& rows) {
   for (auto& [index, row] : rows) {
     for (CaseRow::OfBackend& of : row.backends) {
       if (!is_failure(of.verdict)) continue;
-      const Finding& finding = *findings.at(of.symptom);
+      const auto found = findings.find(of.symptom);
+      if (found == findings.end()) {
+        of.symptom = kUndetermined;
+        continue;
+      }
+      const Finding& finding = *found->second;
       of.symptom = finding.signature;
       of.waiver = finding.waiver ? finding.waiver->id : "";
     }
@@ -80,14 +84,14 @@ CampaignAggregate aggregate_of(Report& report, std::uint64_t block, const BlockD
   CampaignAggregate aggregate;
   name_symptoms(report, rows);
   aggregate.rows.add(std::move(rows));
-  take_findings(report, block, aggregate);
+  take_findings(report, aggregate);
   diagnosis.add_to(aggregate);
-  aggregate.timeline =
-      timeline_of_block({block, report.suites.front().cases, aggregate.unwaived(), report.times.total}, reached);
   for (BackendResult& backend : report.backends) {
     backend.info = {};
     aggregate.backends.push_back(std::move(backend));
   }
+  aggregate.timeline =
+      timeline_of_block({block, report.suites.front().cases, aggregate.unwaived(), report.times.total}, reached);
   aggregate.hazards = report.hazards;
   aggregate.times = report.times;
   aggregate.suite = std::move(report.suites.front());

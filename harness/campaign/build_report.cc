@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "harness/campaign/block_diagnosis.h"
+#include "harness/campaign/block_run.h"
 #include "harness/diagnose/explain/campaign_diagnosis.h"
 #include "harness/engine/execute.h"
+#include "harness/engine/findings.h"
 #include "harness/engine/shrink/shrink.h"
 #include "harness/operators/text.h"
 
@@ -26,7 +29,8 @@ struct Group {
   std::string op_type;
   std::string signature;
   std::string waiver;
-  Failures failures;
+  std::uint64_t first_case = 0;  ///< index of the first of those that are known
+  Failures failures = {};
 };
 
 class ReportBuilder {
@@ -43,10 +47,9 @@ class ReportBuilder {
 
   std::vector<Finding> findings() {
     group();
-    distribute();
     std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-      return std::tie(a.failures.first_block, a.backend, a.op_type, a.signature, a.waiver) <
-             std::tie(b.failures.first_block, b.backend, b.op_type, b.signature, b.waiver);
+      return std::tie(a.first_case, a.backend, a.op_type, a.signature, a.waiver) <
+             std::tie(b.first_case, b.backend, b.op_type, b.signature, b.waiver);
     });
     std::vector<Finding> findings;
     for (const Group& group : groups_) findings.push_back(finding_of(group, id_of(findings.size())));
@@ -65,7 +68,8 @@ class ReportBuilder {
       result.summary = summary_of(test_case);
       for (std::size_t i = 0; i < row.backends.size(); ++i) {
         const CaseRow::OfBackend& of = row.backends[i];
-        const std::string finding = is_failure(of.verdict) ? finding_with({i, row.op_type, of.symptom, of.waiver}) : "";
+        const std::string finding =
+            is_failure(of.verdict) ? finding_with({i, row.op_type, of.symptom, of.waiver}, index) : "";
         result.backends.push_back({of.verdict, of.tier, of.wrong_elements, finding, of.reason});
       }
     }
@@ -73,23 +77,143 @@ class ReportBuilder {
   }
 
  private:
-  using Entry = std::pair<const FailureKey, Failures>;
+  // Of one failure: the signature that the diagnosis gives it, and what a group needs to know.
+  struct Examined {
+    std::string signature;
+    FailingCase failing_case = {};
+    std::uint64_t hash = 0;
+    diagnose::FeatureSet features = {};
+  };
+  // Failures of one symptom. Those that blocks kept are examined once more, beside those of all other symptoms; the
+  // others have the signature that the symptom implies, or none.
+  struct Symptom {
+    FailureKey key;
+    const Failures* failures = nullptr;               ///< null of those that are kUndetermined
+    std::map<std::uint64_t, Examined> examined = {};  ///< by index
+    std::string implied = {};
+  };
 
-  // Explains the commonest symptoms first: there is a limit to how many it explains.
+  // The commonest symptoms come first: there is a limit to how many are explained.
   void group() {
-    std::vector<const Entry*> ordered;
-    for (const Entry& entry : aggregate_.failures) {
-      if (entry.first.symptom != kUnexamined) ordered.push_back(&entry);
-    }
+    for (const auto& [key, failures] : aggregate_.failures) symptoms_[key] = {key, &failures};
+    for (const auto& [key, first] : aggregate_.rows.firsts()) symptoms_.try_emplace(key, Symptom{.key = key});
+    std::vector<Symptom*> ordered;
+    for (auto& [key, symptom] : symptoms_) ordered.push_back(&symptom);
     std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const Entry* a, const Entry* b) { return a->second.cases > b->second.cases; });
-    for (const Entry* entry : ordered) signatures_[entry->first] = signature_of(*entry);
-    for (const Entry* entry : ordered) {
-      const FailureKey& key = entry->first;
-      std::string& signature = signatures_[key];
-      if (key.waiver.empty()) signature = diagnosis_.settled(key.backend, key.op_type, signature);
-      group_of(key, signature).failures.add(entry->second);
+                     [](const Symptom* a, const Symptom* b) { return cases_of(*a) > cases_of(*b); });
+    for (Symptom* symptom : ordered) {
+      if (options_.draft != nullptr && symptom->failures != nullptr && symptom->key.waiver.empty()) draft(*symptom);
+      examine(*symptom, 1);
     }
+    for (Symptom* symptom : ordered) examine(*symptom, CaseRows::kFailing + 2);
+    for (Symptom* symptom : ordered) settle(*symptom);
+    for (Symptom* symptom : ordered) count(*symptom);
+  }
+
+  static std::uint64_t cases_of(const Symptom& symptom) {
+    return symptom.failures == nullptr ? 0 : symptom.failures->cases;
+  }
+
+  // The smallest, the first, and a sample by hash.
+  [[nodiscard]] std::vector<std::uint64_t> indices_of(const Symptom& symptom, std::size_t most) const {
+    std::vector<std::uint64_t> indices;
+    const auto add = [&](std::uint64_t index) {
+      const bool is_new = std::find(indices.begin(), indices.end(), index) == indices.end();
+      if (is_new && indices.size() < most) indices.push_back(index);
+    };
+    if (symptom.failures != nullptr) add(symptom.failures->smallest.index);
+    const auto first = aggregate_.rows.firsts().find(symptom.key);
+    if (first != aggregate_.rows.firsts().end()) add(first->second);
+    for (const auto& [index, row] : aggregate_.rows.rows()) {
+      const auto failures = row.failures();
+      if (std::find(failures.begin(), failures.end(), symptom.key) != failures.end()) add(index);
+    }
+    return indices;
+  }
+
+  [[nodiscard]] bool is_explained(const Symptom& symptom) const {
+    if (!options_.judge.explain || !symptom.key.waiver.empty()) return false;
+    if (symptom.failures == nullptr) return true;
+    const VerdictKind kind = symptom.failures->smallest.verdict.kind;
+    return kind == VerdictKind::wrong || kind == VerdictKind::bad_shape;
+  }
+
+  void draft(const Symptom& symptom) {
+    const FailingCase& smallest = symptom.failures->smallest;
+    Backend& backend = *backends_[symptom.key.backend];
+    const Case test_case = options_.case_at(smallest.index);
+    options_.draft->add(backend.info(), test_case, execute_beside_siblings(backend, test_case, output_),
+                        smallest.verdict);
+  }
+
+  void examine(Symptom& symptom, std::size_t most) {
+    if (!is_explained(symptom)) return;
+    const FailureKey& key = symptom.key;
+    Backend& backend = *backends_[key.backend];
+    if (options_.progress) options_.progress("explaining failures of " + backend.info().name);
+    for (const std::uint64_t index : indices_of(symptom, most)) {
+      if (symptom.examined.count(index) > 0) continue;
+      const Case test_case = options_.case_at(index);
+      const Outcome outcome = execute_beside_siblings(backend, test_case, output_);
+      Expected expected = expect(test_case, options_.judge.policy);
+      assess(test_case, expected);
+      Verdict verdict = judge(expected, outcome);
+      std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
+      if (signature.empty()) signature = is_failure(verdict.kind) ? key.symptom : kUndetermined;
+      symptom.examined[index] = {std::move(signature),
+                                 {input_bytes(test_case), index, std::move(verdict)},
+                                 hash_of(test_case),
+                                 diagnose::features_of(test_case, expected)};
+    }
+  }
+
+  void settle(Symptom& symptom) {
+    const FailureKey& key = symptom.key;
+    symptom.implied = key.symptom;
+    if (!is_explained(symptom)) return;
+    for (auto& [index, examined] : symptom.examined) {
+      examined.signature = diagnosis_.settled(key.backend, key.op_type, examined.signature);
+    }
+    symptom.implied = diagnosis_.implied(key.backend, key.op_type, defects_named_by(key.symptom));
+  }
+
+  // Adds those that are known to the groups.
+  void count(const Symptom& symptom) {
+    std::uint64_t left = cases_of(symptom);
+    for (const auto& [index, examined] : symptom.examined) {
+      left -= std::min<std::uint64_t>(left, 1);
+      if (examined.signature == kUndetermined) continue;
+      Failures one{.cases = 1, .smallest = examined.failing_case};
+      one.sample.add(examined.hash, examined.features);
+      add(symptom.key, examined.signature, index, one);
+    }
+    if (left > 0 && symptom.implied != kUndetermined) add_rest(symptom, left);
+  }
+
+  // Where failures were examined the smallest and the first of the others are not known, and those that have another
+  // cause say nothing of this one's.
+  void add_rest(const Symptom& symptom, std::uint64_t cases) {
+    constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+    Failures rest{.cases = cases, .smallest = symptom.failures->smallest};
+    std::set<std::uint64_t> others;
+    for (const auto& [index, examined] : symptom.examined) {
+      if (examined.signature != symptom.implied) others.insert(examined.hash);
+    }
+    for (const auto& [hash, features] : symptom.failures->sample.entries()) {
+      if (others.count(hash) == 0) rest.sample.add(hash, features);
+    }
+    if (!symptom.examined.empty()) rest.smallest.bytes = kNone;
+    const auto first = aggregate_.rows.firsts().find(symptom.key);
+    const bool is_known = symptom.examined.empty() && first != aggregate_.rows.firsts().end();
+    const std::uint64_t index = symptom.examined.empty() ? rest.smallest.index : kNone;
+    add(symptom.key, symptom.implied, is_known ? first->second : index, rest);
+  }
+
+  void add(const FailureKey& key, const std::string& signature, std::uint64_t first, const Failures& failures) {
+    const std::size_t position = position_of(key, signature);
+    if (position == groups_.size()) groups_.push_back({key.backend, key.op_type, signature, key.waiver, first});
+    groups_[position].first_case = std::min(groups_[position].first_case, first);
+    groups_[position].failures.add(failures);
   }
 
   [[nodiscard]] std::size_t position_of(const FailureKey& key, const std::string& signature) const {
@@ -100,53 +224,17 @@ class ReportBuilder {
     return static_cast<std::size_t>(found - groups_.begin());
   }
 
-  [[nodiscard]] std::string finding_with(const FailureKey& key) const {
-    return id_of(position_of(key, signatures_.at(key)));
+  // Empty where it is not known.
+  [[nodiscard]] std::string finding_with(const FailureKey& key, std::uint64_t index) const {
+    const auto symptom = symptoms_.find(key);
+    if (symptom == symptoms_.end()) return {};
+    const auto examined = symptom->second.examined.find(index);
+    const std::size_t position = position_of(
+        key, examined == symptom->second.examined.end() ? symptom->second.implied : examined->second.signature);
+    return position == groups_.size() ? "" : id_of(position);
   }
 
   static std::string id_of(std::size_t position) { return "F" + std::to_string(position + 1); }
-
-  Group& group_of(const FailureKey& key, const std::string& signature) {
-    const std::size_t position = position_of(key, signature);
-    if (position < groups_.size()) return groups_[position];
-    groups_.push_back({key.backend, key.op_type, signature, key.waiver, {}});
-    return groups_.back();
-  }
-
-  std::string signature_of(const Entry& entry) {
-    const auto& [key, failures] = entry;
-    const Verdict& verdict = failures.smallest.verdict;
-    const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
-    if (!key.waiver.empty()) return key.symptom;
-    if (!options_.judge.explain && options_.draft == nullptr) return key.symptom;
-    Backend& backend = *backends_[key.backend];
-    if (options_.progress) options_.progress("explaining failures of " + backend.info().name);
-    const Case test_case = options_.case_at(failures.smallest.index);
-    const Outcome outcome = execute_beside_siblings(backend, test_case, output_);
-    if (options_.draft != nullptr) options_.draft->add(backend.info(), test_case, outcome, verdict);
-    if (!options_.judge.explain || !has_values || failures.examined == 0) return key.symptom;
-    Expected expected = expect(test_case, options_.judge.policy);
-    assess(test_case, expected);
-    std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
-    return signature.empty() ? key.symptom : signature;
-  }
-
-  // Adds failures of unexamined symptom to the commonest group.
-  void distribute() {
-    for (const auto& [key, failures] : aggregate_.failures) {
-      if (key.symptom != kUnexamined) continue;
-      Group* commonest = nullptr;
-      for (Group& group : groups_) {
-        const bool fits = group.backend == key.backend && group.op_type == key.op_type && group.waiver.empty() &&
-                          group.failures.examined > 0;
-        if (fits && (commonest == nullptr || group.failures.cases > commonest->failures.cases)) commonest = &group;
-      }
-      if (commonest == nullptr) commonest = &group_of(key, key.symptom);
-      signatures_[key] = commonest->signature;
-      commonest->failures.cases += failures.cases;
-      if (commonest->failures.examined == 0) commonest->failures = failures;
-    }
-  }
 
   Finding finding_of(const Group& group, std::string id) {
     const Failures& failures = group.failures;
@@ -157,7 +245,7 @@ class ReportBuilder {
     finding.op_type = group.op_type;
     finding.signature = group.signature;
     finding.cases = failures.cases;
-    finding.first_case = first_case_of(group);
+    finding.first_case = group.first_case;
     finding.verdict = failures.smallest.verdict;
     finding.example = options_.case_at(failures.smallest.index);
     if (!group.waiver.empty()) finding.waiver = waived_by(group);
@@ -165,21 +253,10 @@ class ReportBuilder {
     const auto passing = aggregate_.passing.find({group.backend, group.op_type});
     const auto passing_features =
         passing == aggregate_.passing.end() ? std::vector<diagnose::FeatureSet>{} : passing->second.features();
-    diagnosis_.learn(group.backend, group.op_type, group.signature,
-                     {failures.examined, failures.sample.features(), passing_features});
+    diagnosis_.learn(group.backend, group.op_type, group.signature, {failures.sample.features(), passing_features});
     finding.diagnosis = diagnosis_.diagnosis(group.backend, group.op_type, group.signature);
+    if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
     return finding;
-  }
-
-  // Of the failures that count to it.
-  [[nodiscard]] std::uint64_t first_case_of(const Group& group) const {
-    std::uint64_t first = group.failures.smallest.index;
-    for (const auto& [key, index] : aggregate_.rows.firsts()) {
-      const auto signature = signatures_.find(key);
-      if (signature == signatures_.end() || &group != &groups_[position_of(key, signature->second)]) continue;
-      first = std::min(first, index);
-    }
-    return first;
   }
 
   [[nodiscard]] WaivedBy waived_by(const Group& group) const {
@@ -195,8 +272,8 @@ class ReportBuilder {
   const ReportOptions& options_;
   diagnose::CampaignDiagnosis diagnosis_;
   GuardedOutput output_;
+  std::map<FailureKey, Symptom> symptoms_;
   std::vector<Group> groups_;
-  std::map<FailureKey, std::string> signatures_;  ///< of the group that counts them
 };
 
 void describe_backends(const CampaignAggregate& aggregate, const std::vector<std::unique_ptr<Backend>>& backends,
@@ -217,6 +294,7 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   report.times = aggregate.times;
   ReportBuilder builder(aggregate, backends, options);
   report.findings = builder.findings();
+  count_undetermined(report);
   report.results = builder.results();
   if (!options.shrink) return;
   shrink::shrink_findings(report, backends, options.judge.policy,

@@ -69,6 +69,7 @@ void add_operator(const OperatorResult& from, OperatorResult& to) {
   add_counts(from.mistrusted_reasons, to.mistrusted_reasons);
   add_counts(from.not_judged_reasons, to.not_judged_reasons);
   add_counts(from.hazards, to.hazards);
+  to.undetermined += from.undetermined;
   to.exact_ties += from.exact_ties;
   to.near_ties += from.near_ties;
   bound(to.unsupported_reasons);
@@ -116,11 +117,8 @@ void add_times(const StageTimes& from, StageTimes& to) {
 }  // namespace
 
 void Failures::add(const Failures& other) {
-  const auto order = [](const FailingCase& c) { return std::tuple(c.bytes, c.index); };
-  if (cases == 0 || order(other.smallest) < order(smallest)) smallest = other.smallest;
-  first_block = cases == 0 ? other.first_block : std::min(first_block, other.first_block);
+  if (cases == 0 || other.smallest.is_smaller_than(smallest)) smallest = other.smallest;
   cases += other.cases;
-  examined += other.examined;
   sample.add(other.sample);
 }
 
@@ -138,7 +136,9 @@ void CampaignAggregate::add(const CampaignAggregate& other) {
 
 std::uint64_t CampaignAggregate::unwaived() const {
   std::uint64_t sum = 0;
-  for (const auto& [key, found] : failures) sum += key.waiver.empty() ? found.cases : 0;
+  for (const BackendResult& backend : backends) {
+    for (const auto& [op_type, result] : backend.operators) sum += result.failing() - result.waived_failing();
+  }
   return sum;
 }
 

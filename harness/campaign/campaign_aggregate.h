@@ -27,6 +27,10 @@ struct FailingCase {
   QC_FIELD(std::uint64_t, bytes, {}, "bytes");  ///< of its inputs
   QC_FIELD(std::uint64_t, index, {}, "index");
   QC_FIELD(Verdict, verdict, {}, "verdict");
+
+  [[nodiscard]] bool is_smaller_than(const FailingCase& other) const {
+    return std::pair(bytes, index) < std::pair(other.bytes, other.index);
+  }
 };
 
 struct Failures {
@@ -34,10 +38,8 @@ struct Failures {
 
   QC_DESCRIBED();
   QC_FIELD(std::uint64_t, cases, {}, "cases");
-  QC_FIELD(std::uint64_t, examined, {}, "examined");  ///< whose symptom was determined
-  QC_FIELD(std::uint64_t, first_block, {}, "first");  ///< the earliest that has one
-  QC_FIELD(FailingCase, smallest, {}, "smallest");    ///< by bytes, then by index
-  QC_FIELD(Sample, sample, {kSampled}, "sample");     ///< of the examined ones
+  QC_FIELD(FailingCase, smallest, {}, "smallest");  ///< by bytes, then by index
+  QC_FIELD(Sample, sample, {kSampled}, "sample");   ///< of those with values
 
   void add(const Failures& other);
 };
@@ -53,8 +55,8 @@ struct CampaignAggregate {
   HazardCoverage hazards;
   QC_LINE(describe_compactly(archive, "hazards", self.hazards));
   QC_FIELD(std::vector<BackendResult>, backends, {}, "backends");  ///< in the campaign's order; without info
-  QC_FIELD(ByKey, failures, {}, "failures");
-  QC_FIELD(ByOperator, passing, {}, "passing");  ///< by backend and op_type
+  QC_FIELD(ByKey, failures, {}, "failures");                       ///< but for those that are kUndetermined
+  QC_FIELD(ByOperator, passing, {}, "passing");                    ///< by backend and op_type
   QC_FIELD(CampaignTimeline, timeline, {}, "course", .presence = Presence::omitted);
   QC_FIELD(CaseRows, rows, {}, "rows");
   QC_FIELD(StageTimes, times, {}, "times");

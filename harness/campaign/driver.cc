@@ -153,10 +153,11 @@ class Driver {
     progress.rate = static_cast<double>(progress.cases - cases_before_) / std::max(run_.seconds(), 0.001);
     progress.findings = reporter_.last_report();
     if (options_.seconds) progress.seconds_left = std::max(0.0, *options_.seconds - run_.seconds());
-    if (progress.of && progress.rate > 0) {
-      const double by_cases =
-          static_cast<double>(*progress.of - std::min(*progress.of, progress.cases)) / progress.rate;
-      progress.seconds_left = std::min(progress.seconds_left.value_or(by_cases), by_cases);
+    if (progress.of) {
+      const auto done = static_cast<double>(progress.cases - cases_before_);
+      const auto all = static_cast<double>(*progress.of) - static_cast<double>(cases_before_);
+      const auto by_cases = seconds_left(done, all, run_.seconds());
+      if (by_cases) progress.seconds_left = std::min(progress.seconds_left.value_or(*by_cases), *by_cases);
     }
     options_.progress(progress);
   }

@@ -2,17 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/campaign/block_diagnosis.h"
-
 namespace qconform::campaign {
-namespace {
-
-bool is_finding(const FailureKey& key) {
-  return key.waiver.empty() && key.symptom != kUnexamined;
-}
-
-}  // namespace
-
 Progress progress_of(const CampaignAggregate& sum) {
   Progress progress;
   progress.suite = sum.suite.name;
@@ -28,13 +18,13 @@ Progress progress_of(const CampaignAggregate& sum) {
 
 std::uint64_t kinds_of(const CampaignAggregate& sum) {
   return static_cast<std::uint64_t>(std::count_if(sum.failures.begin(), sum.failures.end(),
-                                                  [](const auto& entry) { return is_finding(entry.first); }));
+                                                  [](const auto& entry) { return entry.first.waiver.empty(); }));
 }
 
 bool note_failures(const CampaignAggregate& sum, std::set<FailureKey>& seen) {
   const std::size_t before = seen.size();
   for (const auto& [key, found] : sum.failures) {
-    if (is_finding(key)) seen.insert(key);
+    if (key.waiver.empty()) seen.insert(key);
   }
   return seen.size() > before;
 }

@@ -123,7 +123,8 @@ void ProgressLine::show(const std::string& text) {
 std::string ProgressLine::times(double done, std::optional<double> of) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   std::string text = fmt::format("{:.0f} s", seconds);
-  if (of && done > 0 && done <= *of) text += fmt::format(", {} left", clock_text(seconds * (*of - done) / done));
+  if (!of) return text;
+  if (const auto left = seconds_left(done, *of, seconds)) text += fmt::format(", {} left", clock_text(*left));
   return text;
 }
 

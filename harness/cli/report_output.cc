@@ -48,6 +48,7 @@ void print_headline(const Report& report, bool json) {
 }
 
 Result<int> deliver(const std::string& out, const Policy& policy, const ReportForms& forms, Report& report) {
+  if (!forms.commit.empty()) report.environment.judged_commit = forms.commit;
   QCONFORM_ASSIGN(const auto files, write_report(out, policy, report));
   QCONFORM_TRY(write_forms(forms, report, files.text));
   if (forms.json) {
@@ -83,6 +84,8 @@ void add_form_options(CLI::App& command, ReportForms& forms) {
   command.add_option("--markdown", forms.markdown,
                      fmt::format("File for the report as Markdown of at most {} bytes", report::kCommentBytes));
   command.add_option("--html", forms.html, "File for the report as one HTML page, besides report.html in the folder");
+  command.add_option("--commit", forms.commit,
+                     "Commit of the code under test, for the report (default: what the CI system says)");
 }
 
 Result<void> check_forms(const ReportForms& forms) {

@@ -20,6 +20,7 @@ struct ReportForms {
   std::string junit;     ///< files; empty: not written
   std::string markdown;  ///< as for a comment on a pull request
   std::string html;
+  std::string commit;  ///< of the code under test; empty: what current_environment() found
 };
 
 void add_form_options(CLI::App& command, ReportForms& forms);

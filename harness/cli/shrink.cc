@@ -73,8 +73,8 @@ void print_result(const Case& original, const shrink::Result& result, const Shri
   line("before", shown(size_text(original)));
   line("after", shown(size_text(result.smallest)));
   line("reduced", steps_text(result));
-  line("search", fmt::format("{} in {}; {}", report::plural(result.runs, "run"), report::duration(result.seconds),
-                             ending_text(result, options.limits)));
+  line("search", fmt::format("{}, {}; {}", report::plural(result.runs, "run"),
+                             report::duration("shrinking", result.seconds), ending_text(result, options.limits)));
   line("verdict", painted(result.verdict, paint));
   if (result.verdict.worst) line("worst", report::element_text(*result.verdict.worst));
   if (!out.empty()) line("written", out);

@@ -62,6 +62,9 @@ struct OperatorResult {
   QC_LINE(describe_waived(archive, self));
   QC_FIELD(std::uint64_t, elements, {}, "elements", .doc = "Output elements judged.");
   QC_FIELD(std::uint64_t, wrong_elements, {}, "wrong_elements");
+  QC_FIELD(std::uint64_t, undetermined, {}, "undetermined",
+           .doc = "Failing cases that no finding counts: so many fail that the cause of these was not determined.",
+           .presence = Presence::omitted);
   QC_FIELD(TierCounts, tiers, {}, "tiers");  ///< of operators that have tiers (Lowered::has_tiers)
   QC_FIELD(Counts, pinned_by, {}, "pinned_by",
            .doc = "Cases whose wrong output a profile pins, bit for bit, by the profile; one may be of several.",
@@ -212,7 +215,8 @@ struct BackendResult {
   QC_DESCRIBED(.name = "backend");
   BackendInfo info{};
   QC_LINE(describe_members(archive, self.info));
-  QC_FIELD(double, seconds, {}, "seconds", .form = Form::seconds);
+  QC_FIELD(double, seconds, {}, "seconds", .doc = "Time that qconform waited for this backend: a part of the run's.",
+           .form = Form::seconds);
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.conforms(); }, "verdicts"));
   QC_LINE(describe_conclusion(archive, conclusion_text(self)));
@@ -338,8 +342,8 @@ struct Diagnosis {
       .presence = Presence::omitted);
   QC_FIELD(std::uint64_t, examined, {}, "examined",
            .doc =
-               "Failing cases that were compared with the explanation element by element, or whose wrong elements "
-               "were located; the others are counted with the commonest explanation.");
+               "Cases of the finding that were compared with the explanation element by element, or whose wrong "
+               "elements were located: all of them, but in reports of older releases.");
   std::uint64_t trial_cases = 0;       ///< cases made to test explanations, the first failing one included
   std::uint64_t trial_failing = 0;     ///< of these
   std::uint64_t trial_reproduced = 0;  ///< of these, by the best explanation
@@ -402,7 +406,10 @@ struct Finding {
                "What is wrong, the same from run to run: defect models (a+b, or a|b where ambiguous), partial:a, "
                "unexplained:PLACE; of other failures the verdict, and the rule or a crash's place behind a colon.",
            .min_length = 1);
-  QC_FIELD(std::uint64_t, cases, {1}, "cases", .doc = "Failing cases that this finding stands for.", .minimum = 1);
+  QC_FIELD(
+      std::uint64_t, cases, {1}, "cases",
+      .doc = "Failing cases that are known to be of this finding; an operator's undetermined ones are none of them.",
+      .minimum = 1);
   QC_PART("detail", verdict.detail);
   QC_PART("elements", verdict.elements, .doc = "Of the example.");
   QC_PART("wrong_elements", verdict.wrong_elements);
@@ -471,7 +478,9 @@ struct SuiteResult {
 struct Environment {
   QC_DESCRIBED(.name = "environment");
   QC_FIELD(std::string, version, {}, "version");
-  QC_FIELD(std::string, commit, {}, "commit", .doc = "Abbreviated; -dirty when files had changed.");
+  QC_FIELD(std::string, commit, {}, "commit", .doc = "Qconform's own, abbreviated; -dirty when files had changed.");
+  QC_FIELD(std::string, judged_commit, {}, "judged_commit",
+           .doc = "Of the code under test, as --commit or the CI system names it.", .presence = Presence::omitted);
   QC_FIELD(std::string, compiler, {}, "compiler");
   QC_FIELD(std::string, cpu, {}, "cpu");
   QC_FIELD(std::string, operating_system, {}, "operating_system");

@@ -13,6 +13,9 @@
 
 namespace qconform {
 
+/// The signature of failures whose cause nobody determined: no finding counts them.
+inline constexpr const char* kUndetermined = "undetermined";
+
 /// A run passes it every verdict, in the order of the cases. harness/diagnose implements it.
 class Diagnoser {
  public:
@@ -25,12 +28,13 @@ class Diagnoser {
   virtual void passed(std::size_t backend, const Case& test_case, const Expected& expected) = 0;
 
   /// Notes a case that failed, and returns the signature of its cause, which groups findings; empty where the outcome
-  /// has no values to diagnose. May run further cases on the backend (execute()).
+  /// has no values to diagnose; kUndetermined where too many fail to examine each. May run further cases on the backend
+  /// (execute()).
   [[nodiscard]] virtual std::string failed(std::size_t backend, const Case& test_case, const Expected& expected,
                                            const Outcome& outcome, const Verdict& verdict) = 0;
 
-  /// At the end of the run: the final signature of the failures that had `signature`. Early failures may get another
-  /// one in the light of later ones. May run further cases on the backend.
+  /// At the end of the run: the final signature of the failures that had `signature`, each of which was compared with
+  /// the cause that it names; kUndetermined where not all of them were. May run further cases on the backend.
   [[nodiscard]] virtual std::string settled(std::size_t /*backend*/, const std::string& /*op_type*/,
                                             const std::string& signature) {
     return signature;

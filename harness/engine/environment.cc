@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 
@@ -46,6 +47,16 @@ std::string level_of_x86() {
 }
 #endif
 
+// Each CI system has a variable of its own for the commit that it builds.
+std::string commit_under_test() {
+  for (const char* variable : {"GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILD_SOURCEVERSION", "BUILDKITE_COMMIT",
+                               "CIRCLE_SHA1", "BITBUCKET_COMMIT", "DRONE_COMMIT_SHA", "TRAVIS_COMMIT"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string cpu_level() {
@@ -60,6 +71,7 @@ Environment current_environment() {
   Environment environment;
   environment.version = kVersion;
   environment.commit = kCommit;
+  environment.judged_commit = commit_under_test();
   environment.compiler = kCompiler;
   utsname system{};
   if (uname(&system) == 0) {

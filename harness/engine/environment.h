@@ -5,7 +5,8 @@
 
 namespace qconform {
 
-/// Version, commit, compiler, CPU, operating system, time, kernel sets.
+/// Version, commit, compiler, CPU, operating system, time, kernel sets; the commit under test where a variable of a CI
+/// system names it.
 [[nodiscard]] Environment current_environment();
 
 /// The instructions that decide which kernel a library chooses for 8-bit products: "amx", "avx512vnni",

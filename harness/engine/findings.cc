@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/engine/diagnoser.h"
 #include "harness/judge/judge.h"
 
 namespace qconform {
@@ -51,9 +52,21 @@ std::string id_of(std::size_t position) {
   return "F" + std::to_string(position + 1);
 }
 
+// Conditions and a place that were learnt from some of the cases are not told of the others.
+void unite(Diagnosis& diagnosis, const Diagnosis& later) {
+  diagnosis.examined += later.examined;
+  if (diagnosis.where != later.where) diagnosis.where = "no place that is known";
+  if (diagnosis.when == later.when) return;
+  diagnosis.when.clear();
+  diagnosis.failing = diagnosis.passing = diagnosis.passing_inside = 0;
+}
+
 // Keeps the earlier finding, with the smaller case of the two.
 void unite(Finding& finding, Finding later) {
   finding.cases += later.cases;
+  if (later.first_case)
+    finding.first_case = std::min(finding.first_case.value_or(*later.first_case), *later.first_case);
+  if (finding.diagnosis && later.diagnosis) unite(*finding.diagnosis, *later.diagnosis);
   if (later.representative &&
       (!finding.representative || later.representative->is_clearer_than(*finding.representative))) {
     finding.representative = std::move(later.representative);
@@ -63,6 +76,18 @@ void unite(Finding& finding, Finding later) {
   finding.verdict = std::move(later.verdict);
   finding.example = std::move(later.example);
   finding.related = std::move(later.related);
+  finding.shrinking = std::move(later.shrinking);
+}
+
+bool has_defects(const Finding& finding) {
+  return finding.diagnosis && !finding.diagnosis->defects.empty();
+}
+
+bool are_one(const Finding& a, const Finding& b) {
+  const bool may_be = a.backend == b.backend && a.op_type == b.op_type && a.kind == b.kind && !a.waiver && !b.waiver;
+  if (!may_be || has_tag(a.example, "model") || has_tag(b.example, "model")) return false;
+  if (a.signature == b.signature) return true;
+  return !has_defects(a) && !has_defects(b) && digest_of(a.example) == digest_of(b.example);
 }
 
 }  // namespace
@@ -111,6 +136,10 @@ std::map<std::string, std::string> Findings::settle(const std::function<std::str
     Finding& finding = findings_[i];
     Key key = *keys[i];
     if (!finding.waiver) key.signature = finding.signature = signature_of(finding);
+    if (key.signature == kUndetermined) {
+      ids[finding.id] = "";
+      continue;
+    }
     const std::size_t position = position_of(key);
     ids[finding.id] = id_of(position);
     if (position == settled.size()) {
@@ -127,6 +156,39 @@ std::map<std::string, std::string> Findings::settle(const std::function<std::str
 std::vector<Finding> Findings::take() {
   positions_.clear();
   return std::exchange(findings_, {});
+}
+
+void join_findings(Report& report) {
+  std::map<std::string, std::string> ids;
+  std::vector<Finding> joined;
+  for (Finding& finding : report.findings) {
+    const auto at =
+        std::find_if(joined.begin(), joined.end(), [&](const Finding& other) { return are_one(other, finding); });
+    ids[finding.id] = id_of(static_cast<std::size_t>(at - joined.begin()));
+    if (at != joined.end()) {
+      unite(*at, std::move(finding));
+      continue;
+    }
+    finding.id = ids[finding.id];
+    joined.push_back(std::move(finding));
+  }
+  report.findings = std::move(joined);
+  if (!report.results) return;
+  for (CaseResult& row : report.results->rows) {
+    for (CaseResult::OfBackend& of : row.backends) {
+      if (!of.finding.empty()) of.finding = ids.at(of.finding);
+    }
+  }
+}
+
+void count_undetermined(Report& report) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counted;
+  for (const Finding& finding : report.findings) counted[{finding.backend, finding.op_type}] += finding.cases;
+  for (BackendResult& backend : report.backends) {
+    for (auto& [op_type, result] : backend.operators) {
+      result.undetermined = result.failing() - std::min(result.failing(), counted[{backend.info.name, op_type}]);
+    }
+  }
 }
 
 }  // namespace qconform

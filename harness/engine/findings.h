@@ -26,7 +26,7 @@ class Findings {
                   const std::vector<Case>& related = {}, const Waiver* waiver = nullptr, std::string signature = {},
                   const std::optional<DefectAnswer>& answer = {});
   /// Gives each finding that no waiver covers its final signature. Merges findings that then have the same one into the
-  /// first of them. Returns the new ids by the old ones.
+  /// first of them, and drops those that are kUndetermined. Returns the new ids by the old ones; empty of the dropped.
   [[nodiscard]] std::map<std::string, std::string> settle(
       const std::function<std::string(const Finding&)>& signature_of);
   /// In the order of their first cases, numbered "F1", "F2", ...
@@ -47,5 +47,11 @@ class Findings {
   std::map<Key, std::size_t> positions_;
   std::vector<Finding> findings_;
 };
+
+/// Joins findings of one backend and operator that turned out to be one, which no waiver covers: with one signature, or
+/// with one smallest case where no defect is known of either. Numbers all findings anew, in the single results too.
+void join_findings(Report& report);
+/// Writes down by backend and operator how many failing cases are in none of the findings.
+void count_undetermined(Report& report);
 
 }  // namespace qconform

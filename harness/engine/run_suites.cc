@@ -115,10 +115,12 @@ class SuiteRunner {
     report_hazards();
     if (options_.diagnoser != nullptr) settle_findings();
     report_.findings = findings_.take();
+    count_undetermined(report_);
     if (table_) report_.results = table_->take();
     if (options_.diagnoser == nullptr) return;
     for (Finding& finding : report_.findings) {
       finding.diagnosis = options_.diagnoser->diagnosis(position_of(finding), finding.op_type, finding.signature);
+      if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
     }
   }
 
@@ -406,6 +408,7 @@ class SuiteRunner {
     const Case& test_case = *expected.test_case;
     std::string signature =
         options_.diagnoser == nullptr ? "" : options_.diagnoser->failed(backend, test_case, expected, outcome, verdict);
+    if (signature == kUndetermined) return {};
     return findings_.add(report_.backends[backend].info.name, test_case, verdict, {}, nullptr, std::move(signature),
                          defect_answer(test_case, options_.policy, outcome, verdict));
   }

@@ -44,6 +44,16 @@ for line in report=results/report.json junit=results/junit.xml comment=results/c
   demand outputs "$line"
 done
 
+# The commits under test, and not that of qconform.
+own=$(sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p' results/report.json | head -1)
+GITHUB_SHA=aaaa1111 expect 0 "a baseline of a commit" --backend scalar "${cases[@]}" --baseline ci/named.json --update-baseline
+expect 0 "a commit" --backend scalar "${cases[@]}" --baseline ci/named.json --commit bbbb2222
+demand qconform-out/comment.md 'Your commit `bbbb2222` against the baseline of '
+demand qconform-out/comment.md '(your commit `aaaa1111`), both judged by qconform '
+[[ -n $own ]] && ! grep -qF "$own" qconform-out/comment.md
+expect 0 "a commit, no baseline" --backend scalar "${cases[@]}" --commit cccc3333
+demand qconform-out/comment.md 'Your commit `cccc3333`, judged by qconform '
+
 expect 2 "no backend" --suite random
 expect 2 "an option that there is not" --backend scalar --bogus 1
 expect 2 "a backend that there is not" --backend nosuch "${cases[@]}"

@@ -164,6 +164,8 @@ class OperatorResult:
     unsupported_reasons: Mapping[str, int]
     mistrusted_reasons: Mapping[str, int]
     not_judged_reasons: Mapping[str, int]
+    #: failing cases in none of the findings: their cause was not determined
+    undetermined: int = 0
 
     @property
     def failing(self) -> int:
@@ -389,6 +391,7 @@ def _operator(entry: Mapping[str, Any]) -> OperatorResult:
         unsupported_reasons=entry["unsupported_reasons"],
         mistrusted_reasons=entry["mistrusted_reasons"],
         not_judged_reasons=entry.get("not_judged_reasons", {}),
+        undetermined=entry.get("undetermined", 0),
     )
 
 

@@ -89,7 +89,7 @@ class Explanation:
     case: str
     verdict: str
     detail: str
-    #: "explained", "learnt", "ambiguous", "partial", "unexplained"; empty where there is nothing to explain
+    #: "explained", "learnt", "ambiguous", "reproduced", "partial", "unexplained"; empty where there is nothing to explain
     status: str
     signature: str
     #: of the best explanation

@@ -64,6 +64,15 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
   };
   compare_share(VerdictKind::unsupported);
   compare_share(VerdictKind::mistrusted);
+  // No finding grows by these.
+  const auto rose = [&](std::uint64_t old_part, std::uint64_t new_part) {
+    return trend({old_part, before.cases()}, {new_part, now.cases()}, same_cases_) == Trend::higher;
+  };
+  if (rose(before.undetermined, now.undetermined) && rose(before.failing(), now.failing())) {
+    add(backend, change_of(Effect::worse, "more-undetermined", op_type, "",
+                           fmt::format("{} in no finding, before {}", plural(now.undetermined, "failing case"),
+                                       with_thousands(before.undetermined))));
+  }
   // Passes of an older report are also right refusals.
   const bool are_counted_apart = before_.counting == now_.counting;
   const std::uint64_t passed = now.count(VerdictKind::pass) + (are_counted_apart ? 0 : now.count(VerdictKind::refused));

@@ -80,7 +80,9 @@ struct Side {
   QC_FIELD(std::string, file, {}, "file");
   Report report;
   QC_PART("version", report.environment.version, .doc = "Of qconform.");
-  QC_PART("commit", report.environment.commit);
+  QC_PART("commit", report.environment.commit, .doc = "Of qconform.");
+  QC_PART("judged_commit", report.environment.judged_commit, .doc = "Of the code under test.",
+          .presence = Presence::omitted);
   QC_PART("started", report.environment.started);
   QC_LINE(describe_derived(
       archive, "conforms", [&self] { return self.report.conforms(); }, "verdicts"));

@@ -56,6 +56,23 @@ const Finding* finding_of(const Change& change, const Comparison& comparison) {
   return nullptr;
 }
 
+// "Your commit `abc` against the baseline of 2026-11-26T07:04:31Z (your commit `def`), both judged by qconform 0.1.0."
+std::string sides(const Comparison& comparison) {
+  const Environment& current = comparison.current.report.environment;
+  const Environment& baseline = comparison.baseline.report.environment;
+  const auto named = [](const std::string& commit) {
+    return commit.empty() ? "" : fmt::format("your commit {}", report::code(commit));
+  };
+  std::string now = named(current.judged_commit);
+  now = now.empty() ? "This run" : "Y" + now.substr(1);
+  const std::string before = baseline.judged_commit.empty() ? "" : fmt::format(" ({})", named(baseline.judged_commit));
+  const std::string by =
+      current.version == baseline.version
+          ? fmt::format("both judged by qconform {}", current.version)
+          : fmt::format("judged by qconform {}, the baseline by {}", current.version, baseline.version);
+  return fmt::format("{} against the baseline of {}{}, {}.", now, baseline.started, before, report::escaped(by));
+}
+
 std::string change_line(const Change& change) {
   const std::string about = subject(change);
   return fmt::format("- **{}** {}{}\n", report::escaped(change.what), about.empty() ? "" : report::code(about) + ": ",
@@ -89,9 +106,7 @@ std::string to_json(const Comparison& comparison) {
 }
 
 std::string to_markdown(const Comparison& comparison, std::size_t limit) {
-  const Environment& baseline = comparison.baseline.report.environment;
-  report::LimitedText text(fmt::format("### qconform gate {}\n\nAgainst commit {} of {}.\n\n", verdict(comparison),
-                                       report::code(baseline.commit), baseline.started),
+  report::LimitedText text(fmt::format("### qconform gate {}\n\n{}\n\n", verdict(comparison), sides(comparison)),
                            limit);
   for (const Change& change : comparison.changes) {
     if (change.effect == Effect::worse) text.add(change_line(change));

@@ -93,12 +93,13 @@ std::string verdict_line(const Explanation& e) {
     case Status::learnt: return fmt::format("learnt: behaves as: {}\n", e.candidates.front().name());
     case Status::ambiguous:
       return fmt::format("ambiguous: {}; no case was found that tells them apart\n", names(e.candidates, " or "));
-    case Status::reproduced:  // of findings alone
+    case Status::reproduced:
+      return fmt::format("reproduced: {}{}{} has every byte of every case tried, but {}\n",
+                         e.candidates.front().is_learnt() ? "behaves as: " : "", e.candidates.front().name(),
+                         on_base(e),
+                         e.support.failing < Support::kFewestFailing ? "too few of them fail to be certain"
+                                                                     : "not every other model was tried");
     case Status::partial:
-      if (e.candidates.front().is_learnt()) {
-        return fmt::format("partial: perhaps behaves as: {}; not every other expression was tried\n",
-                           e.candidates.front().name());
-      }
       return fmt::format(
           "partial: nearest is {}{}, which {}\n", e.candidates.front().name(), on_base(e),
           e.support.reproduces_case ? "reproduces this case, but not everything" : "does not reproduce this case");
@@ -126,7 +127,7 @@ std::string explanation_lines(const Explanation& e) {
   text += line("where", pattern_text(e.pattern));
   if (e.pattern_of_case.id != e.pattern.id) text += line("in this case", pattern_text(e.pattern_of_case));
   return text + line("how much", errors_text(e.errors)) +
-         line("looked at", fmt::format("{} in {}", plural(e.support.cases, "case"), duration(e.seconds)));
+         line("looked at", fmt::format("{}, {}", plural(e.support.cases, "case"), duration("explaining", e.seconds)));
 }
 
 Json candidate_json(const DefectSet& candidate) {

@@ -11,9 +11,9 @@
 namespace qconform::report {
 namespace {
 
-// "37 runs, 3 ms"; what ended it, unless it is as small as can be found.
+// "37 runs, shrinking 3 ms"; what ended it, unless it is as small as can be found.
 std::string shrinking_text(const Shrinking& shrinking) {
-  return fmt::format("{} in {}, {}", plural(shrinking.runs, "run"), duration(shrinking.seconds),
+  return fmt::format("{}, {}, {}", plural(shrinking.runs, "run"), duration("shrinking", shrinking.seconds),
                      shrinking.ending == "minimal"          ? "no single step makes it smaller"
                      : shrinking.ending == "not-reproduced" ? "not reproduced: the case as it was met"
                                                             : "ended by the limit on " + shrinking.ending);
@@ -47,14 +47,16 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
   facts.push_back({"why", why});
   if (!avoided_by.empty())
     facts.push_back({"avoid", fmt::format("on purpose; switched off by {}", fmt::join(avoided_by, ", "))});
-  if (diagnosis.status == "reproduced") {
+  const bool has_all = diagnosis.trial_reproduced == diagnosis.trial_cases;
+  if (diagnosis.status == "reproduced" && !(has_all && diagnosis.trial_cases > 0)) {
     facts.push_back({"support", fmt::format("reproduces every byte of {}; cases that are right may speak against it",
                                             plural(diagnosis.examined, "failing case"))});
   } else if (!diagnosis.defects.empty()) {
     facts.push_back(
-        {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing",
+        {"support", fmt::format("reproduces {} of {} made to test it, {} of them failing{}",
                                 with_thousands(diagnosis.trial_reproduced), plural(diagnosis.trial_cases, "case"),
-                                with_thousands(diagnosis.trial_failing))});
+                                with_thousands(diagnosis.trial_failing),
+                                diagnosis.status == "reproduced" ? ": too few, or other models were not tried" : "")});
   }
   if (!diagnosis.when.empty()) {
     facts.push_back({"when", fmt::format("{}   ({} failing, {} of {} passing cases)", fmt::join(diagnosis.when, ", "),
@@ -102,6 +104,12 @@ std::string subject_of(const Finding& finding) {
   if (is_lossy_by_design(finding)) name = ", lossy by design" + name;
   if (finding.diagnosis && !finding.diagnosis->base.empty()) name += " on " + finding.diagnosis->base;
   return name + (rules.empty() ? "" : " (" + rules + ")");
+}
+
+std::string undetermined_text(std::uint64_t cases) {
+  if (cases == 0) return "";
+  return fmt::format("{} {} in no finding: the cause was not determined", plural(cases, "further failing case"),
+                     cases == 1 ? "is" : "are");
 }
 
 std::string cases_text(const Finding& finding) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/base/terminal_text.h"
+#include "harness/engine/diagnoser.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/junit_writer.h"
 #include "reports/render/node_lines.h"
@@ -72,6 +73,15 @@ TestCase verdicts_test(const BackendResult& backend, const std::string& op_type,
   return test;
 }
 
+TestCase undetermined_test(const BackendResult& backend, const std::string& op_type, std::uint64_t cases) {
+  return {class_of(backend, op_type),
+          kUndetermined,
+          backend.decides ? junit::Result::failed : junit::Result::skipped,
+          backend.decides ? kUndetermined : "",
+          undetermined_text(cases),
+          ""};
+}
+
 TestCase test_of(const RelationResult& relation, const BackendResult& backend) {
   TestCase test{"qconform." + backend.info.name + ".relations", relation.id, junit::Result::passed, "", "", ""};
   const std::string counts =
@@ -109,7 +119,11 @@ TestSuite new_suite(const Report& report, const BackendResult& backend, const st
                       {"qconform", report.environment.version},
                       {"profile", report.profile},
                       {"seed", std::to_string(report.seed)},
-                      {"cpu", report.environment.cpu}};
+                      {"cpu", report.environment.cpu},
+                      {"time", "backend alone, all operators, in the first of its suites"}};
+  if (!report.environment.judged_commit.empty()) {
+    suite.properties.emplace_back("commit under test", report.environment.judged_commit);
+  }
   if (!backend.info.pinned.empty())
     suite.properties.emplace_back("pinned", fmt::format("{}", fmt::join(backend.info.pinned, ", ")));
   return suite;
@@ -124,9 +138,11 @@ std::vector<TestSuite> suites_of(const Report& report, const BackendResult& back
   std::vector<TestSuite> suites;
   for (const std::string& op_type : operators) {
     TestSuite suite = new_suite(report, backend, op_type);
-    std::set<std::string> names{"verdicts"};
+    std::set<std::string> names{"verdicts", kUndetermined};
     const auto result = backend.operators.find(op_type);
     if (result != backend.operators.end()) suite.cases.push_back(verdicts_test(backend, op_type, result->second));
+    if (result != backend.operators.end() && result->second.undetermined > 0)
+      suite.cases.push_back(undetermined_test(backend, op_type, result->second.undetermined));
     for (const Finding& finding : report.findings) {
       if (finding.backend == backend.info.name && finding.op_type == op_type)
         suite.cases.push_back(test_of(finding, backend, names));

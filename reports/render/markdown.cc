@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/describe/report_archive.h"
+#include "reports/render/finding_text.h"
 #include "reports/render/markdown_text.h"
 #include "reports/render/node_lines.h"
 #include "reports/render/terminal.h"
@@ -36,6 +37,11 @@ std::string verdict_lines(const Report& report) {
                         others > 0 ? fmt::format(" and {} more", others) : "");
   }
   for (const std::string& line : share_lines(report)) text += escaped(line) + "\n\n";
+  const Environment& environment = report.environment;
+  if (!environment.judged_commit.empty()) {
+    text += fmt::format("Your commit {}, judged by qconform {}.\n\n", code(environment.judged_commit),
+                        escaped(environment.version));
+  }
   const std::size_t waived = waived_findings(report);
   return text + fmt::format("{} judged on {}, profile {}, seed {}: {}{}\n", plural(judged, "answer"),
                             plural(report.backends.size(), "backend"), escaped(report.profile), report.seed,
@@ -91,6 +97,13 @@ std::string to_markdown(const Report& report, std::size_t limit) {
     if (finding.waiver) continue;
     text.add((is_first ? "\n" : "") + finding_markdown(finding));
     is_first = false;
+  }
+  for (const BackendResult& backend : report.backends) {
+    for (const auto& [op_type, result] : backend.operators) {
+      if (result.undetermined == 0) continue;
+      text.add(fmt::format("\n{} on {}: {}.\n", escaped(op_type), escaped(backend.info.name),
+                           undetermined_text(result.undetermined)));
+    }
   }
   return text.close("rows and findings", "see report.json");
 }

@@ -139,7 +139,7 @@ std::string operator_rows(const std::string& name, const OperatorResult& result,
   } else {
     text += count_columns(result, widths, paint);
     if (result.tiers.elements() > 0) text += tier_text(result.tiers, paint, verbose);
-    text += "\n" + note("wrong", failures_text(result));
+    text += "\n" + note("wrong", failures_text(result)) + note("", undetermined_text(result.undetermined));
   }
   if (const std::uint64_t count = result.count(VerdictKind::not_asked); count > 0) {
     text += note("not asked", plural(count, "case") + why_not_asked);
@@ -238,8 +238,9 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
                          widths->right, "wrong", widths->wrong, "refused", widths->refused, "declined",
                          widths->declined, "mistrusted", widths->mistrusted);
     }
-    text += fmt::format("{} {} ({})   {} in {}\n", shown(backend.info.name), shown(backend.info.version),
-                        shown(backend.info.kind), plural(backend.cases(), "case"), duration(backend.seconds));
+    text += fmt::format("{} {} ({})   {}, {}\n", shown(backend.info.name), shown(backend.info.version),
+                        shown(backend.info.kind), plural(backend.cases(), "case"),
+                        duration(report.campaign ? "backend, all jobs together," : "backend", backend.seconds));
     for (const std::string& subject : backend.info.not_offered) text += "  not offered: " + shown(subject) + "\n";
     if (verbose && !backend.info.pinned.empty()) {
       text += fmt::format("  pinned: {}\n", shown(fmt::format("{}", fmt::join(backend.info.pinned, ", "))));
@@ -371,6 +372,13 @@ std::string finding_rows(const Report& report, const Painter& paint) {
         fmt::format("  {} {} {} on {}, {}: {}; {}\n", shown(finding.id), paint.bad(std::string(name_of(finding.kind))),
                     shown(finding.op_type), shown(finding.backend), plural(finding.cases, "case"),
                     shown(example_summary(finding)), worst ? element_text(*worst) : shown(finding.verdict.detail));
+  }
+  for (const BackendResult& backend : report.backends) {
+    for (const auto& [op_type, result] : backend.operators) {
+      if (result.undetermined == 0) continue;
+      text += fmt::format("  {} on {}: {}\n", shown(op_type), shown(backend.info.name),
+                          undetermined_text(result.undetermined));
+    }
   }
   return text;
 }

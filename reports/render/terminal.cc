@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "reports/render/finding_text.h"
@@ -147,13 +149,20 @@ std::string stage_line(const Report& report) {
   const StageTimes& times = report.times;
   std::uint64_t cases = 0;
   for (const SuiteResult& suite : report.suites) cases += suite.cases;
-  std::string text = fmt::format("stages: generate {}, reference {}, statistics {}, backends {}, judge {}",
-                                 duration(times.generate), duration(times.reference), duration(times.statistics),
-                                 duration(times.backend), duration(times.judge));
-  if (times.diagnose >= 0.1) text += fmt::format(", diagnose {}", duration(times.diagnose));
+  std::string text = "stages: ";
+  for (const auto& [what, seconds] :
+       std::initializer_list<std::pair<const char*, double>>{{"generate", times.generate},
+                                                             {"reference", times.reference},
+                                                             {"statistics", times.statistics},
+                                                             {"backends", times.backend},
+                                                             {"judge", times.judge}}) {
+    text += duration(what, seconds) + ", ";
+  }
+  if (times.diagnose >= 0.1) text += duration("diagnose", times.diagnose) + ", ";
+  text += duration(report.campaign ? "all jobs together" : "all", times.total);
   if (times.total > 1) {
     const auto rate = static_cast<std::uint64_t>(static_cast<double>(cases) / times.total);
-    text += fmt::format("   {} cases/s", with_thousands(rate));
+    text += fmt::format("   {} cases/s{}", with_thousands(rate), report.campaign ? " in each job" : "");
   }
   return text + "\n";
 }
@@ -164,8 +173,8 @@ std::string plural(std::uint64_t count, const std::string& noun) {
   return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string duration(double seconds) {
-  return seconds < 0.1 ? fmt::format("{:.0f} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
+std::string duration(std::string_view what, double seconds) {
+  return seconds < 0.1 ? fmt::format("{} {:.0f} ms", what, seconds * 1000) : fmt::format("{} {:.1f} s", what, seconds);
 }
 
 std::string element_text(const ElementReport& element) {

@@ -31,8 +31,8 @@ using qconform::with_thousands;
 /// "1 case", "12,345 cases"
 [[nodiscard]] std::string plural(std::uint64_t count, const std::string& noun);
 
-/// "12 ms", "3.1 s"
-[[nodiscard]] std::string duration(double seconds);
+/// "backend 12 ms", "shrinking 3.1 s": a time alone does not say what took it.
+[[nodiscard]] std::string duration(std::string_view what, double seconds);
 
 /// "y[0,0,0,0] got 207, exact 214 + 3/8, admissible {214}"; of a graph's further outputs "output 1 [0] got ...".
 [[nodiscard]] std::string element_text(const ElementReport& element);

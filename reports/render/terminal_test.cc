@@ -5,7 +5,12 @@
 #include <rapidcheck/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <regex>
+#include <set>
+#include <string>
+
 #include "harness/base/text.h"
+#include "harness/core/progress.h"
 #include "harness/tests/arbitrary_report.h"
 #include "reports/gate/gate.h"
 #include "reports/render/forms.h"
@@ -120,6 +125,45 @@ TEST(Terminal, ATableTooWideSaysWhatTheWideOneSays) {
   EXPECT_THAT(text, HasSubstr("  Operator0  right 1,203\n"));
   EXPECT_THAT(text, HasSubstr("  Operator1  right 1,203, wrong 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("declined")));
+}
+
+// A time alone could be the backend's, a job's or the whole run's.
+TEST(Summary, SaysOfEveryTimeWhatTookIt) {
+  Report report;
+  BackendResult& backend = report.backends.emplace_back();
+  backend.info = {"mine", "1", "plugin"};
+  backend.seconds = 11;
+  backend.operators["QLinearConv"].verdicts[static_cast<std::size_t>(VerdictKind::wrong)] = 3;
+  report.times = {
+      .generate = 1, .reference = 20, .statistics = 2, .backend = 11, .judge = 5, .diagnose = 9, .total = 49};
+  Finding& finding = report.findings.emplace_back();
+  finding.op_type = "QLinearConv";
+  finding.backend = "mine";
+  finding.example.nodes.emplace_back().op_type = "QLinearConv";
+  finding.shrinking = Shrinking{.ending = "minimal", .runs = 37, .steps = 2, .seconds = 0.003};
+  const std::set<std::string> labels{"backend",  "generate", "reference", "statistics", "backends", "judge",
+                                     "diagnose", "all",      "shrinking", "together,",  "together"};
+  for (const bool is_campaign : {false, true}) {
+    if (is_campaign) report.campaign.emplace();
+    const std::string text = summary(report, {.verbose = true});
+    const std::regex time(R"((\S+) ([0-9.,]+ m?s)\b)");
+    std::size_t times = 0;
+    for (std::sregex_iterator at(text.begin(), text.end(), time), end; at != end; ++at, ++times) {
+      EXPECT_TRUE(labels.contains((*at)[1])) << at->str() << " in\n" << text;
+    }
+    EXPECT_EQ(times, 9U) << text;
+  }
+}
+
+TEST(SecondsLeft, AreNotToldFromTooFew) {
+  for (double done = 0; done <= 1000; ++done) {
+    for (const double seconds : {0.0, 1.0, 4.9, 5.0, 100.0}) {
+      const auto left = seconds_left(done, 1000, seconds);
+      EXPECT_EQ(left.has_value(), done >= 30 && seconds >= 5) << done << " in " << seconds << " s";
+      if (left) EXPECT_DOUBLE_EQ(*left, seconds * (1000 - done) / done);
+    }
+  }
+  EXPECT_FALSE(seconds_left(1001, 1000, 100).has_value());
 }
 
 }  // namespace

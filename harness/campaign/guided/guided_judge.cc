@@ -80,7 +80,6 @@ void GuidedJudge::take_endings(const std::vector<Ending>& endings, CampaignAggre
     verdicts[static_cast<std::size_t>(ending.verdict.kind)] = 1;
     campaign::Failures& failures = aggregate.failures[{position, op_type, ending.symptom, ""}];
     failures.cases = 1;
-    failures.first_block = batches_;
     failures.smallest = {campaign::input_bytes(inputs_->at(index)), index, ending.verdict};
   }
 }

@@ -14,6 +14,8 @@ namespace {
 // hundred defects, and all their pairs, reproduce a few elements by chance.
 constexpr std::uint64_t kFewestFailing = 3;
 constexpr std::uint64_t kFewestWrong = 8;
+// Failures that an explanation of one of them is tried on first.
+constexpr std::size_t kNeighbours = 8;
 // Of models, in products, before a model is learnt.
 constexpr std::uint64_t kWorkBeforeLearning = std::uint64_t{1} << 27;
 
@@ -26,15 +28,20 @@ DiagnosedDefect diagnosed(const Defect& defect) {
 
 // Nothing contradicts it, but too little speaks for it, or for another one as much.
 bool is_in_doubt(const Explanation& explanation) {
-  const Support& support = explanation.support;
-  return explanation.status == Status::ambiguous ||
-         (explanation.status == Status::partial && support.reproduced_cases == support.cases);
+  return explanation.status == Status::ambiguous || explanation.status == Status::reproduced;
 }
 
 // Whether the case itself is reproduced.
 bool has_model(const Explanation& explanation) {
   return !explanation.candidates.empty() &&
          (explanation.status != Status::partial || explanation.support.reproduces_case);
+}
+
+// Each of them, and not some that stand for the others.
+bool reproduces_all(const Causes& causes, std::size_t cause, const Failures& failures) {
+  return failures.are_all_kept() &&
+         std::all_of(failures.kept.begin(), failures.kept.end(),
+                     [&](const auto& observation) { return causes.reproduces(cause, *observation); });
 }
 
 bool is_of_shape(const FailureGroup& group) {
@@ -100,18 +107,16 @@ std::string CampaignDiagnosis::failed(std::size_t backend, const Case& test_case
   }
   Causes& causes = *subject.causes;
   const std::uint64_t number = subject.failed++;
-  if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return causes.count_only();
-  std::string signature = causes.claim(*observation);
-  if (!signature.empty()) return signature;
-  signature = causes.keep_open(*observation);
-  explain_open(subject, *backends_[backend], *observation);
-  if (causes.has_cause(signature)) return signature;
+  if (causes.claim_work() >= limits_.examining && number % kExaminedAfterwards != 0) return kUndetermined;
+  std::string claimed = causes.claim(*observation);
+  if (!claimed.empty()) return claimed;
+  const std::optional<std::string> signature = causes.keep_open(*observation);
+  if (!signature) return kUndetermined;
+  explain_open(subject, *backends_[backend], *observation, *signature);
+  if (causes.has_cause(*signature)) return *signature;
   std::string culprit = culprit_of(*backends_[backend], test_case);
-  if (culprit.empty()) return signature;
-  // Many failures share the signature of those that are not kept.
-  if (!causes.is_kept(signature)) return culprit;
-  subject.culprits[signature] = std::move(culprit);
-  return signature;
+  if (!culprit.empty()) subject.culprits[*signature] = std::move(culprit);
+  return *signature;
 }
 
 // Of several outputs the first that is wrong alone.
@@ -135,15 +140,16 @@ std::string CampaignDiagnosis::culprit_of(Backend& backend, const Case& test_cas
 
 // Explanations cost most, and one may explain all that follows. Then what they leave is taken apart now and then, so
 // that later failures are held against its causes.
-void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const Observation& observation) const {
+void CampaignDiagnosis::explain_open(Subject& subject, Backend& backend, const Observation& observation,
+                                     const std::string& signature) const {
   constexpr std::size_t kFewestOpen = 16;
   Causes& causes = *subject.causes;
   if (subject.explanations < kExplanations) {
     Explanation explanation = explain_case(backend, observation, options_for(subject));
-    subject.explanations += explanation.candidates.empty() ? 3 : explanation.status == Status::partial ? 2 : 1;
+    subject.explanations += explanation.candidates.empty() ? 3 : explanation.status >= Status::reproduced ? 2 : 1;
     if (has_model(explanation)) {
       DefectSet set = explanation.candidates.front();
-      causes.add(std::move(set), std::move(explanation));
+      causes.give(causes.add(std::move(set), std::move(explanation)), signature);
     } else if (!subject.unexplained) {
       subject.unexplained = std::move(explanation);
     }
@@ -165,17 +171,40 @@ std::string CampaignDiagnosis::settled(std::size_t backend, const std::string& o
   Subject& subject = found->second;
   if (!std::exchange(subject.is_settled, true)) settle(subject, *backends_[backend]);
   for (const FailureGroup& group : subject.groups) {
-    if (std::find(group.parts.begin(), group.parts.end(), signature) == group.parts.end()) continue;
-    const auto culprit = subject.culprits.find(signature);
-    return group.cause || culprit == subject.culprits.end() ? group.signature : culprit->second;
+    if (std::find(group.parts.begin(), group.parts.end(), signature) != group.parts.end()) return group.signature;
   }
-  return signature;
+  return subject.causes->has_given(signature) ? kUndetermined : signature;
+}
+
+// The commonest cause comes first among those of one status. Of what no known defect reproduces alone, any other kind
+// of cause may reproduce some.
+std::string CampaignDiagnosis::implied(std::size_t backend, const std::string& op_type,
+                                       const std::vector<std::string>& reproducing) const {
+  const auto found = subjects_.find({backend, op_type});
+  if (found == subjects_.end() || !found->second.causes) return kUndetermined;
+  const Subject& subject = found->second;
+  const FailureGroup* open = nullptr;
+  bool may_be_another = subject.base.arithmetic.has_value();
+  for (const FailureGroup& group : subject.groups) {
+    if (!group.cause) {
+      may_be_another = may_be_another || open != nullptr || !group.culprit.empty() || is_of_shape(group);
+      open = &group;
+      continue;
+    }
+    const auto& defects = subject.causes->defects_of(*group.cause);
+    const bool is_known = defects.size() == 1 && defects[0]->expression == nullptr;
+    may_be_another = may_be_another || !is_known;
+    const bool is_named =
+        is_known && std::find(reproducing.begin(), reproducing.end(), defects[0]->id) != reproducing.end();
+    if (is_named) return group.signature;
+  }
+  return reproducing.empty() && open != nullptr && !may_be_another ? open->signature : kUndetermined;
 }
 
 void CampaignDiagnosis::settle(Subject& subject, Backend& backend) const {
   subject.causes->find();
   learn_open(subject, backend);
-  subject.groups = subject.causes->take_groups(subject.unexplained);
+  subject.groups = subject.causes->take_groups(subject.unexplained, subject.culprits);
   int explanations = 0;
   for (FailureGroup& group : subject.groups) {
     if (!group.cause) continue;
@@ -234,15 +263,14 @@ void CampaignDiagnosis::confirm(Subject& subject, FailureGroup& group, Backend& 
   const Evidence& kept = group.failures.kept;
   if (kept.empty()) return;
   ExplainOptions options = options_for(subject);
-  for (auto other = kept.begin() + 1; other != kept.end(); ++other) options.neighbours.push_back((*other)->test_case());
+  for (std::size_t i = 1; i < std::min(kept.size(), kNeighbours); ++i)
+    options.neighbours.push_back(kept[i]->test_case());
   Explanation again = explain_case(backend, *kept.front(), options);
   if (!has_model(again)) return;
   const std::size_t cause = subject.causes->add(again.candidates.front(), again);
   if (again.status == Status::explained && subject.causes->is_part(*group.cause, cause))
     return explain_part(subject, group, std::move(again));
-  const bool has_all = std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
-    return subject.causes->reproduces(cause, *observation);
-  });
+  const bool has_all = cause == *group.cause || reproduces_all(*subject.causes, cause, group.failures);
   const bool is_better = again.status < group.status || (again.status == group.status && cause == *group.cause);
   if (!has_all || !is_better) return;
   group.cause = cause;
@@ -257,12 +285,12 @@ void CampaignDiagnosis::unite_groups(Subject& subject) {
   std::vector<FailureGroup>& groups = subject.groups;
   const auto takes_over = [&](const FailureGroup& group, const FailureGroup& other) {
     if (group.signature == other.signature) return true;
-    if (!group.cause && !other.cause) return is_of_shape(group) == is_of_shape(other);
-    const Evidence& kept = other.failures.kept;
-    if (!group.cause || group.status > Status::ambiguous || group.status > other.status || kept.empty()) return false;
+    if (!group.cause && !other.cause) {
+      return group.culprit == other.culprit && is_of_shape(group) == is_of_shape(other);
+    }
+    if (!group.cause || group.status > Status::ambiguous || group.status > other.status) return false;
     if (other.cause && subject.causes->is_part(*other.cause, *group.cause)) return false;
-    return std::all_of(kept.begin(), kept.end(),
-                       [&](const auto& observation) { return subject.causes->reproduces(*group.cause, *observation); });
+    return reproduces_all(*subject.causes, *group.cause, other.failures);
   };
   std::stable_sort(groups.begin(), groups.end(),
                    [](const FailureGroup& a, const FailureGroup& b) { return a.status < b.status; });
@@ -332,7 +360,6 @@ void CampaignDiagnosis::learn(std::size_t backend, const std::string& op_type, c
   subject.passing = std::move(learnt.passing);
   FailureGroup* const group = group_named(subject, signature);
   if (group == nullptr) return;
-  group->failures.examined = learnt.examined;
   group->failures.failing = std::move(learnt.failing);
 }
 
@@ -341,6 +368,10 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (!finding.diagnosis || found == subjects_.end()) return;
   Subject& subject = found->second;
   FailureGroup* const group = group_named(subject, finding.signature);
+  if (group != nullptr && !group->culprit.empty()) {
+    const std::string culprit = culprit_of(*backends_[backend], finding.example);
+    if (!culprit.empty()) finding.signature = culprit;
+  }
   if (group == nullptr || !group->cause) return;
   GuardedOutput output;
   const Outcome outcome = execute_beside_siblings(*backends_[backend], finding.example, output);
@@ -351,6 +382,7 @@ void CampaignDiagnosis::refine(Finding& finding, std::size_t backend) {
   if (!subject.causes->reproduces(*group->cause, *observation)) return;
   group->smallest.push_back(features_of(finding.example, expected));
   finding.diagnosis = diagnosis(backend, finding.op_type, finding.signature);
+  if (finding.diagnosis) finding.diagnosis->examined = finding.cases;
 }
 
 // Where the suite has too few cases, those that the explanation was tried on may tell.
@@ -376,7 +408,7 @@ std::optional<Diagnosis> CampaignDiagnosis::diagnosis(std::size_t backend, const
   if (group == groups.end()) return std::nullopt;
   Diagnosis diagnosis;
   diagnosis.status = name_of(group->status);
-  diagnosis.examined = group->failures.examined;
+  diagnosis.examined = group->failures.examined;  // of all nodes, where findings are of one each
   diagnosis.where = group->where;
   Region region = region_of(subject->second, *group);
   diagnosis.when = std::move(region.conditions);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "harness/diagnose/explain/causes.h"
 #include "harness/diagnose/explain/explain.h"
 #include "harness/engine/diagnoser.h"
+#include "harness/engine/shrink/shrink.h"
 
 namespace qconform::diagnose {
 
@@ -26,7 +28,7 @@ class CampaignDiagnosis final : public Diagnoser {
   static constexpr double kExplanationSeconds = 1.5;        ///< each
   static constexpr double kIdentifyingSeconds = 5;          ///< of the backend, to learn its arithmetic
   static constexpr std::uint64_t kExaminedAfterwards = 16;  ///< failures of which one is examined, once `examining` is
-                                                            ///< spent; the others are counted with the commonest cause
+                                                            ///< spent; the others are kUndetermined
 
   struct Limits {
     ExplainOptions each{.learning_work = 0, .seconds = kExplanationSeconds};  ///< what an explanation may take
@@ -36,7 +38,6 @@ class CampaignDiagnosis final : public Diagnoser {
 
   /// What is known of failures with one signature from elsewhere.
   struct Learnt {
-    std::uint64_t examined = 0;
     std::vector<FeatureSet> failing;
     std::vector<FeatureSet> passing;
   };
@@ -60,8 +61,13 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] std::string met(std::size_t backend, const Expected& expected, const Outcome& outcome) override;
   [[nodiscard]] std::optional<Diagnosis> diagnosis(std::size_t backend, const std::string& op_type,
                                                    const std::string& signature) const override;
-  /// Learns from the smaller case that a finding of that backend has got, if it fails for the same cause: no condition
-  /// stays that the case contradicts.
+  /// The signature of failures that each of these known defects reproduces alone, or none of all known ones where the
+  /// list is empty, as far as that follows: kUndetermined where only a comparison with the causes found would tell.
+  /// Once they are settled.
+  [[nodiscard]] std::string implied(std::size_t backend, const std::string& op_type,
+                                    const std::vector<std::string>& reproducing) const;
+  /// Learns from the smallest case of a finding, once that is shrunk: no condition stays that it contradicts, and a
+  /// culprit is named after it.
   void refine(Finding& finding, std::size_t backend);
   /// Replaces what was learnt of the failures with that signature, if there are any, and of the cases that pass.
   void learn(std::size_t backend, const std::string& op_type, const std::string& signature, Learnt learnt);
@@ -86,7 +92,9 @@ class CampaignDiagnosis final : public Diagnoser {
   [[nodiscard]] std::unique_ptr<Observation> failing_output(Backend& backend, const Case& test_case) const;
   /// Family::culprit of the backend; empty where the family has none.
   [[nodiscard]] std::string culprit_of(Backend& backend, const Case& test_case) const;
-  void explain_open(Subject& subject, Backend& backend, const Observation& observation) const;
+  /// `signature`: of the failure, which is open.
+  void explain_open(Subject& subject, Backend& backend, const Observation& observation,
+                    const std::string& signature) const;
   [[nodiscard]] ExplainOptions options_for(const Subject& subject) const;
   [[nodiscard]] static Explanation explain_case(Backend& backend, const Observation& observation,
                                                 const ExplainOptions& options);

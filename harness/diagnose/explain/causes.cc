@@ -4,13 +4,12 @@
 #include <bit>
 #include <iterator>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
 namespace qconform::diagnose {
 namespace {
-
-constexpr const char* kRestOfShapes = "rest, shape";
 
 template <typename T>
 void append(std::vector<T>& list, std::vector<T>& more) {
@@ -25,7 +24,6 @@ bool is_among(const std::vector<T>& list, const T& wanted) {
 }  // namespace
 
 void Failures::note(const Observation& observation) {
-  ++cases;
   const std::uint64_t number = examined++;
   evidence += observation.has_wrong_shape() ? kEvidence : std::min(kEvidence, observation.wrong_elements());
   const FeatureSet features = features_of(observation.test_case(), observation.expected());
@@ -47,7 +45,6 @@ void Failures::note(const Observation& observation) {
 }
 
 void Failures::take_over(Failures other) {
-  cases += other.cases;
   examined += other.examined;
   evidence += other.evidence;
   append(failing, other.failing);
@@ -60,7 +57,7 @@ void describe_place(FailureGroup& group) {
   for (const auto& observation : group.failures.kept) kept.push_back(observation.get());
   const Pattern pattern = pattern_of(kept);
   group.where = group.cause && group.explanation ? group.explanation->place().description : pattern.description;
-  if (!group.cause) group.signature = "unexplained:" + std::string(pattern.id);
+  if (!group.cause) group.signature = group.culprit.empty() ? "unexplained:" + std::string(pattern.id) : group.culprit;
 }
 
 Causes::Causes(const Operator& op, const Policy& policy, const Arithmetic* base)
@@ -151,30 +148,33 @@ std::string Causes::claim(const Observation& observation) {
   return signature;
 }
 
-std::string Causes::keep_open(const Observation& observation) {
-  const bool has_room = open_ < kOpen && observation.modelled().expense() <= Failures::kKeptExpense;
-  std::string signature = has_room                        ? "open " + std::to_string(open_++)
-                          : observation.has_wrong_shape() ? kRestOfShapes
-                                                          : "rest";
-  part_of(signature).failures.note(observation);
+std::optional<std::string> Causes::keep_open(const Observation& observation) {
+  if (open_ >= kOpen) return std::nullopt;
+  std::string signature = "open " + std::to_string(open_++);
+  Part& part = part_of(signature);
+  part.compared = causes_.size();
+  part.failures.note(observation);
   return signature;
+}
+
+const Causes::Part* Causes::find_part(const std::string& signature) const {
+  const auto found =
+      std::find_if(parts_.begin(), parts_.end(), [&](const auto& part) { return part.first == signature; });
+  return found == parts_.end() ? nullptr : &found->second;
 }
 
 bool Causes::has_cause(const std::string& signature) const {
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [&](const auto& part) { return part.first == signature && !part.second.causes.empty(); });
+  const Part* part = find_part(signature);
+  return part != nullptr && !part->causes.empty();
 }
 
-bool Causes::is_kept(const std::string& signature) {
-  return signature.starts_with("open ");
+void Causes::give(std::size_t cause, const std::string& signature) {
+  std::vector<std::size_t>& causes = part_of(signature).causes;
+  if (!is_among(causes, cause)) causes.push_back(cause);
 }
 
-std::string Causes::count_only() {
-  auto& [signature, part] = *std::max_element(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
-    return a.second.failures.cases < b.second.failures.cases;
-  });
-  ++part.failures.cases;
-  return signature;
+bool Causes::has_given(const std::string& signature) const {
+  return find_part(signature) != nullptr;
 }
 
 std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
@@ -189,6 +189,7 @@ std::size_t Causes::add(DefectSet set, std::optional<Explanation> explanation) {
   CandidateModels models(test_, set);
   causes_.push_back({std::move(set), std::move(models), std::move(explanation), 0});
   const std::size_t added = causes_.size() - 1;
+  claimed_ = 0;
   give_to(added);
   add_parts(added);
   return added;
@@ -205,12 +206,13 @@ void Causes::add_parts(std::size_t cause) {
   }
 }
 
+// Failures that are known by their number alone cannot be compared with it.
 void Causes::give_to(std::size_t cause) {
   for (auto& [signature, part] : parts_) {
     const Evidence& kept = part.failures.kept;
-    const bool has_all = !kept.empty() && std::all_of(kept.begin(), kept.end(), [&](const auto& observation) {
-      return reproduces(cause, *observation);
-    });
+    const bool has_all =
+        part.failures.are_all_kept() &&
+        std::all_of(kept.begin(), kept.end(), [&](const auto& observation) { return reproduces(cause, *observation); });
     if (!has_all || is_among(part.causes, cause)) continue;
     part.causes.push_back(cause);
     drop_larger(part.causes);
@@ -247,7 +249,7 @@ void Causes::find() {
 std::optional<std::size_t> Causes::commonest_of(const std::vector<Part*>& parts) const {
   std::vector<std::uint64_t> cases(causes_.size());
   for (const Part* part : parts) {
-    for (const std::size_t cause : part->causes) cases[cause] += part->failures.cases;
+    for (const std::size_t cause : part->causes) cases[cause] += part->failures.examined;
   }
   const auto rank = [&](std::size_t i) {
     const Cause& cause = causes_[i];
@@ -285,11 +287,12 @@ FailureGroup Causes::begin_group(std::size_t cause) const {
   return group;
 }
 
-std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& unexplained) {
+std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& unexplained,
+                                              const std::map<std::string, std::string>& culprits) {
   std::vector<FailureGroup> groups;
   std::vector<Part*> left;
   for (auto& [signature, part] : parts_) left.push_back(&part);
-  const auto move_to = [&](FailureGroup& group, const auto& belongs) {
+  const auto move_to = [&](FailureGroup group, const auto& belongs) {
     for (auto& [signature, part] : parts_) {
       const auto at = std::find(left.begin(), left.end(), &part);
       if (at == left.end() || !belongs(signature, part)) continue;
@@ -302,17 +305,28 @@ std::vector<FailureGroup> Causes::take_groups(const std::optional<Explanation>& 
     groups.push_back(std::move(group));
   };
   while (const auto cause = commonest_of(left)) {
-    FailureGroup group = begin_group(*cause);
-    move_to(group, [&](const std::string&, const Part& part) { return is_among(part.causes, *cause); });
+    move_to(begin_group(*cause), [&](const std::string&, const Part& part) { return is_among(part.causes, *cause); });
   }
-  FailureGroup shapes;
-  move_to(shapes, [](const std::string& signature, const Part& part) {
-    return signature == kRestOfShapes || (!part.failures.kept.empty() && part.failures.kept[0]->has_wrong_shape());
+  std::set<std::string> names;
+  for (const auto& [signature, culprit] : culprits) names.insert(culprit);
+  for (const std::string& name : names) {
+    FailureGroup group;
+    group.culprit = name;
+    move_to(std::move(group), [&](const std::string& signature, const Part&) {
+      const auto found = culprits.find(signature);
+      return found != culprits.end() && found->second == name;
+    });
+  }
+  move_to(FailureGroup(), [](const std::string&, const Part& part) {
+    return !part.failures.kept.empty() && part.failures.kept[0]->has_wrong_shape();
   });
   FailureGroup values;
   values.explanation = unexplained;
   if (unexplained) values.status = unexplained->status;
-  move_to(values, [](const std::string&, const Part&) { return true; });
+  const bool is_none_known = groups.empty();
+  move_to(std::move(values), [&](const std::string&, const Part& part) {
+    return is_none_known || part.failures.are_all_kept() || part.compared == causes_.size();
+  });
   return groups;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,13 +18,12 @@ namespace qconform::diagnose {
 /// Failures that belong together.
 struct Failures {
   static constexpr std::size_t kLearnt = 2000;                           ///< that regions are learnt from
-  static constexpr std::size_t kKept = 8;                                ///< that are looked at once more,
+  static constexpr std::size_t kKept = 256;                              ///< that are looked at once more,
   static constexpr std::uint64_t kKeptExpense = std::uint64_t{1} << 20;  ///< none of them with more products than this
 
   /// Wrong elements of one output are much alike.
   static constexpr std::uint64_t kEvidence = 4;
 
-  std::uint64_t cases = 0;
   std::uint64_t examined = 0;
   std::uint64_t evidence = 0;  ///< wrong elements of those, up to kEvidence of each
   std::vector<FeatureSet> failing;
@@ -31,6 +31,8 @@ struct Failures {
 
   void note(const Observation& observation);
   void take_over(Failures other);
+  /// None is known by its number alone.
+  [[nodiscard]] bool are_all_kept() const { return kept.size() == examined; }
 };
 
 /// Failures with one cause, or those without any. What is told as one finding.
@@ -38,6 +40,7 @@ struct FailureGroup {
   std::string signature;
   Status status = Status::unexplained;
   std::optional<std::size_t> cause;        ///< its position
+  std::string culprit;                     ///< without a cause: their smallest failing part, which names them; or empty
   std::vector<std::string> parts;          ///< signatures that its failures had for the time being
   std::optional<Explanation> explanation;  ///< of the cause, or of one of those without any
   std::string where;
@@ -45,7 +48,7 @@ struct FailureGroup {
   std::vector<FeatureSet> smallest;  ///< of cases that were made from these
 };
 
-/// Says where the failures are wrong, which names those without a cause.
+/// Says where the failures are wrong, which names those without a cause or a culprit.
 void describe_place(FailureGroup& group);
 
 class Causes {
@@ -66,14 +69,14 @@ class Causes {
   /// Counts a failure to the causes that reproduce it. The signature holds until the end: "causes 0 3". Empty, and
   /// nothing is counted, where none does.
   [[nodiscard]] std::string claim(const Observation& observation);
-  /// Counts one that no cause reproduces, and keeps it while there is room.
-  [[nodiscard]] std::string keep_open(const Observation& observation);
-  /// Of a signature that keep_open() gave: whether a cause was added since that reproduces its failures, and whether it
-  /// is of one failure that is kept.
+  /// Counts one that no cause reproduces, under a signature of its own; nothing where there is no room for more.
+  [[nodiscard]] std::optional<std::string> keep_open(const Observation& observation);
+  /// Of a signature that keep_open() gave: whether a cause was added since that reproduces its failure.
   [[nodiscard]] bool has_cause(const std::string& signature) const;
-  [[nodiscard]] static bool is_kept(const std::string& signature);
-  /// Counts one that was not examined to the commonest signature. There is one.
-  [[nodiscard]] std::string count_only();
+  /// Notes that the cause reproduces the failure with that signature, which is open.
+  void give(std::size_t cause, const std::string& signature);
+  /// Whether a failure that was counted got that signature.
+  [[nodiscard]] bool has_given(const std::string& signature) const;
   /// Failures that were kept open, those included that a later cause has.
   [[nodiscard]] std::size_t open() const { return open_; }
 
@@ -89,8 +92,10 @@ class Causes {
   [[nodiscard]] bool is_explained(const Observation& observation) const;
 
   /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
-  /// without a cause; `unexplained` is of one of them.
-  [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained);
+  /// without a cause, by their culprits, which are given by signature; `unexplained` is of one of them. Failures that
+  /// could not be compared with every cause are in no group, unless there is no other.
+  [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained,
+                                                      const std::map<std::string, std::string>& culprits);
 
   [[nodiscard]] const std::vector<const Defect*>& defects_of(std::size_t cause) const {
     return causes_[cause].set.defects;
@@ -119,10 +124,12 @@ class Causes {
   struct Part {
     Failures failures;
     std::vector<std::size_t> causes;  ///< that reproduce them
+    std::size_t compared = 0;         ///< how many causes there were for each failure to be compared with
   };
   using Parts = std::vector<std::pair<std::string, Part>>;  ///< by signature, in the order of their first ones
 
   [[nodiscard]] Part& part_of(const std::string& signature);
+  [[nodiscard]] const Part* find_part(const std::string& signature) const;
   [[nodiscard]] std::vector<std::size_t> claims_on(const Observation& observation);
   void drop_larger(std::vector<std::size_t>& claims) const;
   void add_parts(std::size_t cause);

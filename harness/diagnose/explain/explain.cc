@@ -25,7 +25,6 @@ constexpr std::uint64_t kBlindTurn = 8;
 // Generated cases in a row that tell no candidates apart, after which none is expected to.
 constexpr std::uint64_t kMostIdle = 500;
 // Failing cases that an explanation rests on at least.
-constexpr std::uint64_t kFewestFailing = 3;
 // Of the work, in parts: up to the end of gathering, of testing pairs, of separating,
 // of growing larger sets, of doubting the region.
 constexpr double kForGathering = 0.4;
@@ -192,7 +191,7 @@ class Search {
     });
   }
 
-  [[nodiscard]] bool few_fail() const { return failures_of(evidence_).size() < kFewestFailing; }
+  [[nodiscard]] bool few_fail() const { return failures_of(evidence_).size() < Support::kFewestFailing; }
 
   void aim_apart() {
     std::vector<const DefectSet*> all;
@@ -288,8 +287,11 @@ class Search {
                      [](const DefectSet& a, const DefectSet& b) { return a.legal < b.legal; });
     const bool is_exact = fitting_.front().legal == 0;
     if (is_exact) std::erase_if(fitting_, [](const DefectSet& candidate) { return candidate.legal != 0; });
-    const bool is_certain = is_exact && is_complete_ && !few_fail();
-    result.status = !is_certain ? Status::partial : fitting_.size() == 1 ? Status::explained : Status::ambiguous;
+    const bool is_certain = is_complete_ && !few_fail();
+    result.status = !is_exact             ? Status::partial
+                    : fitting_.size() > 1 ? Status::ambiguous
+                    : is_certain          ? Status::explained
+                                          : Status::reproduced;
     result.candidates = std::move(fitting_);
     result.not_excluded = std::move(larger_);
     return result;
@@ -305,7 +307,7 @@ class Search {
     result.expressions = learning.tried;
     if (learning.candidates.empty()) return;
     const bool is_one = learning.candidates.size() == 1;
-    result.status = is_one && learning.is_certain ? Status::learnt : is_one ? Status::partial : Status::ambiguous;
+    result.status = !is_one ? Status::ambiguous : learning.is_certain ? Status::learnt : Status::reproduced;
     result.candidates = std::move(learning.candidates);
     result.agreed = learning.agreed;
   }

@@ -68,7 +68,7 @@ Grade learnt_alternatives(const Plant& plant, const Explanation& explanation, co
 
 Grade grade_of(const Plant& plant, const Explanation& explanation, const TrialOptions& options) {
   if (explanation.status == Status::unexplained) return Grade::unexplained;
-  if (explanation.status == Status::partial) return Grade::partial;
+  if (explanation.status == Status::partial || explanation.status == Status::reproduced) return Grade::partial;
   if (explanation.status == Status::ambiguous && lists(explanation.candidates, plant)) return Grade::ambiguous;
   if (explanation.status == Status::ambiguous && explanation.candidates.front().is_learnt()) {
     return learnt_alternatives(plant, explanation, options);

@@ -13,7 +13,7 @@ void describe_support(Explanation& explanation, const Evidence& evidence, const 
   Support& support = explanation.support;
   for (const auto& observation : evidence) {
     const Match found = test.outcome_of(model, *observation);
-    support.reproduced_cases += found.holds ? 1 : 0;
+    support.reproduced_cases += found.is_exact() ? 1 : 0;
     support.explained += found.explained;
     support.broken += found.broken;
     support.legal += found.legal;
@@ -37,7 +37,7 @@ std::string_view name_of(Status status) {
 
 std::string Explanation::signature() const {
   if (status == Status::partial && support.reproduces_case) return "partial:" + candidates.front().name();
-  if (status > Status::ambiguous) return "unexplained:" + std::string(place().id);
+  if (status > Status::reproduced) return "unexplained:" + std::string(place().id);
   std::vector<std::string> names;
   for (const DefectSet& candidate : candidates) names.push_back(candidate.name());
   std::sort(names.begin(), names.end());

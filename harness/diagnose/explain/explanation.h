@@ -37,10 +37,11 @@ enum class Status : std::uint8_t {
   explained,    ///< one set of models reproduces every byte of every output seen, and no other of its size does
   learnt,       ///< no model of a known defect does, and one expression in the place of a stage's does (learning.h)
   ambiguous,    ///< several sets of that size do, and no generated case tells them apart
-  reproduced,   ///< of a finding: one set reproduces every byte of its failing cases, three or more; where the backend
-                ///< is right it may compute something else
+  reproduced,   ///< one set reproduces every byte of every output seen, but fewer than three cases fail, or another set
+                ///< was not tried; of a finding: every byte of its failing cases, while where the backend is right it
+                ///< may compute something else
   partial,      ///< the nearest set reproduces the case in question, or explains most wrong elements; something
-                ///< contradicts it, or is not reproduced, or fewer than three cases fail
+                ///< contradicts it, or is not reproduced
   unexplained,  ///< no set comes near
 };
 
@@ -49,16 +50,18 @@ enum class Status : std::uint8_t {
 
 /// How much stands behind an explanation.
 struct Support {
+  static constexpr std::uint64_t kFewestFailing = 3;  ///< of fewer nothing is certain
+
   std::uint64_t cases = 0;     ///< that the backend was run on, the one in question included
   std::uint64_t failing = 0;   ///< of these, with a wrong element or shape
   std::uint64_t elements = 0;  ///< of all outputs
   std::uint64_t wrong = 0;     ///< wrong elements
   // Of the best set of models:
-  std::uint64_t reproduced_cases = 0;
-  std::uint64_t explained = 0;   ///< wrong elements that it reproduces
-  std::uint64_t broken = 0;      ///< elements that are right or legal, where it computes something else
-  std::uint64_t legal = 0;       ///< elements that it need not reproduce: DefectSet::legal
-  bool reproduces_case = false;  ///< the case in question, every element
+  std::uint64_t reproduced_cases = 0;  ///< every byte of them
+  std::uint64_t explained = 0;         ///< wrong elements that it reproduces
+  std::uint64_t broken = 0;            ///< elements that are right or legal, where it computes something else
+  std::uint64_t legal = 0;             ///< elements that it need not reproduce: DefectSet::legal
+  bool reproduces_case = false;        ///< the case in question, every element
 };
 
 struct Explanation {

@@ -464,6 +464,7 @@ class FindingShrinker {
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
                      const FindingLimits& limits, const std::function<void(Finding&, std::size_t)>& shrunk) {
   FindingShrinker(report, backends, policy, limits).run(shrunk);
+  join_findings(report);
 }
 
 }  // namespace qconform::shrink

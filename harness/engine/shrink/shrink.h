@@ -88,9 +88,9 @@ struct FindingLimits {
 
 /// Replaces the example of each finding by the smallest case that fails in the same way, and its
 /// verdict by that case's; what it was stays in Finding::shrinking. Failures of another signature that are met on the
-/// way become findings of their own, unless a waiver covers them. The backend is the one of that
-/// name; findings of others, and waived ones, are left alone. `shrunk` is called with each finding that got a smaller
-/// case, and the number of its backend; may be empty.
+/// way become findings of their own, unless a waiver covers them; findings that turn out to be one are joined
+/// (join_findings()). The backend is the one of that name; findings of others, and waived ones, are left alone.
+/// `shrunk` is called with each finding that got a smaller case, and the number of its backend; may be empty.
 void shrink_findings(Report& report, const std::vector<std::unique_ptr<Backend>>& backends, const Policy& policy,
                      const FindingLimits& limits = {}, const std::function<void(Finding&, std::size_t)>& shrunk = {});
 

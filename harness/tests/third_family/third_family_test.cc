@@ -438,8 +438,7 @@ Report report_on_halves() {
   options.diagnoser = &diagnosis;
   Report report;
   EXPECT_TRUE(run_suites(suites, backends, options, report));
-  shrink::shrink_findings(report, backends, {}, {},
-                          [&](Finding& finding, std::size_t number) { diagnosis.refine(finding, number); });
+  shrink::shrink_findings(report, backends, {}, {.each = {}, .diagnoser = &diagnosis});
   add_element_maps(report, backends, {});
   report.profile = "conformance";
   report.overflow = "wrap";

@@ -100,7 +100,7 @@ export function comparison(gate: Gate | null): HTMLElement | null {
   return section(
     "compared",
     "Compared with the baseline",
-    h("p", {}, gateVerdict(gate), h("span.note", {}, ` against ${baseline.file}, qconform ${baseline.version} (${baseline.commit}), ${day(baseline.started)}, which ${baseline.conforms ? "conforms" : "does not conform"}. ${counts}`)),
+    h("p", {}, gateVerdict(gate), h("span.note", {}, ` against ${baseline.file}${baseline.judged_commit ? ` of your commit ${baseline.judged_commit}` : ""}, judged by qconform ${baseline.version} (${baseline.commit}) at ${day(baseline.started)}, which ${baseline.conforms ? "conforms" : "does not conform"}. ${counts}`)),
     causes(gate),
     h("h3", {}, `What the gate counts: ${gate.changes.length === 0 ? "nothing changed" : counted(gate.changes.length, "change")}`),
     gate.changes.length > 0 ? table("Changes", ["Effect", "Change", "Of", "What", "Finding"], gate.changes.map(changeRow)) : null,

@@ -50,7 +50,7 @@ function worst(finding: Finding): Child {
 function shrinking(finding: Finding): string {
   const record = finding.shrinking;
   if (record === undefined) return "not tried";
-  const effort = `${counted(record.steps, "step")} in ${counted(record.runs, "run")} of the backend, ${seconds(record.seconds)}`;
+  const effort = `${counted(record.steps, "step")} in ${counted(record.runs, "run")} of the backend, shrinking ${seconds(record.seconds)}`;
   const from = record.original ? `; met as ${record.original.id}: ${record.original.summary}` : "";
   const ending: Record<string, string> = {
     minimal: "minimal: no single step makes it smaller",

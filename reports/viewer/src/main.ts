@@ -24,6 +24,7 @@ function machine(report: Report): HTMLElement {
   const environment = report.environment;
   const facts: [string, string][] = [
     ["qconform", `${environment.version} (${environment.commit})`],
+    ...(environment.judged_commit ? [["commit under test", environment.judged_commit] as [string, string]] : []),
     ["started", environment.started.replace("T", " ").replace("Z", " UTC")],
     ["profile", report.profile],
     ["seed", String(report.seed)],
@@ -33,7 +34,7 @@ function machine(report: Report): HTMLElement {
     ["kernels", environment.kernels.join(", ")],
     ["kernels not run", environment.kernels_not_run.join(", ") || "none"],
     ["overflow (C17)", report.overflow],
-    ...Object.entries(report.seconds).map(([stage, time]): [string, string] => [`time: ${stage}`, seconds(time)]),
+    ...Object.entries(report.seconds).map(([stage, time]): [string, string] => [`time of ${stage}${report.campaign ? ", all jobs together" : ""}`, seconds(time)]),
   ];
   return section("environment", "Environment", h("dl.facts", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))));
 }

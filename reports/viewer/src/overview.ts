@@ -22,7 +22,7 @@ export function head(report: Report): HTMLElement {
   return h(
     "header",
     {},
-    h("h1", {}, "qconform report", h("span.note", {}, ` ${started} · profile ${report.profile} · qconform ${environment.version} (${environment.commit}) · took ${seconds(report.seconds.total ?? 0)}`)),
+    h("h1", {}, "qconform report", h("span.note", {}, ` ${started} · profile ${report.profile} · qconform ${environment.version} (${environment.commit}) · ${report.campaign ? "all jobs together" : "run"} ${seconds(report.seconds.total ?? 0)}`)),
     h(
       `p.conclusion.${!report.conforms ? "bad" : report.conclusion === "conforms" ? "good" : "aside"}`,
       {},
@@ -81,7 +81,7 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
           "th.backend",
           { scope: "rowgroup", rowspan: of },
           h("span.name", {}, backend.name),
-          h("span.note", {}, `${backend.version} · ${backend.kind} · ${seconds(backend.seconds)}`),
+          h("span.note", {}, `${backend.version} · ${backend.kind} · backend ${seconds(backend.seconds)}`),
           backend.pinned ? h("span.note", {}, `pinned: ${backend.pinned.join(", ")}`) : "",
           ...(backend.not_offered ?? []).map((subject) => h("span.note", {}, `not offered: ${subject}`)),
           h(
@@ -98,7 +98,12 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
     h("th.operator", { scope: "row" }, name),
     number(count(result.cases)),
     number(count(result.verdicts.pass ?? 0), { class: "number good" }),
-    h(failed > 0 ? "td.bad" : "td", {}, kinds(result, "bad")),
+    h(
+      failed > 0 ? "td.bad" : "td",
+      {},
+      kinds(result, "bad"),
+      result.undetermined ? h("span.note", {}, ` ${count(result.undetermined)} in no finding: the cause was not determined`) : null,
+    ),
     h("td.aside", {}, kinds(result, "aside")),
     bar(result),
     h("td", {}, tierText(result.tiers)),
