@@ -48,9 +48,9 @@ class CoverSearch {
     return {};
   }
 
-  // Mutants of kept cases: what these lack is near.
+  // Mutants of cases that executed something new: what these lack is near.
   void draw() {
-    if (options_.tries == 0 || kept_.empty()) return;
+    if (options_.tries == 0 || new_code_.empty()) return;
     CoverStage& stage = begin_stage("drawn");
     draws_ = true;
     for (std::uint64_t i = 0; i < options_.tries && !stopped_ && !has_all(); ++i) {
@@ -149,7 +149,9 @@ class CoverSearch {
     return edges && reached_.size() + code_.executed_by_loading().size() == *edges;
   }
 
-  const Case& any_case(Rng& rng) const { return kept_[rng.below(static_cast<std::uint32_t>(kept_.size()))].test_case; }
+  const Case& any_case(Rng& rng) const {
+    return kept_[new_code_[rng.below(static_cast<std::uint32_t>(new_code_.size()))]].test_case;
+  }
 
   Edges executed_by(const Case& test_case) {
     code_.forget();
@@ -170,6 +172,7 @@ class CoverSearch {
     if ((count > 0 || kills) && can_be_kept(test_case)) {
       stage.edges += count;
       reached_.insert(edges.begin(), edges.end());
+      if (count > 0) new_code_.push_back(kept_.size());
       keep(std::move(test_case), std::move(edges));
     }
     if (options_.progress) options_.progress({.suite = stage.name, .cases = stage.cases, .of = of});
@@ -194,6 +197,7 @@ class CoverSearch {
   bool draws_ = false;     // towards edges: what a drawn case kills does not matter
   std::vector<CoverStage> stages_;
   std::vector<Kept> kept_;
+  std::vector<std::size_t> new_code_;  // places in kept_ of those that executed something new
   std::set<std::uint32_t> reached_;
   std::map<std::uint32_t, std::size_t> detections_;  // by mutant, kept cases that kill it
   std::set<std::uint32_t> settled_;                  // mutants that enough of them kill
