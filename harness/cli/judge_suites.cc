@@ -297,7 +297,8 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
         .each = {}, .diagnoser = options.explain ? &diagnosis : nullptr, .waivers = waivers ? &*waivers : nullptr};
     shrink::shrink_findings(report, backends, policy, limits, [&](Finding& finding, std::size_t backend) {
       line.update("shrinking", ++done, report.findings.size(), "findings");
-    }));
+      diagnosis.refine(finding, backend);
+    });
   }
   add_element_maps(report, backends, policy);
   add_rewritings(graphs, options.expects_fusion, policy, report);

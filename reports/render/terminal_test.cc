@@ -160,7 +160,8 @@ TEST(SecondsLeft, AreNotToldFromTooFew) {
     for (const double seconds : {0.0, 1.0, 4.9, 5.0, 100.0}) {
       const auto left = seconds_left(done, 1000, seconds);
       EXPECT_EQ(left.has_value(), done >= 30 && seconds >= 5) << done << " in " << seconds << " s";
-      if (left) EXPECT_DOUBLE_EQ(*left, seconds * (1000 - done) / done);
+      if (!left) continue;
+      EXPECT_DOUBLE_EQ(*left, seconds * (1000 - done) / done);
     }
   }
   EXPECT_FALSE(seconds_left(1001, 1000, 100).has_value());
