@@ -30,7 +30,7 @@ SMALL_SUITE = """{"format": "qconform-cases", "version": 1, "cases": [
   "opset_version": 19,
   "inputs": [{"name": "x", "type": "int8", "shape": [], "data": [-3]},
              {"name": "x_scale", "type": "float", "shape": [], "data": [0.25]},
-             {"name": "x_zero_point", "type": "int8", "shape": [2], "data": [0, 0]}]},
+             {"name": "x_zero_point", "type": "int8", "shape": [1, 1], "data": [0]}]},
  {"id": "to-int8", "expectation": "valid", "rules": ["Q2"], "op_type": "QuantizeLinear", "opset_version": 19,
   "inputs": [{"name": "x", "type": "float", "shape": [2], "data": [0.5, 2.5]},
              {"name": "y_scale", "type": "float", "shape": [], "data": [1.0]},
