@@ -131,7 +131,8 @@ class GraphWalk::Taking {
     if (!model) return require_reason(model.error(), "a model is refused");
     const auto again = case_from_model(*model);
     if (!again) return require(false, "what was written as a model cannot be read", again.error().text());
-    require(is_same(*again) && case_to_model(*again) == *model, "another case comes back from a model");
+    require(is_same(*again), "another case comes back from a model", case_json(*again) + " for " + text);
+    require(case_to_model(*again) == *model, "another model comes back", case_json(*again) + " for " + text);
     if (!walk_.folder_.empty() && rng_.chance(1, 32)) check_folder(test_case);
   }
 

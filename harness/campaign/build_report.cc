@@ -160,6 +160,11 @@ class ReportBuilder {
       Verdict verdict = judge(expected, outcome);
       std::string signature = diagnosis_.failed(key.backend, test_case, expected, outcome, verdict);
       if (signature.empty()) signature = is_failure(verdict.kind) ? key.symptom : kUndetermined;
+      // A backend that crashes or hangs now was judged all the same.
+      const bool has_values = verdict.kind == VerdictKind::wrong || verdict.kind == VerdictKind::bad_shape;
+      if (symptom.failures != nullptr && is_failure(verdict.kind) && !has_values) {
+        verdict = symptom.failures->smallest.verdict;
+      }
       symptom.examined[index] = {std::move(signature),
                                  {input_bytes(test_case), index, std::move(verdict)},
                                  hash_of(test_case),

@@ -176,7 +176,8 @@ void join_findings(Report& report) {
   if (!report.results) return;
   for (CaseResult& row : report.results->rows) {
     for (CaseResult::OfBackend& of : row.backends) {
-      if (!of.finding.empty()) of.finding = ids.at(of.finding);
+      const auto id = ids.find(of.finding);
+      if (id != ids.end()) of.finding = id->second;
     }
   }
 }

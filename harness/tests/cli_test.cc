@@ -234,8 +234,8 @@ TEST(Findings, AreShrunkAndWrittenInEveryForm) {
   ASSERT_TRUE(shrunk && original && model && test);
   EXPECT_EQ(*model, *shrunk);
   EXPECT_EQ(test->front(), *shrunk);
-  EXPECT_EQ(shrunk->input(3)->elements(), 2);
-  EXPECT_GT(original->input(3)->elements(), 2);
+  EXPECT_LE(shrunk->input(3)->elements(), 4);
+  EXPECT_GT(original->input(3)->elements(), 4);
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "F1" / "test_data_set_0" / "output_0.pb"));
   std::ifstream note(folder.path() / "F1" / "replay.txt");
   const std::string text{std::istreambuf_iterator<char>(note), {}};

@@ -68,7 +68,7 @@ TEST_F(GraphCommands, CampaignsAreResumedAndMerged) {
   const std::string fuzz = "fuzz --suite graphs --backend fused --seed 3 --cases 1024 ";
   const auto whole = qconform(fuzz + "--jobs 2 --out " + out("whole"));
   EXPECT_EQ(whole.exit_code, 0) << whole.output;
-  EXPECT_THAT(whole.output, AllOf(HasSubstr("suite graphs"), HasSubstr("1,024 cases"), HasSubstr("fused in ")));
+  EXPECT_THAT(whole.output, AllOf(HasSubstr("suite graphs"), HasSubstr("1,024 cases"), HasSubstr("rewritten ")));
   const auto resumed = qconform("fuzz --resume --cases 1024 --out " + out("whole"));
   EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("suite graphs"));
@@ -81,7 +81,7 @@ TEST_F(GraphCommands, CampaignsAreResumedAndMerged) {
   }
   const auto merged = qconform("report merge " + out("1") + " " + out("2") + " -o " + out("merged"));
   EXPECT_EQ(merged.exit_code, 0) << merged.output;
-  EXPECT_THAT(merged.output, AllOf(HasSubstr("suite graphs"), HasSubstr("1,024 cases"), HasSubstr("fused in ")));
+  EXPECT_THAT(merged.output, AllOf(HasSubstr("suite graphs"), HasSubstr("1,024 cases"), HasSubstr("rewritten ")));
   const auto gated = qconform("gate --baseline " + out("whole") + "/report.json " + out("merged") + "/report.json");
   EXPECT_EQ(gated.exit_code, 0) << gated.output;
 }

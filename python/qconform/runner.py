@@ -89,7 +89,7 @@ class Explanation:
     case: str
     verdict: str
     detail: str
-    #: "explained", "learnt", "ambiguous", "reproduced", "partial", "unexplained"; empty where there is nothing to explain
+    #: "explained", "learnt", "ambiguous", "reproduced", "partial", "unexplained"; empty of a failure without values
     status: str
     signature: str
     #: of the best explanation

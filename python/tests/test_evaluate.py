@@ -148,7 +148,7 @@ def test_outputs_by_name_and_of_another_form():
     y = qconform.reference(quantize(), [X])[0]
     assert qconform.judge(quantize(), [X], {"y": y})
     assert qconform.judge(quantize(), [X], y.astype(np.int8)).verdict == "bad-shape"
-    assert qconform.judge(quantize(), [X], [y, y]).verdict == "bad-shape"
+    assert qconform.judge(quantize(), [X], [y, y]).verdict == "broken-interface"
     assert qconform.judge(quantize(), [X], y[:3]).detail == "output uint8 [3], expected uint8 [6]"
     with pytest.raises(qconform.Error) as caught:
         qconform.judge(quantize(), [X], {"z": y})

@@ -230,4 +230,5 @@ def test_the_verdicts_are_those_of_the_program():
     from qconform import _program, report
 
     schema = json.loads((Path(_program.program()).parents[1] / "schema" / "report-1.schema.json").read_text())
-    assert set(schema["$defs"]["verdict"]["enum"]) == report.FAILING | report.RIGHT | {"unsupported", "not-asked"}
+    others = {"unsupported", "not-asked", "not-judged"}
+    assert set(schema["$defs"]["verdict"]["enum"]) == report.FAILING | report.RIGHT | others

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/terminal_text.h"
 #include "reports/render/finding_text.h"
 #include "reports/render/terminal.h"
 
@@ -238,9 +239,13 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
                          widths->right, "wrong", widths->wrong, "refused", widths->refused, "declined",
                          widths->declined, "mistrusted", widths->mistrusted);
     }
-    text += fmt::format("{} {} ({})   {}, {}\n", shown(backend.info.name), shown(backend.info.version),
-                        shown(backend.info.kind), plural(backend.cases(), "case"),
-                        duration(report.campaign ? "backend, all jobs together," : "backend", backend.seconds));
+    const std::string name =
+        fmt::format("{} {} ({})", shown(backend.info.name), shown(backend.info.version), shown(backend.info.kind));
+    const std::string share =
+        fmt::format("{}, {}", plural(backend.cases(), "case"),
+                    duration(report.campaign ? "backend, all jobs together," : "backend", backend.seconds));
+    const bool fits = columns == 0 || columns_of(name) + 3 + share.size() <= columns;
+    text += name + (fits ? "   " : "\n  ") + share + "\n";
     for (const std::string& subject : backend.info.not_offered) text += "  not offered: " + shown(subject) + "\n";
     if (verbose && !backend.info.pinned.empty()) {
       text += fmt::format("  pinned: {}\n", shown(fmt::format("{}", fmt::join(backend.info.pinned, ", "))));

@@ -90,6 +90,7 @@ void GuidedJudge::add(const CampaignAggregate& aggregate) {
   std::set<std::uint64_t> needed;
   for (const auto& [key, failures] : total_.failures) needed.insert(failures.smallest.index);
   for (const auto& [index, row] : total_.rows.rows()) needed.insert(index);
+  for (const auto& [key, first] : total_.rows.firsts()) needed.insert(first);
   inputs_->forget_all_but(needed);
 }
 

@@ -43,7 +43,7 @@ class Auditor {
  private:
   void run_case(const Case& test_case, Clock::time_point start) {
     audit_.graphs += test_case.is_one_node() ? 0 : 1;
-    Trial trial(test_case, options_.policy);
+    MutantTrial trial(test_case, options_.policy);
     if (!trial.is_modelled()) {
       ++audit_.not_modelled;
       return;
@@ -60,7 +60,7 @@ class Auditor {
     }
   }
 
-  void run_mutant(std::size_t i, const Case& test_case, const Trial& trial) {
+  void run_mutant(std::size_t i, const Case& test_case, const MutantTrial& trial) {
     Mutant& mutant = audit_.mutants[i];
     const auto start = Clock::now();
     const Effect effect = trial.effect_of(models_[i]);
@@ -88,19 +88,19 @@ MutantModel::MutantModel(const Defect& defect) {
   }
 }
 
-Trial::Trial(const Case& test_case, const Policy& policy)
+MutantTrial::MutantTrial(const Case& test_case, const Policy& policy)
     : expected_(expect(test_case, policy)), modelled_(ModelledCase::prepare(test_case, expected_.classification)) {
   if (!is_modelled()) return;
   right_.push_back(expected_.pinned ? *expected_.pinned : *expected_.output);
   right_.insert(right_.end(), expected_.further_outputs.begin(), expected_.further_outputs.end());
 }
 
-const HazardCounts& Trial::hazards() {
+const HazardCounts& MutantTrial::hazards() {
   assess(*expected_.test_case, expected_);
   return expected_.hazards;
 }
 
-Effect Trial::effect_of(const MutantModel& mutant) const {
+Effect MutantTrial::effect_of(const MutantModel& mutant) const {
   const RoundingProfile arithmetic = arithmetic_of(expected_.policy.profile);
   std::optional<std::vector<Tensor>> outputs = modelled_->outputs(mutant.models[static_cast<std::size_t>(arithmetic)]);
   // A model without output would hand back nothing: no backend passes with that.

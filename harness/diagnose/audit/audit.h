@@ -114,12 +114,12 @@ struct MutantModel {
   std::vector<Model> models;  ///< by RoundingProfile
 };
 
-/// A case that mutants of its operator run on; it must outlive the trial.
-class Trial {
+/// A case that mutants of its operator run on; it must outlive this.
+class MutantTrial {
  public:
-  Trial(const Case& test_case, const Policy& policy);
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  MutantTrial(const Case& test_case, const Policy& policy);
+  MutantTrial(const MutantTrial&) = delete;
+  MutantTrial& operator=(const MutantTrial&) = delete;
   /// Whether there is something to run: not where the case is out of contract, or any value is right.
   [[nodiscard]] bool is_modelled() const { return modelled_ != nullptr && expected_.output; }
   /// Where the case is modelled: what to run a mutant takes, as ModelledCase::expense().

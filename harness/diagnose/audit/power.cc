@@ -31,7 +31,7 @@ std::vector<std::uint32_t> MutantTable::killed_by(const Case& test_case, const s
     if (mutants_[i].op == op && !settled.contains(i)) left.push_back(i);
   }
   if (left.empty()) return {};
-  const Trial trial(test_case, policy_);
+  const MutantTrial trial(test_case, policy_);
   if (!trial.is_modelled()) return {};
   if (trial.expense() > kSmallCase) {
     const std::uint64_t expense = trial.expense() * left.size();

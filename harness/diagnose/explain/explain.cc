@@ -24,8 +24,7 @@ constexpr std::uint64_t kAimingTurn = 60;
 constexpr std::uint64_t kBlindTurn = 8;
 // Generated cases in a row that tell no candidates apart, after which none is expected to.
 constexpr std::uint64_t kMostIdle = 500;
-// Failing cases that an explanation rests on at least.
-// Of the work, in parts: up to the end of gathering, of testing pairs, of separating,
+// Shares of the work, in parts: up to the end of gathering, of testing pairs, of separating,
 // of growing larger sets, of doubting the region.
 constexpr double kForGathering = 0.4;
 constexpr double kForPairs = 0.6;
@@ -74,6 +73,9 @@ class Search {
     const std::uint64_t work = budget_.work();
     if (!is_known && options_.learning_work > 0) learn_model(result);
     describe(result, evidence_, test_);
+    // A model that was not tried on enough, and leaves nothing of what it was tried on.
+    const bool leaves_nothing = result.support.cases > 0 && result.support.reproduced_cases == result.support.cases;
+    if (result.status == Status::partial && leaves_nothing) result.status = Status::reproduced;
     result.region = region(learn_region);
     result.work = work;
     result.seconds = seconds_since(start_);
