@@ -194,7 +194,7 @@ TEST(DetectionPower, MutantsApplyThatACaseInsideTheContractKills) {
 
   PowerMeter all({});
   add_cases(all, *suite_within(*contracts, "narrow", 1));
-  for (const std::uint64_t seed : {1, 2}) {
+  for (const std::uint64_t seed : {1U, 2U}) {
     for (const auto& suite : drawn_within(*contracts, "narrow", seed)) add_cases(all, *suite);
   }
   const auto of_all = all.power(*contracts, 1);
