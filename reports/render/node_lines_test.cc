@@ -163,7 +163,8 @@ std::uint64_t sum_in_text(const std::string& text, const std::string& backend) {
     std::string line(view);
     if (line.starts_with("judged ")) {
       std::vector<std::string> names;
-      for (const std::string_view name : split(line.substr(line.find("): ") + 3), ", ")) names.emplace_back(name);
+      const std::string listed = line.substr(line.find("): ") + 3);
+      for (const std::string_view name : split(listed, ", ")) names.emplace_back(name);
       const bool is_its = std::find(names.begin(), names.end(), backend) != names.end();
       if (is_its) sum += std::stoull(line.substr(7));
     } else if (line == "  in no case:") {
