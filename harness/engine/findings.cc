@@ -63,10 +63,11 @@ void unite(Diagnosis& diagnosis, const Diagnosis& later) {
 
 // Keeps the earlier finding, with the smaller case of the two.
 void unite(Finding& finding, Finding later) {
-  finding.cases += later.cases;
+  const bool is_of_suite = later.met_while_shrinking.empty();
+  if (is_of_suite) finding.cases += later.cases;
   if (later.first_case)
     finding.first_case = std::min(finding.first_case.value_or(*later.first_case), *later.first_case);
-  if (finding.diagnosis && later.diagnosis) unite(*finding.diagnosis, *later.diagnosis);
+  if (is_of_suite && finding.diagnosis && later.diagnosis) unite(*finding.diagnosis, *later.diagnosis);
   if (later.representative &&
       (!finding.representative || later.representative->is_clearer_than(*finding.representative))) {
     finding.representative = std::move(later.representative);
@@ -173,6 +174,10 @@ void join_findings(Report& report) {
     joined.push_back(std::move(finding));
   }
   report.findings = std::move(joined);
+  for (Finding& finding : report.findings) {
+    const auto id = ids.find(finding.met_while_shrinking);
+    if (id != ids.end()) finding.met_while_shrinking = id->second;
+  }
   if (!report.results) return;
   for (CaseResult& row : report.results->rows) {
     for (CaseResult::OfBackend& of : row.backends) {
@@ -184,7 +189,9 @@ void join_findings(Report& report) {
 
 void count_undetermined(Report& report) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counted;
-  for (const Finding& finding : report.findings) counted[{finding.backend, finding.op_type}] += finding.cases;
+  for (const Finding& finding : report.findings) {
+    if (finding.met_while_shrinking.empty()) counted[{finding.backend, finding.op_type}] += finding.cases;
+  }
   for (BackendResult& backend : report.backends) {
     for (auto& [op_type, result] : backend.operators) {
       result.undetermined = result.failing() - std::min(result.failing(), counted[{backend.info.name, op_type}]);

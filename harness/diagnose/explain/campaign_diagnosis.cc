@@ -323,8 +323,15 @@ bool CampaignDiagnosis::has_cause(std::size_t backend, const std::string& op_typ
   };
   const auto group = std::find_if(subject.groups.begin(), subject.groups.end(),
                                   [&](const FailureGroup& one) { return one.signature == signature; });
-  if (group != subject.groups.end() && group->cause) return has(*group);
-  return std::none_of(subject.groups.begin(), subject.groups.end(), has);
+  const bool is_known = group != subject.groups.end() && group->cause;
+  // What another cause reproduces as well would be an example of that one; a cause that adds defects to this one has
+  // what this one has.
+  const auto is_another = [&](const FailureGroup& other) {
+    const bool is_own =
+        is_known && (&other == &*group || (other.cause && subject.causes->is_part(*group->cause, *other.cause)));
+    return !is_own && has(other);
+  };
+  return (!is_known || has(*group)) && std::none_of(subject.groups.begin(), subject.groups.end(), is_another);
 }
 
 std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected, const Outcome& outcome) {
@@ -341,7 +348,7 @@ std::string CampaignDiagnosis::met(std::size_t backend, const Expected& expected
   std::string culprit = culprit_of(*backends_[backend], test_case);
   if (subject.explained_when_settled++ >= kExplanationsWhenSettled) return culprit;
   Explanation explanation = explain_case(*backends_[backend], *observation, options_for(subject));
-  if (explanation.candidates.empty() || explanation.status >= Status::partial) return culprit;
+  if (explanation.candidates.empty() || explanation.status > Status::ambiguous) return culprit;
   FailureGroup group;
   group.signature = explanation.signature();
   if (group_named(subject, group.signature) != nullptr) return group.signature;
