@@ -22,6 +22,7 @@
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/text.h"
 #include "harness/suites/rng.h"
+#include "harness/tests/listed_suite.h"
 #include "reports/issue/page.h"
 #include "reports/read/read_report.h"
 #include "reports/render/forms.h"
@@ -34,7 +35,7 @@ namespace {
 constexpr Profile kProfiles[] = {Profile::correctly_rounded, Profile::fused_int8, Profile::fused_q31, Profile::dml_doc,
                                  Profile::ort_f32};
 
-// Of a search that depends on the case alone: no clock ends it.
+// A search with this clock depends on the case alone: no time ends it.
 shrink::Limits shrinking(std::uint64_t runs) {
   return {.runs = runs, .seconds = 1, .clock = [] { return 0.0; }};
 }
@@ -47,20 +48,6 @@ const Environment& environment() {
   static const Environment environment = current_environment();
   return environment;
 }
-
-class ListedSuite final : public Suite {
- public:
-  explicit ListedSuite(std::vector<Case> cases) : cases_(std::move(cases)) {}
-  [[nodiscard]] std::string name() const override { return "listed"; }
-  [[nodiscard]] Result<std::optional<Case>> next() override {
-    if (next_ == cases_.size()) return std::nullopt;
-    return cases_[next_++];
-  }
-
- private:
-  std::vector<Case> cases_;
-  std::size_t next_ = 0;
-};
 
 }  // namespace
 
@@ -265,7 +252,7 @@ std::string GraphWalk::report(std::vector<Case> cases, std::uint64_t seed) {
     backends.push_back(wrong_backend(Rng(seed, i).next(), "wrong" + std::to_string(i)));
   }
   std::vector<std::unique_ptr<Suite>> suites;
-  suites.push_back(std::make_unique<ListedSuite>(std::move(cases)));
+  suites.push_back(std::make_unique<testing::ListedSuite>(std::move(cases)));
   diagnose::CampaignDiagnosis::Limits limits{.each = explaining(), .learning = 1 << 16, .examining = 1 << 20};
   diagnose::CampaignDiagnosis diagnosis(backends, {}, std::move(limits));
   WaiverDraft draft;

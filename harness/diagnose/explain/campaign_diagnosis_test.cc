@@ -16,6 +16,7 @@
 #include "harness/operators/graph/graph_builder.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/random.h"
+#include "harness/tests/listed_suite.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/test_scale.h"
 
@@ -43,20 +44,6 @@ class OperatorSuite final : public Suite {
   std::vector<std::string> op_types_;
   Draw draw_;
   std::uint64_t index_ = 0;
-};
-
-class CaseList final : public Suite {
- public:
-  explicit CaseList(std::vector<Case> cases) : cases_(std::move(cases)) {}
-  [[nodiscard]] std::string name() const override { return "list"; }
-  [[nodiscard]] Result<std::optional<Case>> next() override {
-    if (next_ == cases_.size()) return std::nullopt;
-    return cases_[next_++];
-  }
-
- private:
-  std::vector<Case> cases_;
-  std::size_t next_ = 0;
 };
 
 Report run_on(std::unique_ptr<Backend> backend, std::unique_ptr<Suite> suite, bool shrinks = false,
@@ -440,8 +427,8 @@ TEST(CampaignDiagnosis, WhatShrinkingMeetsIsAFindingOfItsOwn) {
   CampaignDiagnosis::Limits limits{.learning = 0};
   limits.each.cases = 20;
   limits.each.work = std::uint64_t{1} << 16;
-  const Report report =
-      run_on(std::make_unique<TwoSoftmaxDefects>(), std::make_unique<CaseList>(std::move(cases)), true, limits);
+  const Report report = run_on(std::make_unique<TwoSoftmaxDefects>(),
+                               std::make_unique<testing::ListedSuite>(std::move(cases)), true, limits);
   ASSERT_EQ(report.findings.size(), 2U);
   const Finding& rounding = report.findings[0];
   const Finding& met = report.findings[1];

@@ -36,6 +36,7 @@
 #include "harness/suites/directed/directed.h"
 #include "harness/suites/random.h"
 #include "harness/suites/sweep/suite.h"
+#include "harness/tests/listed_suite.h"
 #include "harness/tests/model_fixture.h"
 #include "harness/tests/third_family/halve.h"
 #include "reports/read/read_report.h"
@@ -119,23 +120,9 @@ Case as_bare(Case test_case) {
   return test_case;
 }
 
-class ListSuite final : public Suite {
- public:
-  explicit ListSuite(std::vector<Case> cases) : cases_(std::move(cases)) {}
-  [[nodiscard]] std::string name() const override { return "halves"; }
-  [[nodiscard]] Result<std::optional<Case>> next() override {
-    if (next_ == cases_.size()) return std::nullopt;
-    return cases_[next_++];
-  }
-
- private:
-  std::vector<Case> cases_;
-  std::size_t next_ = 0;
-};
-
 std::vector<std::unique_ptr<Suite>> suite_of(std::vector<Case> cases) {
   std::vector<std::unique_ptr<Suite>> suite;
-  suite.push_back(std::make_unique<ListSuite>(std::move(cases)));
+  suite.push_back(std::make_unique<testing::ListedSuite>(std::move(cases), "halves"));
   return suite;
 }
 
