@@ -89,7 +89,7 @@ void change_shape(Case& graph, Rng& rng) {
   tensor = any_tensor(rng, tensor.type, std::move(shape));
 }
 
-// The same axis length becomes 0 everywhere, so that the graph may stay within the contract.
+// Every axis of one length becomes 0, so that the graph may stay within the contract.
 void empty_an_axis(Case& graph, Rng& rng) {
   const std::vector<std::int64_t> shape = any_of(rng, graph.inputs)->shape;
   if (shape.empty()) return;

@@ -22,7 +22,7 @@ std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// What is larger takes long and shows no more.
+// Larger graphs take long and show no more.
 bool is_small(const Case& test_case) {
   std::size_t bytes = 0;
   for (const auto& input : test_case.inputs) bytes += input ? input->bytes.size() : 0;

@@ -110,7 +110,7 @@ class WrongBackend final : public Backend {
   std::uint64_t runs_ = 0;
 };
 
-// Of graphs; nothing where the two do not combine.
+// Combines two models of graphs; returns nothing where they do not combine.
 std::unique_ptr<Backend> defective(Rng& rng, const std::string& name) {
   const std::vector<const diagnose::Defect*> known = diagnose::defects_in(kGraphSubject);
   const auto any = [&] { return known[rng.below(static_cast<std::uint32_t>(known.size()))]; };

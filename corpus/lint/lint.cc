@@ -146,7 +146,7 @@ class Examiner {
     }
   }
 
-  // Of a vector whose right output proves nothing by itself, what the backend gets wrong.
+  // Records what the backend gets wrong of a vector whose right output proves nothing by itself.
   void defect(Case& vector) const {
     Expected expected = expect(vector, Policy{});
     assess(vector, expected);

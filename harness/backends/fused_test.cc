@@ -226,7 +226,7 @@ TEST(Fused, NamesSettingsThatItDoesNotKnow) {
   }
 }
 
-// Of no batch, of no row, of one column; weights have a scale for each row or for each column.
+// The products have no batch, no row, or one column; weights have a scale for each row or for each column.
 TEST(Fused, ProductsWithoutElementsAreEmpty) {
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{0, 3, 2}, {2, 0, 2}, {0, 2}, {1, 3, 2}}) {
     for (const std::int64_t axis : {0, 1}) {

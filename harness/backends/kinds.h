@@ -69,7 +69,7 @@ inline constexpr std::string_view kFused = "fused";
 
 using OpenSibling = std::function<Result<std::unique_ptr<Backend>>(const std::string& name)>;
 
-/// The same backend with siblings (Backend::siblings()) by name, which `open` opens when they are first asked for.
+/// Returns `inner` with siblings (Backend::siblings()) by name, which `open` opens when they are first asked for.
 [[nodiscard]] std::unique_ptr<Backend> with_siblings(std::unique_ptr<Backend> inner, std::vector<std::string> names,
                                                      OpenSibling open);
 

@@ -346,7 +346,7 @@ std::optional<Specification> plain_of(const Specification& what) {
   return plain;
 }
 
-// What is asked where `what` refuses: of the others that are named its siblings, and the plain setting.
+// Names the backends that are asked where `what` refuses: its siblings among those named, and the plain setting.
 std::vector<std::string> siblings_among(const Specification& what, const std::vector<Specification>& named) {
   std::vector<std::string> names;
   for (const Specification& other : named) {

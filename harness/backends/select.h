@@ -36,7 +36,7 @@ struct SandboxPolicy {
 /// Backends that are not ours run in workers, unless `sandbox` says otherwise (harness/backends/sandbox/sandbox.h).
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});
-/// The same of its text. A library has its plain setting as sibling (Backend::siblings()), the first of its levels,
+/// Opens the backend of that text. A library has its plain setting as sibling (Backend::siblings()), the first level,
 /// where another is named.
 [[nodiscard]] Result<std::unique_ptr<Backend>> select(std::string_view name, RoundingProfile arithmetic,
                                                       const SandboxPolicy& sandbox = {});

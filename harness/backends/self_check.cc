@@ -73,7 +73,7 @@ bool has_several_outputs(const Case& test_case) {
   return test_case.output_count() > 1;
 }
 
-// What an application feeds, in the case.
+// Whether the predicate holds for an input that an application feeds.
 template <typename Predicate>
 bool is_fed(const Case& test_case, Predicate predicate) {
   const std::size_t count = std::min(test_case.inputs.size(), test_case.is_one_node() ? 1 : test_case.fed_inputs);
@@ -247,7 +247,7 @@ std::vector<std::uint64_t> sorted_elements(const Tensor& tensor) {
   return elements;
 }
 
-// What is wrong with an output that a library which computed the case could not have given; empty where nothing is.
+// Says why no library that computed the case could have given the output; empty where one could.
 std::string fault_of(const Check& check, const std::vector<Tensor>& got) {
   if (got.size() != check.right.size()) return fmt::format("{} outputs, expected {}", got.size(), check.right.size());
   for (std::size_t i = 0; i < got.size(); ++i) {

@@ -17,7 +17,7 @@ namespace qconform::campaign {
 /// By which cases are sampled: as good as drawn, and the same in every run.
 [[nodiscard]] std::uint64_t hash_of(const Case& test_case);
 
-/// What one failing case shows: the known defects each of which reproduces all of it under an admitted arithmetic,
+/// Names what one failing case shows: the known defects each of which reproduces it under an admitted arithmetic,
 /// "pad-raw-zero|pads-order", the first kMostNamed of them; where none does the place that holds the wrong elements,
 /// "unexplained:border".
 inline constexpr std::size_t kMostNamed = 6;

@@ -77,7 +77,7 @@ class ReportBuilder {
   }
 
  private:
-  // Of one failure: the signature that the diagnosis gives it, and what a group needs to know.
+  // One failure: the signature that the diagnosis gives it, and what a group needs to know.
   struct Examined {
     std::string signature;
     FailingCase failing_case = {};
@@ -195,8 +195,8 @@ class ReportBuilder {
     if (left > 0 && symptom.implied != kUndetermined) add_rest(symptom, left);
   }
 
-  // Where failures were examined the smallest and the first of the others are not known, and those that have another
-  // cause say nothing of this one's.
+  // Adds the failures of a symptom that were not examined. Beside examined ones their smallest and first are not known,
+  // and those of another cause say nothing of this one's.
   void add_rest(const Symptom& symptom, std::uint64_t cases) {
     constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
     Failures rest{.cases = cases, .smallest = symptom.failures->smallest};

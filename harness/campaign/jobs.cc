@@ -68,7 +68,7 @@ void send_error(int file, const std::string& error) {
   send(file, JobMessage::Kind::failed, {}, error);
 }
 
-// What the backends that a job has opened say of themselves.
+// Keeps what the backends that a job has opened say of themselves.
 struct Opened {
   QC_DESCRIBED();
   QC_FIELD(std::vector<BackendInfo>, infos, {}, "infos");

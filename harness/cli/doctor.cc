@@ -34,7 +34,7 @@ Result<std::unique_ptr<Backend>> open_unchecked(const backend::Library& library)
   return open_in_sandbox([&library, what] { return library.open(what); }, {});
 }
 
-// What is pinned of a library, and what the self-check of its adapter found, in rows below it.
+// Lists what is pinned of a library, and what the self-check of its adapter found, in rows below it.
 void print_self_check(const backend::Library& library) {
   using Kind = backend::SelfCheckRow::Kind;
   const auto backend = open_unchecked(library);

@@ -211,7 +211,7 @@ Result<Contracts> contracts_from(const Learnt& learnt, const SuitesOptions& opti
 
 namespace {
 
-// What is known of the backends beside their verdicts.
+// Describes the backends beside their verdicts.
 Result<void> describe_backends(const SuitesOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
                                const Learnt& learnt, const ContractCheck& check, const PowerMeters& power,
                                Report& report) {

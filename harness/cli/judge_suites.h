@@ -40,7 +40,7 @@ struct SuitesOptions {
 /// Which cases are asked: `--suite` and what belongs to it.
 void add_suite_choice(CLI::App& command, SuitesOptions& options);
 
-/// What backends take, by their position: of those that suites were made for.
+/// Contracts of the backends that suites were made for, by their position.
 using Learnt = std::map<std::size_t, Contracts>;
 
 /// Those suites, and those that are made for what each backend takes, which goes to `learnt`. Errors also where a suite
@@ -49,7 +49,7 @@ using Learnt = std::map<std::size_t, Contracts>;
                                                                      std::vector<std::unique_ptr<Backend>>& backends,
                                                                      NewerOpsets& newer, Learnt& learnt);
 
-/// What a backend takes, where it was learnt; else it is learnt now. Everything, of a kernel that takes it.
+/// Returns the backend's contract, which is learnt now unless it was before. A kernel that takes everything has all.
 [[nodiscard]] Result<Contracts> contracts_from(const Learnt& learnt, const SuitesOptions& options,
                                                std::vector<std::unique_ptr<Backend>>& backends, std::size_t number);
 

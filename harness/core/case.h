@@ -54,7 +54,7 @@ struct Node {
 
 enum class VerdictKind : std::uint8_t;  // verdict.h
 
-/// What a backend gave that had the defect which a case guards against.
+/// The answer of a backend that had the defect which a case guards against.
 struct DefectAnswer {
   VerdictKind verdict{};          ///< a failing kind
   std::vector<Tensor> outputs{};  ///< what was computed, right shapes or not; none where it crashed, say

@@ -24,8 +24,8 @@ struct Progress {
   std::optional<EngineResult> engine = {};  ///< of a campaign that coverage guides
 };
 
-/// What is left of `of`, in seconds, at the rate of the `done` so far. Nothing while these are too few, or took too
-/// little time, to tell a rate.
+/// The seconds that the rest of `of` takes at the rate of the `done` so far. Nothing while these are too few, or took
+/// too little time, to tell a rate.
 [[nodiscard]] inline std::optional<double> seconds_left(double done, double of, double seconds) {
   constexpr double kFewest = 30;  // of which a rate is off by a fifth where times vary as much as they are long
   constexpr double kShortest = 5;

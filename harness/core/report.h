@@ -191,7 +191,7 @@ struct FusionCounts {
   bool operator==(const FusionCounts&) const = default;
 };
 
-/// What the cases of one backend, or of a run, say together.
+/// The result of one backend, or of a run, over all of its cases.
 enum class Conclusion : std::uint8_t {
   conforms,          ///< a case was computed right, nothing failed that is not waived, every case was sent
   does_not_conform,  ///< something failed that is not waived

@@ -89,9 +89,9 @@ class Suite {
     return {};
   }
 
-  /// What the cases so far hold of the nodes of a whole model; nothing where the suite is none. With `why_not`, what
-  /// was judged: for each case in their order why it was not, in one line; empty where it was. Cases beyond the list's
-  /// end were not reached.
+  /// Counts the nodes of a whole model that the cases so far hold; nothing where the suite is none. With `why_not`,
+  /// those that were judged: it says of each case in their order why it was not, in one line; empty where it was. Cases
+  /// beyond the list's end were not reached.
   [[nodiscard]] virtual std::optional<NodeCoverage> node_coverage(
       const std::vector<std::string>* /*why_not*/ = nullptr) const {
     return std::nullopt;

@@ -20,7 +20,7 @@ void describe(Archive& archive, CampaignResult::Range& range, const FieldRule& r
 
 /// Words that follow from the other members: what is read is left aside.
 void describe_conclusion(Archive& archive, std::string words);
-/// What a backend or a run comes to, in words: name_of(Conclusion), or "agrees on 2 of 141 quantized nodes".
+/// Words for the result of a backend or a run: name_of(Conclusion), or "agrees on 2 of 141 quantized nodes".
 [[nodiscard]] std::string conclusion_text(const BackendResult& backend);
 [[nodiscard]] std::string conclusion_text(const Report& report);
 void describe_scope(Archive& archive, const BackendResult& backend);

@@ -54,7 +54,7 @@ class GuardedOutput final : public OutputSink {
 /// trusted not to crash.
 [[nodiscard]] Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output);
 
-/// Where `outcome` refuses a case that is valid: runs the case on the backend's siblings, in their order, and adds the
+/// Runs a valid case that `outcome` refuses on the backend's siblings, in their order, and adds the
 /// first answer (Outcome::elsewhere). The judge tells whether that is right.
 void ask_siblings(Backend& backend, const Case& test_case, GuardedOutput& output, Outcome& outcome);
 

@@ -12,7 +12,7 @@
 
 namespace qconform {
 
-/// Of a failure whose cause is not known: the verdict's kind with its rule, or with the place of a crash.
+/// The signature of a failure whose cause is not known: the verdict's kind with its rule, or with the place of a crash.
 [[nodiscard]] std::string signature_of(const Verdict& verdict);
 
 /// Groups failures by backend, operator, signature and waiver, those of a model by its node too; keeps the

@@ -67,7 +67,7 @@ struct ElementView {
 /// Judges one backend's outcome.
 [[nodiscard]] Verdict judge(const Expected& expected, const Outcome& outcome);
 
-/// What the case must record of a backend that fails it, so that a right answer proves that another has not the defect.
+/// Returns what the case must record of a backend that fails it, so that a right answer proves the defect absent.
 /// Nothing where only a profile forbids what it gave.
 [[nodiscard]] std::optional<DefectAnswer> defect_answer(const Case& test_case, const Policy& policy,
                                                         const Outcome& outcome, const Verdict& verdict);

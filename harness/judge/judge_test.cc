@@ -378,7 +378,7 @@ TEST(Judge, ARightRefusalProvesThatACaseIsNoLongerComputed) {
   EXPECT_EQ(judge(expected_of(test_case), refusal).kind, VerdictKind::pass);
 }
 
-// What a run records of a failure is what makes the case prove something, whatever the profile of the run.
+// The record of a failure makes its case prove something, whatever the profile of the run.
 TEST(Judge, RecordsOfAFailureWhatTheRulesForbid) {
   const Case ties =
       QLinearConvBuilder().x(make::uint8({1, 1, 1}, {5})).w(make::int8({1, 1, 1}, {1})).y_scale(2).build();

@@ -1,4 +1,4 @@
-// What a library's message says, whatever case it is about.
+// Signatures of a library's messages, whatever case they are about.
 #pragma once
 
 #include <string>

@@ -77,7 +77,7 @@ struct FedTensor {
                                             const OutputTypes& outputs = {});
 [[nodiscard]] Result<Case> read_case_model(const std::filesystem::path& file);
 
-/// What the defect gave that a case guards against, as initializers that no node uses; reading needs the case's
+/// The answer of the defect that a case guards against, as initializers that no node uses; reading needs the case's
 /// metadata.
 void write_defect_outputs(const Case& test_case, onnx::GraphProto& graph);
 [[nodiscard]] Result<void> read_defect_outputs(const onnx::GraphProto& graph, const ExternalFolder& external,

@@ -112,7 +112,7 @@ struct Family {
   /// an axis need.
   std::vector<shrink::Extent> (*extents)(const Case& test_case,
                                          const std::vector<std::int64_t>& wrong_element) = nullptr;
-  /// What the attributes make of the inputs beyond their elements: padding, gaps between taps. Null: nothing.
+  /// Counts what the attributes add to the inputs: padding, gaps between taps. Null: nothing.
   std::int64_t (*implied_elements)(const Case& test_case) = nullptr;
   /// The case without dimension `dimension` of its first input; nothing where that is no smaller case of the operator.
   std::optional<Case> (*without_dimension)(const Case& test_case, std::size_t dimension) = nullptr;

@@ -175,7 +175,7 @@ Result<Tensor> drawn(const std::string& name, const ValueFacts& facts, std::int6
   return random_bits(rng, facts.type, *shape);
 }
 
-// What the case's latitude is, for the note; an error says why the case is no test.
+// Returns the case's latitude for the note; an error says why the case is no test.
 Result<std::string> latitude_of(const Case& test_case) {
   if (const auto wired = check_wiring(test_case); !wired) return leave_out("operator: " + wired.error().text());
   const Classification classification = classify(test_case);

@@ -1,4 +1,4 @@
-// What a campaign's report says of how many cases have which cause, against what every single case shows.
+// Holds a campaign's report, how many cases have which cause, against what every single case shows.
 #include "harness/campaign/build_report.h"
 
 #include <gmock/gmock.h>
@@ -124,7 +124,7 @@ class Examination {
   GuardedOutput output_;
 };
 
-// Whatever the form, of each operator the findings' cases and those in no finding are the failing ones.
+// In every form the findings' cases and those that no finding has add up to the failing ones, by operator.
 void expect_all_counted(const Report& report) {
   std::map<std::string, std::uint64_t> in_findings;
   for (const Finding& finding : report.findings) in_findings[finding.op_type] += finding.cases;

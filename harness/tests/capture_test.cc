@@ -117,7 +117,7 @@ TEST_F(Capture, TellsWhatIsFusedInUnits) {
 TEST_F(Capture, SeveralBackendsAreJudgedAsEachAlone) {
   const std::filesystem::path qdq = folder_.path() / "qdq.onnx";
   ASSERT_EQ(run_program(QCONFORM_PROGRAM, "qdq " + file_.string() + " -o " + qdq.string()).exit_code, 0);
-  // What was judged: the suite without its times, and the operators of each backend.
+  // Returns what was judged: the suite without its times, and the operators of each backend.
   const auto judged = [&](const std::vector<std::string>& backends) {
     std::string run = "run --suite model:" + qdq.string() + " --out " + folder_.path().string();
     for (const std::string& backend : backends) run += " --backend " + backend;

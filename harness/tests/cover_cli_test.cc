@@ -94,7 +94,7 @@ TEST_P(Cover, DrawsCasesTowardsWhatNoneExecutesAndKeepsFew) {
   EXPECT_EQ(nlohmann::json::parse(again.output).at("executed"), result.at("executed"));
 }
 
-// What `run` measures of all cases of the suites is another count of the same.
+// `run` measures the same over all cases of the suites: the counts must agree.
 TEST_P(Cover, KeptCasesDetectWhatAllDetect) {
   const auto ran = qconform("cover --suite corpus --no-within --tries 0 --json -o " + at("kept.json") + backend());
   ASSERT_EQ(ran.exit_code, 0) << ran.output;

@@ -33,7 +33,7 @@ std::vector<Case> graphs_of(const std::string& suite, std::size_t most) {
   return graphs;
 }
 
-// Of what the suites draw and the corpus holds, three of four with damage.
+// Draws from the suites and the corpus; three of four graphs get damage.
 class Graphs {
  public:
   Graphs() : listed_(graphs_of(QCONFORM_SOURCE_DIRECTORY "/corpus/graph", 1000)) {

@@ -70,8 +70,8 @@ void Parts::compare_operator(const BackendResult& backend, const std::string& op
   };
   if (rose(before.undetermined, now.undetermined) && rose(before.failing(), now.failing())) {
     add(backend, change_of(Effect::worse, "more-undetermined", op_type, "",
-                           fmt::format("{} in no finding, before {}", plural(now.undetermined, "failing case"),
-                                       with_thousands(before.undetermined))));
+                           fmt::format("no cause is determined of {}, before {}",
+                                       plural(now.undetermined, "failing case"), with_thousands(before.undetermined))));
   }
   // Passes of an older report are also right refusals.
   const bool are_counted_apart = before_.counting == now_.counting;

@@ -108,8 +108,7 @@ std::string subject_of(const Finding& finding) {
 
 std::string undetermined_text(std::uint64_t cases) {
   if (cases == 0) return "";
-  return fmt::format("{} {} in no finding: the cause was not determined", plural(cases, "further failing case"),
-                     cases == 1 ? "is" : "are");
+  return plural(cases, "further failing case") + ", not examined far enough to name a cause";
 }
 
 std::string cases_text(const Finding& finding) {

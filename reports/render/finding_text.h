@@ -25,7 +25,7 @@ struct Fact {
 /// no more is known.
 [[nodiscard]] std::string subject_of(const Finding& finding);
 
-/// "1,900 further failing cases are in no finding: their cause was not determined"; empty for none.
+/// "1,900 further failing cases, not examined far enough to name a cause"; empty for none.
 [[nodiscard]] std::string undetermined_text(std::uint64_t cases);
 
 /// "39 cases", "4,000 cases, 1,187 of them examined"

@@ -1,4 +1,4 @@
-// What a run says of the quantized nodes of whole models.
+// Lines of a run about the quantized nodes of whole models.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace qconform::report {
 /// are several.
 [[nodiscard]] std::vector<std::string> share_lines(const Report& report);
 
-/// These lines, and below them every other quantized node by operator and reason: those that are in no case, and what
-/// else each backend was not judged on. Empty without models.
+/// share_lines(), and below them every other quantized node by operator and reason: those without a case, and what else
+/// each backend was not judged on. Empty without models.
 [[nodiscard]] std::string node_lines(const Report& report, const Painter& paint);
 
 /// "     89  MatMulInteger: operator: ..."

@@ -1,4 +1,4 @@
-// What runs say of the quantized nodes of whole models.
+// Tests the lines of runs about the quantized nodes of whole models.
 #include "reports/render/node_lines.h"
 
 #include <gmock/gmock.h>
@@ -155,7 +155,7 @@ std::uint64_t sum_of(const nlohmann::ordered_json& coverage) {
   return sum;
 }
 
-// Of the lines that the text has for a model and a backend: judged nodes and those that are listed.
+// Adds up the lines that the text has for a model and a backend: judged nodes and those that are listed.
 std::uint64_t sum_in_text(const std::string& text, const std::string& backend) {
   std::uint64_t sum = 0;
   std::string part;

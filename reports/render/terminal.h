@@ -18,10 +18,10 @@ struct SummaryStyle {
   std::size_t columns = 0;  ///< that tables should fit into; 0: no matter
 };
 
-/// What each backend did by operator, and findings with their replay lines.
+/// Text of what each backend did by operator, and findings with their replay lines.
 [[nodiscard]] std::string summary(const Report& report, const SummaryStyle& style);
 
-/// What follows: a line for each backend, and where there are several or the exit code says otherwise one for the run.
+/// Result lines: one for each backend, and one for the run where there are several or the exit code says otherwise.
 /// The last line begins with "conforms", or with "agrees on"
 /// where nobody asked for more, exactly where the exit code is 0.
 [[nodiscard]] std::string conclusions(const Report& report, bool colour);

@@ -123,7 +123,7 @@ std::optional<std::string> Runtime::start(GraphOptimizationLevel level) {
   if (status == nullptr) status = api.SetInterOpNumThreads(options.get(), 1);
   if (status == nullptr) status = api.SetSessionExecutionMode(options.get(), ORT_SEQUENTIAL);
   if (status == nullptr) status = api.SetSessionGraphOptimizationLevel(options.get(), level);
-  // What releases may decide by the processor or change by default; those that do not know a key ignore it.
+  // Pins what releases may decide by the processor or change by default; those that do not know a key ignore it.
   for (const auto& [key, value] :
        {std::pair{kFlushSubnormals, "0"}, {"mlas.enable_gemm_fastmath_arm64_bfloat16", "0"}}) {
     if (status == nullptr) status = api.AddSessionConfigEntry(options.get(), key, value);

@@ -27,7 +27,7 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-// What the program gets behind the root: the word, and the settings.
+// Returns what the program gets behind the root: the word, and the settings.
 std::string arguments_of(const backend::Specification& what) {
   std::string arguments = what.word.empty() && what.settings.empty() ? "" : " " + shell_word(what.word);
   for (const auto& [key, value] : what.settings) arguments += " " + shell_word(key + "=" + value);

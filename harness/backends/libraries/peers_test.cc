@@ -183,7 +183,7 @@ class Adapters : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<Backend> backend_;
 };
 
-// What an adapter does not hand on right, it does not offer.
+// An adapter does not offer what it does not hand on right.
 TEST_P(Adapters, PassTheirSelfCheckInWhatTheyOffer) {
   std::size_t right = 0;
   for (const backend::SelfCheckRow& row : backend::self_check(*backend_)) {

@@ -144,7 +144,7 @@ TEST(Reproducers, PassJudgedWhereTheDefectIsNot) {
           const bool is_graph = !vector->is_one_node();
           for (std::size_t i = 0; i < (is_graph ? of_graphs.size() : 1); ++i) {
             Backend& right = is_graph ? *of_graphs[i] : *scalar;
-            // What no kernel writes differs from run to run, with optimization and without.
+            // An element that no kernel writes differs from run to run, with optimization and without.
             if (right.info().name.starts_with("onnxruntime") && id.find("no-terms") != std::string::npos) continue;
             const Verdict verdict = verdict_on(*vector, right);
             EXPECT_TRUE(is_passed(verdict, *vector))

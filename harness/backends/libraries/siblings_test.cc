@@ -1,4 +1,4 @@
-// What one setting of a library computes, another may not refuse: whatever suite, a run says so.
+// A library may not refuse at one setting what it computes at another: whatever the suite, a run says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ TEST(Siblings, ARunFailsExactlyWhereOneRefusesWhatAnotherComputes) {
   }
 }
 
-// The same of ONNX Runtime, whose optimizer makes legal graphs fail; the run names one setting.
+// ONNX Runtime's optimizer makes legal graphs fail; the run names one setting.
 TEST(Siblings, NoRefusalOfOnnxRuntimeIsContradictedByASettingThatTheRunDidNotAsk) {
   backend::offer_libraries(libraries());
   auto all = backend::select_all({"onnxruntime@all"}, kArithmetic);

@@ -105,7 +105,7 @@ struct AuditOptions {
 /// Every mutant, with nothing run.
 [[nodiscard]] std::vector<Mutant> all_mutants();
 
-/// What a mutant does on a case.
+/// The effect of a mutant on a case.
 enum class Effect : std::uint8_t { none, admissible, condemned };
 
 /// A mutant's model under each arithmetic that a case's profile may pin.
@@ -122,7 +122,7 @@ class MutantTrial {
   MutantTrial& operator=(const MutantTrial&) = delete;
   /// Whether there is something to run: not where the case is out of contract, or any value is right.
   [[nodiscard]] bool is_modelled() const { return modelled_ != nullptr && expected_.output; }
-  /// Where the case is modelled: what to run a mutant takes, as ModelledCase::expense().
+  /// The work of running a mutant on a modelled case, as ModelledCase::expense().
   [[nodiscard]] std::uint64_t expense() const { return modelled_->expense(); }
   [[nodiscard]] Effect effect_of(const MutantModel& mutant) const;
   /// Likewise: the hazards that the case reaches.

@@ -40,8 +40,8 @@ class PowerMeter {
   /// A case that the backend computed.
   void add(const Case& test_case);
 
-  /// Of the cases so far. Mutants apply that these kill, or that a case inside `contracts` kills of the corpus, of
-  /// suite_within(), or of drawn_within() under the seed that follows `seed`. Errors: of the corpus.
+  /// The power of the cases so far. Mutants apply that these kill, or that a case inside `contracts` kills: one of the
+  /// corpus, of suite_within(), or of drawn_within() under the seed that follows `seed`. Errors: of the corpus.
   [[nodiscard]] Result<DetectionPower> power(const Contracts& contracts, std::uint64_t seed) const;
 
  private:

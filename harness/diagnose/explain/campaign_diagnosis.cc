@@ -324,7 +324,7 @@ bool CampaignDiagnosis::has_cause(std::size_t backend, const std::string& op_typ
   const auto group = std::find_if(subject.groups.begin(), subject.groups.end(),
                                   [&](const FailureGroup& one) { return one.signature == signature; });
   const bool is_known = group != subject.groups.end() && group->cause;
-  // What another cause reproduces as well would be an example of that one; a cause that adds defects to this one has
+  // A case that another cause reproduces too would be an example of that one; a cause that adds defects to this one has
   // what this one has.
   const auto is_another = [&](const FailureGroup& other) {
     const bool is_own =

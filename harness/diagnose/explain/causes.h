@@ -71,7 +71,7 @@ class Causes {
   [[nodiscard]] std::string claim(const Observation& observation);
   /// Counts one that no cause reproduces, under a signature of its own; nothing where there is no room for more.
   [[nodiscard]] std::optional<std::string> keep_open(const Observation& observation);
-  /// Of a signature that keep_open() gave: whether a cause was added since that reproduces its failure.
+  /// Whether a cause was added since keep_open() gave the signature that reproduces its failure.
   [[nodiscard]] bool has_cause(const std::string& signature) const;
   /// Notes that the cause reproduces the failure with that signature, which is open.
   void give(std::size_t cause, const std::string& signature);
@@ -93,7 +93,7 @@ class Causes {
 
   /// Takes the failures out, by cause: each goes to the one that has the most of those that are left. Last those
   /// without a cause, by their culprits, which are given by signature; `unexplained` is of one of them. Failures that
-  /// could not be compared with every cause are in no group, unless there is no other.
+  /// could not be compared with every cause belong to no group, unless there is no other.
   [[nodiscard]] std::vector<FailureGroup> take_groups(const std::optional<Explanation>& unexplained,
                                                       const std::map<std::string, std::string>& culprits);
 

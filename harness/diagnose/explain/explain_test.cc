@@ -250,7 +250,7 @@ TEST(Explain, IsNotCertainOfOneCase) {
   EXPECT_TRUE(e.support.reproduces_case);
 }
 
-// What reproduces everything that it was tried on is certain, or says why it is not; partial is what leaves something.
+// A model that reproduces all it was tried on is certain, or says why it is not; a partial one leaves something.
 TEST(Explain, APartialExplanationLeavesSomething) {
   std::size_t reproduced = 0;
   for (const auto& [op, id] : {std::pair{"ConvInteger", "x-zp-ignored"}, std::pair{"QLinearConv", "half-away"},

@@ -67,7 +67,7 @@ Failure failure_of_case(const Case& test_case, const Runner& runner) {
   return failure_of(expected, outcome, judge(expected, outcome));
 }
 
-// What is written of a failure fails as that did, and proves of whoever gets it right that the defect is gone.
+// The case written for a failure fails as that did, and proves of whoever gets it right that the defect is gone.
 void expect_reproducer(const Case& original, const Case& smallest, const Runner& defective) {
   SCOPED_TRACE(summary_of(smallest));
   const auto read = read_cases_json(case_json(smallest));

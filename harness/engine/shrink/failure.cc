@@ -33,7 +33,7 @@ std::uint64_t raw(const Tensor& tensor, std::int64_t index) {
   return raw_bits_at(tensor.bytes, bits_of(tensor.type), index);
 }
 
-// Of two floats of one sign and type.
+// Whether two floats of one sign and type are neighbours.
 bool are_neighbours(const Tensor& got, const Tensor& right, std::int64_t index) {
   if (bits_of(got.type) > 64) return false;
   const std::uint64_t a = raw(got, index);

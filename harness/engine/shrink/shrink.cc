@@ -158,7 +158,7 @@ class Search final : public Subject {
     return outcome;
   }
 
-  // What the backend gave for a case, held against what is right.
+  // The backend's answer to a case, held against what is right.
   struct Answer {
     Expected expected;
     Outcome outcome;
@@ -407,7 +407,7 @@ class FindingShrinker {
     return std::move(result.met);
   }
 
-  // What fails for a reason that no finding has.
+  // Adds a case that fails for a reason that no finding has.
   void add_finding(const Case& met, std::size_t backend, const std::string& met_by) {
     const Outcome outcome = execute(*backends_[backend], met, output_);
     Expected expected = expect(met, policy_);

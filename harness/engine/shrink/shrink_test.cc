@@ -109,7 +109,7 @@ std::vector<Case> neighbours_of(const Case& test_case, const std::vector<std::in
   return result;
 }
 
-// What the word "minimal" says.
+// Checks the claim of the word "minimal".
 void expect_no_smaller_neighbour(const Case& minimal, const Runner& runner) {
   const Failure failure = failure_on(minimal, runner);
   const Verdict verdict = verdict_on(minimal, runner);

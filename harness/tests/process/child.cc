@@ -67,7 +67,7 @@ void plant(const std::string& how, std::vector<Tensor>& outputs) {
   }
 }
 
-// What an adapter hands on that takes the first node for the case.
+// Returns what an adapter hands on that takes the first node for the case.
 Case first_node_of(const Case& test_case) {
   if (test_case.is_one_node()) return test_case;
   Case first;

@@ -102,7 +102,7 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
       failed > 0 ? "td.bad" : "td",
       {},
       kinds(result, "bad"),
-      result.undetermined ? h("span.note", {}, ` ${count(result.undetermined)} in no finding: the cause was not determined`) : null,
+      result.undetermined ? h("span.note", {}, ` ${count(result.undetermined)} further, not examined far enough to name a cause`) : null,
     ),
     h("td.aside", {}, kinds(result, "aside")),
     bar(result),
