@@ -148,3 +148,19 @@ not run:
   1 test of kernel sets that this processor lacks: amx
   8 tests with the label slow: scripts/test --slow
 EOF
+
+# An installation: apt closes the descriptor of its status lines before it runs dpkg, whose scripts print all the same.
+mkdir fake
+cat >fake/apt-get <<'EOF'
+#!/bin/bash
+for option in "$@"; do [[ $option != APT::Status-Fd=* ]] || descriptor=${option#*=}; done
+[[ " $* " == *" install "* ]] || exit 0
+echo "pmstatus:a:50.0:Configuring a" >&"$descriptor"
+eval "exec $descriptor>&-"
+echo "Setting up a" # fails where nothing is open
+EOF
+printf '#!/bin/sh\nexit 1\n' >fake/dpkg-query
+printf '#!/bin/sh\necho 0\n' >fake/id
+chmod +x fake/*
+PATH=$folder/fake:$PATH "$scripts/install-packages" format >out 2>err || fail "an installation fails: $(cat out err)"
+[[ $(<out) == *"installed 2 packages in "* ]] || fail "an installation says: $(<out)"
