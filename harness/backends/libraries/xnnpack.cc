@@ -166,7 +166,7 @@ xnn::Convolution convolution_of(const Case& test_case, const reference::QLinearC
   if (!node.operands.bias.empty()) plan.bias = static_cast<const std::int32_t*>(values(8));
   const Tensor& w_scale = *test_case.input(4);
   if (w_scale.is_scalar()) return plan;
-  const bool is_stated_once = w_scale.elements() == 1;  // of shape [1] (rule C11)
+  const bool is_stated_once = w_scale.elements() == 1;  // in a shape (rule C11)
   plan.w_scales = is_stated_once ? node.w_scale.data() : static_cast<const float*>(values(4));
   return plan;
 }

@@ -9,8 +9,8 @@ namespace qconform::relations {
 namespace {
 
 template <typename T>
-PerChannel<T> per_channel(const Tensor& tensor, std::vector<T> values) {
-  return {std::move(values), tensor.is_scalar()};
+PerChannel<T> per_channel(const Tensor& tensor, std::vector<T> values, std::int64_t output_channels) {
+  return {std::move(values), tensor.shape != Values{output_channels}};
 }
 
 template <typename T>
@@ -42,7 +42,8 @@ void read_zero_points(const Tensor* x_zero_point, const Tensor* w_zero_point, Co
   if (x_zero_point != nullptr) convolution.x_zero_point = integer_at(*x_zero_point, 0);
   convolution.states_w_zero_point = w_zero_point != nullptr;
   convolution.w_zero_point = w_zero_point == nullptr ? PerChannel<std::int64_t>{{0}, true}
-                                                     : per_channel(*w_zero_point, integer_values(*w_zero_point));
+                                                     : per_channel(*w_zero_point, integer_values(*w_zero_point),
+                                                                   convolution.geometry.output_channels);
 }
 
 // The case is within the contract: every required input is there, and has its type and shape.
@@ -62,7 +63,7 @@ Convolution read_case(const Case& test_case) {
   }
   read_zero_points(test_case.input(2), test_case.input(5), result);
   result.x_scale = float_at(*inputs[1], 0);
-  result.w_scale = per_channel(*inputs[4], floats(*inputs[4]));
+  result.w_scale = per_channel(*inputs[4], floats(*inputs[4]), result.geometry.output_channels);
   result.y_scale = float_at(*inputs[6], 0);
   result.y_type = inputs[7]->type;
   result.y_zero_point = integer_at(*inputs[7], 0);

@@ -17,7 +17,7 @@ namespace qconform::relations {
 template <typename T>
 struct PerChannel {
   std::vector<T> values;
-  bool is_scalar = true;  ///< shape [] rather than [M]; then there is one value
+  bool is_scalar = true;  ///< one value, not of shape [M]
 
   [[nodiscard]] T of(std::int64_t channel) const { return values[is_scalar ? 0 : static_cast<std::size_t>(channel)]; }
 };

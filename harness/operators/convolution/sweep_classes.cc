@@ -117,7 +117,14 @@ bool has_near_tie(const Case& test_case, reference::ConvolutionOperands operands
   return false;
 }
 
+// One element in a shape other than [M] is one value for all channels.
+std::uint8_t parameters_class(const Tensor* parameter, std::int64_t output_channels) {
+  const bool is_per_channel = parameter != nullptr && parameter->shape == std::vector<std::int64_t>{output_channels};
+  return is_per_channel ? kPerChannel : kPerTensor;
+}
+
 void classify_scales(const Case& test_case, reference::ConvolutionOperands operands, Row& row) {
+  const std::int64_t channels = operands.geometry.output_channels;
   const float x_scale = float_at(*test_case.input(1), 0);
   const float y_scale = float_at(*test_case.input(6), 0);
   const auto w_scale = floats(*test_case.input(4));
@@ -128,7 +135,7 @@ void classify_scales(const Case& test_case, reference::ConvolutionOperands opera
   }
   row[kYType] = type_class(test_case.input(7)->type);
   row[kYZeroPoint] = zero_points_class(test_case.input(7));
-  row[kWParameters] = test_case.input(4)->is_scalar() ? kPerTensor : kPerChannel;
+  row[kWParameters] = parameters_class(test_case.input(4), channels);
   row[kWScale] = are_distinct(w_scale) ? kDistinctScales : kCommon;
   row[kBias] = bias_class(test_case.input(8));
 }
@@ -171,7 +178,7 @@ Row classify_convolution(const Case& test_case) {
   }
   row[kYType] = kInt32;
   row[kYZeroPoint] = kOmitted;
-  row[kWParameters] = w_zero_point == nullptr || w_zero_point->is_scalar() ? kPerTensor : kPerChannel;
+  row[kWParameters] = parameters_class(w_zero_point, operands->geometry.output_channels);
   row[kScales] = kNoScales;
   row[kWScale] = kNoWScale;
   row[kBias] = kNoBias;

@@ -68,7 +68,8 @@ Applied reverse_elements(const Subject& subject) {
 // axis counted from the other end.
 Applied recount_axis(const Subject& subject) {
   const Case& base = *subject.base;
-  if (base.input(1)->is_scalar()) return NotApplicable{"no axis is used"};
+  const bool has_axis = base.node().opset_version >= 13;
+  if (!has_axis || base.input(1)->is_scalar()) return NotApplicable{"no axis is used"};
   const auto rank = static_cast<std::int64_t>(base.input(0)->shape.size());
   const Attribute* stated = base.attribute("axis");
   const std::int64_t axis = stated == nullptr ? 1 : std::get<std::int64_t>(stated->value);

@@ -135,11 +135,14 @@ void place_parameters(const Row& row, std::size_t dimension, Frame& frame) {
 }
 
 std::uint8_t layout_class(const Case& test_case, std::int64_t block, std::int64_t axis) {
-  if (test_case.input(1)->is_scalar()) return kScalar;
-  if (block == 0) return kPerAxis;
+  const Tensor& scale = *test_case.input(1);
+  if (scale.is_scalar()) return kScalar;
   const auto& shape = test_case.input(0)->shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
+  const bool has_axis = test_case.node().opset_version >= 13 && axis >= -rank && axis < rank;
+  if (!has_axis) return kScalar;  // and its scale has one element
   const std::int64_t length = shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+  if (block == 0) return scale.shape == std::vector<std::int64_t>{length} ? kPerAxis : kScalar;
   return length % block == 0 ? kWholeBlocks : kPartialBlock;
 }
 
