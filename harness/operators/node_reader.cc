@@ -89,11 +89,7 @@ bool NodeReader::check_same_type(std::string_view name, std::string_view other, 
 
 bool NodeReader::check_scalar(std::string_view name) {
   const Tensor* tensor = input(name);
-  if (tensor == nullptr || tensor->is_scalar()) return true;
-  if (tensor->shape.size() == 1 && tensor->shape[0] == 1) {
-    contract_.allow("C11", std::string(name), "shape [1] where a scalar is meant");
-    return true;
-  }
+  if (tensor == nullptr || tensor->elements() == 1) return true;
   return contract_.violate("C11", std::string(name), "expected a scalar, got shape " + shape_text(tensor->shape));
 }
 

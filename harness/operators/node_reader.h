@@ -43,7 +43,7 @@ class NodeReader {
   bool check_type(std::string_view name, std::initializer_list<ElementType> types, const char* rule);
   /// Two inputs have the same element type (rule given); an omitted one passes.
   bool check_same_type(std::string_view name, std::string_view other, const char* rule);
-  /// The input is a scalar. One element in shape [1] is latitude under rule C11; other shapes violate it.
+  /// The input has one element, in whatever shape (rule C11).
   bool check_scalar(std::string_view name);
 
  private:

@@ -69,7 +69,7 @@ const Rejection kRejections[] = {
     {"rank_mismatch", qlinear().w(make::int8({4, 2, 3}, std::vector<std::int64_t>(24, 1))).build(), "C8", "w",
      "[4, 2, 3]"},
     {"x_scale_vector", qlinear().input(1, make::float32({2}, {1, 2})).build(), "C11", "x_scale", "[2]"},
-    {"x_zero_point_matrix", qlinear().input(2, make::uint8({1, 1}, {1})).build(), "C11", "x_zero_point", "[1, 1]"},
+    {"x_zero_point_matrix", qlinear().input(2, make::uint8({1, 2}, {1, 1})).build(), "C11", "x_zero_point", "[1, 2]"},
     {"w_scale_length", qlinear().w_scale({1, 2, 3}).build(), "C11", "w_scale", "[4]"},
     {"w_zero_point_length", integer().w_zero_point({1, 2}).build(), "C11", "w_zero_point", "got shape [2]"},
     {"y_zero_point_vector", qlinear().input(7, make::uint8({4}, {1, 1, 1, 1})).build(), "C11", "y_zero_point", "[4]"},
@@ -164,9 +164,6 @@ const Latitude kLatitudes[] = {
     {"zero_pads_beside_auto_pad", qlinear().auto_pad("VALID").pads({0, 0, 0, 0}).build(), "C5", false},
     {"no_channels", qlinear().x(make::uint8({1, 0, 4, 4}, {})).w(make::int8({4, 0, 3, 3}, {})).build(), "C10", false},
     {"empty_spatial_dimension", integer().x(make::uint8({1, 2, 0, 4}, {})).pads({2, 0, 2, 0}).build(), "C10", false},
-    {"one_element_vector", qlinear().input(1, make::float32({1}, {1})).build(), "C11", false},
-    {"weight_scale_vector_of_one", qlinear().input(4, make::float32({1}, {1})).input(5, make::int8({1}, {0})).build(),
-     "C11", false},
     {"mixed_parameter_shapes", qlinear().w_scale({1, 2, 3, 4}).build(), "C12", false},
     {"nan_scale", qlinear().x_scale(std::numeric_limits<float>::quiet_NaN()).build(), "C21", true},
     {"infinite_scale", qlinear().y_scale(std::numeric_limits<float>::infinity()).build(), "C21", true},
@@ -178,9 +175,6 @@ const Latitude kLatitudes[] = {
     {"int32_zero_point",
      LinearBuilder::dequantize().x(make::int32({2}, {1, 2})).zero_point(make::integer(ElementType::int32, 1)).build(),
      "D3", false},
-    {"vector_scale_of_one",
-     LinearBuilder::dequantize().version(13).x(make::uint8({2}, {1, 2})).scale(std::vector<float>{1}).build(), "D7",
-     false},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rules, LatitudeTest, ::testing::ValuesIn(kLatitudes),
@@ -188,20 +182,11 @@ INSTANTIATE_TEST_SUITE_P(Rules, LatitudeTest, ::testing::ValuesIn(kLatitudes),
 
 TEST(Valid, HasNoRemarks) {
   EXPECT_EQ(classify(qlinear().build()).expectation(), Expectation::valid);
-  // C10: an empty batch, no output channels. C11: [1] is [M] for M = 1. C15: x_zero_point "" beside w_zero_point.
+  // C10: an empty batch, no output channels. C15: x_zero_point "" beside w_zero_point.
   EXPECT_EQ(classify(qlinear().x(make::uint8({0, 2, 4, 4}, {})).build()).expectation(), Expectation::valid);
   EXPECT_EQ(classify(integer().w(make::int8({0, 2, 3, 3}, {})).build()).expectation(), Expectation::valid);
-  EXPECT_EQ(
-      classify(QLinearConvBuilder().w_scale(std::vector<float>{2}).w_zero_point(std::vector<std::int64_t>{1}).build())
-          .expectation(),
-      Expectation::valid);
   EXPECT_EQ(classify(integer().w_zero_point({1, 2, 3, 4}).build()).expectation(), Expectation::valid);
-  // D7: one value for the one position of the axis; D8: rank 0.
-  EXPECT_EQ(
-      classify(
-          LinearBuilder::dequantize().version(13).x(make::uint8({1}, {1})).scale(std::vector<float>{1}).axis(0).build())
-          .expectation(),
-      Expectation::valid);
+  // D8: rank 0.
   EXPECT_EQ(classify(LinearBuilder::dequantize().x(make::integer(ElementType::int8, 3)).build()).expectation(),
             Expectation::valid);
 }

@@ -187,11 +187,15 @@ bool has_differing_zero_points(const Operands& o, const Case&) {
 bool has_mixed_types(const Operands& o, const Case&) {
   return o.x_type != o.w_type;
 }
-bool has_vectors_of_one(const Operands& o, const Case& c) {
-  return o.geometry.output_channels == 1 &&
-         std::any_of(c.inputs.begin() + 1, c.inputs.end(), [](const std::optional<Tensor>& input) {
-           return input && input->shape == std::vector<std::int64_t>{1} && input->type != ElementType::int32;
-         });
+bool has_shaped_scalars(const Operands&, const Case& c) {
+  return std::any_of(c.inputs.begin() + 1, c.inputs.end(), [](const std::optional<Tensor>& input) {
+    const bool is_parameter = input && input->shape.size() < 3 && input->type != ElementType::int32;
+    return is_parameter && input->elements() == 1 && !input->is_scalar();
+  });
+}
+bool has_shaped_scale_of_tensor(const Vector& v) {
+  return operands_of(*v.expected.classification.lowered) == nullptr && v.test_case.inputs.size() > 1 &&
+         v.test_case.input(1)->elements() == 1 && !v.test_case.input(1)->is_scalar();
 }
 bool omits_x_zero_point_alone(const Operands&, const Case& c) {
   return c.node().op_type == "ConvInteger" && c.input(2) == nullptr && c.input(3) != nullptr;
@@ -241,9 +245,7 @@ std::vector<RuleMutant> convolution_mutants() {
       latitude_refused("C10"),
       refused("C10", "N = 0 or M = 0", of_convolution<has_no_images_or_channels>),
       violation_dropped("C11"),
-      latitude_dropped("C11"),
-      latitude_refused("C11"),
-      refused("C11", "[1] for M = 1", of_convolution<has_vectors_of_one>),
+      refused("C11", "one element in a shape", of_convolution<has_shaped_scalars>),
       latitude_dropped("C12"),
       latitude_refused("C12"),
       defect("C13", "w-zp-first-channel"),
@@ -303,6 +305,7 @@ std::vector<RuleMutant> linear_mutants() {
       violation_dropped("D7"),
       latitude_dropped("D7"),
       latitude_refused("D7"),
+      refused("D7", "one scale in a shape", has_shaped_scale_of_tensor),
       refused("D8", "rank-0 and empty tensors", is_linear_scalar_or_empty),
       defect("Q1", "reciprocal", {"QuantizeLinear"}),
       narrowed("Q1"),

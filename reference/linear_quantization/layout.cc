@@ -36,7 +36,7 @@ QuantizationLayout per_tensor(Shape x_shape, const PlacementAttributes& attribut
     contract.allow("D7", "axis", "unused, and outside [-rank, rank-1]: " + std::to_string(attributes.axis));
   }
   if (attributes.block_size > 0) {
-    contract.allow("D7", "block_size", "unused beside a scalar scale: " + std::to_string(attributes.block_size));
+    contract.allow("D7", "block_size", "unused beside one scale: " + std::to_string(attributes.block_size));
   }
   return {.outer = 1, .channels = 1, .inner = product(x_shape)};
 }
@@ -75,29 +75,29 @@ std::vector<std::int64_t> blocked_shape(Shape x_shape, std::size_t dimension, st
   return shape;
 }
 
+// Whether the scale has the shape that blocks ask for.
+bool is_blocked(Shape x_shape, Shape scale_shape, const PlacementAttributes& attributes) {
+  const auto dimension = dimension_of(x_shape, attributes.axis);
+  if (attributes.block_size == 0 || !dimension) return false;
+  const std::vector<std::int64_t> expected = blocked_shape(x_shape, *dimension, attributes.block_size);
+  return std::equal(expected.begin(), expected.end(), scale_shape.begin(), scale_shape.end());
+}
+
 std::optional<QuantizationLayout> blocked(Shape x_shape, Shape scale_shape, const char* scale_field,
                                           const PlacementAttributes& attributes, Contract& contract) {
   const auto dimension = dimension_of(x_shape, attributes.axis);
   if (!dimension) return refuse_axis(x_shape, attributes.axis, contract);
-  const std::vector<std::int64_t> expected = blocked_shape(x_shape, *dimension, attributes.block_size);
-  if (!std::equal(expected.begin(), expected.end(), scale_shape.begin(), scale_shape.end())) {
+  if (!is_blocked(x_shape, scale_shape, attributes)) {
     contract.violate("D7", scale_field,
-                     "expected shape " + shape_text(expected) + " (blocks of " + std::to_string(attributes.block_size) +
-                         " along axis " + std::to_string(attributes.axis) + "), got " + shape_text(scale_shape));
+                     "expected shape " + shape_text(blocked_shape(x_shape, *dimension, attributes.block_size)) +
+                         " (blocks of " + std::to_string(attributes.block_size) + " along axis " +
+                         std::to_string(attributes.axis) + "), got " + shape_text(scale_shape));
     return std::nullopt;
   }
   return QuantizationLayout{.outer = product(x_shape.first(*dimension)),
                             .channels = x_shape[*dimension],
                             .inner = product(x_shape.subspan(*dimension + 1)),
                             .block = attributes.block_size};
-}
-
-// Whether [1] is the right shape of a scale, not one where a scalar is meant.
-bool is_one_parameter_per_axis(Shape x_shape, const PlacementAttributes& attributes) {
-  const auto dimension = attributes.has_axis ? dimension_of(x_shape, attributes.axis) : std::nullopt;
-  if (!dimension) return false;
-  if (attributes.block_size == 0) return x_shape[*dimension] == 1;
-  return blocked_shape(x_shape, *dimension, attributes.block_size) == std::vector<std::int64_t>{1};
 }
 
 }  // namespace
@@ -108,9 +108,7 @@ std::optional<QuantizationLayout> resolve_layout(Shape x_shape, Shape scale_shap
     contract.violate("D7", "block_size", "expected at least 0, got " + std::to_string(attributes.block_size));
     return std::nullopt;
   }
-  if (scale_shape.empty()) return per_tensor(x_shape, attributes, contract);
-  if (scale_shape.size() == 1 && scale_shape[0] == 1 && !is_one_parameter_per_axis(x_shape, attributes)) {
-    contract.allow("D7", scale_field, "shape [1] where a scalar is meant");
+  if (product(scale_shape) == 1 && !is_blocked(x_shape, scale_shape, attributes)) {
     return per_tensor(x_shape, attributes, contract);
   }
   if (attributes.block_size > 0) return blocked(x_shape, scale_shape, scale_field, attributes, contract);

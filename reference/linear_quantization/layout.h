@@ -45,7 +45,7 @@ struct PlacementAttributes {
   std::int64_t block_size = 0;
 };
 
-/// Decides the layout from the shapes of x and of its scale: a scalar; [x.shape[axis]]; or, with a
+/// Decides the layout from the shapes of x and of its scale: one element, of any rank; [x.shape[axis]]; or, with a
 /// block size, the shape of x but for ceil(x.shape[axis] / block_size). axis in [-rank, rank-1].
 /// `scale_field` names the scale input in messages.
 [[nodiscard]] std::optional<QuantizationLayout> resolve_layout(std::span<const std::int64_t> x_shape,

@@ -256,6 +256,10 @@ TEST(NodeHeader, NamesTheFieldAndWhatWasExpected) {
     return QLinearConvBuilder().x(make::uint8({1, 1, 1, 3}, {3, 5, 7})).w(make::int8({1, 1, 1, 2}, {1, 2}));
   };
   EXPECT_EQ(reason_of(row().build()), "none");
+  EXPECT_EQ(reason_of(row().input(1, make::float32({1, 1}, {1})).input(4, make::float32({1, 1, 1}, {1})).build()),
+            "none");
+  EXPECT_EQ(reason_of(row().input(1, make::float32({1, 2}, {1, 1})).build()),
+            "x_scale: expected a scalar, got shape [1, 2]");
   EXPECT_EQ(reason_of(row().attribute("strides", std::vector<std::int64_t>{1, 0}).build()),
             "strides: expected values of at least 1, got [1, 0]");
   EXPECT_EQ(reason_of(row().attribute("group", std::int64_t{2}).build()),

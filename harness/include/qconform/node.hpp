@@ -21,9 +21,9 @@
 // `using Node = qc2::Linear;` and takes that instead of the Convolution.
 //
 // What is out of contract is rejected with the field and what was expected of it; so are nodes that backends may refuse
-// by ONNX's text and that no kernel wants: empty channels and windows, scales that are no positive numbers, parameters
-// of shape [1] where a scalar is meant. What throws here or in the kernel becomes a status: qc2::Refusal its own, any
-// other exception QC_UNSUPPORTED. Needs the standard library only.
+// by ONNX's text and that no kernel wants: empty channels and windows, scales that are no positive numbers. A parameter
+// of one element is one value for the whole tensor, in whatever shape. What throws here or in the kernel becomes a
+// status: qc2::Refusal its own, any other exception QC_UNSUPPORTED. Needs the standard library only.
 #ifndef QCONFORM_NODE_HPP
 #define QCONFORM_NODE_HPP
 
@@ -137,6 +137,8 @@ struct Tensor {
     for (const std::int64_t dim : dims) count *= dim;
     return count;
   }
+  /// One element, in shape [], [1], [1, 1] and so on: a parameter of one element is one value for all.
+  bool has_one_element() const { return elements() == 1; }
   /// Element `index` of a tensor with data, of type T.
   template <typename T>
   T at(std::int64_t index) const {
@@ -491,12 +493,12 @@ struct Convolution {
   static Tensor scalar(const Reader& node, const char* field, std::initializer_list<std::int32_t> types) {
     Tensor tensor = node.input(field);
     expect_type(tensor, field, types);
-    expect(tensor.is_scalar(), field, "expected a scalar, got shape ", tensor.dims);
+    expect(tensor.has_one_element(), field, "expected a scalar, got shape ", tensor.dims);
     return tensor;
   }
-  // A scalar, or one value for each output channel.
+  // One value for all, or one for each output channel.
   bool is_one(const Tensor& tensor, const char* field) const {
-    if (tensor.is_scalar()) return true;
+    if (tensor.has_one_element()) return true;
     expect(tensor.dims == std::vector<std::int64_t>{output_channels}, field,
            "expected a scalar or one value for each output channel, got shape ", tensor.dims);
     return false;
@@ -647,6 +649,16 @@ struct Linear {
     expect(outputs.has(y_type), "output_dtype", "has to be stated beside this scale");
   }
 
+  // Along an axis of x: one for each position, or one for each block.
+  std::vector<std::int64_t> dims_of_parameters(std::int64_t stated_axis) const {
+    const auto rank = static_cast<std::int64_t>(x_dims.size());
+    const auto axis = static_cast<std::size_t>(stated_axis < 0 ? stated_axis + rank : stated_axis);
+    if (block == 0) return {x_dims[axis]};
+    std::vector<std::int64_t> dims = x_dims;
+    dims[axis] = x_dims[axis] / block + (x_dims[axis] % block != 0 ? 1 : 0);
+    return dims;
+  }
+
   // One parameter, one for each position of an axis, or one for each block along it.
   void place(const Reader& node, const Tensor& scales) {
     block = node.number("block_size", 0);
@@ -654,8 +666,10 @@ struct Linear {
     const auto rank = static_cast<std::int64_t>(x_dims.size());
     const bool has_axis = version >= 13 && stated_axis >= -rank && stated_axis < rank;
     expect(block >= 0, "block_size", "expected at least 0");
-    if (scales.is_scalar()) {
-      expect(block == 0, "block_size", "unused beside a scalar scale");
+    const std::vector<std::int64_t> expected = has_axis ? dims_of_parameters(stated_axis) : std::vector<std::int64_t>{};
+    const bool is_one_block = block > 0 && has_axis && scales.dims == expected;
+    if (scales.has_one_element() && !is_one_block) {
+      expect(block == 0, "block_size", "unused beside one scale");
       expect(has_axis || stated_axis == 1, "axis", "outside the rank of x");
       for (const std::int64_t dim : x_dims) inner *= dim;
       return;
@@ -664,11 +678,6 @@ struct Linear {
     expect(has_axis, "axis", "outside the rank of x");
     const auto axis = static_cast<std::size_t>(stated_axis < 0 ? stated_axis + rank : stated_axis);
     for (std::size_t i = 0; i < x_dims.size(); ++i) (i < axis ? outer : i == axis ? channels : inner) *= x_dims[i];
-    std::vector<std::int64_t> expected{channels};
-    if (block > 0) {
-      expected = x_dims;
-      expected[axis] = channels / block + (channels % block != 0 ? 1 : 0);
-    }
     expect(scales.dims == expected, scale_field(), "expected shape ", expected, ", got ", scales.dims);
   }
 
@@ -681,7 +690,8 @@ struct Linear {
     zero_point.assign(scale.size(), 0);
     if (!node.has(zero_point_field())) return;
     const Tensor zero_points = node.input(zero_point_field());
-    expect(zero_points.dims == scales.dims, zero_point_field(), "expected the shape of the scale, got ",
+    const bool is_one_each = scales.has_one_element() && zero_points.has_one_element();
+    expect(is_one_each || zero_points.dims == scales.dims, zero_point_field(), "expected the shape of the scale, got ",
            zero_points.dims);
     for (std::size_t i = 0; i < zero_point.size(); ++i) {
       zero_point[i] = zero_points.number_at(static_cast<std::int64_t>(i));

@@ -25,12 +25,8 @@ reference::ConvolutionAttributes read_attributes(const NodeReader& reader) {
 bool check_weight_parameter(NodeReader& reader, std::string_view name, std::int64_t output_channels,
                             reference::Contract& contract) {
   const Tensor* tensor = reader.input(name);
-  if (tensor == nullptr || tensor->is_scalar()) return true;
+  if (tensor == nullptr || tensor->elements() == 1) return true;
   if (tensor->shape.size() == 1 && tensor->shape[0] == output_channels) return true;
-  if (tensor->shape.size() == 1 && tensor->shape[0] == 1) {
-    contract.allow("C11", std::string(name), "shape [1] where a scalar is meant");
-    return true;
-  }
   return contract.violate("C11", std::string(name),
                           "expected a scalar or shape [" + std::to_string(output_channels) +
                               "] (one value per output channel), got shape " + shape_text(tensor->shape));

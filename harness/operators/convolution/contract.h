@@ -10,8 +10,8 @@
 
 namespace qconform {
 
-/// The parameter holds one value, or one for each output channel: a scalar, [M], or with latitude
-/// [1] (rule C11). An omitted input passes.
+/// The parameter holds one value, or one for each output channel: one element of any rank, or [M]
+/// (rule C11). An omitted input passes.
 [[nodiscard]] bool check_weight_parameter(NodeReader& reader, std::string_view name, std::int64_t output_channels,
                                           reference::Contract& contract);
 

@@ -234,9 +234,7 @@ bool check_parameters(NodeReader& reader, std::int64_t output_channels, referenc
     if (!reader.check_scalar(scalar)) return false;
   }
   if (!check_weight_parameter(reader, "w_scale", output_channels, contract)) return false;
-  const std::size_t scale_rank = reader.input("w_scale")->shape.size();
-  const std::size_t zero_point_rank = reader.input("w_zero_point")->shape.size();
-  if (scale_rank != zero_point_rank) {
+  if (reader.input("w_scale")->elements() != reader.input("w_zero_point")->elements()) {
     contract.allow("C12", "w_zero_point", "w_scale and w_zero_point have different shapes");
   }
   return check_bias(reader, output_channels, contract);

@@ -27,8 +27,7 @@ std::optional<std::vector<std::int64_t>> parameter_index(const NodeLowering& nod
                                                          const Shape& whole) {
   const std::int64_t extent = operand.size() < 2 ? 1 : operand[operand.size() - (side.has_rows ? 2 : 1)];
   const std::int64_t count = elements_of(parameter);
-  if (count == 1 && parameter.size() <= 1) {
-    if (!parameter.empty() && extent != 1) node.allow(side.name, "shape [1] where a scalar is meant");
+  if (count == 1) {
     return std::vector<std::int64_t>(static_cast<std::size_t>(elements_of(whole)), 0);
   }
   Shape wanted = operand;
@@ -123,7 +122,8 @@ std::optional<Quantization> quantization(const NodeLowering& node, const Side& s
   }
   Quantization result{node.stated(side.input, side.name), node.stated(side.input + 1, side.name), {}};
   if (result.scale == nullptr || result.zero_point == nullptr) return std::nullopt;
-  if (result.scale->shape != result.zero_point->shape) {
+  const bool both_single = result.scale->elements() == 1 && result.zero_point->elements() == 1;
+  if (!both_single && result.scale->shape != result.zero_point->shape) {
     return node.violate(side.name, fmt::format("shape {}, its zero points {}", shape_text(result.scale->shape),
                                                shape_text(result.zero_point->shape))),
            std::nullopt;

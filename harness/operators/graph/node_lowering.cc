@@ -238,8 +238,8 @@ std::optional<std::vector<std::size_t>> NodeLowering::axes(const std::vector<std
 std::optional<double> NodeLowering::number(std::size_t input, std::string_view name) const {
   const Tensor* tensor = stated(input, name);
   if (tensor == nullptr) return std::nullopt;
-  if (tensor->elements() == 1 && tensor->shape.size() <= 1) {
-    if (!tensor->is_scalar()) allow(name, "shape [1] where a scalar is meant");
+  if (tensor->elements() == 1) {
+    if (!tensor->is_scalar()) allow(name, "shape " + shape_text(tensor->shape) + " where a scalar is meant");
     return element_at(*tensor, 0);
   }
   violate(name, "expected a scalar, got shape " + shape_text(tensor->shape));

@@ -3,16 +3,11 @@
 namespace qconform {
 namespace {
 
-// Zero point and scale have the same shape; a scalar beside [1] is one value either way.
+// Zero point and scale have the same shape; where each has one element, of any rank, that is one value either way.
 bool check_zero_point_shape(const Tensor& scale, const Tensor* zero_point, const char* name,
                             reference::Contract& contract) {
   if (zero_point == nullptr || zero_point->shape == scale.shape) return true;
-  const bool both_single =
-      scale.shape.size() <= 1 && scale.elements() == 1 && zero_point->shape.size() <= 1 && zero_point->elements() == 1;
-  if (both_single) {
-    contract.allow("D7", name, "shape [1] beside a scalar");
-    return true;
-  }
+  if (scale.elements() == 1 && zero_point->elements() == 1) return true;
   return contract.violate(
       "D7", name,
       "expected the shape of the scale " + shape_text(scale.shape) + ", got " + shape_text(zero_point->shape));

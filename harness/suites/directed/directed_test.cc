@@ -18,7 +18,7 @@ namespace qconform {
 namespace {
 
 // Written down once, like that of the random suite: a change belongs into the change log.
-constexpr std::uint64_t kDigestOfSeed1 = 9655980866030899807U;
+constexpr std::uint64_t kDigestOfSeed1 = 17397308739233912339U;
 
 TEST(DirectedSuite, HasTheSameCasesOnEveryMachineAndCompiler) {
   EXPECT_EQ(testing::digest_of_cases([](std::uint64_t index) { return directed_case(1, index); }, 600), kDigestOfSeed1);
