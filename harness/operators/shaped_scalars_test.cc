@@ -116,20 +116,18 @@ TEST(ShapedScalars, KeepEveryRelation) {
                                        << ": " << report.findings[0].verdict.detail;
 }
 
-// A shape of one dimension may also be that of one value for each position: these have two.
-TEST(ShapedScalars, HaveTheClassesOfScalars) {
+// A contract is learnt by class, and a kernel that takes scalars may refuse a shape. A shape of one dimension may also
+// be that of one value for each position: these have two.
+TEST(ShapedScalars, HaveNoClass) {
   std::size_t compared = 0;
   for (std::uint64_t index = 0; index < 400; ++index) {
     const Case drawn = random_case(13, index);
     if (has_blocks(drawn) || !drawn.is_one_node()) continue;
     const Case base = with_rank(drawn, 0);
-    if (classify(base).expectation() != Expectation::valid) continue;
-    const auto right = sweep::place_of(base);
-    const auto found = sweep::place_of(with_rank(drawn, 2));
-    ASSERT_EQ(found.has_value(), right.has_value()) << drawn.id;
-    if (!right) continue;
+    const Case shaped = with_rank(drawn, 2);
+    if (classify(base).expectation() != Expectation::valid || shaped == base || !sweep::place_of(base)) continue;
     ++compared;
-    EXPECT_EQ(found->row, right->row) << drawn.id;
+    EXPECT_FALSE(sweep::place_of(shaped)) << drawn.id;
   }
   EXPECT_GT(compared, 100U);
 }

@@ -117,14 +117,21 @@ bool has_near_tie(const Case& test_case, reference::ConvolutionOperands operands
   return false;
 }
 
-// One element in a shape other than [M] is one value for all channels.
-std::uint8_t parameters_class(const Tensor* parameter, std::int64_t output_channels) {
-  const bool is_per_channel = parameter != nullptr && parameter->shape == std::vector<std::int64_t>{output_channels};
-  return is_per_channel ? kPerChannel : kPerTensor;
+// Whether a parameter of one element has a shape, other than that of one value for each output channel. A kernel that
+// takes scalars may refuse it.
+bool has_shaped_scalars(const Case& test_case, std::int64_t output_channels) {
+  const bool is_integer = test_case.node().op_type == "ConvInteger";
+  const auto is_shaped = [&](std::size_t position) {
+    const Tensor* parameter = test_case.input(position);
+    const bool is_weights = is_integer ? position == 3 : position == 4 || position == 5;
+    if (parameter == nullptr || parameter->is_scalar()) return false;
+    return !is_weights || parameter->shape != std::vector<std::int64_t>{output_channels};
+  };
+  if (is_integer) return is_shaped(2) || is_shaped(3);
+  return is_shaped(1) || is_shaped(2) || is_shaped(4) || is_shaped(5) || is_shaped(6) || is_shaped(7);
 }
 
 void classify_scales(const Case& test_case, reference::ConvolutionOperands operands, Row& row) {
-  const std::int64_t channels = operands.geometry.output_channels;
   const float x_scale = float_at(*test_case.input(1), 0);
   const float y_scale = float_at(*test_case.input(6), 0);
   const auto w_scale = floats(*test_case.input(4));
@@ -135,7 +142,7 @@ void classify_scales(const Case& test_case, reference::ConvolutionOperands opera
   }
   row[kYType] = type_class(test_case.input(7)->type);
   row[kYZeroPoint] = zero_points_class(test_case.input(7));
-  row[kWParameters] = parameters_class(test_case.input(4), channels);
+  row[kWParameters] = test_case.input(4)->is_scalar() ? kPerTensor : kPerChannel;
   row[kWScale] = are_distinct(w_scale) ? kDistinctScales : kCommon;
   row[kBias] = bias_class(test_case.input(8));
 }
@@ -164,7 +171,7 @@ Row classify_convolution(const Case& test_case) {
   const auto signature = find_operator("", test_case.node().op_type)->inputs;
   NodeReader reader(test_case, signature, contract);
   auto operands = read_convolution(reader, contract);
-  if (!operands) return {};
+  if (!operands || has_shaped_scalars(test_case, operands->geometry.output_channels)) return {};
   row[kOperator] = is_integer ? kConvInteger : kQLinearConv;
   row[kXType] = type_class(test_case.input(0)->type);
   row[kWType] = type_class(test_case.input(w)->type);
@@ -178,7 +185,7 @@ Row classify_convolution(const Case& test_case) {
   }
   row[kYType] = kInt32;
   row[kYZeroPoint] = kOmitted;
-  row[kWParameters] = parameters_class(w_zero_point, operands->geometry.output_channels);
+  row[kWParameters] = w_zero_point == nullptr || w_zero_point->is_scalar() ? kPerTensor : kPerChannel;
   row[kScales] = kNoScales;
   row[kWScale] = kNoWScale;
   row[kBias] = kNoBias;

@@ -134,15 +134,21 @@ void place_parameters(const Row& row, std::size_t dimension, Frame& frame) {
   }
 }
 
+// No class for parameters of one element in a shape that is not that of an axis or of blocks: a kernel that takes
+// scalars may refuse it.
 std::uint8_t layout_class(const Case& test_case, std::int64_t block, std::int64_t axis) {
+  constexpr std::uint8_t kShaped = 255;
   const Tensor& scale = *test_case.input(1);
+  const Tensor* zero_point = test_case.input(2);
+  if (zero_point != nullptr && zero_point->shape != scale.shape) return kShaped;
   if (scale.is_scalar()) return kScalar;
   const auto& shape = test_case.input(0)->shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
   const bool has_axis = test_case.node().opset_version >= 13 && axis >= -rank && axis < rank;
-  if (!has_axis) return kScalar;  // and its scale has one element
+  if (!has_axis) return kShaped;
   const std::int64_t length = shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
-  if (block == 0) return scale.shape == std::vector<std::int64_t>{length} ? kPerAxis : kScalar;
+  const bool is_per_axis = scale.shape == std::vector<std::int64_t>{length};
+  if (block == 0) return is_per_axis ? std::uint8_t{kPerAxis} : kShaped;
   return length % block == 0 ? kWholeBlocks : kPartialBlock;
 }
 
