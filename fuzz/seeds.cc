@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "harness/backends/sandbox/message.h"
 #include "harness/base/file.h"
 #include "harness/json/case_json.h"
 #include "harness/mutate/case_mutator.h"
@@ -45,20 +47,34 @@ struct CaseSeeds {
       : json(out / "json_reader"),
         models(out / "onnx_reader"),
         differential(out / "differential"),
-        graphs(out / "graphs") {}
+        graphs(out / "graphs"),
+        messages(out / "worker_messages") {}
 
   Result<void> add(const Case& test_case) {
     QCONFORM_TRY(json.add(case_json(test_case)));
+    QCONFORM_TRY(messages.add(message(2, test_case)));
+    if (!test_case.recorded_outputs.empty()) {
+      QCONFORM_TRY(messages.add(message(0, Outcome(outcome::Produced{test_case.recorded_outputs}))));
+    }
     QCONFORM_ASSIGN(const auto model, case_to_model(test_case));
     QCONFORM_TRY(models.add(model));
     if (!test_case.is_one_node()) QCONFORM_TRY(graphs.add(model));
     return is_small(test_case, classify(test_case)) ? differential.add(model) : Result<void>{};
   }
 
+  // As fuzz/worker_messages.cc reads it.
+  template <typename T>
+  static std::string message(char kind, const T& value) {
+    std::string bytes(1 + encoded_size(value), kind);
+    encode(value, std::as_writable_bytes(std::span(bytes)).subspan(1));
+    return bytes;
+  }
+
   Seeds json;
   Seeds models;
   Seeds differential;
   Seeds graphs;
+  Seeds messages;
 };
 
 Result<void> add_cases(const fs::path& corpus, const fs::path& out) {
