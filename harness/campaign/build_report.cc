@@ -1,6 +1,9 @@
 #include "harness/campaign/build_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <set>
@@ -110,6 +113,10 @@ class ReportBuilder {
     for (Symptom* symptom : ordered) count(*symptom);
   }
 
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
   static std::uint64_t cases_of(const Symptom& symptom) {
     return symptom.failures == nullptr ? 0 : symptom.failures->cases;
   }
@@ -150,9 +157,13 @@ class ReportBuilder {
     if (!is_explained(symptom)) return;
     const FailureKey& key = symptom.key;
     Backend& backend = *backends_[key.backend];
-    if (options_.progress) options_.progress("explaining failures of " + backend.info().name);
     for (const std::uint64_t index : indices_of(symptom, most)) {
       if (symptom.examined.count(index) > 0) continue;
+      if (seconds() > options_.seconds) return;
+      if (options_.progress) {
+        options_.progress(fmt::format("explaining failures of {}: {} cases, {:.0f} of at most {:.0f} s",
+                                      backend.info().name, ++shown_, seconds(), options_.seconds));
+      }
       const Case test_case = options_.case_at(index);
       const Outcome outcome = execute_beside_siblings(backend, test_case, output_);
       Expected expected = expect(test_case, options_.judge.policy);
@@ -277,6 +288,8 @@ class ReportBuilder {
   const ReportOptions& options_;
   diagnose::CampaignDiagnosis diagnosis_;
   GuardedOutput output_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::uint64_t shown_ = 0;  ///< cases that progress has told of
   std::map<FailureKey, Symptom> symptoms_;
   std::vector<Group> groups_;
 };
@@ -304,7 +317,7 @@ void build_report(const CampaignAggregate& aggregate, std::vector<std::unique_pt
   if (!options.shrink) return;
   shrink::shrink_findings(report, backends, options.judge.policy,
                           {.each = {.runs = kShrinkRuns, .seconds = kNoTimeLimit, .clock = {}},
-                           .seconds = kNoTimeLimit,
+                           .seconds = options.seconds,
                            .diagnoser = options.judge.explain ? &builder.diagnosis() : nullptr,
                            .waivers = options.judge.waivers},
                           [&](Finding& finding, std::size_t backend) {

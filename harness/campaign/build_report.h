@@ -1,6 +1,6 @@
 // Builds the report of a campaign from what its blocks found: explains failures, groups them by cause, and shrinks
 // their smallest cases. The same aggregate gives the same report on every machine, as far as the backends
-// give the same answers; counts bound the expense, not time.
+// give the same answers: counts bound the expense, and time only where that is not enough.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ struct ReportOptions {
   CaseAt case_at;
   WaiverDraft* draft = nullptr;  ///< gets the smallest case of each finding that no waiver covers; may be null
   bool shrink = true;
+  /// For explaining, and as many for shrinking: what is not looked at by then is undetermined, and not shrunk.
+  double seconds = 120;
   std::string suite = "fuzz";  ///< what the cases are called
   /// Is told what is being done, "explaining failures of mine", before whatever takes long; may be empty.
   std::function<void(const std::string&)> progress = {};

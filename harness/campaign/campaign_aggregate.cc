@@ -42,6 +42,13 @@ bool is_earlier(const std::string& a, const std::string& b) {
   return std::tuple(a.size(), std::string_view(a)) < std::tuple(b.size(), std::string_view(b));
 }
 
+// The first texts of all are among the first of any part.
+void add_first(const std::vector<std::string>& from, std::vector<std::string>& to, std::size_t most) {
+  to.insert(to.end(), from.begin(), from.end());
+  std::sort(to.begin(), to.end(), is_earlier);
+  if (to.size() > most) to.resize(most);
+}
+
 void add_suite(const SuiteResult& from, SuiteResult& to) {
   to.cases += from.cases;
   to.digest += from.digest;
@@ -50,9 +57,7 @@ void add_suite(const SuiteResult& from, SuiteResult& to) {
   to.elements += from.elements;
   to.exact_ties += from.exact_ties;
   to.near_ties += from.near_ties;
-  to.disputed.insert(to.disputed.end(), from.disputed.begin(), from.disputed.end());
-  std::sort(to.disputed.begin(), to.disputed.end(), is_earlier);
-  if (to.disputed.size() > kDisputed) to.disputed.resize(kDisputed);
+  add_first(from.disputed, to.disputed, kDisputed);
 }
 
 void add_operator(const OperatorResult& from, OperatorResult& to) {
@@ -100,6 +105,9 @@ void add_contracts(const std::vector<BackendContract>& from, std::vector<Backend
 void add_backend(const BackendResult& from, BackendResult& to) {
   to.seconds += from.seconds;
   for (const auto& [op_type, result] : from.operators) add_operator(result, to.operators[op_type]);
+  add_counts(from.lost, to.lost);
+  bound(to.lost);
+  add_first(from.lost_cases, to.lost_cases, BackendResult::kLostListed);
   add_worst(from.worst, to.worst);
   add_contracts(from.contracts, to.contracts);
 }

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
+#include "harness/base/error.h"
 #include "harness/campaign/campaign_aggregate.h"
 #include "harness/campaign/identity.h"
 #include "harness/core/case.h"
@@ -26,6 +28,7 @@ struct CampaignSnapshot {
   CampaignAggregate aggregate;
   CampaignResult result;
   CaseAt case_at;  ///< for the aggregate's failures and rows
+  std::optional<Error> fault = {};  ///< what ended the campaign before its time; the rest is what was done till then
 };
 
 }  // namespace qconform::campaign

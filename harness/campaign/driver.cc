@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/campaign/background_reporter.h"
+#include "harness/base/machine_failure.h"
 #include "harness/campaign/run_log.h"
 
 namespace qconform::campaign {
@@ -23,11 +24,15 @@ class Driver {
 
   Result<CampaignSnapshot> run() {
     (void)signal(SIGPIPE, SIG_IGN);  // a job that is gone is noticed otherwise
+    (void)signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit gives an error then
     std::vector<std::string> remarks;
     QCONFORM_TRY(store_.open(options_.folder, options_.take, remarks));
     if (store_.has_campaign()) QCONFORM_TRY(options_identity_fits());
-    QCONFORM_TRY(with_jobs(remarks));
-    return snapshot(store_.blocks().total());
+    const auto done = with_jobs(remarks);
+    if (!done && !has_begun_) return tl::unexpected(done.error());
+    CampaignSnapshot all = snapshot(store_.blocks().total());
+    if (!done) all.fault = done.error();
+    return all;
   }
 
  private:
@@ -48,14 +53,30 @@ class Driver {
     QCONFORM_TRY(hear_backends());
     QCONFORM_TRY(begin(remarks));
     for (const std::string& remark : remarks) options_.remark(remark);
-    auto done = loop();
+    has_begun_ = true;
+    auto done = without_machine_failures([this] { return loop(); });
     reporter_.end();
     if (!done) run_.end("fault");
-    if (done) {
-      run_.note(progress_point());
-      done = store_.commit();
-    }
+    run_.note(progress_point());
+    auto kept = commit();
     jobs.finish();
+    return done ? kept : done;
+  }
+
+  // A machine that has no more of something ends the campaign; what was done is reported.
+  template <typename Work>
+  static Result<void> without_machine_failures(const Work& work) {
+    try {
+      return work();
+    } catch (const MachineFailure& failure) {
+      return fail("", failure.what());
+    }
+  }
+
+  Result<void> commit() {
+    std::string remark;
+    auto done = store_.commit(remark);
+    if (!remark.empty()) options_.remark(remark);
     return done;
   }
 
@@ -65,7 +86,8 @@ class Driver {
       QCONFORM_ASSIGN(auto messages, jobs_->wait(kLongestWait));
       for (JobMessage& message : messages) {
         if (message.kind == JobMessage::Kind::failed) return fail("", message.error);
-        if (opened++ == 0) infos_ = std::move(message.infos);
+        if (message.kind == JobMessage::Kind::replaced) options_.remark(message.error);
+        if (message.kind == JobMessage::Kind::opened && opened++ == 0) infos_ = std::move(message.infos);
       }
     }
     return {};
@@ -122,6 +144,7 @@ class Driver {
   Result<void> take(std::vector<JobMessage>& messages) {
     for (JobMessage& message : messages) {
       if (message.kind == JobMessage::Kind::failed) return fail("", message.error);
+      if (message.kind == JobMessage::Kind::replaced) options_.remark(message.error);
       if (message.kind != JobMessage::Kind::done || message.record.span.cases == 0) continue;
       const Span span = message.record.span;
       QCONFORM_TRY(store_.add(std::move(message.record)));
@@ -130,7 +153,7 @@ class Driver {
     }
     if (messages.empty()) return {};
     if (run_.is_due()) run_.note(progress_point());
-    return store_.commit();
+    return commit();
   }
 
   // Summing up all blocks takes a moment: done on demand.
@@ -185,6 +208,7 @@ class Driver {
   RunLog run_{store_};
   CampaignAggregate totals_;
   bool changed_ = false;
+  bool has_begun_ = false;
   std::set<FailureKey> seen_;
   std::uint64_t cases_before_ = 0;
   double next_show_ = 0;

@@ -41,7 +41,8 @@ struct BlockRange {
 };
 [[nodiscard]] BlockRange blocks_of(const Shard& shard, std::optional<std::uint64_t> cases);
 
-/// After an error the journal still holds the blocks that were finished before it.
+/// Errors: what keeps it from beginning. What ends it later is CampaignSnapshot::fault, and the journal still holds the
+/// blocks that were finished before it.
 [[nodiscard]] Result<CampaignSnapshot> drive(const DriverOptions& options);
 
 }  // namespace qconform::campaign

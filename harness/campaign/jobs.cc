@@ -6,17 +6,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <new>
+#include <exception>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/base/digest.h"
+#include "harness/base/machine_failure.h"
 #include "harness/base/pipe.h"
+#include "harness/base/process_tree.h"
 #include "harness/campaign/aggregate_archive.h"
 #include "harness/describe/fields.h"
 #include "harness/describe/json_archives.h"
@@ -24,17 +27,32 @@
 namespace qconform::campaign {
 namespace {
 
-// The messages in the pipes between a campaign and its jobs. Both ends are the same program.
+// The messages in the pipes between a campaign and its jobs. Both ends are the same program, but what a backend does in a
+// job may reach the pipe too: each message says what it is and carries a checksum.
 struct BlockCommand {
   std::uint64_t block = 0;
   std::uint64_t cases = 0;
 };
 
+constexpr std::uint64_t kMark = 0x31424F4A'514389AA;
+constexpr std::uint64_t kMostPayload = std::uint64_t{256} << 20;
+
 struct Head {
+  std::uint64_t mark = kMark;
   std::uint32_t kind = 0;
   std::uint32_t length = 0;
   Span span;
+  std::uint64_t check = 0;  // check_of() the numbers above and the payload
 };
+
+std::uint64_t check_of(const Head& head, std::string_view payload) {
+  Digest digest;
+  for (const std::uint64_t word : {std::uint64_t{head.kind}, head.span.first, head.span.blocks, head.span.cases}) {
+    digest.add(word);
+  }
+  digest.add(payload);
+  return digest.value();
+}
 
 template <typename Plain>
 std::string_view bytes_of(const Plain& value) {
@@ -42,26 +60,14 @@ std::string_view bytes_of(const Plain& value) {
 }
 
 void send(int file, JobMessage::Kind kind, const Span& span, const std::string& payload) {
-  const Head head{static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(payload.size()), span};
+  Head head{kMark, static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(payload.size()), span, 0};
+  head.check = check_of(head, payload);
   if (!write_all(file, bytes_of(head)) || !write_all(file, payload)) _exit(0);
-}
-
-// wait() notices a dead job where its messages end. The job exits where the other end of the pipe is closed.
-void send_command(int file, const BlockCommand& command) {
-  write_all(file, bytes_of(command));
 }
 
 // False at the end of the requests.
 bool receive_command(int file, BlockCommand& command) {
-  char* to = reinterpret_cast<char*>(&command);
-  for (std::size_t left = sizeof command; left > 0;) {
-    const ssize_t count = ::read(file, to, left);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    to += count;
-    left -= static_cast<std::size_t>(count);
-  }
-  return true;
+  return read_all_of(file, &command, sizeof command);
 }
 
 void send_error(int file, const std::string& error) {
@@ -78,23 +84,32 @@ void send_block(int file, const Span& span, const std::string& aggregate) {
   send(file, JobMessage::Kind::done, span, aggregate);
 }
 
-// Removes the first complete message from `received` and returns it.
-std::optional<JobMessage> take_message(std::string& received) {
+// Removes the first complete message from `received`; nothing where none is there. An error: what is there is none.
+Result<std::optional<JobMessage>> take_message(std::string& received) {
   Head head;
   if (received.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, received.data(), sizeof head);
+  const bool is_one = head.mark == kMark && head.length <= kMostPayload &&
+                      head.kind < static_cast<std::uint32_t>(JobMessage::Kind::replaced);
+  if (!is_one) return fail("", "sent what is no message");
   if (received.size() - sizeof head < head.length) return std::nullopt;
   JobMessage message;
   message.kind = static_cast<JobMessage::Kind>(head.kind);
   std::string payload = received.substr(sizeof head, head.length);
+  if (head.check != check_of(head, payload)) return fail("", "sent a message whose checksum is wrong");
   received.erase(0, sizeof head + head.length);
   if (message.kind == JobMessage::Kind::failed) message.error = std::move(payload);
   if (message.kind == JobMessage::Kind::done) message.record = {RecordKind::blocks, head.span, std::move(payload)};
   if (message.kind == JobMessage::Kind::opened) {
-    auto opened = from_cbor<Opened>(payload, "a job's backends");
-    if (opened) message.infos = std::move(opened->infos);
+    QCONFORM_ASSIGN(auto opened, from_cbor<Opened>(payload, "a job's backends"));
+    message.infos = std::move(opened.infos);
   }
   return message;
+}
+
+std::string end_text(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("ended with exit status {}", WEXITSTATUS(status));
+  return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
 // One block runs and one waits, so that a job need not wait for the process that writes the journal.
@@ -110,32 +125,16 @@ void discard_rest(int file) {
 
 }  // namespace
 
-Jobs::Jobs(int count, const OpenBackends& open, const BlockOptions& options, const std::function<void()>& close_files) {
+Jobs::Jobs(int count, const OpenBackends& open, const BlockOptions& options, const std::function<void()>& close_files)
+    : open_(open), options_(options), close_files_(close_files) {
   const auto number = static_cast<std::size_t>(count);
   shared_size_ = (number + 1) * sizeof(std::atomic<std::uint64_t>);
   void* memory = mmap(nullptr, shared_size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (memory == MAP_FAILED) throw MachineFailure("cannot share memory with jobs", errno);
   stop_ = static_cast<std::atomic<std::uint64_t>*>(memory);  // zeros are right for all of it
   cases_ = stop_ + 1;
-  for (std::size_t i = 0; i < number; ++i) {
-    Pipe commands;
-    Pipe messages;
-    if (!commands.open() || !messages.open()) {
-      throw std::runtime_error("cannot make a pipe: " + std::string(std::strerror(errno)));
-    }
-    ForkedProcess process(ForkedProcess::Group::shared, [&] {
-      close_files();
-      for (Job& other : jobs_) {
-        other.to.close();
-        other.from.close();
-      }
-      commands.write.close();
-      messages.read.close();
-      run(i, commands.read.get(), messages.write.get(), open, options);
-    });
-    if (!process.is_running()) throw std::runtime_error("cannot start a job: " + std::string(std::strerror(errno)));
-    jobs_.push_back({std::move(process), std::move(commands.write), std::move(messages.read), {}, {}});
-  }
+  jobs_.resize(number);
+  for (std::size_t i = 0; i < number; ++i) start(i);
 }
 
 Jobs::~Jobs() {
@@ -143,30 +142,65 @@ Jobs::~Jobs() {
   (void)munmap(stop_, shared_size_);
 }
 
-void Jobs::run(std::size_t number, int commands, int messages, const OpenBackends& open, BlockOptions options) {
-  auto backends = open();
-  if (!backends) {
-    send_error(messages, backends.error().text());
-    _exit(0);
-  }
-  Opened opened;
-  for (const auto& backend : *backends) opened.infos.push_back(backend->info());
-  send(messages, JobMessage::Kind::opened, {}, to_cbor(opened));
-  std::atomic<std::uint64_t>& cases = cases_[number];
-  options.stop = [this] { return stop_->load(std::memory_order_relaxed) != 0; };
-  options.progress = [&cases] { cases.fetch_add(1, std::memory_order_relaxed); };
-  for (BlockCommand command; receive_command(commands, command);) {
-    cases = 0;
-    auto done = run_block(command.block, command.cases, *backends, options);
-    cases = 0;
-    if (!done) {
-      send_error(messages, done.error().text());
-      break;
+void Jobs::start(std::size_t number) {
+  Job& job = jobs_[number];
+  job.process.end();
+  Pipe commands;
+  Pipe messages;
+  if (!commands.open() || !messages.open()) throw MachineFailure("cannot make a pipe for a job", errno);
+  job.process = ForkedProcess(ForkedProcess::Group::shared, [&] {
+    close_files_();
+    for (Job& other : jobs_) {
+      other.to.close();
+      other.from.close();
     }
-    done->span.first = command.block;
-    send_block(messages, done->span, encode_aggregate(done->aggregate));
+    commands.write.close();
+    messages.read.close();
+    close_all_but(std::array{commands.read.get(), messages.write.get()});
+    run(number, commands.read.get(), messages.write.get());
+  });
+  if (!job.process.is_running()) throw MachineFailure("cannot start a job", errno);
+  job.to = std::move(commands.write);
+  job.from = std::move(messages.read);
+  job.received.clear();
+  for (const Block& block : job.blocks) send_command(job, block);
+}
+
+// A job that is gone is noticed where its messages end. It exits where the other end of the pipe is closed.
+void Jobs::send_command(Job& job, const Block& block) {
+  write_all(job.to.get(), bytes_of(BlockCommand{block.number, block.cases}));
+}
+
+void Jobs::run(std::size_t number, int commands, int messages) {
+  // Workers of this job do not get the memory that it shares with the campaign.
+  (void)madvise(stop_, shared_size_, MADV_DONTFORK);
+  try {
+    auto backends = open_();
+    if (!backends) {
+      send_error(messages, backends.error().text());
+      _exit(0);
+    }
+    Opened opened;
+    for (const auto& backend : *backends) opened.infos.push_back(backend->info());
+    send(messages, JobMessage::Kind::opened, {}, to_cbor(opened));
+    std::atomic<std::uint64_t>& cases = cases_[number];
+    options_.stop = [this] { return stop_->load(std::memory_order_relaxed) != 0; };
+    options_.progress = [&cases] { cases.fetch_add(1, std::memory_order_relaxed); };
+    for (BlockCommand command; receive_command(commands, command);) {
+      cases = 0;
+      auto done = run_block(command.block, command.cases, *backends, options_);
+      cases = 0;
+      if (!done) {
+        send_error(messages, done.error().text());
+        break;
+      }
+      done->span.first = command.block;
+      send_block(messages, done->span, encode_aggregate(done->aggregate));
+    }
+    backends->clear();
+  } catch (const std::exception& error) {
+    send_error(messages, error.what());
   }
-  backends->clear();
   _exit(0);
 }
 
@@ -186,8 +220,8 @@ std::optional<std::size_t> Jobs::next_idle() const {
 }
 
 void Jobs::submit(std::size_t job, std::uint64_t block, std::uint64_t cases) {
-  jobs_[job].blocks.push_back(block);
-  send_command(jobs_[job].to.get(), {block, cases});
+  jobs_[job].blocks.push_back({block, cases});
+  send_command(jobs_[job], jobs_[job].blocks.back());
 }
 
 void Jobs::stop() {
@@ -217,32 +251,50 @@ Result<void> Jobs::receive(std::size_t number, std::vector<JobMessage>& messages
   char bytes[1 << 16];
   const ssize_t count = ::read(job.from.get(), bytes, sizeof bytes);
   if (count < 0 && errno == EINTR) return {};
-  if (count <= 0) return tl::unexpected(death_of(number));
+  if (count <= 0) return replace(number, end_text(job.process.wait()), messages);
   job.received.append(bytes, static_cast<std::size_t>(count));
-  while (auto message = take_message(job.received)) {
-    if (message->kind == JobMessage::Kind::done && !job.blocks.empty()) job.blocks.erase(job.blocks.begin());
-    messages.push_back(std::move(*message));
+  for (;;) {
+    auto message = take_message(job.received);
+    if (!message) return replace(number, message.error().message, messages);
+    if (!*message) return {};
+    if (!take(job, std::move(**message), messages)) return replace(number, "sent another block's results", messages);
   }
-  return {};
 }
 
-Error Jobs::death_of(std::size_t number) {
+// False where it is not what the job was asked for.
+bool Jobs::take(Job& job, JobMessage message, std::vector<JobMessage>& messages) {
+  if (message.kind == JobMessage::Kind::done) {
+    if (job.blocks.empty() || message.record.span.first != job.blocks.front().number ||
+        message.record.span.blocks != 1 || message.record.span.cases > job.blocks.front().cases) {
+      return false;
+    }
+    job.blocks.pop_front();
+  }
+  job.ends = 0;
+  messages.push_back(std::move(message));
+  return true;
+}
+
+Result<void> Jobs::replace(std::size_t number, const std::string& why, std::vector<JobMessage>& messages) {
   Job& job = jobs_[number];
-  const int status = job.process.wait();
-  const std::string how = WIFSIGNALED(status)
-                              ? fmt::format("by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
-                              : fmt::format("with exit status {}", WEXITSTATUS(status));
   std::string where = "while it opened its backends";
   if (!job.blocks.empty()) {
-    const std::uint64_t first = job.blocks.front() * kBlockCases;
-    where = fmt::format("in block {} (cases {} to {})", job.blocks.front(), first, first + kBlockCases - 1);
+    const std::uint64_t first = job.blocks.front().number * kBlockCases;
+    where = fmt::format("in block {} (cases {} to {})", job.blocks.front().number, first, first + kBlockCases - 1);
   }
-  return {
-      "--jobs",
-      fmt::format("job {} ended {} {}: a backend that runs inside it may have crashed; with --isolation all that is "
-                  "a finding. The journal holds the finished blocks: --resume continues from there",
-                  number + 1, how, where),
-      ""};
+  if (++job.ends >= kMostEnds) {
+    return fail("--jobs",
+                fmt::format("job {} {} {}, {} times in a row: a backend that runs inside it may have crashed; with "
+                            "--isolation all that is a finding. The journal holds the finished blocks: --resume "
+                            "continues from there",
+                            number + 1, why, where, job.ends));
+  }
+  start(number);
+  JobMessage replaced;
+  replaced.kind = JobMessage::Kind::replaced;
+  replaced.error = fmt::format("job {} {} {}: another one takes its place and runs that again", number + 1, why, where);
+  messages.push_back(std::move(replaced));
+  return {};
 }
 
 void Jobs::finish() {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,16 +22,17 @@ using OpenBackends = std::function<Result<std::vector<std::unique_ptr<Backend>>>
 
 /// A message of a job.
 struct JobMessage {
-  enum class Kind : std::uint32_t { opened, failed, done };
+  enum class Kind : std::uint32_t { opened, failed, done, replaced };
   Kind kind = Kind::done;
   Record record;                   ///< of a block that is done, or begun: span and aggregate
   std::vector<BackendInfo> infos;  ///< of a job that opened its backends
-  std::string error;
+  std::string error;               ///< of a job that failed, or was replaced: why
 };
 
 class Jobs {
  public:
-  /// Forks the processes; they open their backends at once. `close_files` is called in each of them first.
+  /// Forks the processes; they open their backends at once. `close_files` is called in each of them first. A job that
+  /// is ended from outside, or whose messages make no sense, is replaced by another, which runs its blocks again.
   Jobs(int count, const OpenBackends& open, const BlockOptions& options, const std::function<void()>& close_files);
   /// Kills the jobs that are left.
   ~Jobs();
@@ -46,7 +48,8 @@ class Jobs {
   /// Asks the jobs to end their blocks after the current case: those come back as parts, and blocks that had not begun
   /// with no cases.
   void stop();
-  /// Waits for messages and returns them. Errors: a job died.
+  /// Waits for messages and returns them. Errors: a job died kMostEnds times at the same block, or while it opened its
+  /// backends.
   [[nodiscard]] Result<std::vector<JobMessage>> wait(double seconds);
   /// Cases done in unfinished blocks, for progress.
   [[nodiscard]] std::uint64_t cases_under_way() const;
@@ -54,18 +57,31 @@ class Jobs {
   void finish();
 
  private:
+  static constexpr int kMostEnds = 3;
+
+  struct Block {
+    std::uint64_t number = 0;
+    std::uint64_t cases = 0;
+  };
   struct Job {
     ForkedProcess process;
     Descriptor to;    ///< commands
     Descriptor from;  ///< messages
     std::string received;
-    std::vector<std::uint64_t> blocks;  ///< handed out and not done, the oldest first
+    std::deque<Block> blocks;  ///< handed out and not done, the oldest first
+    int ends = 0;              ///< how often it ended since its last message that was right
   };
 
-  [[noreturn]] void run(std::size_t number, int commands, int messages, const OpenBackends& open, BlockOptions options);
+  void start(std::size_t number);
+  [[noreturn]] void run(std::size_t number, int commands, int messages);
   [[nodiscard]] Result<void> receive(std::size_t number, std::vector<JobMessage>& messages);
-  [[nodiscard]] Error death_of(std::size_t number);
+  [[nodiscard]] bool take(Job& job, JobMessage message, std::vector<JobMessage>& messages);
+  [[nodiscard]] Result<void> replace(std::size_t number, const std::string& why, std::vector<JobMessage>& messages);
+  void send_command(Job& job, const Block& block);
 
+  OpenBackends open_;
+  BlockOptions options_;
+  std::function<void()> close_files_;
   std::vector<Job> jobs_;
   // In memory that all processes share:
   std::atomic<std::uint64_t>* stop_ = nullptr;   ///< not 0: end

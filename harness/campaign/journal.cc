@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "harness/base/digest.h"
+#include "harness/base/machine_failure.h"
 
 namespace qconform::campaign {
 namespace {
@@ -196,7 +197,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string reason() {
-  return std::generic_category().message(errno);
+  return machine_reason(errno);
 }
 
 // A renamed or new file is durable once its folder is.
@@ -257,6 +258,12 @@ Result<void> JournalWriter::open(const fs::path& path) {
   const off_t end = lseek(file_, 0, SEEK_END);
   size_ = end < 0 ? 0 : static_cast<std::uint64_t>(end);
   return {};
+}
+
+JournalWriter::Place JournalWriter::place() const {
+  if (is_same_file(file_, path_)) return Place::there;
+  std::error_code error;
+  return fs::exists(path_, error) ? Place::taken : Place::gone;
 }
 
 Result<void> JournalWriter::cut(std::uint64_t size) {

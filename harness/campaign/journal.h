@@ -89,6 +89,9 @@ class JournalWriter {
   [[nodiscard]] Result<void> open(const std::filesystem::path& path);
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// What stands at its path now: the open file, nothing, or another file.
+  enum class Place : std::uint8_t { there, gone, taken };
+  [[nodiscard]] Place place() const;
   /// Truncates the file, behind the last complete record.
   [[nodiscard]] Result<void> cut(std::uint64_t size);
   /// Appends and makes durable. After an error the journal ends where it did before.

@@ -32,6 +32,14 @@ void remove_parts(const fs::path& folder) {
   for (const fs::path& part : parts) fs::remove(part, error);
 }
 
+// The path, or the first with a number behind it that is free.
+fs::path free_name(const std::string& path) {
+  std::error_code error;
+  fs::path name = path;
+  for (int number = 2; fs::exists(name, error); ++number) name = path + "-" + std::to_string(number);
+  return name;
+}
+
 }  // namespace
 
 Record run_record(const std::string& id, const CampaignRun& run) {
@@ -112,9 +120,8 @@ Result<void> JournalStore::take(Record record) {
 
 Result<void> JournalStore::begin(const Identity& identity, std::vector<std::string>& remarks) {
   if (journal_.size() > 0) {
-    fs::path previous = path_;
-    previous += ".previous";
     std::error_code error;
+    const fs::path previous = free_name(path_.string() + ".previous");
     fs::rename(path_, previous, error);
     if (error) return fail(previous.string(), "cannot be renamed to: " + error.message());
     remarks.push_back(
@@ -142,10 +149,31 @@ void JournalStore::note_progress(const ProgressPoint& progress) {
   pending_.push_back(progress_record(progress));
 }
 
-Result<void> JournalStore::commit() {
+Result<void> JournalStore::commit(std::string& remark) {
+  switch (journal_.place()) {
+    case JournalWriter::Place::there: break;
+    case JournalWriter::Place::taken:
+      return fail("--out", fmt::format("{} was replaced by another file while the campaign ran: it is left alone, and "
+                                       "nothing more is written there",
+                                       path_.string()));
+    case JournalWriter::Place::gone:
+      QCONFORM_TRY(write_again());
+      remark = fmt::format("{} was removed while the campaign ran: it is written again, with all blocks that are done",
+                           path_.string());
+      return {};
+  }
   QCONFORM_TRY(journal_.append(pending_));
   pending_.clear();
   if (journal_.size() < 2 * size_compact_ + kGrowth) return {};
+  return compact();
+}
+
+Result<void> JournalStore::write_again() {
+  std::error_code error;
+  fs::create_directories(path_.parent_path(), error);
+  if (error) return fail("--out", fmt::format("cannot make the folder {} again: {}", path_.parent_path().string(), error.message()));
+  QCONFORM_TRY(journal_.open(path_));
+  pending_.clear();
   return compact();
 }
 

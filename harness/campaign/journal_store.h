@@ -33,14 +33,17 @@ class JournalStore {
   /// Whether the journal holds a campaign to resume.
   [[nodiscard]] bool has_campaign() const { return identity_.has_value(); }
   [[nodiscard]] const Identity& identity() const { return *identity_; }
-  /// Starts a new campaign, and keeps an old journal as campaign.journal.previous.
+  /// Starts a new campaign, and keeps an old journal as campaign.journal.previous, or, where that is there, as
+  /// campaign.journal.previous-2 and so on.
   [[nodiscard]] Result<void> begin(const Identity& identity, std::vector<std::string>& remarks);
 
   /// A record of a block; made durable by commit(). The error is of one that cannot be read.
   [[nodiscard]] Result<void> add(Record record);
   void note_run(const std::string& id, const CampaignRun& run);
   void note_progress(const ProgressPoint& progress);
-  [[nodiscard]] Result<void> commit();
+  /// Where the folder or the journal was removed meanwhile, makes both anew with all that is known, and says so in
+  /// `remark`. Errors: another file stands in its place; it cannot be written.
+  [[nodiscard]] Result<void> commit(std::string& remark);
   /// Closes the file in a forked child, which must not hold the lock on.
   void close() { journal_.close(); }
 
@@ -54,6 +57,7 @@ class JournalStore {
   [[nodiscard]] Result<void> read(std::vector<std::string>& remarks, bool repair);
   [[nodiscard]] Result<void> take(Record record);
   [[nodiscard]] Result<void> compact();
+  [[nodiscard]] Result<void> write_again();
 
   std::filesystem::path path_;
   JournalWriter journal_;

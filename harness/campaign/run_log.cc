@@ -6,12 +6,19 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 namespace qconform::campaign {
 namespace {
 
 constexpr double kProgressEvery = 60;  // s
 constexpr double kProgressGrowth = 1.5;
+
+// A clock may stand anywhere: years of four digits are what a report takes.
+std::time_t clamped(std::time_t time) {
+  constexpr std::time_t kLast = 253402300799;  // of the year 9999
+  return std::clamp<std::time_t>(time, 0, kLast);
+}
 
 std::string host_name() {
   char name[256] = {};
@@ -23,7 +30,7 @@ std::string host_name() {
 
 Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::string>& remarks) {
   run_.machine = host_name();
-  run_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  run_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(clamped(std::time(nullptr))));
   run_.jobs = jobs;
   run_.shard = identity.shard.text();
   run_.ended = "running";
@@ -33,7 +40,9 @@ Result<bool> RunLog::begin(const Identity& identity, int jobs, std::vector<std::
   seconds_before_ = store_.seconds_before(id_);
   start_ = Clock::now();
   store_.note_run(id_, run_);
-  QCONFORM_TRY(store_.commit());
+  std::string remark;
+  QCONFORM_TRY(store_.commit(remark));
+  if (!remark.empty()) remarks.push_back(std::move(remark));
   return goes_on;
 }
 

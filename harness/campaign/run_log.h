@@ -1,6 +1,7 @@
 // Records one run of a campaign, from its start or from --resume on, in the journal.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -19,7 +20,9 @@ class RunLog {
   [[nodiscard]] Result<bool> begin(const Identity& identity, int jobs, std::vector<std::string>& remarks);
 
   /// Of this run, from begin() on.
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  [[nodiscard]] double seconds() const {
+    return std::max(0.0, std::chrono::duration<double>(Clock::now() - start_).count());
+  }
   /// "running", and after end() why it ended.
   [[nodiscard]] const std::string& ended() const { return run_.ended; }
   [[nodiscard]] bool is_running() const { return run_.ended == "running"; }

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <atomic>
-#include <csignal>
 #include <memory>
 
 #include "harness/campaign/guided/guided_driver.h"
 #include "harness/cli/campaign_report.h"
 #include "harness/cli/command.h"
 #include "harness/cli/fuzz_plan.h"
+#include "harness/cli/interruption.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/core/version.h"
@@ -16,42 +15,6 @@
 namespace qconform::cli {
 
 namespace {
-
-std::atomic<bool> interrupted{false};
-
-// While one exists, SIGINT and SIGTERM end the campaign after the cases that run, with its report. A second signal
-// ends the program at once. One at a time.
-class Interruption {
- public:
-  Interruption();
-  ~Interruption();
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-
-  [[nodiscard]] static bool happened();
-
- private:
-  struct sigaction old_int_ {};
-  struct sigaction old_term_ {};
-};
-
-Interruption::Interruption() {
-  interrupted = false;
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // an unsigned constant in glibc
-  sigaction(SIGINT, &action, &old_int_);
-  sigaction(SIGTERM, &action, &old_term_);
-}
-
-Interruption::~Interruption() {
-  sigaction(SIGINT, &old_int_, nullptr);
-  sigaction(SIGTERM, &old_term_, nullptr);
-}
-
-bool Interruption::happened() {
-  return interrupted;
-}
 
 std::string text_of(const Progress& progress) {
   // A narrow terminal cuts the end of the line: what matters most comes first.
@@ -114,10 +77,15 @@ Result<int> deliver_plan(const FuzzPlan& plan, guided::GuidedResult done) {
   options.progress = told_on(line);
   Report report = campaign_report(done.snapshot, backends, options);
   line.clear();
+  if (done.snapshot.fault) report.stopped = done.snapshot.fault->text();
   QCONFORM_TRY(write_draft(plan.options.waivers, draft));
   auto code = deliver_campaign(plan.options.out, plan.judge.policy, plan.options.forms, report);
   for (const std::string& fault : done.own_faults) {
     say(stderr, "qconform: the fuzz target failed by itself: {}\n", fault);
+  }
+  if (done.snapshot.fault) {
+    if (!code) say(stderr, "qconform: {}\n", shown(code.error().text()));
+    return tl::unexpected(*done.snapshot.fault);
   }
   if (!done.own_faults.empty()) return kFault;
   return code;

@@ -11,6 +11,7 @@
 #include "harness/backends/code_coverage/code_coverage.h"
 #include "harness/backends/select.h"
 #include "harness/cli/command.h"
+#include "harness/cli/interruption.h"
 #include "harness/cli/output.h"
 #include "harness/cli/report_output.h"
 #include "harness/cli/rewritings.h"
@@ -260,11 +261,12 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   PowerMeters power(options.power ? backends.size() : 0, diagnose::PowerMeter(policy));
   diagnose::CampaignDiagnosis diagnosis(backends, policy);
   {
+    const Interruption interruption;
     ProgressLine line;
     ShownDiagnosis shown_diagnosis(diagnosis, backends, line);
     SuiteRunOptions campaign{.policy = policy,
                              .progress = [&](const Progress& progress) { line.update(progress); },
-                             .stop = {},
+                             .stop = &Interruption::happened,
                              .waivers = waivers ? &*waivers : nullptr,
                              .draft = &draft,
                              .diagnoser = options.explain ? &shown_diagnosis : nullptr,

@@ -318,7 +318,7 @@ class RelationRunner {
   [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_); }
 
   void finish() {
-    if (has_failed_enough()) report_.stopped = kFailedEnough;
+    options_.say_why_stopped(failures_, report_);
     for (Finding& finding : findings_.take()) {
       finding.id = "F" + std::to_string(report_.findings.size() + 1);
       report_.findings.push_back(std::move(finding));

@@ -36,6 +36,7 @@ class HangWatch {
 
 /// The texts of `stopped` in a report: of a backend, and of the report.
 inline constexpr const char* kHangs = "10 cases in a row timed out, refused ones aside: later cases were not sent";
+inline constexpr const char* kInterrupted = "it was interrupted: later cases were not judged";
 inline constexpr const char* kFailedEnough = "enough cases have failed (--fail-fast): later cases were not judged";
 
 struct SuiteRunOptions {
@@ -57,6 +58,8 @@ struct SuiteRunOptions {
   /// Whether the run ends before the next case.
   [[nodiscard]] bool ends(std::uint64_t failures) const { return has_failed_enough(failures) || (stop && stop()); }
   [[nodiscard]] bool has_failed_enough(std::uint64_t failures) const { return fail_fast && failures >= *fail_fast; }
+  /// Says in the report why it ended before its time, if it did. What was judged of a backend is a part then.
+  void say_why_stopped(std::uint64_t failures, Report& report) const;
 };
 
 /// Runs every case of every suite on every backend. Fills suites, backends, findings and times of

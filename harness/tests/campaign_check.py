@@ -1,9 +1,10 @@
 """Breaks campaigns in every way that a night can, and checks that nothing is lost.
 
-usage: campaign_check.py PROGRAM CHECK [--kills N] [--blocks N] [--shards N] [--seed N] [--plugins FOLDER] [--emulator WORD]...
+usage: campaign_check.py PROGRAM CHECK [--kills N] [--blocks N] [--shards N] [--seed N] [--campaigns N | --for SECONDS]
+                         [--only FAULT]... [--plugins FOLDER] [--emulator WORD]...
 
 PROGRAM is qconform with planted defects. CHECK is one of the functions below, without "check_": kills, shards,
-faults, reports, or large.
+faults, disturbed, reports, or large.
 """
 
 import argparse
@@ -22,6 +23,10 @@ import time
 BACKENDS = ["--backend", "scalar", "--backend", "pad-raw-zero"]
 JOURNAL = "campaign.journal"
 MARK = b"\x89QCJREC\n"
+
+
+# Keys of a report that tell of times, machines, paths, and of what was lost on the way.
+UNSTEADY = ("seconds", "environment", "runs", "progress", "replay", "lost", "lost_cases")
 
 
 class Problem(Exception):
@@ -55,7 +60,7 @@ def result_of(folder):
 
     def strip(value):
         if isinstance(value, dict):
-            return {k: strip(v) for k, v in value.items() if k not in ("seconds", "environment", "runs", "progress", "replay")}
+            return {k: strip(v) for k, v in value.items() if k not in UNSTEADY}
         return [strip(v) for v in value] if isinstance(value, list) else value
 
     return json.dumps(strip(report), indent=1)
@@ -180,13 +185,41 @@ def check_faults(program, folder, _):
     program.run(1, *fuzz(whole, cases))
     bytes_ = (whole / JOURNAL).read_bytes()
 
-    out = folder / "interrupted"
-    process = program.start(*fuzz(out, 10**9))
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        out = folder / number.name
+        process = program.start(*fuzz(out, 10**9))
+        time.sleep(1)
+        process.send_signal(number)
+        output = process.communicate()[0]
+        require(process.returncode in (0, 1) and (out / "report.json").exists(),
+                f"after {number.name}: {process.returncode} {output}")
+        require_gone(str(out))
+
+    out = folder / "run"
+    out.mkdir()
+    process = program.start("run", "--suite", "random", "--cases", str(10**8), "--backend", "scalar", cwd=out)
     time.sleep(1)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
     output = process.communicate()[0]
-    require(process.returncode in (0, 1) and (out / "report.json").exists(), f"after SIGTERM: {process.returncode} {output}")
-    require_gone(str(out))
+    require(process.returncode == 1 and "interrupted" in output.splitlines()[-1], f"an interrupted run: {output}")
+    require((out / "build/reports/run/report.json").exists(), f"an interrupted run has no report: {output}")
+
+    out = folder / "again"
+    for _ in range(4):
+        program.run(0, "fuzz", "--backend", "scalar", "--seed", "1", "--cases", "100", "--out", str(out))
+    old = sorted(path.name for path in out.glob(JOURNAL + ".*"))
+    require(old == [JOURNAL + ".previous" + more for more in ("", "-2", "-3")], f"of four campaigns there are {old}")
+
+    out = folder / "replaced"
+    process = program.start(*fuzz(out, 10**9))
+    while not is_live(process, out):
+        time.sleep(0.02)
+    time.sleep(0.5)  # some blocks
+    (out / "other").write_text("not a journal", encoding="utf-8")
+    os.replace(out / "other", out / JOURNAL)
+    output = process.communicate()[0]
+    require(process.returncode == 2 and "replaced by another file" in output, f"a replaced journal: {output}")
+    require((out / "report.json").exists() and (out / JOURNAL).read_text() == "not a journal", "another's journal was touched")
 
     out = folder / "tail"
     shutil.copytree(whole, out)
@@ -232,6 +265,125 @@ def check_faults(program, folder, _):
     require_gone(str(out))
     program.run(1, *fuzz(out, cases, 2, "--resume"))
     require_same(whole, out, "after a full disk")
+
+
+def descendants(process):
+    """The processes that come from this one, without zombies."""
+    children = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if entry.name.isdigit() and fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [process]
+    for known in found:
+        found += children.get(known, [])
+    return found[1:]
+
+
+def signal_one(process, draw, number):
+    """Sends it to one process that the campaign has started. False where there is none."""
+    below = descendants(process.pid)
+    if not below:
+        return False
+    try:
+        os.kill(draw.choice(below), number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill_one(process, draw, _out):
+    signal_one(process, draw, signal.SIGKILL)
+
+
+def stop_one(process, draw, _out):
+    below = descendants(process.pid)
+    if below:
+        victim = draw.choice(below)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            try:
+                os.kill(victim, number)
+            except ProcessLookupError:
+                return
+            time.sleep(draw.uniform(0.05, 1))
+
+
+def remove_folder(_process, _draw, out):
+    shutil.rmtree(out, ignore_errors=True)
+
+
+def hang_up(process, _draw, _out):
+    process.send_signal(signal.SIGHUP)
+
+
+# What happens to a campaign meanwhile, and what it may have of what. The first three do not keep it from its end.
+FAULTS = {
+    "kill": (kill_one, None),
+    "stop": (stop_one, None),
+    "remove-folder": (remove_folder, None),
+    "hang-up": (hang_up, None),
+    "few-files": (None, lambda draw: (resource.RLIMIT_NOFILE, draw.randrange(8, 40))),
+    "small-files": (None, lambda draw: (resource.RLIMIT_FSIZE, draw.randrange(1, 200) << 10)),
+    "little-memory": (None, lambda draw: (resource.RLIMIT_AS, draw.randrange(100, 40000) << 20)),
+}
+GOES_ON = ("kill", "stop", "remove-folder")
+
+
+def set_limits(limits):
+    for name, value in limits:
+        resource.setrlimit(name, (value, value))
+
+
+def disturb(process, faults, draw, out, most):
+    """Until it ends, each fault up to `most` times. Returns how many processes were killed."""
+    counts = dict.fromkeys(faults, 0)
+    pause = draw.uniform(0.05, 0.5)
+    while process.poll() is None:
+        time.sleep(pause)
+        for fault in faults:
+            act = FAULTS[fault][0]
+            if act and process.poll() is None and counts[fault] < (most if fault in GOES_ON else 1):
+                act(process, draw, out)
+                counts[fault] += 1
+    return counts.get("kill", 0)
+
+
+def check_disturbed(program, folder, options):
+    """Whatever happens to a campaign meanwhile: it ends as one that was left alone, or says why and goes on so later."""
+    draw = random.Random(options.seed)
+    begun, campaigns, kills, counts = time.monotonic(), 0, 0, {}
+    while time.monotonic() - begun < options.seconds if options.seconds else campaigns < options.campaigns:
+        faults = draw.sample(options.only or list(FAULTS), k=1 if options.only else draw.choice([1, 1, 2]))
+        backends = draw.choice([[], ["--isolation", "all"], ["--isolation", "all", "--backend", "xnnpack"]])
+        cases = 512 * draw.randrange(4, 4 + options.blocks)
+        whole, out = folder / "whole", folder / "disturbed"
+
+        def command(to, *more):
+            return [*fuzz(to, cases, 2, "--timeout", "5", "--no-within", *more), *backends]
+
+        what = f"campaign {campaigns} ({', '.join(faults)}): {' '.join(command(out))}"
+        program.run(1, *command(whole))
+        limits = [FAULTS[fault][1](draw) for fault in faults if FAULTS[fault][1]]
+        process = program.start(*command(out), stdin=subprocess.DEVNULL, preexec_fn=lambda: set_limits(limits))
+        kills += disturb(process, faults, draw, out, options.kills)
+        output = process.communicate()[0]
+        require_gone(str(out))
+        if all(fault in GOES_ON for fault in faults):
+            require(process.returncode == 1, f"{what}: exit code {process.returncode}\n{output}")
+        else:
+            require(process.returncode in (0, 1, 2), f"{what}: exit code {process.returncode}\n{output}")
+            program.run(1, *command(out, "--resume"))
+        require_same(whole, out, f"{what}\n{output}")
+        for path in (whole, out):
+            shutil.rmtree(path)
+        campaigns += 1
+        for fault in faults:
+            counts[fault] = counts.get(fault, 0) + 1
+    told = ", ".join(f"{fault} {count}" for fault, count in sorted(counts.items()))
+    print(f"{campaigns} campaigns (seed {options.seed}) end as those left alone: {told}; {kills} processes killed")
 
 
 def check_reports(program, folder, options):
@@ -294,6 +446,9 @@ def main():
     parser.add_argument("--blocks", type=int, default=8)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--campaigns", type=int, default=3)
+    parser.add_argument("--for", dest="seconds", type=float)
+    parser.add_argument("--only", choices=FAULTS, action="append")
     parser.add_argument("--plugins", default="")
     parser.add_argument("--emulator", action="append", default=[])
     options = parser.parse_args()

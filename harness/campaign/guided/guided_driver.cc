@@ -139,7 +139,10 @@ class GuidedDriver {
                .findings = campaign::kinds_of(sum),
                .edges = counters_.coverage.edges,
                .features = counters_.coverage.features});
-    return store_.commit();
+    std::string remark;
+    auto done = store_.commit(remark);
+    if (!remark.empty()) campaign_.remark(remark);
+    return done;
   }
 
   // Coverage is that of the whole corpus once the engine has looked through it: it does not shrink.
