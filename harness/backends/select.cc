@@ -7,12 +7,14 @@
 #include <optional>
 
 #include "harness/backends/bochs.h"
+#include "harness/backends/confinement.h"
 #include "harness/backends/emulator.h"
 #include "harness/backends/kinds.h"
 #include "harness/backends/library.h"
 #include "harness/backends/rewriting_program.h"
 #include "harness/backends/self_check.h"
 #include "harness/base/text.h"
+#include "harness/base/thrown.h"
 #include "harness/core/version.h"
 #include "reference/kernels/kernels.h"
 
@@ -243,10 +245,16 @@ Result<std::unique_ptr<Backend>> open_anywhere(const Specification& what, Roundi
   QCONFORM_ASSIGN(auto program, program_for(what, sandbox.arm64_program));
   if (!program.empty()) return open_program(std::move(program), what, arithmetic, sandbox);
   const bool is_third_party = what.kind == SelectedKind::plugin || library_of(what) != nullptr;
+  if (sandbox.confined && is_third_party) {
+    QCONFORM_ASSIGN(auto words, confining_words());
+    QCONFORM_ASSIGN(const auto own, own_program());
+    words.push_back(own.string());
+    return open_program(std::move(words), what, arithmetic, sandbox);
+  }
   const bool in_worker = sandbox.which == Which::all || (sandbox.which == Which::third_party && is_third_party);
-  if (!in_worker) return open_checked(what, arithmetic, sandbox.threads);
   const auto open = [what, arithmetic, threads = sandbox.threads]() { return open_checked(what, arithmetic, threads); };
-  return open_in_sandbox(open, sandbox.limits, what.kind == SelectedKind::plugin);
+  if (!in_worker) return opened_without_throwing("--backend", open);
+  return open_in_sandbox(open, text_of(what), sandbox.limits, what.kind == SelectedKind::plugin);
 }
 
 Result<void> put_on_cpu(Specification& what, const std::string& cpu) {

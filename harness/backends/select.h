@@ -18,6 +18,7 @@ namespace qconform::backend {
 struct SandboxPolicy {
   enum class Which : std::uint8_t { third_party, all, none };
   Which which = Which::third_party;
+  bool confined = false;  ///< workers of what is not ours run in namespaces of their own (confinement.h)
   SandboxLimits limits;
   int threads = 0;                 ///< that run each case at once, to compare (threads_checked()); 0 for none
   std::string arm64_program = {};  ///< for processors of that kind (emulator.h)

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/base/forked_process.h"
 
 namespace qconform {
 
-/// Runs below a guard: a process that kills the command with all its descendants, those too that have
-/// left its process group or lost their parent, when the command ends, when it is told to, and when
-/// qconform is gone.
+/// Runs below a guard (ForkedProcess): the command ends with all its descendants, those too that have left its process
+/// group or lost their parent, when the command ends, with this object, and when qconform is gone.
 class ChildProcess {
  public:
   enum class Output {
@@ -57,17 +57,14 @@ class ChildProcess {
  private:
   explicit ChildProcess(Output output) : output_mode_(output) {}
   void read_log();
-  void read_status();
   void write(std::string_view& to_send);
 
   Output output_mode_;
-  pid_t guard_ = -1;
+  ForkedProcess process_;
   pid_t counted_ = -1;  ///< count_memory_of()
   int input_ = -1;      ///< to the command's stdin
   int output_ = -1;     ///< from its stdout
   int errors_ = -1;     ///< from its stderr
-  int life_ = -1;       ///< to the guard: a byte, or the end, means to end everything
-  int report_ = -1;     ///< from the guard: the command's status
   std::optional<int> status_;
   std::string log_;
 };

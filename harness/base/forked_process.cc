@@ -1,6 +1,7 @@
 #include "harness/base/forked_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,33 +16,136 @@
 #include <utility>
 
 #include "harness/base/pipe.h"
+#include "harness/base/process_tree.h"
 
 namespace qconform {
 
-ForkedProcess::ForkedProcess(Group group, const std::function<void()>& work) : group_(group) {
-  (void)std::fflush(nullptr);  // or the child would write it too
-  const pid_t parent = getpid();
-  process_ = ::fork();
-  if (process_ != 0) return;
-  if (group == Group::own) (void)setpgid(0, 0);
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(0);
-  if (group == Group::shared) {
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
+namespace {
+
+// The life of a fork: nothing that `work` throws may reach the frames that it was copied from.
+[[noreturn]] void work_to_the_end(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (...) {
+    _exit(ForkedProcess::kThrew);
   }
-  work();
   _exit(0);
 }
 
-ForkedProcess::ForkedProcess(ForkedProcess&& other) noexcept
-    : group_(other.group_), process_(std::exchange(other.process_, -1)) {}
+// Signals that a terminal, or a job scheduler, sends to whole groups: the process that started this one answers them.
+void ignore_group_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) (void)signal(number, SIG_IGN);
+}
+
+// The child's status once it has ended; it stays a zombie, so that its number remains its own.
+bool has_ended(pid_t child, int& status) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+    return false;
+  }
+  constexpr int kExitShift = 8;
+  status = info.si_code == CLD_EXITED ? info.si_status << kExitShift : info.si_status;
+  return true;
+}
+
+// A handler for signals that only have to end a wait.
+void wake_by(int number) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  (void)sigaction(number, &action, nullptr);
+}
+
+// Waits until `child` has ended, or `life` says to end it, or `parent` is gone; tells `report` the child's number, then
+// its status; ends all that it has started. `waiting`: the signals that are blocked while this process waits.
+[[noreturn]] void guard_to_the_end(pid_t child, pid_t parent, int life, int report, const sigset_t& waiting) {
+  const int kept[] = {life, report};
+  close_all_but(kept);
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::close(file);
+  (void)!::write(report, &child, sizeof child);
+  int status = 0;
+  pollfd end{life, POLLIN, 0};
+  while (!has_ended(child, status) && getppid() == parent) {
+    if (ppoll(&end, 1, nullptr, &waiting) > 0) break;
+  }
+  const bool ended_by_itself = has_ended(child, status);
+  if (!ended_by_itself) (void)kill(child, SIGKILL);
+  while (!has_ended(child, status)) (void)::poll(nullptr, 0, 1);
+  kill_descendants();
+  (void)!::write(report, &status, sizeof status);
+  _exit(0);
+}
+
+}  // namespace
+
+ForkedProcess::ForkedProcess(Group group, const std::function<void()>& work) : group_(group), owner_(getpid()) {
+  (void)std::fflush(nullptr);  // or the child would write it too
+  if (group == Group::own) {
+    start_guarded(work);
+    return;
+  }
+  process_ = ::fork();
+  if (process_ != 0) return;
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != owner_) _exit(0);
+  ignore_group_signals();
+  work_to_the_end(work);
+}
+
+void ForkedProcess::start_guarded(const std::function<void()>& work) {
+  Pipe life;
+  Pipe report;
+  if (!life.open() || !report.open()) return;
+  guard_ = ::fork();
+  if (guard_ == 0) {
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ignore_group_signals();
+    sigset_t woken;
+    sigset_t before;
+    (void)sigemptyset(&woken);
+    for (const int number : {SIGCHLD, SIGUSR2}) (void)sigaddset(&woken, number);
+    (void)sigprocmask(SIG_BLOCK, &woken, &before);
+    for (const int number : {SIGCHLD, SIGUSR2}) wake_by(number);
+    (void)prctl(PR_SET_PDEATHSIG, SIGUSR2);
+    const pid_t child = getppid() == owner_ ? ::fork() : -1;
+    if (child == 0) {
+      const pid_t guard = getppid();
+      (void)setpgid(0, 0);
+      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != guard) _exit(0);
+      (void)sigprocmask(SIG_SETMASK, &before, nullptr);
+      for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2}) (void)signal(number, SIG_DFL);
+      life = {};
+      report = {};
+      work_to_the_end(work);
+    }
+    if (child < 0) _exit(0);
+    (void)sigdelset(&before, SIGCHLD);
+    (void)sigdelset(&before, SIGUSR2);
+    guard_to_the_end(child, owner_, life.read.get(), report.write.get(), before);
+  }
+  if (guard_ < 0) return;
+  life_ = std::move(life.write);
+  report_ = std::move(report.read);
+  report.write.close();
+  pid_t child = -1;
+  if (!read_all_of(report_.get(), &child, sizeof child)) {  // the guard could not fork
+    while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) continue;
+    errno = EAGAIN;
+    return;
+  }
+  process_ = child;
+}
 
 ForkedProcess& ForkedProcess::operator=(ForkedProcess&& other) noexcept {
   if (this != &other) {
     end();
     group_ = other.group_;
+    owner_ = other.owner_;
     process_ = std::exchange(other.process_, -1);
+    guard_ = std::exchange(other.guard_, -1);
+    life_ = std::move(other.life_);
+    report_ = std::move(other.report_);
   }
   return *this;
 }
@@ -50,32 +154,62 @@ void become_program(std::vector<std::string> words, std::span<const int> files, 
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  for (const int file : files) (void)fcntl(file, F_SETFD, 0);
   for (const int file : {STDOUT_FILENO, STDERR_FILENO}) (void)dup2(log, file);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  (void)dup2(nothing, STDIN_FILENO);
+  close_all_but(files);
+  for (const int file : files) (void)fcntl(file, F_SETFD, 0);
   (void)execvp(arguments[0], arguments.data());
   std::perror(arguments[0]);
   _exit(127);
 }
 
+bool ForkedProcess::is_mine() const {
+  return process_ > 0 && owner_ == getpid();
+}
+
+// A guard that ends without a word was killed, and the child with it.
+int ForkedProcess::take_report() {
+  int status = SIGKILL;
+  (void)read_all_of(report_.get(), &status, sizeof status);
+  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) continue;
+  report_.close();
+  life_.close();
+  process_ = -1;
+  return status;
+}
+
 std::optional<int> ForkedProcess::poll() {
+  if (!is_mine()) return std::nullopt;
+  if (group_ == Group::own) {
+    pollfd report{report_.get(), POLLIN, 0};
+    if (::poll(&report, 1, 0) <= 0) return std::nullopt;
+    return take_report();
+  }
   int status = 0;
-  if (process_ <= 0 || ::waitpid(process_, &status, WNOHANG) != process_) return std::nullopt;
+  if (::waitpid(process_, &status, WNOHANG) != process_) return std::nullopt;
   process_ = -1;
   return status;
 }
 
 int ForkedProcess::wait() {
+  if (!is_mine()) return 0;
+  if (group_ == Group::own) return take_report();
   int status = 0;
-  if (process_ <= 0) return status;
   while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
   process_ = -1;
   return status;
 }
 
 int ForkedProcess::end() {
-  if (process_ <= 0) return 0;
-  if (group_ == Group::own) (void)::kill(-process_, SIGKILL);
-  (void)::kill(process_, SIGKILL);
+  if (!is_mine()) return 0;
+  if (group_ == Group::shared) (void)::kill(process_, SIGKILL);
+  if (group_ == Group::own) {
+    // Written and not only closed: a fork of this process may hold the same pipe.
+    const NoPipeSignal quiet;
+    (void)!::write(life_.get(), "", 1);
+    (void)::kill(guard_, SIGCONT);  // somebody may have stopped it
+  }
   return wait();
 }
 

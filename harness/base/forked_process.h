@@ -8,46 +8,62 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/base/pipe.h"
 
 namespace qconform {
 
 class ForkedProcess {
  public:
   enum class Group {
-    own,     ///< what it starts ends with it; a terminal's signals do not reach it
-    shared,  ///< suspended and resumed with this process; leaves SIGINT and SIGTERM to it
+    own,     ///< what it starts ends with it, whatever session it is in; a terminal's signals do not reach it
+    shared,  ///< suspended and resumed with this process; leaves SIGINT, SIGTERM and SIGHUP to it
   };
 
   ForkedProcess() = default;
   /// Forks. `work` runs in the child, which then leaves with status 0, without destructors or exit handlers: they
-  /// belong to this process. is_running() is false where the system has no more processes; errno says why.
+  /// belong to this process. An exception of `work` ends there too, with status kThrew. Of `own` a guard stands
+  /// between the two processes: it kills what the child has started when that ends, is ended, or this process is gone.
+  /// is_running() is false where the system has no more processes; errno says why.
   ForkedProcess(Group group, const std::function<void()>& work);
-  ForkedProcess(ForkedProcess&& other) noexcept;
+  static constexpr int kThrew = 70;
+  ForkedProcess(ForkedProcess&& other) noexcept { *this = std::move(other); }
   ForkedProcess& operator=(ForkedProcess&& other) noexcept;
   ~ForkedProcess() { end(); }
 
   /// Whether there is one whose end nobody has seen.
   [[nodiscard]] bool is_running() const { return process_ > 0; }
   [[nodiscard]] pid_t id() const { return process_; }
+  /// Readable, or at its end, when the child has ended; -1 of `shared`.
+  [[nodiscard]] int end_file() const { return report_.get(); }
 
-  // Each gives the status as waitpid does, and sees its end.
+  // Each gives the status as waitpid does, and sees its end. In a fork of the process that started it they do nothing:
+  // there it is somebody else's.
 
   /// Nothing while it runs.
   [[nodiscard]] std::optional<int> poll();
   int wait();
-  /// Kills it first, of its own group all that it has started.
+  /// Kills it first, of `own` with all that it has started.
   int end();
 
  private:
+  void start_guarded(const std::function<void()>& work);
+  [[nodiscard]] bool is_mine() const;
+  int take_report();
+
   Group group_ = Group::own;
-  pid_t process_ = -1;
+  pid_t owner_ = -1;    ///< who started it
+  pid_t process_ = -1;  ///< the one that does the work
+  pid_t guard_ = -1;
+  Descriptor life_;    ///< to the guard: a byte, or the end, means to end everything
+  Descriptor report_;  ///< from the guard: the status of the child
 };
 
-/// Makes this process the program `words`, found by PATH, whose stdout and stderr go to `log` and which inherits
-/// `files`: for the work of a fork. Where there is no such program, says so and exits with status 127.
+/// Makes this process the program `words`, found by PATH, whose stdin is empty, whose stdout and stderr go to `log`, and
+/// which inherits `files` and no others: for the work of a fork. Where there is no such program, says so and exits with status 127.
 [[noreturn]] void become_program(std::vector<std::string> words, std::span<const int> files, int log);
 
 struct ForkLimits {

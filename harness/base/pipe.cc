@@ -27,6 +27,30 @@ bool Pipe::open(int flags) {
   return true;
 }
 
+NoPipeSignal::NoPipeSignal() {
+  (void)sigemptyset(&pipe_);
+  (void)sigaddset(&pipe_, SIGPIPE);
+  (void)pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+}
+
+NoPipeSignal::~NoPipeSignal() {
+  const timespec at_once{};
+  (void)sigtimedwait(&pipe_, nullptr, &at_once);
+  (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool read_all_of(int descriptor, void* to, std::size_t size) {
+  auto* next = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t count = ::read(descriptor, next, size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    next += count;
+    size -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
 bool write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());

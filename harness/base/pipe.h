@@ -1,6 +1,9 @@
 // Pipes, and descriptors that are closed with their owner.
 #pragma once
 
+#include <signal.h>
+
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +32,22 @@ struct Pipe {
   /// Both ends are closed where a program is executed. False where the system has no more; errno says why.
   [[nodiscard]] bool open(int flags = 0);
 };
+
+/// Keeps a pipe without readers from ending this process, for as long as it lives, in this thread.
+class NoPipeSignal {
+ public:
+  NoPipeSignal();
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  ~NoPipeSignal();
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+/// Reads `size` bytes, however often the call is interrupted or gives a part. False where they end before.
+bool read_all_of(int descriptor, void* to, std::size_t size);
 
 /// Writes all of it, however often the call is interrupted or takes a part. False where nobody reads, or nothing fits.
 bool write_all(int descriptor, std::string_view bytes);

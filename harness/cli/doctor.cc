@@ -31,7 +31,7 @@ Result<std::unique_ptr<Backend>> open_unchecked(const backend::Library& library)
   backend::Specification what;
   what.name = library.name;
   if (library.start != nullptr) return library.start(what, {});
-  return open_in_sandbox([&library, what] { return library.open(what); }, {});
+  return open_in_sandbox([&library, what] { return library.open(what); }, std::string(library.name), {});
 }
 
 // Lists what is pinned of a library, and what the self-check of its adapter found, in rows below it.

@@ -85,6 +85,10 @@ struct ChangedInput {
 struct BrokenInterface {
   std::string detail;
 };
+/// An exception left the backend, in a call or in a thread of its own.
+struct Threw {
+  std::string detail;  ///< its type, and what it says: "std::runtime_error: no kernel"
+};
 /// The run changed the rounding, flushing or exception masks of the floating-point unit.
 struct ChangedFloatMode {
   std::string detail;
@@ -92,7 +96,7 @@ struct ChangedFloatMode {
 
 using Any = std::variant<Produced, Unsupported, Rejected, Crashed, Exited, OutOfMemory, TimedOut, WroteOutOfBounds,
                          ReadOutOfBounds, LeftUnwritten, Nondeterministic, ChangedInput, ChangedFloatMode,
-                         ThreadDependent, DependsOnEarlierRuns, BrokenInterface>;
+                         ThreadDependent, DependsOnEarlierRuns, BrokenInterface, Threw>;
 
 }  // namespace outcome
 
@@ -123,6 +127,9 @@ struct Outcome : outcome::Any {
   bool of_neighbour = false;
   std::optional<OnOtherInput> on_other_input;
   std::optional<AnswerElsewhere> elsewhere;  ///< of a refusal
+  /// How an earlier run of the case ended, which was not the backend's doing as far as could be seen: "ended by SIGKILL".
+  /// The outcome is that of a second run. Empty where there was no such run.
+  std::string lost;
   /// What the backend wrote to stdout and stderr meanwhile; the end of it where it is long. Known of
   /// backends in worker processes only.
   std::string log;

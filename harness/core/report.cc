@@ -104,6 +104,12 @@ TierCounts BackendResult::tiers() const {
   return sum;
 }
 
+void BackendResult::note_lost(const std::string& case_id, const std::string& how) {
+  if (how.empty()) return;
+  ++lost[how];
+  if (lost_cases.size() < kLostListed) lost_cases.push_back(case_id + ": " + how);
+}
+
 void BackendResult::note_worst(const std::string& case_id, const ElementReport& element) {
   const auto place = std::find_if(worst.begin(), worst.end(),
                                   [&](const WorstElement& w) { return w.element.distance < element.distance; });

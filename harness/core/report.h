@@ -208,6 +208,7 @@ enum class Conclusion : std::uint8_t {
 
 struct BackendResult {
   static constexpr std::size_t kWorstElements = 5;
+  static constexpr std::size_t kLostListed = 20;
   static constexpr std::uint64_t kUsualMinJudged = 90;
 
   using ByOperator = std::map<std::string, OperatorResult>;
@@ -227,6 +228,13 @@ struct BackendResult {
                "False for a library that nobody named, and for a kernel that nobody named and that computes no case of "
                "these suites: the report's conforms does not depend on it.");
   QC_FIELD(std::string, stopped, {}, "stopped", .doc = "Why later cases were not sent to it; absent where all were.",
+           .presence = Presence::omitted);
+  QC_FIELD(Counts, lost, {}, "lost",
+           .doc =
+               "Runs that something outside of the backend ended, as far as could be seen, by how: each case ran again "
+               "and was judged by that.",
+           .presence = Presence::omitted, .def = "counts");
+  QC_FIELD(std::vector<std::string>, lost_cases, {}, "lost_cases", .doc = "The first of their cases.",
            .presence = Presence::omitted);
   QC_FIELD(ByOperator, operators, {}, "operators");  ///< by op_type
   QC_FIELD(std::vector<CombinationCoverage>, coverage, {}, "coverage",
@@ -267,6 +275,8 @@ struct BackendResult {
   /// A valid case was computed, and its output proves something; of relations alone, one held.
   [[nodiscard]] bool is_judged() const;
   [[nodiscard]] TierCounts tiers() const;
+  /// Takes in how an earlier run of the case was lost (Outcome::lost); nothing where it is empty.
+  void note_lost(const std::string& case_id, const std::string& how);
   /// Keeps `element` if it is among the most distant.
   void note_worst(const std::string& case_id, const ElementReport& element);
 

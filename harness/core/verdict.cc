@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, kVerdictKinds> kVerdictNames{
     "out-of-memory", "read-out-of-bounds", "nondeterministic",
     "changed-input", "changed-float-mode", "thread-dependent",
     "refused",       "not-asked",          "depends-on-earlier-runs",
-    "refused-here",  "broken-interface",   "not-judged"};
+    "refused-here",  "broken-interface",   "not-judged",
+    "threw"};
 
 }  // namespace
 

@@ -40,9 +40,10 @@ enum class VerdictKind : std::uint8_t {
   refused_here,      ///< refused a valid case that another setting, form or release of the same library computes right
   broken_interface,  ///< answered what its interface does not define: another status, another count of outputs
   not_judged,        ///< computed a case that qconform cannot judge: an operator that it does not know, a size limit
+  threw,             ///< an exception left it
 };
 
-inline constexpr int kVerdictKinds = 24;
+inline constexpr int kVerdictKinds = 25;
 
 /// "pass", "wrong", "bad-shape", "not-rejected", ...
 [[nodiscard]] std::string_view name_of(VerdictKind kind);

@@ -3,16 +3,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/base/machine_failure.h"
+#include "harness/base/thrown.h"
 #include "harness/operators/operator.h"
 
 namespace qconform {
 
 Outcome execute(Backend& backend, const Case& test_case, GuardedOutput& output) {
   if (Worker* worker = backend.worker()) return worker->examine(test_case);
-  Preparation preparation = backend.prepare(test_case);
-  if (auto end = end_of(preparation)) return std::move(*end);
-  std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
-  return output.finish();
+  try {
+    Preparation preparation = backend.prepare(test_case);
+    if (auto end = end_of(preparation)) return std::move(*end);
+    std::get<std::unique_ptr<PreparedCase>>(preparation)->run(output);
+    return output.finish();
+  } catch (const MachineFailure&) {
+    throw;
+  } catch (...) {
+    (void)output.finish();
+    return outcome::Threw{thrown_text()};
+  }
 }
 
 void ask_siblings(Backend& backend, const Case& test_case, GuardedOutput& output, Outcome& outcome) {

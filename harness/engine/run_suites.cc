@@ -49,6 +49,7 @@ std::string why_not_judged(VerdictKind kind, const std::string& detail) {
     case VerdictKind::crashed:
     case VerdictKind::timed_out:
     case VerdictKind::exited:
+    case VerdictKind::threw:
     case VerdictKind::out_of_memory:
     case VerdictKind::refused:
     case VerdictKind::refused_here:
@@ -111,7 +112,7 @@ class SuiteRunner {
   [[nodiscard]] bool has_failed_enough() const { return options_.has_failed_enough(failures_); }
 
   void finish() {
-    if (has_failed_enough()) report_.stopped = kFailedEnough;
+    options_.say_why_stopped(failures_, report_);
     report_hazards();
     if (options_.diagnoser != nullptr) settle_findings();
     report_.findings = findings_.take();
@@ -236,12 +237,14 @@ class SuiteRunner {
       return {.verdict = VerdictKind::not_asked, .tier = {}, .wrong_elements = 0};
     }
     Outcome outcome = std::move(*answer);
+    result.note_lost(test_case.id, outcome.lost);
     note_timeouts(number, outcome);
     Worker* worker = backends_[number]->worker();
     Verdict verdict = judge(expected, outcome);
     if (worker != nullptr && is_failure(verdict.kind) && std::holds_alternative<outcome::Produced>(outcome)) {
       stopwatch_.lap(report_.times.judge);
       outcome = examined(*worker, test_case, std::get<outcome::Produced>(outcome));
+      result.note_lost(test_case.id, outcome.lost);
       result.seconds += note_backend_time();
       verdict = judge(expected, outcome);
     }
@@ -437,6 +440,17 @@ class SuiteRunner {
 };
 
 }  // namespace
+
+void SuiteRunOptions::say_why_stopped(std::uint64_t failures, Report& report) const {
+  if (has_failed_enough(failures)) {
+    report.stopped = kFailedEnough;
+  } else if (stop && stop()) {
+    report.stopped = kInterrupted;
+    for (BackendResult& backend : report.backends) {
+      if (backend.stopped.empty()) backend.stopped = kInterrupted;
+    }
+  }
+}
 
 Result<void> run_suites(std::vector<std::unique_ptr<Suite>>& suites, std::vector<std::unique_ptr<Backend>>& backends,
                         const SuiteRunOptions& options, Report& report) {

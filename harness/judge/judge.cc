@@ -205,6 +205,11 @@ struct OutcomeJudge {
   Verdict operator()(const outcome::BrokenInterface& broken) const {
     return without_values(VerdictKind::broken_interface, broken.detail);
   }
+  Verdict operator()(const outcome::Threw& exception) const {
+    Verdict verdict = without_values(VerdictKind::threw, exception.detail);
+    verdict.place = exception.detail.substr(0, exception.detail.find(": "));
+    return verdict;
+  }
   Verdict operator()(const outcome::LeftUnwritten& unwritten) const {
     return without_values(VerdictKind::unwritten, unwritten.detail);
   }

@@ -30,6 +30,7 @@ FAILING = frozenset(
         "read-out-of-bounds",
         "refused-here",
         "thread-dependent",
+        "threw",
         "timed-out",
         "unwritten",
         "wrong",
@@ -205,6 +206,8 @@ class BackendResult:
     #: why later cases were not sent; empty where all were
     stopped: str
     operators: Mapping[str, OperatorResult]
+    #: runs that something outside of the backend ended, by how; each case ran again and was judged by that
+    lost: Mapping[str, int]
     #: None where nobody asked for it
     power: Optional[Power] = None
 
@@ -371,6 +374,7 @@ def _backend(entry: Mapping[str, Any]) -> BackendResult:
         scope=entry.get("scope", ""),
         seconds=entry["seconds"],
         stopped=entry.get("stopped", ""),
+        lost=entry.get("lost", {}),
         operators={name: _operator(result) for name, result in entry["operators"].items()},
         power=_power(entry.get("power")),
     )

@@ -11,7 +11,7 @@ import quantized_models
 from qconform import _program, report
 
 NOT_JUDGED = {"mistrusted", "unsupported", "refused", "not-asked", "crashed", "timed-out", "exited", "out-of-memory",
-              "refused-here", "broken-interface", "not-judged"}  # fmt: skip
+              "refused-here", "broken-interface", "threw", "not-judged"}  # fmt: skip
 BACKENDS = ["scalar", "interpreter", "defect:pair-sat-i16"]
 
 

@@ -229,6 +229,16 @@ std::string Painter::verdict(VerdictKind kind) const {
   return kind == VerdictKind::pass ? good(name) : aside(name);
 }
 
+// Runs that count for nothing, since nothing shows that the backend ended them.
+std::string lost_lines(const BackendResult& backend, const Painter& paint) {
+  std::string text;
+  for (const auto& [how, count] : backend.lost) {
+    text += fmt::format("  {}: {} {}; judged by a second run\n", paint.aside("lost"), plural(count, "run"), shown(how));
+  }
+  if (!text.empty()) text += fmt::format("    {}\n", shown(fmt::format("{}", fmt::join(backend.lost_cases, "; "))));
+  return text;
+}
+
 std::string backend_table(const Report& report, const Painter& paint, bool verbose, std::size_t columns) {
   const TableWidths* widths = widths_for(columns);
   std::string text;
@@ -251,6 +261,7 @@ std::string backend_table(const Report& report, const Painter& paint, bool verbo
       text += fmt::format("  pinned: {}\n", shown(fmt::format("{}", fmt::join(backend.info.pinned, ", "))));
     }
     if (!backend.stopped.empty()) text += "  " + paint.bad("stopped") + ": " + shown(backend.stopped) + "\n";
+    text += lost_lines(backend, paint);
     const std::string why_not_asked =
         !backend.stopped.empty() ? " after it was stopped" : " out of contract: refusing was not judged (@valid-only)";
     for (const auto& [op_type, result] : backend.operators) {

@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "harness/backends/emulator.h"
+#include "harness/base/digest.h"
 #include "harness/base/futex.h"
+#include "harness/base/machine_failure.h"
 
 namespace qconform {
 namespace {
@@ -33,15 +37,20 @@ std::size_t slot_bytes_here() {
   return backend::is_emulated() ? CaseChannel::kEmulatedSlotBytes : CaseChannel::kUsualSlotBytes;
 }
 
-CaseChannel::CaseChannel(std::size_t slot_bytes) : file_(memfd_create("qconform", MFD_CLOEXEC)) {
+CaseChannel::CaseChannel(std::size_t slot_bytes)
+    : file_(memfd_create("qconform", MFD_CLOEXEC | MFD_ALLOW_SEALING)), slot_bytes_(slot_bytes) {
   static_assert(sizeof(Control) <= kControlBytes);
-  if (file_ < 0) throw std::bad_alloc();
-  slot_bytes_ = slot_bytes;
+  constexpr const char* kWhat = "cannot share memory with a worker process";
+  if (file_ < 0) throw MachineFailure(kWhat, errno);
   if (ftruncate(file_, static_cast<off_t>(bytes_mapped())) != 0) {
+    const int error = errno;
     (void)close(file_);
-    throw std::bad_alloc();
+    throw MachineFailure(kWhat, error);
   }
+  // A worker that cut the file short would end this process with SIGBUS.
+  (void)fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   map(bytes_mapped());
+  (void)madvise(control_, mapped_, MADV_DONTFORK);
   control_ = new (control_) Control();
   control_->layout = kLayout;
   control_->slot_bytes = slot_bytes;
@@ -57,18 +66,20 @@ CaseChannel::CaseChannel(int file, Inherited /*tag*/) : file_(file) {
   if (control_->layout != kLayout || bytes_mapped() != mapped_) {
     throw std::runtime_error("this qconform and the one that started it were built from different sources");
   }
+  (void)close(std::exchange(file_, -1));
 }
 
 CaseChannel::~CaseChannel() {
   (void)munmap(control_, mapped_);
-  (void)close(file_);
+  if (file_ >= 0) (void)close(file_);
 }
 
 void CaseChannel::map(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
   if (memory == MAP_FAILED) {
+    const int error = errno;
     (void)close(file_);
-    throw std::bad_alloc();
+    throw MachineFailure("cannot map the memory that a worker process shares", error);
   }
   control_ = static_cast<Control*>(memory);
   mapped_ = bytes;
@@ -138,8 +149,24 @@ bool CaseChannel::wait_for_hello(std::chrono::nanoseconds patience) {
   return wait_for_count(1, 1, patience);
 }
 
-std::span<const std::byte> CaseChannel::answer(std::uint32_t number) const {
-  return content(number, kAnswers, message(number).answer_bytes);
+bool CaseChannel::is_sound(std::uint32_t received, std::uint32_t posted) const {
+  const std::uint32_t answered = control_->answered;
+  return control_->layout == kLayout && control_->slot_bytes == slot_bytes_ && control_->posted == posted &&
+         reached(answered, received + 1) && reached(posted + 1, answered);
+}
+
+std::uint64_t CaseChannel::check_of(std::uint32_t number, std::span<const std::byte> bytes) {
+  Digest digest;
+  digest.add(std::uint64_t{number});
+  digest.add(std::uint64_t{bytes.size()});
+  digest.add(bytes);
+  return digest.value();
+}
+
+std::optional<std::span<const std::byte>> CaseChannel::answer(std::uint32_t number) const {
+  const std::span<const std::byte> bytes = content(number, kAnswers, message(number).answer_bytes);
+  if (check_of(number, bytes) != message(number).answer_check) return std::nullopt;
+  return bytes;
 }
 
 // In the course of hours every slot would have had a large message.
@@ -191,11 +218,13 @@ void CaseChannel::count_answer(std::uint32_t count) {
 
 void CaseChannel::put(std::uint32_t number, std::size_t bytes) {
   message(number).answer_bytes = bytes;
+  message(number).answer_check = check_of(number, content(number, kAnswers, bytes));
   count_answer(number + 2);
 }
 
 void CaseChannel::put_hello(std::size_t bytes) {
   message(0).answer_bytes = bytes;
+  message(0).answer_check = check_of(0, content(0, kAnswers, bytes));
   count_answer(1);
 }
 

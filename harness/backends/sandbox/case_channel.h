@@ -30,9 +30,11 @@ class CaseChannel {
   static constexpr std::size_t kUsualSlotBytes = std::size_t{256} << 20;
   static constexpr std::size_t kEmulatedSlotBytes = std::size_t{4} << 20;
 
-  /// Throws bad_alloc where the system has no memory.
+  /// Nobody can make the file smaller or larger, and forks of this process do not have the memory: each worker maps its
+  /// own channel, and cannot reach those of others. Throws MachineFailure where the system has no memory or no more
+  /// files.
   explicit CaseChannel(std::size_t slot_bytes = kUsualSlotBytes);
-  /// Maps the file of the other process. Throws runtime_error where it is not a channel, or has the layout of another
+  /// Maps the file of the other process, and closes it: what writes to strange descriptors does not reach it. Throws runtime_error where it is not a channel, or has the layout of another
   /// program.
   [[nodiscard]] static CaseChannel of_file(int file) { return CaseChannel(file, Inherited{}); }
   CaseChannel(const CaseChannel&) = delete;
@@ -58,7 +60,11 @@ class CaseChannel {
   [[nodiscard]] bool wait_for_answer(std::uint32_t number, std::uint32_t posted, std::chrono::nanoseconds patience);
   /// Waits for the hello.
   [[nodiscard]] bool wait_for_hello(std::chrono::nanoseconds patience);
-  [[nodiscard]] std::span<const std::byte> answer(std::uint32_t number) const;
+  /// Once the hello has been received: whether the counts in the shared memory still fit what this side has sent and
+  /// received. A worker may have written over them.
+  [[nodiscard]] bool is_sound(std::uint32_t received, std::uint32_t posted) const;
+  /// The answer's bytes; nothing where they are not those that were sent as an answer to this request.
+  [[nodiscard]] std::optional<std::span<const std::byte>> answer(std::uint32_t number) const;
   /// Gives back the memory of a large request and its answer.
   void release(std::uint32_t number);
   /// When the oldest unanswered request was begun, if it was.
@@ -94,6 +100,7 @@ class CaseChannel {
   struct Message {
     std::atomic<std::uint64_t> request_bytes = 0;
     std::atomic<std::uint64_t> answer_bytes = 0;
+    std::atomic<std::uint64_t> answer_check = 0;  ///< check_of() the answer
     std::atomic<bool> closely = false;
   };
   struct Control {
@@ -111,12 +118,14 @@ class CaseChannel {
     Message messages[kSlots];
   };
   /// Changes with the messages: the last figures count kinds of outcomes; raise the first by hand.
-  static constexpr std::uint64_t kLayout = 200'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
+  static constexpr std::uint64_t kLayout = 300'000 + 1000 * kSlots + std::variant_size_v<outcome::Any>;
   static constexpr std::size_t kControlBytes = std::size_t{64} << 10;
 
   /// Behind the control block lie the small slots of requests, those of answers, and the large ones likewise.
   enum Direction : std::size_t { kRequests = 0, kAnswers = 1 };
 
+  /// Of a message and the request that it belongs to.
+  [[nodiscard]] static std::uint64_t check_of(std::uint32_t number, std::span<const std::byte> bytes);
   void map(std::size_t bytes);
   [[nodiscard]] std::size_t bytes_mapped() const;
   /// Where the slot for a message of so many bytes begins, counted from the beginning of the file.

@@ -16,7 +16,11 @@ struct Field {
 
 #if defined(__x86_64__)
 constexpr std::uint64_t kRaisedFlags = 0x3F;
-constexpr Field kFields[] = {{0x8000, "flush-to-zero (MXCSR.FTZ)"},
+constexpr int kX87Shift = 32;  // its control word stands above MXCSR
+constexpr Field kFields[] = {{std::uint64_t{0x0300} << kX87Shift, "the precision of the x87 unit"},
+                             {std::uint64_t{0x0C00} << kX87Shift, "the rounding of the x87 unit"},
+                             {std::uint64_t{0x003F} << kX87Shift, "the exception masks of the x87 unit"},
+                             {0x8000, "flush-to-zero (MXCSR.FTZ)"},
                              {0x0040, "denormals-are-zero (MXCSR.DAZ)"},
                              {0x6000, "rounding (MXCSR.RC)"},
                              {0x1F80, "exception masks (MXCSR)"}};
@@ -34,7 +38,9 @@ constexpr Field kFields[] = {{~std::uint64_t{0}, "mode"}};
 
 std::uint64_t float_mode() {
 #if defined(__x86_64__)
-  return _mm_getcsr() & ~kRaisedFlags;
+  std::uint16_t x87 = 0;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  return (_mm_getcsr() & ~kRaisedFlags) | std::uint64_t{x87} << kX87Shift;
 #elif defined(__aarch64__)
   std::uint64_t mode = 0;
   __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
@@ -47,6 +53,8 @@ std::uint64_t float_mode() {
 void set_float_mode(std::uint64_t mode) {
 #if defined(__x86_64__)
   _mm_setcsr(static_cast<unsigned>(mode));
+  const auto x87 = static_cast<std::uint16_t>(mode >> kX87Shift);
+  __asm__ volatile("fldcw %0" : : "m"(x87));
 #elif defined(__aarch64__)
   __asm__ volatile("msr fpcr, %0" : : "r"(mode));
 #else

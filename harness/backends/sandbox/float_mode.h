@@ -6,7 +6,8 @@
 
 namespace qconform {
 
-/// The control bits of MXCSR or FPCR of this thread, without the flags that calculations raise; 0 on
+/// The control bits of MXCSR, with the control word of x87 above them, or of FPCR, of this thread, without the flags
+/// that calculations raise; 0 on
 /// other processors.
 [[nodiscard]] std::uint64_t float_mode();
 void set_float_mode(std::uint64_t mode);

@@ -114,6 +114,8 @@ struct LastWords {
   std::atomic<bool> before = false;
   std::atomic<bool> wrote = false;
   std::atomic<std::uintptr_t> address = 0;
+  std::atomic<bool> from_outside = false;   ///< the signal was sent by another process
+  std::array<char, 480> threw{};            ///< thrown_text() of what ended the process; ends with a zero
   std::array<char, 200> place{};  ///< write_crash_place(), once `signal` is known; ends with a zero
 
   static constexpr int kNoSlot = -1;

@@ -95,7 +95,7 @@ Result<void> run_guest(const OpenBackend& open, const std::string& disk, const S
   if (file.get() < 0) return fail(disk, std::generic_category().message(errno));
   DiskLine line(file.get(), DiskLine::Side::guest);
   GuestDesk desk(line);
-  const auto backend = open_in_sandbox(open, limits);
+  const auto backend = open_in_sandbox(open, "", limits);
   Hello hello;
   if (backend) {
     hello.info = (*backend)->info();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "harness/backends/sandbox/case_channel.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/backends/sandbox/worker_process.h"
+#include "harness/base/machine_failure.h"
 
 namespace qconform {
 namespace {
@@ -44,8 +46,10 @@ GuestHost::GuestHost(const GuestCommand& command, const SandboxLimits& limits)
       disk_(memfd_create("qconform-disk", MFD_CLOEXEC)),
       log_(memfd_create("qconform-log", MFD_CLOEXEC)),
       line_(disk_.get(), DiskLine::Side::host) {
-  if (ftruncate(disk_.get(), static_cast<off_t>(DiskLine::kBytes)) != 0) return;
+  constexpr const char* kWhat = "cannot start an emulator";
+  if (ftruncate(disk_.get(), static_cast<off_t>(DiskLine::kBytes)) != 0) throw MachineFailure(kWhat, errno);
   process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
+  if (!process_.is_running()) throw MachineFailure(kWhat, errno);
 }
 
 void GuestHost::become(const GuestCommand& command) const {

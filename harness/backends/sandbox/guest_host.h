@@ -21,7 +21,6 @@ class GuestHost final : public WorkerLink {
  public:
   GuestHost(const GuestCommand& command, const SandboxLimits& limits);
 
-  [[nodiscard]] bool started() const override { return process_.is_running(); }
   [[nodiscard]] std::optional<std::span<const std::byte>> receive_hello(Death& death) override;
   [[nodiscard]] bool has_room() override;
   [[nodiscard]] bool send(const Case& test_case, bool closely) override;

@@ -45,7 +45,14 @@ class ReadPass {
     memory_ = {};
     return false;
   }
-  void damage() { damaged_ = true; }
+  // The same of `count` values of at least `least` bytes each.
+  bool holds_each(std::uint64_t count, std::size_t least) {
+    return holds(count > memory_.size() / least ? memory_.size() + 1 : 0);
+  }
+  void damage() {
+    damaged_ = true;
+    memory_ = {};
+  }
   [[nodiscard]] bool is_complete() const { return !damaged_ && memory_.empty(); }
 
  private:
@@ -65,13 +72,33 @@ requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void walk(Pass& pass, T& 
   }
 }
 
-// The number of elements of a container, which is resized to it when read. Each takes a byte at least.
+// Bytes that a value takes in a message at least: a text or a list its number, whatever is in it.
+template <typename T>
+constexpr std::size_t kLeastBytes = sizeof(std::uint64_t);
+template <typename T>
+requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) constexpr std::size_t kLeastBytes<T> = sizeof(T);
+template <>
+constexpr std::size_t kLeastBytes<Tensor> = sizeof(ElementType) + 2 * sizeof(std::uint64_t);
+template <>
+constexpr std::size_t kLeastBytes<std::optional<Tensor>> = 1;
+template <>
+constexpr std::size_t kLeastBytes<Attribute> = sizeof(std::uint64_t) + 1;
+template <>
+constexpr std::size_t kLeastBytes<Node> = 6 * sizeof(std::uint64_t);
+
+// Elements of one list that are no plain numbers: far more than any case has.
+constexpr std::uint64_t kMostInList = std::uint64_t{1} << 20;
+
+// The number of elements of a container, which is resized to it when read: no further than the rest of the message can
+// hold, or a few bytes could ask for all memory.
 template <typename Pass, typename Container>
 void walk_size(Pass& pass, Container& container) {
+  using Element = typename Container::value_type;
   auto size = static_cast<std::uint64_t>(container.size());
   walk(pass, size);
   if constexpr (Pass::kReads) {
-    if (pass.holds(size)) container.resize(size);
+    if (!std::is_trivially_copyable_v<Element> && size > kMostInList) return pass.damage();
+    if (pass.holds_each(size, kLeastBytes<Element>)) container.resize(size);
   }
 }
 
@@ -216,6 +243,7 @@ requires std::is_same_v<std::remove_const_t<Subject>, Outcome>
 void walk(Pass& pass, Subject& outcome) {
   using Any = std::conditional_t<std::is_const_v<Subject>, const outcome::Any, outcome::Any>;
   walk(pass, outcome.log);
+  walk(pass, outcome.lost);
   walk(pass, outcome.of_neighbour);
   bool has_other = outcome.on_other_input.has_value();
   walk(pass, has_other);

@@ -32,71 +32,86 @@ std::string signal_text(const LastWords& words, int number) {
 // Addresses below are those of null pointers and what they point to.
 constexpr std::uintptr_t kFirstPage = 4096;
 
+// What the system sends to a process for what that does itself.
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+
 std::string place_of(const LastWords& words) {
   const std::size_t size = strnlen(words.place.data(), words.place.size());
   return readable_crash_place(std::string(words.place.data(), size));
 }
 
+// The tensor whose guard a worker ran into; empty where it did not, or where its words make no sense.
+std::string tensor_of(const Case& test_case, const LastWords& words) {
+  const int slot = words.slot;
+  if (slot == LastWords::kScratch) return kScratchName;
+  if (slot <= LastWords::kOutput) {
+    const auto output = static_cast<std::size_t>(LastWords::kOutput) - static_cast<std::size_t>(slot);
+    return output < test_case.output_count() ? output_text(test_case, output) : "";
+  }
+  const bool is_input = slot >= 0 && static_cast<std::size_t>(slot) < test_case.inputs.size();
+  return is_input ? input_text(test_case, static_cast<std::size_t>(slot)) : "";
+}
+
+Outcome crash_of(const LastWords& words, int number) {
+  const char* name = sigabbrev_np(number);
+  const std::string text = fmt::format("SIG{}", name == nullptr ? std::to_string(number) : name);
+  if (words.signal == 0) return outcome::Crashed{number, signal_text(words, number), text};
+  const std::string where = place_of(words);
+  const bool is_null = number == SIGSEGV && words.address < kFirstPage;
+  return outcome::Crashed{
+      number, signal_text(words, number),
+      fmt::format("{}{}{}", text, is_null ? " at a null pointer" : "", where.empty() ? "" : " in " + where)};
+}
+
 Outcome outcome_of(const Case& test_case, const Death& death, const LastWords& words, const SandboxLimits& limits) {
+  if (death.damaged) return outcome::Crashed{0, "wrote over the worker's own memory"};
   if (death.out_of_memory || words.out_of_memory) return outcome::OutOfMemory{limits.memory};
   // A worker that hangs while it looks where it crashed has crashed.
   if (death.timed_out && words.signal == 0) return outcome::TimedOut{limits.timeout};
-  if (words.slot != LastWords::kNoSlot) {
+  if (words.threw.front() != 0) return outcome::Threw{{words.threw.data(), strnlen(words.threw.data(), words.threw.size())}};
+  if (const std::string name = tensor_of(test_case, words); !name.empty()) {
     const Side side = words.before ? Side::before : Side::after;
-    const bool is_input = words.slot >= 0;
-    std::string name = words.slot <= LastWords::kOutput
-                           ? output_text(test_case, static_cast<std::size_t>(LastWords::kOutput - words.slot))
-                           : kScratchName;
-    if (is_input) name = input_text(test_case, static_cast<std::size_t>(words.slot));
-    if (!is_input && words.wrote) return outcome::WroteOutOfBounds{side, words.offset, name};
+    if (words.slot < 0 && words.wrote) return outcome::WroteOutOfBounds{side, words.offset, name};
     return outcome::ReadOutOfBounds{name, side, words.offset, words.wrote};
   }
   if (!death.reason.empty()) return outcome::Crashed{0, death.reason};
-  if (words.signal != 0) {
-    const std::string where = place_of(words);
-    const bool is_null = words.signal == SIGSEGV && words.address < kFirstPage;
-    return outcome::Crashed{words.signal, signal_text(words, words.signal),
-                            fmt::format("SIG{}{}{}", sigabbrev_np(words.signal), is_null ? " at a null pointer" : "",
-                                        where.empty() ? "" : " in " + where)};
-  }
-  if (WIFSIGNALED(death.status)) {
-    const int number = WTERMSIG(death.status);
-    return outcome::Crashed{number, signal_text(words, number), fmt::format("SIG{}", sigabbrev_np(number))};
-  }
+  if (words.signal > 0 && words.signal < NSIG) return crash_of(words, words.signal);
+  if (WIFSIGNALED(death.status)) return crash_of(words, WTERMSIG(death.status));
   return outcome::Exited{WEXITSTATUS(death.status)};
+}
+
+constexpr const char* kDamage = "the memory that its worker shares was written over";
+
+// What ended a worker may be the machine's doing: another process, a stall, or a case before this one that wrote over
+// what both sides share. Says it in words; empty where the backend itself ended its process.
+std::string doubt_about(const Death& death, const LastWords& words) {
+  if (death.damaged) return kDamage;
+  if (death.out_of_memory || words.out_of_memory) return "";
+  if (death.timed_out && words.signal == 0) return "no answer in time";
+  if (!death.reason.empty()) return death.reason;
+  const bool told = words.signal > 0 && words.signal < NSIG;
+  if (told ? !words.from_outside : !WIFSIGNALED(death.status)) return "";
+  const int number = told ? words.signal.load() : WTERMSIG(death.status);
+  // A handler of the backend's own may have been in the way of qconform's.
+  if (!told && std::find(std::begin(kFaults), std::end(kFaults), number) != std::end(kFaults)) return "";
+  const char* name = sigabbrev_np(number);
+  return fmt::format("ended by SIG{}", name == nullptr ? std::to_string(number) : name);
 }
 
 class SandboxedBackend final : public Backend, public Worker {
  public:
   using Launch = std::function<std::unique_ptr<WorkerLink>()>;
 
-  // `name`: instead of the one that the worker gives; may be empty. `code`: what the workers record; may be null.
-  SandboxedBackend(Launch launch, std::string name, const SandboxLimits& limits,
+  // `name`: for errors, and, where `renames`, in reports. `code`: what the workers record; may be null.
+  SandboxedBackend(Launch launch, std::string name, bool renames, const SandboxLimits& limits,
                    std::shared_ptr<CodeCoverage> code = nullptr)
-      : launch_(std::move(launch)), name_(std::move(name)), limits_(limits), code_(std::move(code)) {}
+      : launch_(std::move(launch)), name_(std::move(name)), renames_(renames), limits_(limits), code_(std::move(code)) {}
 
-  // Starts the worker and hears which backend it holds.
+  // Starts the worker and hears which backend it holds; once more where it was ended from outside meanwhile.
   Result<void> open() {
-    host_ = launch_();
-    if (!host_->started()) return failed("cannot start a worker process");
-    Death death;
-    const auto bytes = host_->receive_hello(death);
-    if (!bytes) {
-      const Outcome end = outcome_of({}, death, host_->last_words(), limits_);
-      const auto* crash = std::get_if<outcome::Crashed>(&end);
-      const std::string why = crash == nullptr ? host_->last_log() : crash->detail;
-      return failed(death.timed_out ? "did not open in time"
-                                    : "ended while it was opened" + (why.empty() ? "" : ": " + why));
-    }
-    auto hello = decode_hello(*bytes);
-    if (!hello) return failed("said nothing sensible when it was opened");
-    if (!hello->error.empty()) {
-      const bool says_name = name_.empty() || hello->error.find(name_) != std::string::npos;
-      return failed((says_name ? "" : name_ + ": ") + hello->error);
-    }
-    info_ = std::move(hello->info);
-    if (!name_.empty()) info_.name = name_;
-    return {};
+    bool may_try_again = false;
+    auto opened = open_once(may_try_again);
+    return opened || !may_try_again ? opened : open_once(may_try_again);
   }
 
   [[nodiscard]] const BackendInfo& info() const override { return info_; }
@@ -158,10 +173,37 @@ class SandboxedBackend final : public Backend, public Worker {
     const Case& test_case_;
   };
 
+  Result<void> open_once(bool& may_try_again) {
+    host_ = launch_();
+    Death death;
+    const auto bytes = host_->receive_hello(death);
+    if (!bytes) {
+      may_try_again = !death.timed_out && !doubt_about(death, host_->last_words()).empty();
+      return failed(how_it_ended(death));
+    }
+    auto hello = decode_hello(*bytes);
+    if (!hello) return failed("said nothing sensible when it was opened");
+    if (!hello->error.empty()) return failed(hello->error);
+    info_ = std::move(hello->info);
+    if (renames_) info_.name = name_;
+    return {};
+  }
+
+  // Of a worker that ended before it said hello.
+  std::string how_it_ended(const Death& death) {
+    if (death.timed_out) return fmt::format("did not open within {:g} s", kOpenTimes * limits_.timeout);
+    const Outcome end = outcome_of({}, death, host_->last_words(), limits_);
+    if (const auto* threw = std::get_if<outcome::Threw>(&end)) return "threw while it was opened: " + threw->detail;
+    const auto* crash = std::get_if<outcome::Crashed>(&end);
+    const std::string why = crash == nullptr ? host_->last_log() : crash->detail;
+    return "ended while it was opened" + (why.empty() ? "" : ": " + why);
+  }
+
   // Sends the waiting requests, as far as there is room.
   void send_more() {
     if (!host_) return;
-    for (; sent_ < under_way_.size() && host_->has_room(); ++sent_) {
+    const std::size_t end = alone_ > 0 ? 1 : under_way_.size();
+    for (; sent_ < std::min(end, under_way_.size()) && host_->has_room(); ++sent_) {
       Request& request = under_way_[sent_];
       request.refused = !host_->send(*request.test_case, request.closely);
     }
@@ -169,35 +211,73 @@ class SandboxedBackend final : public Backend, public Worker {
 
   // The outcome of the oldest request. If it ends the process, the later requests go to the next process.
   Outcome next() {
+    std::string doubt;
+    Outcome outcome = run_oldest(doubt);
+    // A fault of the backend counts, but only the case alone shows whether it is this case's.
+    const bool is_fault = doubt.empty() && std::holds_alternative<outcome::Crashed>(outcome) && !is_first_of_process_;
+    if (!doubt.empty() || is_fault) {
+      outcome = confirmed(std::move(outcome), std::move(doubt));
+    }
+    under_way_.pop_front();
+    if (sent_ > 0) --sent_;
+    if (alone_ > 0) --alone_;
+    return outcome;
+  }
+
+  // Runs the oldest request in a worker that has run no other. Where the shared memory was written over and it is not
+  // this case's doing, each that was under way then runs alone too.
+  Outcome confirmed(Outcome first, std::string doubt) {
+    drop_process();
+    const std::size_t others = std::exchange(alone_, std::size_t{1});
+    std::string again;
+    Outcome second = run_oldest(again);
+    alone_ = others;
+    const bool comes_back = host_ == nullptr;
+    if (comes_back) return second;
+    if (doubt == kDamage) {
+      alone_ = std::max(alone_, CaseChannel::kSlots + std::size_t{1});
+      return second;
+    }
+    if (!doubt.empty()) {
+      second.lost = std::move(doubt);
+      return second;
+    }
+    if (auto* crash = std::get_if<outcome::Crashed>(&first)) {
+      crash->detail += "; not again with this case alone in a new process";
+    }
+    return first;
+  }
+
+  // `doubt`: doubt_about() its worker's end; empty where that did not end, or by the backend's own doing.
+  Outcome run_oldest(std::string& doubt) {
     if (!host_) {
+      is_first_of_process_ = true;
       if (auto opened = open(); !opened) {
         drop_process();
-        under_way_.pop_front();
         return outcome::Crashed{0, "its worker cannot be opened again: " + opened.error().text()};
       }
     }
     send_more();
     const Request request = under_way_.front();
-    Outcome outcome = request.refused ? Outcome(outcome::Unsupported{"the case is larger than what a worker takes"})
-                                      : received(*request.test_case);
-    under_way_.pop_front();
-    if (sent_ > 0) --sent_;
+    if (request.refused) return outcome::Unsupported{"the case is larger than what a worker takes"};
+    Outcome outcome = received(*request.test_case, doubt);
+    if (host_) is_first_of_process_ = false;
     return outcome;
   }
 
-  Outcome received(const Case& test_case) {
+  Outcome received(const Case& test_case, std::string& doubt) {
     Death death;
     const auto bytes = host_->receive(death);
     std::optional<Outcome> outcome;
     if (bytes) outcome = decode_outcome(*bytes);
-    const bool is_damaged = bytes && !outcome;
-    if (is_damaged) outcome = outcome::Crashed{0, "wrote over the worker's own memory"};
+    death.damaged = death.damaged || (bytes && !outcome);
     if (!outcome) {
       outcome = outcome_of(test_case, death, host_->last_words(), limits_);
       outcome->of_neighbour = host_->last_words().of_neighbour;
       outcome->log = host_->last_log();
+      doubt = doubt_about(death, host_->last_words());
     }
-    if (!bytes || is_damaged || !host_->is_sound_after(*outcome)) drop_process();
+    if (!bytes || death.damaged || !host_->is_sound_after(*outcome)) drop_process();
     return std::move(*outcome);
   }
 
@@ -207,16 +287,22 @@ class SandboxedBackend final : public Backend, public Worker {
     for (Request& request : under_way_) request.refused = false;
   }
 
-  static Result<void> failed(std::string why) { return fail("--backend", std::move(why)); }
+  Result<void> failed(const std::string& why) const {
+    const bool says_name = name_.empty() || why.find(name_) != std::string::npos;
+    return fail("--backend", (says_name ? "" : name_ + ": ") + why);
+  }
 
   Launch launch_;
   std::string name_;
+  bool renames_;
   SandboxLimits limits_;
   std::shared_ptr<CodeCoverage> code_;
   BackendInfo info_;
   std::unique_ptr<WorkerLink> host_;
   std::deque<Request> under_way_;
   std::size_t sent_ = 0;       ///< how many of these the process has
+  std::size_t alone_ = 0;      ///< so many of the next run one by one
+  bool is_first_of_process_ = true;  ///< no case has been answered by this process
   std::deque<Outcome> early_;  ///< of cases that are finished and not asked for
 };
 
@@ -227,7 +313,8 @@ Result<std::unique_ptr<Backend>> opened(std::unique_ptr<SandboxedBackend> backen
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits, bool records_code) {
+Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string name, const SandboxLimits& limits,
+                                                 bool records_code) {
   auto code = records_code ? std::make_shared<CodeCoverage>() : nullptr;
   const auto launch = [open = std::move(open), limits, code] {
     if (code == nullptr) return std::make_unique<WorkerHost>(open, limits);
@@ -237,7 +324,7 @@ Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const Sandbox
     };
     return std::make_unique<WorkerHost>(recorded, limits);
   };
-  QCONFORM_ASSIGN(auto backend, opened(std::make_unique<SandboxedBackend>(launch, "", limits, code)));
+  QCONFORM_ASSIGN(auto backend, opened(std::make_unique<SandboxedBackend>(launch, std::move(name), false, limits, code)));
   if (code != nullptr) code->settle();
   return backend;
 }
@@ -245,13 +332,13 @@ Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const Sandbox
 Result<std::unique_ptr<Backend>> open_program_in_sandbox(std::vector<std::string> command, std::string name,
                                                          const SandboxLimits& limits) {
   const auto launch = [command = std::move(command), limits] { return std::make_unique<WorkerHost>(command, limits); };
-  return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), limits));
+  return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), true, limits));
 }
 
 Result<std::unique_ptr<Backend>> open_guest_in_sandbox(GuestCommand command, std::string name,
                                                        const SandboxLimits& limits) {
   const auto launch = [command = std::move(command), limits] { return std::make_unique<GuestHost>(command, limits); };
-  return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), limits));
+  return opened(std::make_unique<SandboxedBackend>(launch, std::move(name), true, limits));
 }
 
 }  // namespace qconform

@@ -17,7 +17,7 @@ struct SandboxLimits {
     sampled,  ///< one run of a case; a share of them and those that fail are looked at closely
     full,     ///< every case is looked at closely (guarded_run.h)
   };
-  double timeout = 10;                             ///< seconds for one run of a case
+  double timeout = 10;                             ///< seconds for one run of a case; an opening has twelve times as many
   std::int64_t memory = std::int64_t{2048} << 20;  ///< bytes beyond what the loaded backend has
   Guard guard = Guard::sampled;
   std::size_t slot_bytes = slot_bytes_here();  ///< of the largest case, and of the largest output (case_channel.h)
@@ -28,10 +28,15 @@ struct SandboxLimits {
 /// runs the later cases again. Cases run in guarded memory (guarded_run.h); what the backend prints is the outcome's
 /// log.
 ///
-/// Each worker calls `open`. With `records_code` the backend tells which of its code ran, if that is instrumented
-/// (Backend::code_coverage()). Errors: what `open` returns, and that the worker ended or hung in it.
-[[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, const SandboxLimits& limits,
-                                                               bool records_code = false);
+/// Where a worker was ended from outside, did not answer in time, or wrote over what it shares with this process, the
+/// case runs again, alone in a new worker, and that is its outcome; Outcome::lost tells what did not come back. Where
+/// the backend crashed by itself, the crash stays the outcome, and says so if it did not come back.
+///
+/// Each worker calls `open`. `name` is for errors. With `records_code` the backend tells which of its code ran, if that
+/// is instrumented (Backend::code_coverage()). Errors: what `open` returns, and that the worker ended or hung in it.
+/// Cases throw MachineFailure where the system has no more processes, files or memory for a worker.
+[[nodiscard]] Result<std::unique_ptr<Backend>> open_in_sandbox(OpenBackend open, std::string name,
+                                                               const SandboxLimits& limits, bool records_code = false);
 
 /// The same for a backend that cannot be opened in a fork of this process: `command` starts qconform's own
 /// command `worker` (under an emulator, say, or in another program), and gets the shared memory and the log as further

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <tuple>
@@ -19,6 +20,7 @@
 #include "harness/judge/judge.h"
 #include "harness/operators/case_builder.h"
 #include "harness/suites/random.h"
+#include "harness/suites/rng.h"
 #include "harness/suites/select.h"
 #include "harness/tests/rows.h"
 
@@ -464,9 +466,9 @@ TEST(Sandbox, RefusesFilesThatAreNotLibraries) {
 }
 
 TEST(Sandbox, ReportsABackendThatEndsWhileItOpens) {
-  const auto opened = open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, {kTimeout, kMemory});
+  const auto opened = open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { std::abort(); }, "mine", {kTimeout, kMemory});
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().text(), HasSubstr("ended while it was opened"));
+  EXPECT_THAT(opened.error().text(), HasSubstr("mine: ended while it was opened"));
 }
 
 TEST(Message, CasesAndOutcomesComeBackAsTheyWere) {
@@ -497,6 +499,61 @@ TEST(Message, CasesAndOutcomesComeBackAsTheyWere) {
   EXPECT_EQ(read->offset, 7);
   bytes[0] = std::byte{0xFF};
   EXPECT_FALSE(decode_outcome(bytes)) << "no such outcome";
+}
+
+template <typename T>
+std::vector<std::byte> encoded(const T& value) {
+  std::vector<std::byte> bytes(encoded_size(value));
+  encode(value, bytes);
+  return bytes;
+}
+
+// A few bits, a number that is far too large, or another length.
+void damage(std::vector<std::byte>& bytes, Rng& rng) {
+  const std::size_t at = rng.below(static_cast<std::uint32_t>(bytes.size()));
+  switch (rng.below(4)) {
+    case 0: bytes[at] ^= static_cast<std::byte>(1U << rng.below(8)); break;
+    case 1: bytes.resize(at); break;
+    case 2: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), rng.below(64), std::byte{0xFF}); break;
+    default: {
+      const std::uint64_t number = std::uint64_t{1} << rng.below(64);
+      std::memcpy(&bytes[at], &number, std::min(sizeof number, bytes.size() - at));
+    }
+  }
+}
+
+// What a worker's memory may hold. A message is read, or it is none; nothing else happens.
+TEST(Message, DamageIsNoticedOrHarmless) {
+  constexpr std::uint64_t kMessages = kEmulated ? 2000 : 100'000;
+  Rng rng(5);
+  Outcome produced = outcome::Produced{Tensor{ElementType::int32, {2, 1}, std::vector<std::byte>(8)}};
+  produced.on_other_input = OnOtherInput{0, make::uint8({2}, {3, 5}), {make::int32({2}, {1, 2})}};
+  const std::vector<std::byte> right[] = {encoded(produced), encoded(Outcome(outcome::Threw{"int: 7"})),
+                                          encoded(Hello{.info = {.name = "mine", .capabilities = {"units"}}, .error = {}}),
+                                          encoded(random_case(11, 3)), encoded(Rows::row(20))};
+  std::uint64_t read = 0;
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    std::vector<std::byte> bytes = right[i % std::size(right)];
+    for (std::uint64_t k = 0; k <= i % 3 && !bytes.empty(); ++k) damage(bytes, rng);
+    Case test_case;
+    read += decode_outcome(bytes) ? 1 : 0;
+    read += decode_hello(bytes) ? 1 : 0;
+    read += decode_case(bytes, test_case) ? 1 : 0;
+  }
+  EXPECT_GT(read, kMessages / 100) << "some damage is in values";
+}
+
+// A list that the rest of the message cannot hold takes no memory.
+TEST(Message, CountsAreHeldAgainstWhatFollows) {
+  std::vector<std::byte> bytes = encoded(Outcome(outcome::Produced{std::vector<Tensor>(3)}));
+  const std::uint64_t three = 3;
+  const std::uint64_t many = std::uint64_t{1} << 19;
+  const auto at = std::search(bytes.begin(), bytes.end(), reinterpret_cast<const std::byte*>(&three),
+                              reinterpret_cast<const std::byte*>(&three + 1));
+  ASSERT_NE(at, bytes.end());
+  std::memcpy(&*at, &many, sizeof many);
+  bytes.resize(many + 100);  // a byte for each would do
+  EXPECT_FALSE(decode_outcome(bytes));
 }
 
 }  // namespace

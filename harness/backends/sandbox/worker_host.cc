@@ -1,16 +1,22 @@
 #include "harness/backends/sandbox/worker_host.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cerrno>
+#include <fstream>
+#include <string>
 
 #include "harness/backends/sandbox/message.h"
 #include "harness/base/forked_process.h"
+#include "harness/base/machine_failure.h"
+#include "harness/base/process_tree.h"
 
 namespace qconform {
 namespace {
@@ -18,23 +24,7 @@ namespace {
 constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
 constexpr std::int64_t kLargestLog = std::int64_t{1} << 20;
-constexpr std::chrono::seconds kOpenTime(120);  ///< a library under an emulator
 constexpr double kScheduledSeconds = 60;        ///< for a worker that has something to do to begin it
-
-MemoryInUse memory_of(pid_t process) {
-  std::array<char, 64> path{};
-  (void)std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(process));
-  std::FILE* file = std::fopen(path.data(), "re");
-  if (file == nullptr) return {};
-  long long size = 0;
-  long long resident = 0;
-  long long shared = 0;
-  const int read = std::fscanf(file, "%lld %lld %lld", &size, &resident, &shared);
-  (void)std::fclose(file);
-  if (read != 3) return {};
-  const std::int64_t page = sysconf(_SC_PAGESIZE);
-  return {size * page, (resident - shared) * page};
-}
 
 // A backend that prints without end must not fill the memory.
 void bound_log(int log) {
@@ -46,15 +36,30 @@ void bound_log(int log) {
 
 WorkerHost::WorkerHost(const SandboxLimits& limits)
     : limits_(limits), channel_(limits.slot_bytes), log_(memfd_create("qconform-log", MFD_CLOEXEC)) {
+  if (log_ < 0) throw MachineFailure("cannot make a log for a worker process", errno);
   (void)fcntl(log_, F_SETFL, O_APPEND);
 }
 
 WorkerHost::WorkerHost(const OpenBackend& open, const SandboxLimits& limits) : WorkerHost(limits) {
-  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { run_worker(open, channel_, log_, limits.memory); });
+  start([&] {
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)dup2(nothing, STDIN_FILENO);
+    close_all_but(std::array{channel_.file(), log_});
+    CaseChannel channel = CaseChannel::of_file(channel_.file());
+    run_worker(open, channel, log_, limits.memory);
+  });
 }
 
 WorkerHost::WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits) : WorkerHost(limits) {
-  process_ = ForkedProcess(ForkedProcess::Group::own, [&] { become(command); });
+  start([&] { become(command); });
+}
+
+void WorkerHost::start(const std::function<void()>& work) {
+  process_ = ForkedProcess(ForkedProcess::Group::own, work);
+  if (process_.is_running()) return;
+  const int error = errno;
+  (void)close(log_);
+  throw MachineFailure("cannot start a worker process", error);
 }
 
 void WorkerHost::become(std::vector<std::string> command) {
@@ -78,7 +83,7 @@ bool WorkerHost::send(const Case& test_case, bool closely) {
 }
 
 std::optional<std::span<const std::byte>> WorkerHost::receive_hello(Death& death) {
-  const auto deadline = Clock::now() + kOpenTime;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(kOpenTimes * limits_.timeout);
   while (!channel_.wait_for_hello(kLongestSlice)) {
     if (has_ended(death)) return std::nullopt;
     death.timed_out = Clock::now() > deadline;
@@ -86,23 +91,22 @@ std::optional<std::span<const std::byte>> WorkerHost::receive_hello(Death& death
     death.status = process_.end();
     return std::nullopt;
   }
-  at_rest_ = memory_of(process_.id());
+  at_rest_ = memory();
   return channel_.answer(0);
 }
 
 std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
   std::optional<Clock::time_point> waiting_since;
   for (auto slice = kFirstSlice;; slice = std::min(slice * 3 / 2, kLongestSlice)) {
-    if (channel_.wait_for_answer(received_, sent_, slice)) return channel_.answer(received_++);
-    if (!waiting_since) waiting_since = Clock::now();
-    if (has_ended(death)) return std::nullopt;
-    const MemoryInUse memory = memory_of(process_.id());
-    death.out_of_memory = limits_.memory > 0 && memory.resident - at_rest_.resident > limits_.memory;
-    death.timed_out = !death.out_of_memory && is_overdue(*waiting_since);
-    if (death.timed_out && memory.address_space - at_rest_.address_space > limits_.memory / 8 * 7) {
-      death.out_of_memory = kCanLimitAddressSpace && limits_.memory > 0;
+    const bool is_there = channel_.wait_for_answer(received_, sent_, slice);
+    const bool is_sound = channel_.is_sound(received_, sent_);
+    if (is_there && is_sound) {
+      if (const auto bytes = channel_.answer(received_++)) return bytes;
     }
-    if (death.out_of_memory || death.timed_out) {
+    death.damaged = is_there || !is_sound;
+    if (!waiting_since) waiting_since = Clock::now();
+    if (!death.damaged && has_ended(death)) return std::nullopt;
+    if (death.damaged || is_beyond_limits(*waiting_since, death)) {
       death.status = process_.end();
       return std::nullopt;
     }
@@ -110,10 +114,32 @@ std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
   }
 }
 
+// A look at all descendants costs a millisecond, and most answers are there before the first.
+MemoryInUse WorkerHost::memory() const {
+  std::ifstream file("/proc/" + std::to_string(process_.id()) + "/statm");
+  std::int64_t pages = 0;
+  file >> pages;
+  return {pages * sysconf(_SC_PAGESIZE), resident_of(process_.id()) + resident_below(process_.id()) +
+                                             memory_files_of(process_.id(), std::array{channel_.file(), log_})};
+}
+
+bool WorkerHost::is_beyond_limits(Clock::time_point waiting_since, Death& death) const {
+  const MemoryInUse now = memory();
+  death.out_of_memory = limits_.memory > 0 && now.resident - at_rest_.resident > limits_.memory;
+  death.timed_out = !death.out_of_memory && is_overdue(waiting_since);
+  if (death.timed_out && now.address_space - at_rest_.address_space > limits_.memory / 8 * 7) {
+    death.out_of_memory = kCanLimitAddressSpace && limits_.memory > 0;
+  }
+  return death.out_of_memory || death.timed_out;
+}
+
 bool WorkerHost::has_ended(Death& death) {
-  const auto status = process_.poll();
-  if (status) death.status = *status;
-  return status.has_value();
+  auto status = process_.poll();
+  if (!status) return false;
+  // Programs that stand between tell a signal as shells do.
+  const int told = WIFEXITED(*status) ? WEXITSTATUS(*status) - 128 : 0;
+  death.status = told > 0 && told < NSIG && channel_.last_words().signal == 0 ? told : *status;
+  return true;
 }
 
 bool WorkerHost::is_overdue(Clock::time_point waiting_since) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,22 +15,27 @@
 
 namespace qconform {
 
-/// Bytes of a process: its address space, and what it holds in memory by itself.
+/// Bytes of a process: its address space, and what it and its descendants hold in memory by themselves, in files that
+/// lie in memory too.
 struct MemoryInUse {
   std::int64_t address_space = 0;
   std::int64_t resident = 0;
 };
 
 /// One process with its channel and its log; killed with it.
+/// An opening may take so many times as long as a case.
+inline constexpr double kOpenTimes = 12;
+
 class WorkerHost final : public WorkerLink {
  public:
-  /// A fork of this process.
+  // Each throws MachineFailure where the system has no more processes, files or memory.
+
+  /// A fork of this process, which keeps of its files the channel and the log alone.
   WorkerHost(const OpenBackend& open, const SandboxLimits& limits);
   /// A program, to which `--channel FD --log FD` is added.
   WorkerHost(const std::vector<std::string>& command, const SandboxLimits& limits);
   ~WorkerHost() override;
 
-  [[nodiscard]] bool started() const override { return process_.is_running(); }
   /// What the process takes then is not held against it later.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive_hello(Death& death) override;
   [[nodiscard]] bool has_room() override { return sent_ - received_ < CaseChannel::kSlots; }
@@ -43,7 +49,10 @@ class WorkerHost final : public WorkerLink {
   using Clock = std::chrono::steady_clock;
 
   explicit WorkerHost(const SandboxLimits& limits);
+  void start(const std::function<void()>& work);
   [[noreturn]] void become(std::vector<std::string> command);
+  [[nodiscard]] MemoryInUse memory() const;
+  [[nodiscard]] bool is_beyond_limits(Clock::time_point waiting_since, Death& death) const;
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
 

@@ -17,10 +17,11 @@ struct Death {
   int status = 0;  ///< as waitpid gives it
   bool timed_out = false;
   bool out_of_memory = false;
+  bool damaged = false;     ///< ended because the memory that it shares with qconform makes no sense
   std::string reason = {};  ///< where the status says nothing of the case that ran
 };
 
-/// A worker that has been started; it ends with this.
+/// A worker that has been started; it ends with this, and all that it has started.
 class WorkerLink {
  public:
   WorkerLink() = default;
@@ -28,7 +29,6 @@ class WorkerLink {
   WorkerLink& operator=(const WorkerLink&) = delete;
   virtual ~WorkerLink() = default;
 
-  [[nodiscard]] virtual bool started() const = 0;
   /// The hello's bytes; nothing where the worker ended first, with `death` telling how.
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> receive_hello(Death& death) = 0;
   /// Whether another request can be sent before an answer is received.

@@ -1,5 +1,6 @@
 #include "harness/backends/sandbox/worker_process.h"
 
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
@@ -20,12 +22,13 @@
 #include "harness/backends/sandbox/guarded_run.h"
 #include "harness/backends/sandbox/message.h"
 #include "harness/base/forked_process.h"
+#include "harness/base/thrown.h"
 
 namespace qconform {
 namespace {
 
 // The receiver of an error adds the field's name.
-constexpr std::string_view kBackendField = "--backend";
+constexpr const char* kBackendField = "--backend";
 
 // What the signal handler needs. One worker per process.
 struct State {
@@ -74,6 +77,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
     words.wrote = is_write(context, words.slot <= LastWords::kScratch);
   }
   note_memory();
+  words.from_outside = info->si_code <= 0 && info->si_pid != getpid();
   words.signal = number;
   write_crash_place(context, words.place);
   state.channel->say_end();
@@ -93,9 +97,24 @@ void catch_signals() {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
     (void)sigaction(number, &action, nullptr);
   }
-  // Ignores the terminal's Ctrl-C and a job scheduler's signals: qconform gets them too, and ends its workers.
-  (void)signal(SIGINT, SIG_IGN);
-  (void)signal(SIGTERM, SIG_IGN);
+  // What a terminal and a job scheduler send to all processes: qconform gets them too, and ends its workers.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) (void)signal(number, SIG_IGN);
+}
+
+// Ends the process, telling which exception is to blame.
+[[noreturn]] void end_by(std::string_view thrown) {
+  auto& words = state.channel->last_words().threw;
+  const std::size_t size = std::min(thrown.size(), words.size() - 1);
+  std::copy_n(thrown.begin(), size, words.begin());
+  words.at(size) = 0;
+  state.channel->say_end();
+  _exit(ForkedProcess::kThrew);
+}
+
+// An exception that nothing catches: of a thread, of a function that must not throw.
+[[noreturn]] void on_terminate() {
+  if (std::current_exception() == nullptr) std::abort();
+  end_by(thrown_text());
 }
 
 void redirect_output(int log) {
@@ -161,6 +180,10 @@ class Desk {
       return guarded_(backend_, case_, request.closely);
     } catch (const std::bad_alloc&) {
       return outcome::OutOfMemory{memory_limit_};
+    } catch (const abi::__forced_unwind&) {
+      end_by("it ended its thread (pthread_exit)");
+    } catch (...) {
+      return outcome::Threw{thrown_text()};
     }
   }
 
@@ -178,7 +201,8 @@ bool leaves_process_sound(const Outcome& outcome) {
   return !std::holds_alternative<outcome::WroteOutOfBounds>(outcome) &&
          !std::holds_alternative<outcome::ReadOutOfBounds>(outcome) &&
          !std::holds_alternative<outcome::DependsOnEarlierRuns>(outcome) &&
-         !std::holds_alternative<outcome::Crashed>(outcome) && !std::holds_alternative<outcome::OutOfMemory>(outcome);
+         !std::holds_alternative<outcome::Crashed>(outcome) && !std::holds_alternative<outcome::Threw>(outcome) &&
+         !std::holds_alternative<outcome::OutOfMemory>(outcome);
 }
 
 std::string take_log(int log) {
@@ -198,8 +222,9 @@ void run_worker(const OpenBackend& open, CaseChannel& channel, int log, std::int
   channel.make_requests_read_only();
   redirect_output(log);
   catch_signals();
-  auto backend = open();
+  std::set_terminate(on_terminate);
   Hello hello;
+  auto backend = opened_without_throwing(kBackendField, open);
   if (backend) {
     hello.info = (*backend)->info();
   } else {

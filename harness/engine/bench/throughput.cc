@@ -96,7 +96,7 @@ class ChosenSuite final : public Suite {
 // Opened as a campaign opens it, or in this process.
 std::unique_ptr<Backend> opened(const Options& options, bool in_worker) {
   using Which = backend::SandboxPolicy::Which;
-  backend::SandboxPolicy policy{in_worker ? Which::all : Which::none, {}};
+  backend::SandboxPolicy policy{.which = in_worker ? Which::all : Which::none, .limits = {}};
   policy.limits.guard = options.guard == "full" ? SandboxLimits::Guard::full : SandboxLimits::Guard::sampled;
   auto backend = backend::select(options.backend, arithmetic_of(Profile::conformance), policy);
   if (!backend) throw std::runtime_error(backend.error().text());

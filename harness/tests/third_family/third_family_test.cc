@@ -403,7 +403,7 @@ TEST(ThirdFamily, IsTimed) {
 
 TEST(ThirdFamily, RunsInAWorker) {
   const auto worker =
-      open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { return std::make_unique<HalfUp>(); }, {});
+      open_in_sandbox([]() -> Result<std::unique_ptr<Backend>> { return std::make_unique<HalfUp>(); }, "half-up", {});
   ASSERT_TRUE(worker) << worker.error().text();
   GuardedOutput output;
   const Outcome outcome = execute(**worker, halve_case("Halve", make::int8({2}, {1, 2})), output);

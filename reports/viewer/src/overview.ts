@@ -83,6 +83,8 @@ function row(backend: Backend, name: string, result: OperatorResult, position: n
           h("span.name", {}, backend.name),
           h("span.note", {}, `${backend.version} · ${backend.kind} · backend ${seconds(backend.seconds)}`),
           backend.pinned ? h("span.note", {}, `pinned: ${backend.pinned.join(", ")}`) : "",
+          ...Object.entries(backend.lost ?? {}).map(([how, runs]) =>
+            h("span.note", {}, `lost: ${counted(runs, "run")} ${how}; judged by a second run (${(backend.lost_cases ?? []).join("; ")})`)),
           ...(backend.not_offered ?? []).map((subject) => h("span.note", {}, `not offered: ${subject}`)),
           h(
             `span.note.${conclusion.tone}`,

@@ -1,0 +1,161 @@
+// What a library may do to its process: it is told at the right case, costs no other, leaves the backend beside it
+// unharmed and nothing running. `misbehaves_2` has one way for each argument.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/backends/select.h"
+#include "harness/base/process_tree.h"
+#include "harness/engine/run_suites.h"
+#include "harness/tests/rows.h"
+
+namespace qconform {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Rows;
+using Kind = VerdictKind;
+
+#ifdef QCONFORM_EMULATED
+constexpr double kPatience = 20;
+#else
+constexpr double kPatience = 1;
+#endif
+constexpr std::int64_t kMemoryLimit = std::int64_t{128} << 20;
+constexpr Kind kHarmless = Kind::pass;
+#if defined(__x86_64__)
+constexpr Kind kChangesX87 = Kind::changed_float_mode;
+#else
+constexpr Kind kChangesX87 = kHarmless;
+#endif
+
+struct Way {
+  const char* name;
+  VerdictKind kind;  ///< of the row of 13, kHarmless where it passes
+  const char* detail;
+};
+
+void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
+
+Result<std::unique_ptr<Backend>> open_way(const std::string& way) {
+  return backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=" + way, RoundingProfile::correctly_rounded,
+                         {.which = backend::SandboxPolicy::Which::all, .limits = {kPatience, kMemoryLimit}});
+}
+
+class Misbehaviour : public ::testing::TestWithParam<Way> {};
+
+TEST_P(Misbehaviour, HarmsItsOwnCaseAlone) {
+  const Way& way = GetParam();
+  const std::size_t before = descendants_of(getpid()).size();
+  std::vector<std::unique_ptr<Backend>> backends;
+  auto beside = backend::select("scalar", RoundingProfile::correctly_rounded,
+                                {.which = backend::SandboxPolicy::Which::all, .limits = {10, kMemoryLimit}});
+  ASSERT_TRUE(beside);
+  auto opened = open_way(way.name);
+  ASSERT_TRUE(opened) << opened.error().text();
+  backends.push_back(std::move(*opened));
+  backends.push_back(std::move(*beside));
+  std::vector<std::unique_ptr<Suite>> suites;
+  suites.push_back(std::make_unique<Rows>());
+  Report report;
+  ASSERT_TRUE(run_suites(suites, backends, {}, report));
+  backends.clear();
+
+  ASSERT_EQ(report.backends.size(), 2U);
+  EXPECT_TRUE(report.backends[1].conforms()) << "the backend beside it";
+  const BackendResult& result = report.backends[0];
+  const std::uint64_t right = result.count(Kind::pass) + result.count(Kind::mistrusted);
+  EXPECT_EQ(result.cases(), static_cast<std::uint64_t>(Rows::kLast - Rows::kFirst + 1));
+  EXPECT_EQ(right, result.cases() - (way.kind == kHarmless ? 0 : 1));
+  ASSERT_EQ(report.findings.size(), way.kind == kHarmless ? 0U : 1U);
+  if (way.kind != kHarmless) {
+    EXPECT_EQ(name_of(report.findings[0].kind), name_of(way.kind)) << report.findings[0].verdict.detail;
+    EXPECT_EQ(report.findings[0].example.id, "row-" + std::to_string(Rows::kHostile));
+    EXPECT_THAT(report.findings[0].verdict.detail, HasSubstr(way.detail));
+    EXPECT_LT(report.findings[0].verdict.detail.size(), 1000U);
+  }
+  EXPECT_EQ(descendants_of(getpid()).size(), before) << "left running";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Misbehaviour,
+    ::testing::Values(
+        Way{"run-throws", Kind::threw, "std::runtime_error: no kernel for 13"},
+        Way{"run-throws-int", Kind::threw, "int: 7"}, Way{"run-throws-text", Kind::threw, "char const*: a text"},
+        Way{"run-throws-string", Kind::threw, ": a string"}, Way{"run-throws-much", Kind::threw, "xxxx..."},
+        Way{"run-throws-unspeakable", Kind::crashed, "Segmentation fault"},
+        Way{"run-throws-foreign", Kind::threw, "an exception that is not C++'s"},
+        Way{"prepare-throws", Kind::threw, "std::logic_error: cannot pack"},
+        Way{"release-throws", Kind::threw, "std::runtime_error: cannot free"},
+        Way{"run-throws-in-a-thread", Kind::threw, "std::runtime_error: in a thread"},
+        Way{"run-exits-and-throws", Kind::threw, "std::runtime_error: at the end"},
+        Way{"run-ends-its-thread", Kind::threw, "it ended its thread"},
+        Way{"run-writes-to-descriptors", kHarmless, ""}, Way{"run-closes-descriptors", kHarmless, ""},
+        Way{"run-truncates-descriptors", kHarmless, ""}, Way{"run-grows-descriptors", kHarmless, ""},
+        Way{"run-reads-stdin", kHarmless, ""},
+        Way{"run-zeroes-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
+        Way{"run-scribbles-shared-memory", Kind::crashed, "wrote over the worker's own memory"},
+        Way{"run-leaves-a-child", kHarmless, ""}, Way{"run-leaves-a-daemon", kHarmless, ""},
+        Way{"run-leaves-a-daemon-and-crashes", Kind::crashed, "signal 11"}, Way{"run-leaves-many", kHarmless, ""},
+        Way{"run-kills-its-parent", Kind::crashed, "signal 9"}, Way{"run-kills-its-group", Kind::crashed, "signal 9"},
+        Way{"run-kills-itself", Kind::crashed, "signal 9"}, Way{"run-stops", Kind::timed_out, "no answer within"},
+        Way{"run-is-alarmed", Kind::crashed, "signal 14"}, Way{"run-recurses", Kind::crashed, "signal 11"},
+        Way{"run-aborts", Kind::crashed, "signal 6"}, Way{"run-divides", Kind::crashed, "signal 8"},
+        Way{"run-exits-quickly", Kind::exited, "status 0"}, Way{"run-becomes-another", Kind::exited, "status 0"},
+        Way{"run-hides-its-crash", Kind::crashed, "signal 11"}, Way{"run-waits", Kind::timed_out, "no answer within"},
+        Way{"run-devours-in-a-child", Kind::out_of_memory, "more than 128 MiB"},
+        Way{"run-devours-files-in-memory", Kind::out_of_memory, "more than 128 MiB"},
+        Way{"run-changes-x87", kChangesX87, "precision of the x87"},
+        Way{"run-prints-much", kHarmless, ""}, Way{"run-changes-its-folder", kHarmless, ""},
+        Way{"run-changes-its-environment", kHarmless, ""}, Way{"run-changes-its-locale", kHarmless, ""},
+        Way{"run-changes-its-mask", kHarmless, ""}, Way{"run-exhausts-files", kHarmless, ""},
+        Way{"run-lowers-its-limits", kHarmless, ""}, Way{"run-ignores-signals", kHarmless, ""},
+        Way{"run-blocks-signals", kHarmless, ""}, Way{"run-outlives-its-parent", kHarmless, ""}),
+    [](const auto& test) {
+      std::string name = test.param.name;
+      for (char& letter : name) letter = letter == '-' ? '_' : letter;
+      return name;
+    });
+
+TEST(MisbehaviourInOpening, NamesTheBackend) {
+  EXPECT_THAT(open_way("open-throws").error().text(),
+              ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("threw while it was opened: std::runtime_error: cannot open")));
+  EXPECT_THAT(open_way("open-crashes").error().text(),
+              ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("ended while it was opened: Segmentation fault")));
+  const auto loaded = backend::select("plugin:" QCONFORM_PLUGINS "/throws_when_loaded_2.so",
+                                      RoundingProfile::correctly_rounded, {});
+  EXPECT_THAT(loaded.error().text(), ::testing::AllOf(HasSubstr("throws_when_loaded_2.so"), HasSubstr("when loaded")));
+}
+
+TEST(MisbehaviourInOpening, ObeysTheTimeLimit) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto opened = backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=open-hangs",
+                                      RoundingProfile::correctly_rounded,
+                                      {.which = backend::SandboxPolicy::Which::all, .limits = {0.1, kMemoryLimit}});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().text(), ::testing::AllOf(HasSubstr("misbehaves_2.so"), HasSubstr("did not open within 1.2 s")));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST(MisbehaviourInThisProcess, AnExceptionIsTold) {
+  auto opened = backend::select("plugin:" QCONFORM_PLUGINS "/misbehaves_2.so@way=run-throws",
+                                RoundingProfile::correctly_rounded,
+                                {.which = backend::SandboxPolicy::Which::none, .limits = {}});
+  ASSERT_TRUE(opened) << opened.error().text();
+  const Report report = testing::report_of(std::make_unique<Rows>(), std::move(*opened));
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(name_of(report.findings[0].kind), "threw");
+}
+
+}  // namespace
+}  // namespace qconform

@@ -1,0 +1,16 @@
+// A library whose static constructor throws.
+#include <qconform/backend.h>
+
+#include <stdexcept>
+
+namespace {
+
+struct Thrower {
+  Thrower() { throw std::runtime_error("when loaded"); }
+} thrower;
+
+}  // namespace
+
+const qc2_backend* qconform_backend_2() {
+  return nullptr;
+}
