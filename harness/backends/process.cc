@@ -23,7 +23,7 @@
 namespace qconform::backend {
 namespace {
 
-constexpr double kHelloSeconds = 60;
+constexpr double kOpenTimes = 12;  // saying hello may take so many times as long as a case
 
 // One process for many cases.
 class StreamBackend final : public ProcessBackend {
@@ -31,10 +31,10 @@ class StreamBackend final : public ProcessBackend {
   using ProcessBackend::ProcessBackend;
 
   Result<void> open();
-  void start(const Case& test_case) override;
-  [[nodiscard]] Outcome finish() override;
 
  private:
+  void begin_run(const Case& test_case) override { refused_ = begin(test_case); }
+  [[nodiscard]] Outcome end_run() override;
   [[nodiscard]] Result<void> hear_hello();
   void hear_capabilities(const std::string& lines);
   [[nodiscard]] std::optional<Outcome> answer_in(std::string& received);
@@ -90,15 +90,16 @@ pid_t process_named(std::string_view text) {
 }
 
 // How the process ended before it said hello, in words.
-std::string end_before_hello(const Outcome& end) {
+std::string end_before_hello(const Outcome& end, double seconds) {
   if (const auto* exit = std::get_if<outcome::Exited>(&end)) return fmt::format("ended with status {}", exit->status);
   if (const auto* crash = std::get_if<outcome::Crashed>(&end)) return crash->detail;
   if (const auto* broken = std::get_if<outcome::BrokenInterface>(&end)) return broken->detail;
-  if (std::holds_alternative<outcome::TimedOut>(end)) return fmt::format("said nothing within {} s", kHelloSeconds);
+  if (std::holds_alternative<outcome::TimedOut>(end)) return fmt::format("said nothing within {:g} s", seconds);
   return "took too much memory";
 }
 
 Result<void> StreamBackend::hear_hello() {
+  const double seconds = kOpenTimes * limits_.timeout;
   std::optional<Message> hello;
   const Outcome end = wait_for(
       *child_, conversation_,
@@ -109,10 +110,10 @@ Result<void> StreamBackend::hear_hello() {
         hello = std::move(**message);
         return outcome::Produced{};
       },
-      std::max(kHelloSeconds, limits_.timeout), 0);
+      seconds, 0);
   if (!hello) {
     const std::string& log = child_->log();
-    return fail(info_.name, "no hello: the process " + end_before_hello(end) +
+    return fail(info_.name, "no hello: the process " + end_before_hello(end, seconds) +
                                 (log.empty() ? "" : "; it printed: " + reported_text(log)));
   }
   if (hello->kind != MessageKind::hello) return fail(info_.name, "expected HELO as the first message, got another");
@@ -202,10 +203,6 @@ void StreamBackend::send(MessageKind kind, const std::string& payload) {
   child_->exchange(conversation_.to_send, conversation_.received, std::chrono::milliseconds(0));
 }
 
-void StreamBackend::start(const Case& test_case) {
-  refused_ = begin(test_case);
-}
-
 // Nothing: a further output is to come.
 std::optional<Outcome> StreamBackend::take_output(const Message& answer) {
   auto output = output_from(answer.payload);
@@ -255,7 +252,7 @@ Outcome StreamBackend::answer() {
       *child_, conversation_, [&](std::string& received) { return answer_in(received); }, limits_.timeout, at_rest_);
 }
 
-Outcome StreamBackend::finish() {
+Outcome StreamBackend::end_run() {
   if (refused_) return *std::exchange(refused_, std::nullopt);
   Outcome outcome = answer();
   if (is_planning_ && std::holds_alternative<outcome::Produced>(outcome)) {

@@ -1,6 +1,7 @@
 #include "harness/backends/process_backend.h"
 
 #include <onnx/onnx_pb.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -43,7 +44,36 @@ class Remote final : public PreparedCase {
   const Case& test_case_;
 };
 
+// What may have ended a process from outside, in words; empty where it seems to be its own doing.
+std::string doubt_about(const Outcome& outcome) {
+  if (std::holds_alternative<outcome::TimedOut>(outcome)) return "no answer in time";
+  const auto* crash = std::get_if<outcome::Crashed>(&outcome);
+  const auto* exit = std::get_if<outcome::Exited>(&outcome);
+  // A shell that waits for the command tells its signal so.
+  constexpr int kShellsSignal = 128;
+  const int number = crash != nullptr ? crash->signal : exit != nullptr ? exit->status - kShellsSignal : 0;
+  for (const int outside : {SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM}) {
+    if (number == outside) return std::string("ended by SIG") + sigabbrev_np(number);
+  }
+  return "";
+}
+
 }  // namespace
+
+void ProcessBackend::start(const Case& test_case) {
+  under_way_ = &test_case;
+  begin_run(test_case);
+}
+
+Outcome ProcessBackend::finish() {
+  Outcome first = end_run();
+  std::string doubt = doubt_about(first);
+  if (doubt.empty()) return first;
+  begin_run(*under_way_);
+  Outcome second = end_run();
+  if (doubt_about(second).empty()) second.lost = std::move(doubt);
+  return second;
+}
 
 Preparation ProcessBackend::prepare(const Case& test_case) {
   return std::make_unique<Remote>(*this, test_case);

@@ -16,10 +16,11 @@
 
 namespace qconform::backend {
 
-/// A backend whose cases run in child processes.
 /// What tells a command that qconform started it.
 inline const ChildProcess::Variable kProtocolVariable{"QCONFORM_PROTOCOL", std::to_string(kProcessProtocol)};
 
+/// A backend whose cases run in child processes. Where a process was ended from outside, or did not answer in time, the
+/// case runs again in a new one, and that is its outcome (Outcome::lost), as in a sandbox.
 class ProcessBackend : public Backend, public Worker {
  public:
   ProcessBackend(std::string_view command, const SandboxLimits& limits, BackendInfo info)
@@ -29,8 +30,14 @@ class ProcessBackend : public Backend, public Worker {
   [[nodiscard]] Worker* worker() override { return this; }
   /// For callers that know prepare and run alone.
   [[nodiscard]] Preparation prepare(const Case& test_case) override;
+  void start(const Case& test_case) final;
+  [[nodiscard]] Outcome finish() final;
 
  protected:
+  /// Begins a case, in a new process where the last one ended.
+  virtual void begin_run(const Case& test_case) = 0;
+  [[nodiscard]] virtual Outcome end_run() = 0;
+
   struct Conversation {
     std::string_view to_send;
     std::string received;
@@ -50,6 +57,9 @@ class ProcessBackend : public Backend, public Worker {
   std::string command_;
   SandboxLimits limits_;
   BackendInfo info_;
+
+ private:
+  const Case* under_way_ = nullptr;
 };
 
 /// What stands in a command for the folder's path.

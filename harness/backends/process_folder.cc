@@ -69,15 +69,16 @@ class FolderBackend final : public ProcessBackend {
     info_.version = "of unknown version";
   }
 
-  void start(const Case& test_case) override { refused_ = begin(test_case); }
-  [[nodiscard]] Outcome finish() override {
+
+ private:
+  void begin_run(const Case& test_case) override { refused_ = begin(test_case); }
+  [[nodiscard]] Outcome end_run() override {
     Outcome outcome = refused_ ? *std::exchange(refused_, std::nullopt) : ended();
     child_.reset();
     folder_.reset();
     return outcome;
   }
 
- private:
   // The outcome of a case that cannot be begun.
   [[nodiscard]] std::optional<Outcome> begin(const Case& test_case) {
     folder_.emplace();
