@@ -211,14 +211,12 @@ Spread linear(const Elementwise& step, const StepView& view, const Operands& of)
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double sizes[] = {of.magnitude(0, i), of.magnitude(1, i)};
     y.magnitude[i] = is_product ? sizes[0] * sizes[1] : sizes[0] + sizes[1];
-    if (is_open_anywhere(view, of, i) || !(y.magnitude[i] < overflow_of(view.result().type))) {
-      y.set(i, kOpen);
-      y.magnitude[i] = kInfinity;
-      continue;
-    }
+    if (is_open_anywhere(view, of, i)) y.magnitude[i] = kInfinity;
     const Interval left = of.exact(0, i);
     const Interval right = of.exact(1, i);
-    y.set(i, is_product ? product(left, right) : sum(left, step.function == Function::add ? right : negative(right)));
+    y.set(i, view.underflowed(is_product ? product(left, right)
+                                         : sum(left, step.function == Function::add ? right : negative(right))));
+    view.open_beyond_range(y, i);
   }
   return y;
 }

@@ -7,6 +7,9 @@
 
 namespace qconform::reference::graph {
 
+/// Numbers below may be flushed to zero: the smallest normal one of float32.
+inline constexpr double kSmallestKept = 0x1p-126;
+
 /// What a step sees: its operands' spreads, in their order, and how it is to be read.
 struct StepView {
   const Program& program;
@@ -29,6 +32,13 @@ struct StepView {
     for (const std::int64_t size : result().shape) count *= static_cast<std::size_t>(size);
     return count;
   }
+  /// The interval of an exact result; open where it may overflow the result's type.
+  [[nodiscard]] Interval within_range(Interval exact) const;
+  /// Element i of a chain, this step's result, is open where any sum of its terms may overflow.
+  void open_beyond_range(Spread& y, std::size_t i) const;
+  /// The interval of an exact result of a chain's step, with what becomes of numbers below the smallest normal one:
+  /// they are rounded to multiples of the smallest number, or flushed to zero.
+  [[nodiscard]] Interval underflowed(Interval exact) const;
   /// The interval of an operation's exact result as the result's type has it: rounded where nodes are read as written,
   /// either where any association is right; open where it may overflow.
   [[nodiscard]] Interval rounded(Interval exact) const;

@@ -109,6 +109,21 @@ bool has_rounded_difference(const Dequantize& step, const StepView& view) {
   return false;
 }
 
+// difference * scale, before a chain's own roundings.
+Interval dequantized(const DequantizeLinear& node, const StepView& view, Interval difference, double scale) {
+  const auto of = [&](auto operand) {
+    return of_ends(difference, [&](double end) { return product(operand(end), scale); });
+  };
+  const Interval exact = of([](double end) { return end; });
+  const bool has_wide_difference = node.x_type == Element::int32 || !is_integer(node.x_type) || view.bits() < 24;
+  if (!has_wide_difference || view.reading == Reading::exact) return exact;
+  // Rule D2 rounds the difference to y's type first; where that overflows, the product is no number.
+  const double limit = overflow_of(node.y_type);
+  if (difference.lo <= -limit || difference.hi >= limit) return kOpen;
+  if (view.carries_chain()) return exact;  // counted by has_rounded_difference()
+  return hull(exact, of([&](double end) { return rounded_to_type(node.y_type, end); }));
+}
+
 }  // namespace
 
 Spread spread_of(const Quantize& step, const StepView& view) {
@@ -135,7 +150,7 @@ Spread spread_of(const Quantize& step, const StepView& view) {
       y.set(i, of_stated(step, x_type, x.lo[i], parameter));
       continue;
     }
-    const bool is_exact = x.is_exact(i, bits) && is_power_of_two(scale);
+    const bool is_exact = x.is_exact(i, std::min(bits, precision_of(division_type(node)))) && is_power_of_two(scale);
     const Interval q = quotients(step, view, ends, scale, is_exact);
     y.set(i, is_integer(node.y_type) ? integers(q, node.y_zero_point[parameter], range_of(node.y_type))
                                      : floats(q, node.y_type, node.saturate));
@@ -159,27 +174,23 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
     y.terms = has_rounded_difference(step, view) ? 2 : 1;
   }
   if (view.program.may_be_exact && x.unit) y.unit = finer(x.unit, 0).value() + *finest_unit(node.x_scale);
-  const bool has_wide_difference = node.x_type == Element::int32 || view.bits() < 24;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.x_scale[parameter];
     const double zero_point = node.x_zero_point[parameter];
-    if (!is_valid(scale) || x.at(i).is_open()) {
-      y.set(i, kOpen);
-      continue;
-    }
-    const Interval difference{x.lo[i] - zero_point, x.hi[i] - zero_point};
-    Interval exact = of_ends(difference, [&](double end) { return product(end, scale); });
-    if (!carries_chain && !(y.unit && exact.lo == exact.hi)) {
-      if (has_wide_difference && view.reading != Reading::exact) {
-        // Rule D2: the difference may be rounded to y's type first.
-        const auto rounded = [&](double end) { return product(rounded_to_type(node.y_type, end), scale); };
-        exact = hull(exact, of_ends(difference, rounded));
+    Interval result = kOpen;
+    if (is_valid(scale) && std::isfinite(zero_point) && !x.at(i).is_open()) {
+      const Interval difference{x.lo[i] - zero_point, x.hi[i] - zero_point};
+      result = dequantized(node, view, difference, scale);
+      // Rule D3: the difference of int32 may wrap.
+      if (node.x_type == Element::int32 && view.reading != Reading::exact) {
+        result = hull(result, dequantized(node, view, wrapped_to_32_bits(difference), scale));
       }
-      exact = view.rounded(exact);
+      if (carries_chain && std::fabs(scale) < kSmallestKept) result = hull(result, {0, 0});
+      result = carries_chain ? view.within_range(view.underflowed(result)) : view.rounded(result);
     }
-    y.set(i, exact);
-    if (carries_chain) y.magnitude[i] = std::max(std::fabs(exact.lo), std::fabs(exact.hi));
+    y.set(i, result);
+    if (carries_chain) y.magnitude[i] = std::max(std::fabs(result.lo), std::fabs(result.hi));
   }
   return y;
 }

@@ -56,13 +56,32 @@ double overflow_of(Element type) {
   return is_float(type) && type != Element::float64 ? std::ldexp(1, 128) : kInfinity;
 }
 
+Interval StepView::within_range(Interval exact) const {
+  const double limit = overflow_of(result().type);
+  return exact.lo <= -limit || exact.hi >= limit ? kOpen : exact;
+}
+
+void StepView::open_beyond_range(Spread& y, std::size_t i) const {
+  if (y.magnitude[i] + y.radius(i, bits()) < overflow_of(result().type)) return;
+  y.set(i, kOpen);
+  y.magnitude[i] = kInfinity;
+}
+
+Interval StepView::underflowed(Interval exact) const {
+  const double smallest_normal = std::ldexp(1, smallest_exponent(bits()) + bits() - 1);
+  const auto moved = [&](double end) {
+    if (std::fabs(end) < kSmallestKept) return 0.0;
+    return std::fabs(end) < smallest_normal ? rounded_to_type(result().type, end) : end;
+  };
+  return hull(exact, {moved(exact.lo), moved(exact.hi)});
+}
+
 Interval StepView::rounded(Interval exact) const {
   const Element type = result().type;
-  const double limit = overflow_of(type);
-  if (exact.is_open() || exact.lo <= -limit || exact.hi >= limit) return kOpen;
-  if (reading == Reading::exact) return exact;
+  exact = within_range(exact);
+  if (exact.is_open() || reading == Reading::exact) return exact;
   const Interval nearest{rounded_to_type(type, exact.lo), rounded_to_type(type, exact.hi)};
-  return hull(exact, nearest);
+  return carries_chain() ? underflowed(hull(exact, nearest)) : hull(exact, nearest);
 }
 
 std::optional<int> finest_unit(std::span<const double> values) {

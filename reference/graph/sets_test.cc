@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/tests/test_scale.h"
+#include "reference/graph/spread.h"
 #include "reference/numerics/round.h"
 
 namespace qconform::reference::graph {
@@ -274,6 +275,108 @@ TEST(GraphSets, AreOpenWhereAFloatMayOverflow) {
   const Bounds product = bounds_of(program, Reading::any_association)[1];
   EXPECT_TRUE(product.is_open(0));
   EXPECT_FALSE(product.is_open(1));
+}
+
+constexpr Reading kAllReadings[] = {Reading::exact,           Reading::float32_sums, Reading::as_written,
+                                    Reading::any_association, Reading::fused_int8,   Reading::fused_fixed_point};
+
+// What y = DQ(x) of one element may be.
+Interval of_dequantized(Dequantize what, double x, Reading reading) {
+  Program program;
+  program.values = {{what.node.x_type, {1}, {x}}, {what.node.y_type, {1}}};
+  program.steps = {{std::move(what), {0}, 1}};
+  program.outputs = {1};
+  program.may_be_exact = true;
+  const Bounds y = bounds_of(program, reading)[1];
+  return {y.lo[0], y.hi[0]};
+}
+
+TEST(GraphSets, HoldADifferenceOfInt32ThatWrapsAndOneThatWidens) {
+  for (const Reading reading : kAllReadings) {
+    const Interval y = of_dequantized(dequantize(Element::int32, 1, 0.5F, -1), 0x7FFFFFFF, reading);
+    EXPECT_NEAR(y.hi, 0x1p30, 0x1p10);
+    EXPECT_NEAR(y.lo, reading == Reading::exact ? 0x1p30 : -0x1p30, 0x1p10) << static_cast<int>(reading);
+    const Interval inside = of_dequantized(dequantize(Element::int32, 1, 0.5F, 1), 0x7FFFFFFF, reading);
+    EXPECT_GT(inside.lo, 0x1p29) << static_cast<int>(reading);
+  }
+}
+
+TEST(GraphSets, AreOpenWhereADequantizedValueMayOverflow) {
+  for (const Reading reading : kAllReadings) {
+    EXPECT_TRUE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 7, reading).is_open());
+    EXPECT_FALSE(of_dequantized(dequantize(Element::int8, 1, 3.4e38F, 0), 1, reading).is_open());
+    if (reading == Reading::exact) continue;
+    // The difference alone overflows where rule D2 rounds it first.
+    Dequantize narrow = dequantize(Element::int32, 1, 0.0625F, 0);
+    narrow.node.scale_type = narrow.node.y_type = Element::float16;
+    EXPECT_TRUE(of_dequantized(narrow, 70000, reading).is_open()) << static_cast<int>(reading);
+  }
+}
+
+// What y = operation(a, b) of one element may be, of stated numbers.
+Interval of_two(decltype(Step::what) operation, Element type, double a, double b, Reading reading) {
+  Program program;
+  program.values = {{type, {1, 1}, {a}}, {type, {1, 1}, {b}}, {type, {1, 1}}};
+  program.steps = {{std::move(operation), {0, 1}, 2}};
+  program.outputs = {2};
+  program.may_be_exact = true;
+  const Bounds y = bounds_of(program, reading)[2];
+  return {y.lo[0], y.hi[0]};
+}
+
+TEST(GraphSets, HoldProductsBelowTheSmallestNormalFloat16) {
+  const double factor = 3 * 0x1p-13;  // the product, 2.25 * 2^-24, is no float16
+  for (const Reading reading : {Reading::as_written, Reading::any_association}) {
+    for (const decltype(Step::what)& operation :
+         {decltype(Step::what)(WeightedSum{.taps = MatrixTaps{}}), decltype(Step::what)(Elementwise{Function::mul})}) {
+      const Interval y = of_two(operation, Element::float16, factor, factor, reading);
+      EXPECT_LE(y.lo, 0x1p-23) << static_cast<int>(reading);
+      EXPECT_GE(y.hi, factor * factor) << static_cast<int>(reading);
+    }
+  }
+}
+
+TEST(GraphSets, HoldZeroForWhatMayBeFlushed) {
+  const Reading any = Reading::any_association;
+  EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 1e-45F, 0), 7, any).lo, 0);
+  EXPECT_EQ(of_dequantized(dequantize(Element::int16, 1, 0x1p-130F, 0), 1024, any).lo, 0) << "the scale is subnormal";
+  EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 0x1p-126F, 0), 1, any).lo, 0x1p-126);
+  EXPECT_EQ(of_two(Elementwise{Function::div}, Element::float32, 1, 0x1.fp127, any).lo, 0);
+  EXPECT_LE(of_two(Elementwise{Function::mul}, Element::float32, 0x1p-70, 0x1p-70, any).lo, 0);
+}
+
+TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
+  Program program;
+  program.values = {{Element::int16, {1}, {257}}, {Element::float32, {1}}, {Element::int16, {1}}};
+  const Quantize quantize{{.layout = whole(1),
+                           .scale_type = Element::bfloat16,
+                           .y_type = Element::int16,
+                           .version = 25,
+                           .y_scale = {1},
+                           .y_zero_point = {0}}};
+  program.steps = {{dequantize(Element::int16, 1, 1, 0), {0}, 1}, {quantize, {1}, 2}};
+  program.outputs = {2};
+  program.may_be_exact = true;
+  const Ends y = ends_of(program, Reading::any_association);
+  EXPECT_EQ(y.lo, 256) << "257 has nine bits";
+  EXPECT_EQ(y.hi, 257);
+}
+
+TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {
+  Dequantize what = dequantize(Element::float8e4m3fn, 1, 1, 0);
+  what.node.x_zero_point = {std::nan("")};
+  for (const Reading reading : kAllReadings) EXPECT_TRUE(of_dequantized(what, 1, reading).is_open());
+}
+
+TEST(GraphSets, AreOpenWhereASumMayOverflowByItsRoundings) {
+  // The largest float32: as written, the node's own roundings may take the product beyond it.
+  for (const Reading reading : {Reading::as_written, Reading::any_association}) {
+    const Interval y = of_two(WeightedSum{.taps = MatrixTaps{}}, Element::float32, 0x1.fffffep127, 0x1.8p0, reading);
+    EXPECT_TRUE(y.is_open());
+    const Interval close = of_two(WeightedSum{.taps = MatrixTaps{.k = 1}, .alpha = 0.999999999}, Element::float32,
+                                  0x1.fffffep127, 1, reading);
+    EXPECT_TRUE(close.is_open()) << static_cast<int>(reading);
+  }
 }
 
 }  // namespace

@@ -36,6 +36,16 @@ inline constexpr Interval kOpen{-kInfinity, kInfinity};
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
 }
 
+/// The exponent of the smallest positive number of a float type of `bits` bits of precision.
+[[nodiscard]] inline int smallest_exponent(int bits) {
+  switch (bits) {
+    case 11: return -24;
+    case 8: return -133;
+    case 24: return -149;
+    default: return -1074;
+  }
+}
+
 /// One value, by element. A chain of linear nodes carries the interval of its exact value along, and counts what
 /// roundings any association of it has; ends() adds them up.
 struct Spread {
@@ -74,16 +84,24 @@ struct Spread {
 
   /// Whether element i is on the exact lane, in a type of `bits` bits of precision.
   [[nodiscard]] bool is_exact(std::size_t i, int bits) const {
-    return unit && lo[i] == hi[i] && magnitude_at(i) <= std::ldexp(1, *unit + bits);
+    return lo[i] == hi[i] && is_on_lane(magnitude_at(i), bits);
   }
-  /// The element with the roundings of its chain (any-association), in a type of `bits` bits of precision.
-  [[nodiscard]] Interval ends(std::size_t i, int bits) const {
-    if (magnitude.empty() || magnitude[i] == 0 || is_exact(i, bits)) return at(i);
+  /// Whether sums of that magnitude need no rounding, in a type of `bits` bits of precision.
+  [[nodiscard]] bool is_on_lane(double sum, int bits) const {
+    return unit && *unit >= smallest_exponent(bits) && sum <= std::ldexp(1, *unit + bits);
+  }
+  /// How far the roundings of its chain move the element (any-association), in a type of `bits` bits of precision.
+  [[nodiscard]] double radius(std::size_t i, int bits) const {
+    if (magnitude.empty() || magnitude[i] == 0 || is_exact(i, bits)) return 0;
     const double m = terms + 5 + extra;
     const double unity = std::ldexp(1, bits);
-    if (m >= unity) return kOpen;
-    const double radius = m / (unity - m) * magnitude[i] * (1 + 0x1p-50) + (2.0 * terms + 4) * 0x1p-126;
-    return {below(lo[i] - radius), above(hi[i] + radius)};
+    if (m >= unity) return kInfinity;
+    return m / (unity - m) * magnitude[i] * (1 + 0x1p-50) + (2.0 * terms + 4) * 0x1p-126;
+  }
+  /// The element with the roundings of its chain.
+  [[nodiscard]] Interval ends(std::size_t i, int bits) const {
+    const double moved = radius(i, bits);
+    return moved == 0 ? at(i) : Interval{below(lo[i] - moved), above(hi[i] + moved)};
   }
 };
 

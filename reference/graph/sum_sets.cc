@@ -151,7 +151,9 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
     y.extra = chain.extra - (y.terms - chain.terms);
     y.count_roundings(roundings_of(step, view, static_cast<int>(std::min<std::int64_t>(most_terms, 1 << 28))));
   }
-  const double unity = std::ldexp(1, view.reading == Reading::float32_sums ? std::max(24, view.bits()) : view.bits());
+  const int bits = view.reading == Reading::float32_sums ? std::max(24, view.bits()) : view.bits();
+  const double unity = std::ldexp(1, bits);
+  const double smallest = std::ldexp(1, smallest_exponent(bits));
   // Of every association that one node's own operations have: a product, the additions, and what comes behind.
   const double m = static_cast<double>(most_terms) + (c ? 1 : 0) + (step.alpha != 1 ? 1 : 0) +
                    (step.beta != 1 ? 1 : 0) + (step.divisor.empty() ? 0 : 1);
@@ -164,18 +166,21 @@ Spread spread_of(const WeightedSum& step, const StepView& view) {
       continue;
     }
     if (carries_chain) y.magnitude[i] = sum.magnitude;
-    const bool is_on_lane = y.unit && sum.magnitude <= std::ldexp(1, *y.unit + view.bits());
+    const bool is_on_lane = y.is_on_lane(sum.magnitude, view.bits());
     if (sum.radius == 0 && (is_on_lane || sum.magnitude == 0 || (is_whole && sum.magnitude < 0x1p53))) {
       y.set(i, {sum.value, sum.value});
       continue;
     }
-    // Of the doubles here; and of the node's own roundings where it is read as written.
+    // Of the doubles here; below the smallest normal number; and of the node's own roundings where it is read as
+    // written.
     double radius = sum.radius * (1 + 0x1p-40) + (static_cast<double>(sum.terms) + 6) * 0x1p-52 * sum.magnitude;
+    if (view.reading != Reading::exact) radius += (2 * m + 4) * smallest;
     if (carries_chain || view.reading == Reading::exact) {
       y.set(i, {sum.value - radius, sum.value + radius});
+      if (carries_chain) view.open_beyond_range(y, i);
       continue;
     }
-    radius += m / (unity - m) * sum.magnitude * (1 + 0x1p-40) + (2 * m + 4) * 0x1p-149;
+    radius += m / (unity - m) * sum.magnitude * (1 + 0x1p-40);
     y.set(i, view.rounded({sum.value - radius, sum.value + radius}));
   }
   return y;
