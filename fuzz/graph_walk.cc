@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -18,11 +19,13 @@
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/operators/family.h"
+#include "harness/operators/graph/graph.h"
 #include "harness/operators/graph/shown_graph.h"
 #include "harness/operators/graph/wiring.h"
 #include "harness/operators/text.h"
 #include "harness/suites/rng.h"
 #include "harness/tests/listed_suite.h"
+#include "reference/graph/sets.h"
 #include "reports/issue/page.h"
 #include "reports/read/read_report.h"
 #include "reports/render/forms.h"
@@ -31,6 +34,8 @@
 
 namespace qconform::fuzz {
 namespace {
+
+namespace graph = reference::graph;
 
 constexpr Profile kProfiles[] = {Profile::correctly_rounded, Profile::fused_int8, Profile::fused_q31, Profile::dml_doc,
                                  Profile::ort_f32};
@@ -54,11 +59,10 @@ const Environment& environment() {
 // One case on its way. The first thing that must not be stays.
 class GraphWalk::Taking {
  public:
-  Taking(GraphWalk& walk, const Case& test_case, std::uint64_t seed, bool is_drawn)
+  Taking(GraphWalk& walk, const Case& test_case, std::uint64_t seed)
       : walk_(walk),
         walked_(walk.walked_),
         case_(test_case),
-        is_drawn_(is_drawn),
         rng_(seed, digest_of(test_case)),
         policy_{.profile = rng_.chance(2, 3) ? Profile::conformance : rng_.pick(kProfiles)},
         wired_(check_wiring(test_case)),
@@ -69,6 +73,7 @@ class GraphWalk::Taking {
     walked_.wired += wired_ ? 1 : 0;
     walked_.in_contract += expected_.classification.lowered ? 1 : 0;
     check_contract();
+    check_tiers();
     describe(case_);
     check_forms(case_, wired_);
     for (const auto& backend : walk_.right_) run_right(*backend);
@@ -94,6 +99,34 @@ class GraphWalk::Taking {
               "a violation without rule, field or reason", violation->text());
     }
     assess(case_, expected_);
+  }
+
+  // Each reading of the sets holds the one before it.
+  void check_tiers() {
+    const Classification& classification = expected_.classification;
+    const GraphProgram* read = classification.lowered ? graph_program_of(*classification.lowered) : nullptr;
+    if (read == nullptr) return;
+    std::vector<graph::Bounds> stricter = graph::bounds_of(read->program, graph::Reading::exact);
+    for (std::size_t reading = 1; reading < graph::kReadings; ++reading) {
+      std::vector<graph::Bounds> looser = graph::bounds_of(read->program, static_cast<graph::Reading>(reading));
+      for (std::size_t value = 0; value < looser.size(); ++value) {
+        const bool holds = all_held(read->program.values[value].type, stricter[value], looser[value]);
+        require(holds, "a tier lacks what a stricter one holds", fmt::format("reading {}, value {}", reading, value));
+      }
+      stricter = std::move(looser);
+    }
+  }
+  static bool all_held(reference::Element type, const graph::Bounds& stricter, const graph::Bounds& looser) {
+    const auto rounded = [&](double end) { return graph::rounded_to_type(type, end); };
+    for (std::size_t i = 0; i < looser.lo.size(); ++i) {
+      if (looser.is_open(i)) continue;
+      if (!(rounded(looser.lo[i]) <= rounded(stricter.lo[i]))) return false;  // nor NaN
+      if (!(rounded(looser.hi[i]) >= rounded(stricter.hi[i]))) return false;
+    }
+    return std::equal(looser.members.begin(), looser.members.end(), stricter.members.begin(), stricter.members.end(),
+                      [](const auto& more, const auto& fewer) {
+                        return std::includes(more.begin(), more.end(), fewer.begin(), fewer.end());
+                      });
   }
 
   void describe(const Case& test_case) {
@@ -135,8 +168,7 @@ class GraphWalk::Taking {
 
   void run_right(Backend& backend) {
     const Verdict verdict = judged(case_, expected_, execute(backend, case_, output_));
-    if (!is_drawn_ || policy_.profile != Profile::conformance)
-      return;  // a profile may admit less than this backend's arithmetic
+    if (policy_.profile != Profile::conformance) return;  // a profile may admit less than this backend's arithmetic
     require(!is_failure(verdict.kind), "a right backend fails",
             fmt::format("{} {} {}", backend.info().name, name_of(verdict.kind), verdict.detail));
   }
@@ -221,7 +253,6 @@ class GraphWalk::Taking {
   GraphWalk& walk_;
   Walked& walked_;
   const Case& case_;
-  bool is_drawn_;
   Rng rng_;
   Policy policy_;
   Result<void> wired_;
@@ -231,18 +262,18 @@ class GraphWalk::Taking {
 };
 
 GraphWalk::GraphWalk(std::filesystem::path folder) : folder_(std::move(folder)) {
-  using Make = Result<std::unique_ptr<Backend>> (*)(const backend::Specification&);
-  for (const auto& [name, make] : {std::pair<std::string_view, Make>{backend::kInterpreter, backend::interpreter},
-                                   {backend::kFused, backend::fused}}) {
-    const auto what = backend::parse_specification(name);
-    if (auto backend = make(*what)) right_.push_back(std::move(*backend));
+  for (const char* text : {"interpreter", "interpreter@order=pairwise,fma=1", "interpreter@flush-subnormals=1",
+                           "interpreter@double-sums=1", "fused"}) {
+    const auto what = backend::parse_specification(text);
+    auto backend = what->name == backend::kFused ? backend::fused(*what) : backend::interpreter(*what);
+    if (backend) right_.push_back(std::move(*backend));
   }
 }
 
 GraphWalk::~GraphWalk() = default;
 
-std::string GraphWalk::take(const Case& test_case, std::uint64_t seed, bool is_drawn) {
-  return Taking(*this, test_case, seed, is_drawn).take();
+std::string GraphWalk::take(const Case& test_case, std::uint64_t seed) {
+  return Taking(*this, test_case, seed).take();
 }
 
 std::string GraphWalk::report(std::vector<Case> cases, std::uint64_t seed) {

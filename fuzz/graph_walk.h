@@ -39,10 +39,10 @@ class GraphWalk {
   GraphWalk& operator=(const GraphWalk&) = delete;
 
   /// Takes one case along the path. The wrong backend, and which of the slower steps are taken, follow from `seed`.
-  /// `is_drawn`: by a suite, so that right backends must pass; on damaged graphs they disagree with the sets at some
-  /// sums without bound. Returns what must not be, or an empty text: a right backend that fails, a form that does not
-  /// read back, a refusal without field and reason, a failing verdict without a detail, an index outside its output.
-  [[nodiscard]] std::string take(const Case& test_case, std::uint64_t seed, bool is_drawn);
+  /// Returns what must not be, or an empty text: a right backend that fails, a tier that lacks what a stricter one
+  /// holds, a form that does not read back, a refusal without field and reason, a failing verdict without a detail, an
+  /// index outside its output.
+  [[nodiscard]] std::string take(const Case& test_case, std::uint64_t seed);
 
   /// Runs the cases as a suite on `backends` wrong backends; diagnoses, shrinks and maps the findings; writes the
   /// report in every form, and reads it. Returns what must not be, as take() does.

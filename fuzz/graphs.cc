@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!test_case || !is_small(*test_case)) return 0;
   Digest seed;
   seed.add(text_of(data, size));
-  const std::string problem = walk.take(*test_case, seed.value(), false);
+  const std::string problem = walk.take(*test_case, seed.value());
   if (problem.empty()) return 0;
   std::fprintf(stderr, "\n%s\n", problem.c_str());
   std::abort();
