@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -226,10 +228,15 @@ std::uint64_t mapped_bytes() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void limit(int resource, std::uint64_t value) {
+// Never above what holds already: root's processes might raise it.
+void limit(__rlimit_resource resource, std::uint64_t value) {
+  rlimit known{};
+  if (::getrlimit(resource, &known) == 0) value = std::min<std::uint64_t>(value, known.rlim_max);
   const rlimit both{value, value};
-  (void)::setrlimit(static_cast<__rlimit_resource>(resource), &both);
+  (void)::setrlimit(resource, &both);
 }
+
+bool is_confined = false;
 
 std::string read_all(int descriptor) {
   std::string bytes;
@@ -242,21 +249,27 @@ std::string read_all(int descriptor) {
   }
 }
 
+// The rule, which has no line break, on a line of its own.
+std::string written_error(const Error& error) {
+  return kError + error.rule + '\n' + error.message;
+}
+
+tl::unexpected<Error> read_error(const std::string& field, std::string_view bytes) {
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1);
+  return fail(field, std::string(bytes.substr(end + 1)), std::string(bytes.substr(0, end)));
+}
+
 // The child's life: works, writes what came of it to the pipe, and leaves without running destructors or
 // exit handlers, which belong to the parent.
 [[noreturn]] void work_and_leave(const ForkLimits& limits, const std::function<Result<std::string>()>& work,
                                  int descriptor) {
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, limits.cpu_seconds);
-  if (kCanLimitAddressSpace) limit(RLIMIT_AS, mapped_bytes() + limits.address_space);
-  // A sanitizer's report of a library's crash is no report on us. The number stays taken: files that `work` opens do
-  // not get it, which programs that it starts write to.
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  (void)::dup2(nowhere, STDERR_FILENO);
+  confine(limits);
   bool written = false;
   try {
     const auto result = work();
-    written = write_all(descriptor, result ? kResult + *result : kError + result.error().message);
+    written = write_all(descriptor, result ? kResult + *result : written_error(result.error()));
+  } catch (const std::bad_alloc&) {
+    written = write_all(descriptor, written_error(limits.out_of_memory()));
   } catch (const std::exception&) {
   } catch (...) {
   }
@@ -264,6 +277,30 @@ std::string read_all(int descriptor) {
 }
 
 }  // namespace
+
+Error ForkLimits::out_of_memory() const {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const bool is_whole = address_space % (1024 * kMiB) == 0;
+  const std::string size =
+      is_whole ? std::to_string(address_space / (1024 * kMiB)) + " GiB" : std::to_string(address_space / kMiB) + " MiB";
+  return {"", "needs more than the limit of " + size + " of memory", "limit"};
+}
+
+void confine(const ForkLimits& limits) {
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, limits.cpu_seconds);
+  if (kCanLimitAddressSpace && limits.address_space != ForkLimits::kUnlimited) {
+    limit(RLIMIT_AS, mapped_bytes() + limits.address_space);
+  }
+  is_confined = true;
+  // The number stays taken: files that are opened here do not get it, which programs that are started here write to.
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  (void)::dup2(nowhere, STDERR_FILENO);
+}
+
+bool is_memory_confined() {
+  return is_confined;
+}
 
 Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
                                const std::function<Result<std::string>()>& work) {
@@ -282,7 +319,7 @@ Result<std::string> run_forked(const std::string& field, const ForkLimits& limit
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || bytes.empty()) return fail(field, "the library gave up");
   const bool worked = bytes.front() == kResult;
   bytes.erase(0, 1);
-  if (!worked) return fail(field, std::move(bytes));
+  if (!worked) return read_error(field, bytes);
   return bytes;
 }
 

@@ -67,14 +67,24 @@ class ForkedProcess {
 [[noreturn]] void become_program(std::vector<std::string> words, std::span<const int> files, int log);
 
 struct ForkLimits {
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
   std::uint64_t cpu_seconds = 30;
   /// Bytes beyond what this process has mapped, which a fork inherits: workers' shared memory may be more than any
-  /// limit. Not in builds with sanitizers.
+  /// limit. Not in builds with sanitizers. A process that is itself limited gives no more than it has.
   std::uint64_t address_space = std::uint64_t{8} << 30;
+
+  /// "needs more than the limit of 4 GiB of memory", of what it was not given.
+  [[nodiscard]] Error out_of_memory() const;
 };
 
-/// What `work` returns in a process forked for it, whose stderr goes nowhere. Errors: its own, with their message
-/// alone, and that the process died or gave up; `field` is theirs.
+/// Holds this process, a fork, to the limits. Its stderr goes nowhere: a library's report of its crash is none on us.
+void confine(const ForkLimits& limits);
+/// Whether this process, or one that it was forked from, is confined in its memory.
+[[nodiscard]] bool is_memory_confined();
+
+/// What `work` returns in a process forked for it, which is confined. Errors: its own, with message and rule alone,
+/// that it needed more memory (rule `limit`), and that the process died or gave up; `field` is theirs.
 [[nodiscard]] Result<std::string> run_forked(const std::string& field, const ForkLimits& limits,
                                              const std::function<Result<std::string>()>& work);
 

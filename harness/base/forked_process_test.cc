@@ -26,8 +26,29 @@ TEST(RunForked, CountsWhatItsWorkAddsAlone) {
   ASSERT_NE(mapped, MAP_FAILED);
   const auto little = allocated(std::size_t{64} << 20);
   EXPECT_TRUE(little) << little.error().text();
-  EXPECT_FALSE(allocated(std::size_t{2} << 30)) << "beyond the limit";
+  const auto much = allocated(std::size_t{2} << 30);
+  ASSERT_FALSE(much);
+  EXPECT_EQ(much.error().text(), "work: needs more than the limit of 1 GiB of memory [rule limit]");
   EXPECT_EQ(munmap(mapped, kMapped), 0);
+}
+
+TEST(RunForked, KeepsTheLimitOfTheProcessThatForks) {
+  if (!kCanLimitAddressSpace) GTEST_SKIP() << "this build's sanitizer maps terabytes";
+  EXPECT_FALSE(is_memory_confined());
+  const auto nested = run_forked("outer", kLimits, []() -> Result<std::string> {
+    return run_forked("inner", {.cpu_seconds = 60, .address_space = std::uint64_t{16} << 30},
+                      []() -> Result<std::string> {
+                        const std::vector<char> memory(std::size_t{2} << 30);
+                        return std::to_string(memory.size());
+                      });
+  });
+  EXPECT_FALSE(nested);
+}
+
+TEST(RunForked, TellsTheRuleOfAnError) {
+  const auto failed = run_forked("work", kLimits, []() -> Result<std::string> { return fail("", "two\nlines", "C8"); });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().text(), "work: two\nlines [rule C8]");
 }
 
 }  // namespace
