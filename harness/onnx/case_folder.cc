@@ -12,6 +12,7 @@
 
 #include "harness/base/file.h"
 #include "harness/onnx/case_metadata.h"
+#include "harness/onnx/graph_check.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
@@ -161,7 +162,7 @@ Result<Case> case_from_data_set(const onnx::ModelProto& model, const fs::path& f
 
 Result<std::vector<Case>> read_case_folder(const fs::path& folder) {
   onnx::ModelProto model;
-  QCONFORM_TRY(read_message(folder / "model.onnx", model));
+  QCONFORM_TRY(read_model(folder / "model.onnx", model));
   const std::vector<fs::path> data_sets = data_sets_of(folder);
   if (data_sets.empty()) return fail(folder.string(), "has no test_data_set_0");
   std::vector<Case> cases;

@@ -10,6 +10,7 @@
 #include "harness/base/file.h"
 #include "harness/core/limits.h"
 #include "harness/onnx/case_metadata.h"
+#include "harness/onnx/graph_check.h"
 #include "harness/onnx/node_proto.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_proto.h"
@@ -245,7 +246,7 @@ Result<std::string> case_to_fed_model(const Case& test_case, std::span<const std
 
 Result<Case> case_from_model(std::string_view bytes) {
   onnx::ModelProto model;
-  QCONFORM_TRY(parse_message(bytes, model));
+  QCONFORM_TRY(parse_model(bytes, model));
   return case_from_proto(model, {});
 }
 
@@ -292,7 +293,7 @@ Result<NamedInputs> inputs_by_name(const onnx::GraphProto& graph, std::vector<Fe
 
 Result<Case> case_from_fed_model(std::string_view bytes, std::vector<FedTensor> fed) {
   onnx::ModelProto model;
-  QCONFORM_TRY(parse_message(bytes, model));
+  QCONFORM_TRY(parse_model(bytes, model));
   const onnx::GraphProto& graph = model.graph();
   const bool holds_all = fed.empty();  // as files of cases do
   const bool has_names = std::any_of(fed.begin(), fed.end(), [](const FedTensor& one) { return !one.name.empty(); });
@@ -331,7 +332,7 @@ Result<void> write_case_model(const Case& test_case, const std::filesystem::path
 
 Result<Case> read_case_model(const std::filesystem::path& file) {
   onnx::ModelProto model;
-  QCONFORM_TRY(read_message(file, model));
+  QCONFORM_TRY(read_model(file, model));
   return in_context(file.string(), case_from_proto(model, file));
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/base/file.h"
 #include "harness/base/text.h"
+#include "harness/onnx/graph_check.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/operators/operator.h"
@@ -203,7 +204,7 @@ Result<RewrittenCounts> write_in_qdq_form(onnx::ModelProto& model, const Externa
 
 Result<RewrittenCounts> write_in_qdq_form(const std::filesystem::path& file, const std::filesystem::path& to) {
   onnx::ModelProto model;
-  QCONFORM_TRY(read_message(file, model));
+  QCONFORM_TRY(read_model(file, model));
   QCONFORM_ASSIGN(auto counts, in_context(file.string(), write_in_qdq_form(model, file.parent_path())));
   if (counts.empty()) return fail(file.string(), "has no quantized operator that has a QDQ form");
   QCONFORM_ASSIGN(const auto bytes, in_context(to.string(), message_bytes(model)));

@@ -6,8 +6,8 @@
 #include <system_error>
 
 #include "harness/onnx/case_folder.h"
+#include "harness/onnx/graph_check.h"
 #include "harness/onnx/node_proto.h"
-#include "harness/onnx/protobuf_file.h"
 #include "harness/operators/graph/lowering.h"
 #include "harness/operators/operator.h"
 #include "harness/suites/model_nodes.h"
@@ -91,7 +91,7 @@ Result<std::unique_ptr<OnnxFolderSuite>> OnnxFolderSuite::open(const fs::path& r
 
 Result<void> OnnxFolderSuite::load(const fs::path& folder) {
   onnx::ModelProto model;
-  QCONFORM_TRY(read_message(folder / "model.onnx", model));
+  QCONFORM_TRY(read_model(folder / "model.onnx", model));
   const std::vector<fs::path> data_sets = data_sets_of(folder);
   if (const std::string reason = reason_to_skip(model, data_sets); !reason.empty()) {
     ++skipped_[reason];
