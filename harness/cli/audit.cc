@@ -8,6 +8,7 @@
 #include "harness/backends/kinds.h"
 #include "harness/cli/arguments.h"
 #include "harness/cli/command.h"
+#include "harness/cli/judge_suites.h"
 #include "harness/cli/output.h"
 #include "harness/diagnose/audit/audit_json.h"
 #include "harness/suites/select.h"
@@ -43,7 +44,7 @@ std::optional<std::uint64_t> size_of(const std::vector<std::unique_ptr<Suite>>& 
 Result<std::vector<Audit>> run_audits(const AuditCommand& options, const Policy& policy) {
   std::vector<Audit> audits;
   for (const std::string& name : options.suites) {
-    QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
+    QCONFORM_ASSIGN(auto sources, open_shown(name, options.suite));
     ProgressLine line;
     const diagnose::AuditOptions audit_options{
         .policy = policy,
@@ -181,6 +182,7 @@ void add_audit(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--cases", options->suite.cases, "Number of cases of suites that draw them");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
+  add_model_memory_option(*command, options->suite.model_mebibytes);
   add_policy_options(*command, options->policy);
   command->add_option("--baseline", options->baseline,
                       "Earlier output of --json: the suites must still kill what it kills");

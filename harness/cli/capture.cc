@@ -5,6 +5,8 @@
 
 #include "harness/cli/case_output.h"
 #include "harness/cli/command.h"
+#include "harness/cli/judge_suites.h"
+#include "harness/cli/output.h"
 #include "harness/suites/onnx_model.h"
 #include "reports/render/terminal.h"
 
@@ -16,6 +18,7 @@ struct CaptureOptions {
   std::vector<std::string> inputs;
   std::uint64_t seed = 1;
   std::size_t context = 0;
+  std::uint64_t mebibytes = limits::kModelMemory >> 20;
   CaseOutput output;
 };
 
@@ -23,7 +26,11 @@ Result<int> capture(const CaptureOptions& options) {
   ModelOptions model{.activations = ModelOptions::Activations::computed};
   model.inputs.assign(options.inputs.begin(), options.inputs.end());
   model.context = options.context;
+  model.memory = options.mebibytes << 20;
+  ProgressLine line;
+  model.tell = told_on(line);
   QCONFORM_ASSIGN(const auto source, OnnxModelSuite::open(options.model, options.seed, model));
+  line.clear();
   QCONFORM_TRY(prepare(options.output));
   QCONFORM_ASSIGN(const auto count, write_cases(*source, options.output, 0, "capture"));
   say("{} cases in {}\n{}\n", report::with_thousands(count), options.output.out, shown(source->origin()));
@@ -46,6 +53,7 @@ void add_capture(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "Seed of inputs that are drawn")->capture_default_str();
   command->add_option("--context", options->context, "Nodes that each unit takes along, before it and behind it")
       ->capture_default_str();
+  add_model_memory_option(*command, options->mebibytes);
   add_case_output_options(*command, options->output);
   when_chosen(*command, action, options, capture);
 }

@@ -4,6 +4,7 @@
 
 #include "harness/cli/case_output.h"
 #include "harness/cli/command.h"
+#include "harness/cli/judge_suites.h"
 #include "harness/suites/select.h"
 #include "reports/render/terminal.h"
 
@@ -20,7 +21,7 @@ Result<int> export_suites(const ExportOptions& options) {
   QCONFORM_TRY(prepare(options.output));
   std::uint64_t number = 0;
   for (const std::string& name : options.suites) {
-    QCONFORM_ASSIGN(auto sources, open_suite(name, options.suite));
+    QCONFORM_ASSIGN(auto sources, open_shown(name, options.suite));
     for (const auto& source : sources) {
       QCONFORM_ASSIGN(number, write_cases(*source, options.output, number, "export"));
       print_left_out(*source);
@@ -40,6 +41,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("--cases", options->suite.cases,
                       "Number of cases of each generated suite (default: 10000 of random, 4000 of directed)");
   command->add_option("--seed", options->suite.seed, "Seed of everything random")->capture_default_str();
+  add_model_memory_option(*command, options->suite.model_mebibytes);
   add_case_output_options(*command, options->output);
   when_chosen(*command, action, std::move(options), &export_suites);
 }

@@ -32,6 +32,8 @@ namespace qconform::cli {
 namespace {
 
 constexpr std::string_view kWithin = "within";
+constexpr std::uint64_t kFewestModelMebibytes = 64;
+constexpr std::uint64_t kMostModelMebibytes = std::uint64_t{1} << 24;
 
 struct Suites {
   std::vector<std::unique_ptr<Suite>> judged;   ///< against the reference
@@ -47,7 +49,7 @@ Result<Suites> open_suites(const SuitesOptions& options, NewerOpsets& newer) {
   Suites suites;
   for (const std::string& name : options.suites) {
     if (name == kWithin) continue;  // made when the backends are known
-    QCONFORM_ASSIGN(auto opened, open_suite(name, options.suite));
+    QCONFORM_ASSIGN(auto opened, open_shown(name, options.suite));
     auto& sources = relations_base(name) ? suites.related : suites.judged;
     for (auto& source : opened) sources.push_back(counted(std::move(source), newer));
   }
@@ -307,6 +309,19 @@ Result<Report> judge_suites(SuitesOptions options, const Policy& policy, std::st
   return report;
 }
 
+Result<std::vector<std::unique_ptr<Suite>>> open_shown(std::string_view name, SuiteOptions options) {
+  ProgressLine line;
+  options.tell = told_on(line);
+  return open_suite(name, options);
+}
+
+void add_model_memory_option(CLI::App& command, std::uint64_t& mebibytes) {
+  command
+      .add_option("--model-memory", mebibytes, "MiB that a process may take which reads or runs a model (model:FILE)")
+      ->check(CLI::Range(kFewestModelMebibytes, kMostModelMebibytes))
+      ->capture_default_str();
+}
+
 void add_suite_choice(CLI::App& command, SuitesOptions& options) {
   command.add_option("--suite", options.suites, "Suite of cases, may be repeated (see: qconform list suites)")
       ->capture_default_str();
@@ -319,6 +334,7 @@ void add_suite_choice(CLI::App& command, SuitesOptions& options) {
       .add_option("--context", options.suite.context,
                   "Nodes that each unit of a model takes along, before it and behind it")
       ->capture_default_str();
+  add_model_memory_option(command, options.suite.model_mebibytes);
   add_within_options(command, options.within,
                      "With conformance, no suite of its own for what each library, plugin or process takes");
   command.add_flag("--thorough", options.thorough,

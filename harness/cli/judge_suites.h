@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.h"
@@ -36,6 +37,10 @@ struct SuitesOptions {
   bool explain = true;
   bool shrink = true;
 };
+
+/// open_suite(), with a line on stderr while a model is read and run.
+[[nodiscard]] Result<std::vector<std::unique_ptr<Suite>>> open_shown(std::string_view name, SuiteOptions options);
+void add_model_memory_option(CLI::App& command, std::uint64_t& mebibytes);
 
 /// Which cases are asked: `--suite` and what belongs to it.
 void add_suite_choice(CLI::App& command, SuitesOptions& options);

@@ -11,6 +11,7 @@ inline constexpr std::size_t kRank = 32;                                     ///
 inline constexpr std::int64_t kElements = std::int64_t{1} << 30;             ///< elements of a tensor
 inline constexpr std::int64_t kTensorBytes = std::int64_t{1} << 30;          ///< stored bytes of a tensor
 inline constexpr std::int64_t kOnnxFileBytes = (std::int64_t{1} << 31) - 1;  ///< protobuf's own limit
+inline constexpr std::uint64_t kModelMemory = std::uint64_t{4} << 30;        ///< of a process that reads a model
 inline constexpr std::int64_t kJsonFileBytes = std::int64_t{64} << 20;
 inline constexpr std::size_t kJsonDepth = 32;                     ///< nested arrays and objects
 inline constexpr std::size_t kJsonKeys = 64;                      ///< keys of one object

@@ -6,17 +6,21 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "harness/base/file.h"
+#include "harness/base/forked_process.h"
 #include "harness/json/case_json.h"
 #include "harness/onnx/case_folder.h"
 #include "harness/onnx/case_model.h"
 #include "harness/onnx/external_data.h"
+#include "harness/onnx/qdq_form.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/case_builder.h"
 #include "harness/suites/onnx_folder.h"
 #include "harness/suites/onnx_model.h"
 #include "harness/suites/rng.h"
+#include "harness/tests/network.h"
 #include "harness/tests/temporary_folder.h"
 #include "harness/tests/test_scale.h"
 
@@ -26,6 +30,8 @@ namespace {
 using ::qconform::testing::scaled;
 using ::qconform::testing::TemporaryFolder;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 std::string small_model() {
@@ -114,6 +120,97 @@ TEST(HostileFile, WhatIsNoModelFileIsNamed) {
   EXPECT_THAT(OnnxModelSuite::open(folder.path() / "missing.onnx", 1).error().text(), HasSubstr("missing.onnx: "));
   EXPECT_THAT(OnnxModelSuite::open(folder.path(), 1).error().text(), HasSubstr("is a folder"));
   EXPECT_THAT(read_case_folder(folder.path()).error().text(), HasSubstr("model.onnx"));
+}
+
+// Two nodes in a row, which quantize "x" to "a" and compute "b" of it.
+onnx::ModelProto two_nodes() {
+  testing::Network net;
+  net.input("x", ElementType::float32, {4});
+  net.node("QuantizeLinear", {"x", net.scale("s"), net.zero_point("z")}, "a");
+  net.node("Relu", {"a"}, "b");
+  net.graph().add_output()->set_name("b");
+  return net.model();
+}
+
+// What every reader of models says of one, below the file's name.
+std::vector<std::string> faults_of(const onnx::ModelProto& model) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "model.onnx";
+  EXPECT_TRUE(write_file(file, model.SerializeAsString()));
+  std::vector<std::string> faults;
+  faults.push_back(OnnxModelSuite::open(file, 1).error().text());
+  faults.push_back(read_case_model(file).error().text());
+  faults.push_back(read_case_folder(folder.path()).error().text());
+  faults.push_back(write_in_qdq_form(file, folder.path() / "out.onnx").error().text());
+  auto folders = OnnxFolderSuite::open(folder.path());
+  faults.push_back((*folders)->next().error().text());
+  faults.push_back(case_from_model(model.SerializeAsString()).error().text());
+  faults.push_back(case_from_fed_model(model.SerializeAsString(), {}).error().text());
+  return faults;
+}
+
+TEST(HostileFile, GraphsThatAreNoOnnxAreNamedByEveryReader) {
+  onnx::ModelProto model = two_nodes();
+  model.mutable_graph()->mutable_node(1)->set_output(0, "a");
+  EXPECT_THAT(faults_of(model), Each(HasSubstr("node 'b_node' (Relu): invalid ONNX: it computes 'a', which node "
+                                               "'a_node' (QuantizeLinear) computes too")));
+  for (const char* name : {"x", "s"}) {
+    model = two_nodes();
+    model.mutable_graph()->mutable_node(1)->set_output(0, name);
+    EXPECT_THAT(faults_of(model),
+                Each(HasSubstr("node 'b_node' (Relu): invalid ONNX: it overwrites '" + std::string(name) +
+                               "', which is an input or initializer of the graph")));
+  }
+  model = two_nodes();
+  model.mutable_graph()->mutable_node(0)->set_input(0, "b");
+  EXPECT_THAT(faults_of(model), Each(ContainsRegex("node '[ab]_node' .*: invalid ONNX: its value '[ab]' depends on "
+                                                   "itself")));
+}
+
+TEST(HostileFile, GraphsThatAreNoOnnxAreFoundInBodies) {
+  onnx::ModelProto model = two_nodes();
+  onnx::NodeProto& loop = *model.mutable_graph()->add_node();
+  loop.set_op_type("Loop");
+  loop.add_output("looped");
+  onnx::AttributeProto& body = *loop.add_attribute();
+  body.set_name("body");
+  for (const char* input : {"a", "looped"}) {
+    onnx::NodeProto& node = *body.mutable_g()->add_node();
+    node.set_op_type("Abs");
+    node.add_input(input);
+    node.add_output(std::string(input) + "_twice");
+  }
+  EXPECT_THAT(faults_of(model), Each(HasSubstr("node 2 (Loop): invalid ONNX: its value 'looped' depends on itself")));
+  body.mutable_g()->mutable_node(1)->set_input(0, "a");
+  body.mutable_g()->mutable_node(1)->set_output(0, "a_twice");
+  EXPECT_THAT(faults_of(model), Each(HasSubstr("node 1 (Abs): invalid ONNX: it computes 'a_twice'")));
+}
+
+TEST(HostileFile, ValuesBeyondTheLimitsAreNamed) {
+  testing::Network net;
+  net.constant("shape", Tensor::of<std::int64_t>(ElementType::int64, {2}, std::vector<std::int64_t>{65536, 65536}));
+  net.node("ConstantOfShape", {"shape"}, "big");
+  net.node("QuantizeLinear", {"big", net.scale("s"), net.zero_point("z")}, "a");
+  net.graph().add_output()->set_name("a");
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "model.onnx";
+  ASSERT_TRUE(write_file(file, net.model().SerializeAsString()));
+  EXPECT_THAT(OnnxModelSuite::open(file, 1).error().text(),
+              HasSubstr("model.onnx: node 'big_node' (ConstantOfShape): value 'big': shape [65536, 65536] exceeds the "
+                        "limit of 1073741824 elements [rule limit]"));
+}
+
+TEST(HostileFile, AModelThatTakesTooMuchMemoryToReadIsNamed) {
+  if (!kCanLimitAddressSpace) GTEST_SKIP() << "this build's sanitizer maps terabytes";
+  onnx::ModelProto model = two_nodes();
+  for (int i = 0; i < 200'000; ++i) model.mutable_graph()->add_node();
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "model.onnx";
+  ASSERT_TRUE(write_file(file, model.SerializeAsString()));
+  ModelOptions options;
+  options.memory = std::uint64_t{16} << 20;
+  EXPECT_THAT(OnnxModelSuite::open(file, 1, options).error().text(),
+              HasSubstr("model.onnx: needs more than the limit of 16 MiB of memory; --model-memory gives it more"));
 }
 
 TEST(HostileFile, FilesAboveTheLimitAreNotRead) {

@@ -4,10 +4,33 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/message_lite.h>
 
+#include <cstdint>
+#include <memory>
+
 #include "harness/base/file.h"
+#include "harness/base/forked_process.h"
 #include "harness/core/limits.h"
 
 namespace qconform {
+namespace {
+
+// Parsing takes at most some 130 times a message's size.
+constexpr std::uint64_t kParsedWithoutTrial = limits::kModelMemory / 130;
+
+// Parses a large message in a process that may take no more than the limit, and leaves it there.
+Result<void> try_to_parse(std::string_view bytes, const google::protobuf::MessageLite& message) {
+  if (bytes.size() <= kParsedWithoutTrial || is_memory_confined()) return {};
+  const ForkLimits limits{.cpu_seconds = ForkLimits::kUnlimited, .address_space = limits::kModelMemory};
+  const auto parse = [&]() -> Result<std::string> {
+    const std::unique_ptr<google::protobuf::MessageLite> trial(message.New());
+    QCONFORM_TRY(parse_message(bytes, *trial));
+    return "parsed";
+  };
+  QCONFORM_TRY(run_forked("", limits, parse));
+  return {};
+}
+
+}  // namespace
 
 Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite& message) {
   if (bytes.empty()) return fail("", "is empty");
@@ -22,6 +45,7 @@ Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite
 
 Result<void> read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message) {
   QCONFORM_ASSIGN(const auto bytes, read_file(file, limits::kOnnxFileBytes));
+  QCONFORM_TRY(in_context(file.string(), try_to_parse(bytes, message)));
   return in_context(file.string(), parse_message(bytes, message));
 }
 

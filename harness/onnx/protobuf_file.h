@@ -18,7 +18,7 @@ namespace qconform {
 /// empty text is no message, although protobuf would take it for one with no fields set.
 [[nodiscard]] Result<void> parse_message(std::string_view bytes, google::protobuf::MessageLite& message);
 
-/// Both in one; the error names the file.
+/// Both in one; the error names the file. Refused too: a file that takes more than limits::kModelMemory to parse.
 [[nodiscard]] Result<void> read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message);
 
 /// The message's bytes, the same for the same message. Fails above limits::kOnnxFileBytes.

@@ -8,15 +8,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "harness/base/forked_process.h"
 #include "harness/onnx/external_data.h"
 #include "harness/onnx/graph_scope.h"
+#include "harness/onnx/model_parts.h"
 #include "harness/onnx/protobuf_file.h"
 #include "harness/onnx/tensor_cast.h"
 #include "harness/onnx/tensor_proto.h"
 #include "harness/operators/operator.h"
+#include "harness/suites/onnx_model.h"
 #include "harness/suites/rng.h"
 
 namespace qconform {
@@ -37,39 +41,70 @@ std::set<std::string> values_around_quantized_nodes(const GraphScope& scope) {
   return names;
 }
 
-// The model whose outputs are those values, and nothing else.
-Result<std::string> exposing_model(const onnx::ModelProto& model, const NamedTensors& inputs,
-                                   const std::set<std::string>& wanted) {
-  onnx::ModelProto exposing = model;
-  onnx::GraphProto& graph = *exposing.mutable_graph();
-  graph.clear_output();
-  for (const std::string& name : wanted) {
-    if (inputs.count(name) == 0) graph.add_output()->set_name(name);
+constexpr std::uint64_t kRunSeconds = 600;  // of processor time
+
+// Values as the initializers of a graph, which is how they leave the process that computed them.
+Result<std::string> packed(const NamedTensors& values) {
+  onnx::GraphProto graph;
+  for (const auto& [name, tensor] : values) write_tensor(tensor, name, *graph.add_initializer());
+  return message_bytes(graph);
+}
+
+Result<NamedTensors> unpacked(std::string_view bytes) {
+  onnx::GraphProto graph;
+  QCONFORM_TRY(parse_message(bytes, graph));
+  NamedTensors values;
+  for (const onnx::TensorProto& proto : graph.initializer()) {
+    QCONFORM_ASSIGN(auto tensor, tensor_from_proto(proto, std::nullopt));
+    values.emplace(proto.name(), std::move(tensor));
   }
-  if (graph.output_size() == 0) return fail("graph", "has no value of a case that is computed when the model runs");
-  return message_bytes(exposing);
+  return values;
+}
+
+// Part by part. A value is forgotten behind the last part that needs it.
+Result<std::string> run_parts(const ModelParts& parts, const std::filesystem::path& folder, NamedTensors known) {
+  bool has_outputs = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    QCONFORM_ASSIGN(const auto part, parts.part(i, known));
+    if (part.empty()) continue;
+    has_outputs = true;
+    const NamedTensors fed = parts.fed(i, known);
+    QCONFORM_ASSIGN(auto values, offered_model_runtime().run(part, folder, fed));
+    known.merge(values);
+    for (const auto& [name, tensor] : fed) {
+      if (!parts.is_needed_after(i, name)) known.erase(name);
+    }
+  }
+  if (!has_outputs) return fail("", "the graph has no value of a case that is computed when the model runs");
+  auto result = packed(known);
+  if (!result) return fail("", "what was recorded " + result.error().message);  // which more memory does not change
+  return result;
 }
 
 }  // namespace
 
 Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
-                                             const std::filesystem::path& folder,
-                                             const std::vector<std::filesystem::path>& files, std::uint64_t seed,
-                                             const std::set<std::string>& also) {
+                                             const ActivationOptions& options) {
   const ModelRuntime& runtime = offered_model_runtime();
   if (!runtime.absent.empty()) return fail(runtime.name, "is not available: " + runtime.absent);
-  QCONFORM_TRY(check_external_data_is_fetched(model.graph(), folder));
+  QCONFORM_TRY(check_external_data_is_fetched(model.graph(), options.folder));
   const std::int64_t first = scope.assumed_first_dimension().value_or(kAssumedBatch);
-  QCONFORM_ASSIGN(auto inputs, files.empty() ? draw_model_inputs(model.graph(), seed, first)
-                                             : read_model_inputs(model.graph(), files));
+  QCONFORM_ASSIGN(auto inputs, options.files.empty() ? draw_model_inputs(model.graph(), options.seed, first)
+                                                     : read_model_inputs(model.graph(), options.files));
   std::set<std::string> wanted = values_around_quantized_nodes(scope);
-  wanted.insert(also.begin(), also.end());
-  QCONFORM_ASSIGN(const auto exposing, exposing_model(model, inputs, wanted));
-  QCONFORM_ASSIGN(auto values, runtime.run(exposing, folder, inputs));
+  wanted.insert(options.also.begin(), options.also.end());
+  QCONFORM_ASSIGN(const auto parts, ModelParts::of(model, wanted));
+  const ForkLimits limits{.cpu_seconds = kRunSeconds, .address_space = options.memory};
+  const auto run = [&] { return run_parts(parts, options.folder, inputs); };
+  auto bytes = run_forked(runtime.name, limits, run);
+  if (!bytes && bytes.error().rule == "limit") bytes.error().message += kMoreMemory;
+  if (!bytes) return tl::unexpected(bytes.error());
+  QCONFORM_ASSIGN(auto values, in_context(runtime.name, unpacked(*bytes)));
   values.merge(inputs);
-  return ModelActivations{std::move(values),
-                          "activations of " + runtime.name +
-                              (files.empty() ? ", inputs drawn from seed " + std::to_string(seed) : ", inputs given")};
+  const bool is_drawn = options.files.empty();
+  return ModelActivations{std::move(values), "activations of " + runtime.name +
+                                                 (is_drawn ? ", inputs drawn from seed " + std::to_string(options.seed)
+                                                           : ", inputs given")};
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/error.h"
+#include "harness/core/limits.h"
 #include "harness/onnx/graph_scope.h"
 #include "harness/suites/model_runtime.h"
 
@@ -23,14 +24,19 @@ struct ModelActivations {
   std::string origin;   ///< "activations of ONNX Runtime 1.30.0, inputs drawn from seed 1"
 };
 
-/// `also`: further values of the outermost graph that are wanted; those that the model holds or that are fed are there.
-/// Runs the model in the offered runtime with the inputs of `files`, or, without any, with inputs drawn from
-/// `seed`. `scope` holds what is known of the model's graph. External data lies below `folder`. Errors: no runtime,
-/// what read_model_inputs() and draw_model_inputs() refuse, and what the runtime does.
+struct ActivationOptions {
+  std::filesystem::path folder = {};              ///< below which external data lies
+  std::vector<std::filesystem::path> files = {};  ///< with the inputs; without any, they are drawn from the seed
+  std::uint64_t seed = 1;
+  std::set<std::string> also = {};              ///< further values of the outermost graph that are wanted
+  std::uint64_t memory = limits::kModelMemory;  ///< of the process in which the model runs
+};
+
+/// Runs the model in the offered runtime, in a process of its own. `scope` holds what is known of the model's graph.
+/// Errors: no runtime, what read_model_inputs() and draw_model_inputs() refuse, and what the runtime does; rule `limit`
+/// where the model takes more memory.
 [[nodiscard]] Result<ModelActivations> compute_activations(const onnx::ModelProto& model, const GraphScope& scope,
-                                                           const std::filesystem::path& folder,
-                                                           const std::vector<std::filesystem::path>& files,
-                                                           std::uint64_t seed, const std::set<std::string>& also = {});
+                                                           const ActivationOptions& options);
 
 }  // namespace qconform
 

@@ -19,10 +19,12 @@ using ::testing::HasSubstr;
 
 constexpr const char* kRefusal = "no such operator";
 bool refuses = false;
+std::size_t bytes_taken = 0;
 
 // Every output is a tensor of the shape [1, 2, 2, 2] with as many as its position for its elements.
 Result<NamedTensors> run(const std::string& model, const std::filesystem::path&, const NamedTensors&) {
   if (refuses) return fail("test runtime", kRefusal);
+  const std::vector<char> memory(bytes_taken);
   onnx::ModelProto proto;
   if (!proto.ParseFromString(model)) return fail("", "no model");
   NamedTensors values;
@@ -49,7 +51,10 @@ class Activations : public ::testing::Test {
   static void SetUpTestSuite() {
     offer_model_runtime([]() { return ModelRuntime{"test runtime 1", "", run}; });
   }
-  void SetUp() override { refuses = false; }
+  void SetUp() override {
+    refuses = false;
+    bytes_taken = 0;
+  }
 
   Result<std::unique_ptr<OnnxModelSuite>> open(Network& net, const ModelOptions& options) {
     const auto file = folder_.path() / "net.onnx";
@@ -103,11 +108,39 @@ TEST_F(Activations, AreDrawnWhereTheModelCannotRun) {
   ASSERT_TRUE(may) << may.error().text();
   EXPECT_EQ((*may)->origin(), "activations drawn from seed 7");
   EXPECT_EQ(
-      (*may)->skipped().count("a run of the model, activations are drawn instead (test runtime, no such operator)"),
+      (*may)->skipped().count("a run of the model, activations are drawn instead (test runtime 1, no such operator)"),
       1U);
   const auto first = (*may)->next();
   ASSERT_TRUE(first && *first);
   EXPECT_FALSE((*first)->recorded_output());
+}
+
+TEST_F(Activations, OfAModelThatTakesTooMuchMemoryAreAnError) {
+  if (!kCanLimitAddressSpace) GTEST_SKIP() << "this build's sanitizer maps terabytes";
+  bytes_taken = std::size_t{1} << 30;
+  Network net = two_convolutions();
+  ModelOptions options{.activations = ModelOptions::Activations::computed_if_possible};
+  options.memory = std::uint64_t{256} << 20;
+  const auto opened = open(net, options);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(
+      opened.error().text(),
+      HasSubstr("net.onnx: test runtime 1: needs more than the limit of 256 MiB of memory; --model-memory gives "
+                "it more [rule limit]"));
+}
+
+TEST_F(Activations, OfALargeModelAreComputedPartByPart) {
+  Network net;
+  net.input("v0", ElementType::uint8, {1, 2, 2, 2});
+  constexpr int kNodes = 1500;
+  for (int i = 0; i < kNodes; ++i) {
+    net.node("QuantizeLinear", {"v" + std::to_string(i), net.scale("s" + std::to_string(i)), ""},
+             "v" + std::to_string(i + 1));
+  }
+  net.graph().add_output()->set_name("v1500");
+  const auto opened = open(net, {.activations = ModelOptions::Activations::computed});
+  ASSERT_TRUE(opened) << opened.error().text();
+  EXPECT_EQ((*opened)->size(), std::uint64_t{kNodes});
 }
 
 TEST_F(Activations, InputsOfFilesAreCheckedAgainstTheModel) {

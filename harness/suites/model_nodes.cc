@@ -88,7 +88,7 @@ std::uint64_t ModelNodes::quantized() const {
 }
 
 void ModelNodes::leave_out(std::size_t position, const std::string& reason) {
-  if (nodes_[position].reason == kNotReached) nodes_[position].reason = reason;
+  if (position < nodes_.size() && nodes_[position].reason == kNotReached) nodes_[position].reason = reason;
 }
 
 NodeCoverage ModelNodes::coverage(const std::vector<std::string>* why_not) const {
@@ -96,6 +96,7 @@ NodeCoverage ModelNodes::coverage(const std::vector<std::string>* why_not) const
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const std::string reason = why_not == nullptr ? "" : i < why_not->size() ? (*why_not)[i] : kNotReached;
     for (const std::size_t position : cases_[i]) {
+      if (position >= of_cases.size()) continue;
       auto& known = of_cases[position];
       if (!known || reason.empty()) known = reason;
     }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/suite.h"
@@ -33,6 +34,14 @@ class ModelNodes {
   /// `scope` knows constants and types. `in_units`: positions in the outermost graph that cases of units may hold.
   ModelNodes(const onnx::ModelProto& model, const GraphScope& scope, const std::set<std::size_t>& in_units);
 
+  struct Entry {
+    std::string op_type;  ///< with its domain
+    bool is_quantized;
+    std::string reason;  ///< why no case holds it; for those that cases may hold, that none was made yet
+  };
+  explicit ModelNodes(std::vector<Entry> nodes) : nodes_(std::move(nodes)) {}
+  [[nodiscard]] const std::vector<Entry>& entries() const { return nodes_; }
+
   [[nodiscard]] std::uint64_t quantized() const;
   /// The suite's next case holds these nodes.
   void add_case(std::vector<std::size_t> positions) { cases_.push_back(std::move(positions)); }
@@ -44,12 +53,6 @@ class ModelNodes {
   [[nodiscard]] std::string others_text() const;
 
  private:
-  struct Entry {
-    std::string op_type;  ///< with its domain
-    bool is_quantized;
-    std::string reason;  ///< why no case holds it; for those that cases may hold, that none was made yet
-  };
-
   void add(const GraphScope& scope, const std::set<std::size_t>& in_units);
 
   std::vector<Entry> nodes_;

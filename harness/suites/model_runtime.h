@@ -15,8 +15,9 @@ using NamedTensors = std::map<std::string, Tensor>;
 struct ModelRuntime {
   std::string name;    ///< "ONNX Runtime 1.30.0"
   std::string absent;  ///< why it cannot be used here, and what to do; empty when it can
-  /// The outputs of the model's graph from its inputs, nodes computed as stated. `model` is a serialized
-  /// ModelProto whose external data lies below `folder`.
+  /// The outputs of the model's graph from its inputs, nodes computed as stated, in this process: what the runtime does
+  /// to it is to be feared. `model` is a serialized ModelProto whose external data lies below `folder`. An error of
+  /// rule `limit` says that there is not enough memory.
   Result<NamedTensors> (*run)(const std::string& model, const std::filesystem::path& folder,
                               const NamedTensors& inputs) = nullptr;
 };

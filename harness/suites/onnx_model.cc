@@ -1,194 +1,202 @@
 #include "harness/suites/onnx_model.h"
 
-#include <onnx/onnx_pb.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
 
-#include <algorithm>
-#include <set>
+#include <cerrno>
+#include <charconv>
+#include <exception>
+#include <new>
+#include <system_error>
 #include <utility>
-#include <variant>
-#include <vector>
 
-#include "harness/onnx/constant_folding.h"
-#include "harness/onnx/graph_scope.h"
-#include "harness/onnx/protobuf_file.h"
-#include "harness/onnx/shape_propagation.h"
-#include "harness/operators/operator.h"
-#include "harness/suites/model_activations.h"
-#include "harness/suites/model_node.h"
-#include "harness/suites/model_nodes.h"
-#include "harness/suites/model_units.h"
-#include "harness/suites/rng.h"
+#include "harness/base/text.h"
+#include "harness/onnx/case_model.h"
+#include "harness/suites/model_cases.h"
 
 namespace qconform {
 namespace {
 
-/// A node that is a case by itself.
-struct SingleNode {
-  const GraphScope* scope;
-  const onnx::NodeProto* node;
-  std::uint64_t position;  // as ModelNodes counts
-};
+// The messages of the process that has read the model. It opens with `told` and `opened` or `fault`; then come cases
+// and what is left out, then `end` or `fault`.
+constexpr char kTold = 't';    // what is being done
+constexpr char kFault = 'f';   // field, message, rule
+constexpr char kOpened = 'o';  // name, origin, why activations are drawn, steps; then three texts for each node
+constexpr char kCase = 'c';    // positions, the case as a model
+constexpr char kLeft = 'l';    // positions, reason, the reason as a suite states it or nothing
+constexpr char kEnd = '.';
 
-/// Nodes in their order, the bodies of a node's graph after the whole graph.
-void walk(const GraphScope& scope, std::uint64_t& position, std::vector<SingleNode>& nodes) {
-  for (const onnx::NodeProto& node : scope.graph().node()) {
-    if (find_operator(node.domain(), node.op_type()) != nullptr) nodes.push_back({&scope, &node, position});
-    ++position;
-  }
-  for (const auto& body : scope.bodies()) walk(*body, position, nodes);
+constexpr std::size_t kOpenedTexts = 4;
+constexpr std::size_t kNodeTexts = 3;  // operator, whether it is quantized, why no case holds it
+constexpr const char* kYes = "1";
+
+// Reasons name values. Beyond that many, they are counted without the names.
+constexpr std::size_t kMostReasons = 1000;
+
+constexpr int kToldMilliseconds = 200;
+
+bool send_fault(int pipe, const Error& error) {
+  return send(pipe, {kFault, {error.field, error.message, error.rule}});
 }
 
-/// "3 MatMulInteger (operator: ...)" for each operator and reason.
-std::string left_out_text(const NodeCoverage& coverage) {
-  std::string text;
-  for (const UncoveredNodes& part : coverage.uncovered) {
-    text += (text.empty() ? "" : ", ") + std::to_string(part.nodes) + " " + part.op_type + " (" + part.reason + ")";
+bool send_opened(int pipe, const ModelCases& cases) {
+  PipeMessage message{kOpened, {cases.name(), cases.origin(), cases.why_drawn(), std::to_string(cases.size())}};
+  for (const ModelNodes::Entry& node : cases.nodes()) {
+    message.texts.insert(message.texts.end(), {node.op_type, node.is_quantized ? kYes : "", node.reason});
   }
-  return text;
+  return send(pipe, message);
 }
 
-/// Summaries group what is skipped by what stands before the first colon.
-std::string without_colons(std::string text) {
-  std::replace(text.begin(), text.end(), ':', ',');
-  return text;
+Result<PipeMessage> message_of(const ModelStep& step) {
+  const std::string positions = fmt::format("{}", fmt::join(step.positions, ","));
+  if (!step.test_case) {
+    return PipeMessage{kLeft, {positions, step.reason, step.is_unit ? "unit: " + step.reason : ""}};
+  }
+  QCONFORM_ASSIGN(auto bytes, case_to_model(*step.test_case));
+  return PipeMessage{kCase, {positions, std::move(bytes)}};
+}
+
+Result<void> serve(const std::filesystem::path& file, std::uint64_t seed, ModelOptions options, int pipe) {
+  options.tell = [pipe](const std::string& text) { (void)send(pipe, {kTold, {text}}); };
+  QCONFORM_ASSIGN(const auto cases, ModelCases::open(file, seed, options));
+  bool is_read = send_opened(pipe, *cases);
+  while (is_read) {
+    QCONFORM_ASSIGN(const auto step, cases->next());
+    if (!step) break;
+    QCONFORM_ASSIGN(const auto message, message_of(*step));
+    is_read = send(pipe, message);
+  }
+  (void)send(pipe, {kEnd, {}});
+  return {};
+}
+
+// The life of the process that reads the model.
+void serve_confined(const std::filesystem::path& file, std::uint64_t seed, const ModelOptions& options,
+                    const ForkLimits& limits, int pipe) {
+  confine(limits);
+  try {
+    if (const auto served = serve(file, seed, options, pipe); !served) send_fault(pipe, served.error());
+  } catch (const std::bad_alloc&) {
+    Error error = limits.out_of_memory().in(file.string());
+    error.message += kMoreMemory;
+    send_fault(pipe, error);
+  } catch (const std::exception& failure) {
+    send_fault(pipe, {file.string(), failure.what(), {}});
+  }
+}
+
+std::vector<std::size_t> positions_in(const std::string& text) {
+  std::vector<std::size_t> positions;
+  for (const std::string_view part : split(text, ",")) {
+    std::size_t position = 0;
+    (void)std::from_chars(part.data(), part.data() + part.size(), position);
+    positions.push_back(position);
+  }
+  return positions;
 }
 
 }  // namespace
 
-struct OnnxModelSuite::State {
-  std::filesystem::path file;
-  std::uint64_t seed = 0;
-  onnx::ModelProto model;
-  std::unique_ptr<GraphScope> scope;
-  std::vector<SingleNode> nodes;
-  std::vector<ModelUnit> units;
-  std::optional<ModelNodes> all;  // after open()
-  std::size_t next = 0;           // of the nodes, then of the units
-  ModelActivations activations;
-
-  // Sets the activations; an error where they must be computed and cannot be.
-  Result<void> choose_activations(const ModelOptions& options, SkippedCounts& skipped);
-};
-
-Result<void> OnnxModelSuite::State::choose_activations(const ModelOptions& options, SkippedCounts& skipped) {
-  activations.origin = "activations drawn from seed " + std::to_string(seed);
-  if (options.activations == ModelOptions::Activations::drawn) return {};
-  auto computed = compute_activations(model, *scope, file.parent_path(), options.inputs, seed, values_around(units));
-  if (computed) {
-    activations = std::move(*computed);
-  } else if (options.activations == ModelOptions::Activations::computed) {
-    return tl::unexpected(computed.error().in(file.string()));
-  } else {
-    ++skipped["a run of the model, activations are drawn instead (" + without_colons(computed.error().text()) + ")"];
-  }
-  return {};
-}
-
-OnnxModelSuite::OnnxModelSuite(std::unique_ptr<State> state) : state_(std::move(state)) {}
-OnnxModelSuite::~OnnxModelSuite() = default;
+OnnxModelSuite::OnnxModelSuite(std::filesystem::path file, const ForkLimits& limits, Descriptor read,
+                               ForkedProcess process)
+    : file_(std::move(file)),
+      limits_(limits),
+      read_(std::move(read)),
+      process_(std::move(process)),
+      messages_(read_.get()),
+      nodes_(std::vector<ModelNodes::Entry>()) {}
 
 Result<std::unique_ptr<OnnxModelSuite>> OnnxModelSuite::open(const std::filesystem::path& file, std::uint64_t seed,
                                                              const ModelOptions& options) {
-  auto state = std::make_unique<State>();
-  state->file = file;
-  state->seed = seed;
-  QCONFORM_TRY(read_message(file, state->model));
-  if (!state->model.has_graph()) return fail(file.string(), "has no graph");
-  state->scope = std::make_unique<GraphScope>(state->model.graph());
-  std::unique_ptr<OnnxModelSuite> source(new OnnxModelSuite(std::move(state)));
-  State& opened = *source->state_;
-  std::uint64_t position = 0;
-  walk(*opened.scope, position, opened.nodes);
-  QCONFORM_TRY(in_context(file.string(), fold_constants(*opened.scope, file.parent_path())));
-  propagate_shapes(opened.model, *opened.scope);
-  opened.units = units_of(*opened.scope, options.context);
-  std::set<std::size_t> in_units;
-  for (const ModelUnit& unit : opened.units) in_units.insert(unit.nodes.begin(), unit.nodes.end());
-  opened.all.emplace(opened.model, *opened.scope, in_units);
-  if (opened.all->quantized() == 0) {
-    return fail(file.string(), "has no quantized node; it has " + opened.all->others_text());
+  const ForkLimits limits{.cpu_seconds = ForkLimits::kUnlimited, .address_space = options.memory};
+  Pipe pipe;
+  if (!pipe.open()) return fail(file.string(), std::generic_category().message(errno));
+  ForkedProcess process(ForkedProcess::Group::shared, [&] {
+    pipe.read.close();
+    serve_confined(file, seed, options, limits, pipe.write.get());
+  });
+  if (!process.is_running()) return fail(file.string(), std::generic_category().message(errno));
+  pipe.write.close();
+  std::unique_ptr<OnnxModelSuite> suite(new OnnxModelSuite(file, limits, std::move(pipe.read), std::move(process)));
+  QCONFORM_TRY(suite->begin(options));
+  return suite;
+}
+
+// Where the process ended without a word, memory was short for the word too.
+tl::unexpected<Error> OnnxModelSuite::fault_of(const Error& error) {
+  at_end_ = true;
+  const int status = process_.end();
+  if (WIFSIGNALED(status)) {
+    const std::string end = "its reader died of signal " + std::to_string(WTERMSIG(status));
+    return fail(file_.string(), end + ": it is damaged, or " + limits_.out_of_memory().message + kMoreMemory);
   }
-  const bool has_cases = !opened.nodes.empty() || !opened.units.empty();
-  if (has_cases) QCONFORM_TRY(opened.choose_activations(options, source->skipped_));
-  if (!has_cases && options.activations == ModelOptions::Activations::computed) {
-    return fail(file.string(),
-                "no case can be made of its quantized nodes: " + left_out_text(opened.all->coverage(nullptr)));
+  return tl::unexpected(error.in(file_.string()));
+}
+
+Result<void> OnnxModelSuite::begin(const ModelOptions& options) {
+  std::string told = "reading " + file_.filename().string();
+  while (true) {
+    auto message = messages_.next(kToldMilliseconds);
+    if (!message) return fault_of(message.error());
+    options.tell(told);
+    if (!*message) continue;
+    auto& [kind, texts] = **message;
+    if (kind == kTold && texts.size() == 1) {
+      told = texts[0];
+    } else if (kind == kFault && texts.size() == 3) {
+      return fail(texts[0], texts[1], texts[2]);
+    } else if (kind == kOpened) {
+      return take_opened(std::move(texts));
+    }
   }
-  return source;
 }
 
-std::string OnnxModelSuite::name() const {
-  const std::string name = "model:" + state_->file.string();
-  return state_->activations.values.empty() ? name : name + ", " + origin();
+Result<void> OnnxModelSuite::take_opened(std::vector<std::string> texts) {
+  if (texts.size() < kOpenedTexts) return fault_of({"", "is damaged", {}});
+  name_ = texts[0];
+  origin_ = texts[1];
+  if (!texts[2].empty()) ++skipped_["a run of the model, activations are drawn instead (" + texts[2] + ")"];
+  size_ = positions_in(texts[3]).front();
+  std::vector<ModelNodes::Entry> nodes;
+  for (std::size_t i = kOpenedTexts; i + kNodeTexts <= texts.size(); i += kNodeTexts) {
+    nodes.push_back({std::move(texts[i]), texts[i + 1] == kYes, std::move(texts[i + 2])});
+  }
+  nodes_ = ModelNodes(std::move(nodes));
+  return {};
 }
 
-const std::string& OnnxModelSuite::origin() const {
-  return state_->activations.origin;
+void OnnxModelSuite::leave_out(const std::vector<std::string>& texts) {
+  for (const std::size_t position : positions_in(texts[0])) nodes_.leave_out(position, texts[1]);
+  if (texts[2].empty()) return;
+  const bool is_known = skipped_.contains(texts[2]) || skipped_.size() < kMostReasons;
+  ++skipped_[is_known ? texts[2] : texts[2].substr(0, texts[2].find(" '"))];
 }
 
-std::optional<std::uint64_t> OnnxModelSuite::size() const {
-  return state_->nodes.size() + state_->units.size();
+Result<std::optional<Case>> OnnxModelSuite::case_of(const std::vector<std::string>& texts) {
+  nodes_.add_case(positions_in(texts[0]));
+  QCONFORM_ASSIGN(auto test_case, in_context(file_.string(), case_from_model(texts[1])));
+  return std::optional<Case>(std::move(test_case));
 }
 
 Result<std::optional<Case>> OnnxModelSuite::next() {
-  while (state_->next < state_->nodes.size()) {
-    const auto& [scope, node, position] = state_->nodes[state_->next++];
-    const std::string label = node->name().empty() ? node->op_type() : printable(node->name());
-    Rng rng(state_->seed, position);
-    auto answer = case_from_model_node(state_->model, *node, *scope, state_->file.parent_path(),
-                                       state_->activations.values, kGeneratedElements, rng);
-    if (!answer) {
-      state_->next = state_->nodes.size();
-      return tl::unexpected(answer.error().in(state_->file.string() + ": node " + label));
+  while (!at_end_) {
+    auto message = messages_.next();
+    if (!message) return fault_of(message.error());
+    const auto& [kind, texts] = *message;
+    if (kind == kCase && texts.size() == 2) return case_of(texts);
+    if (kind == kLeft && texts.size() == 3) leave_out(texts);
+    if (kind == kFault && texts.size() == 3) {
+      at_end_ = true;
+      return fail(texts[0], texts[1], texts[2]);
     }
-    if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
-      state_->all->leave_out(position, skipped->reason);
-      continue;
-    }
-    state_->all->add_case({position});
-    Case& result = std::get<Case>(*answer);
-    result.id = label + "#" + std::to_string(position);
-    result.tags = {"model"};
-    if (result.recorded_output() != nullptr) {
-      result.note = state_->activations.origin;
-    } else if (const auto first = state_->scope->assumed_first_dimension().value_or(kAssumedBatch);
-               first != kAssumedBatch) {
-      result.note += (result.note.empty() ? "" : "; ") +
-                     ("first dimension of the model's inputs assumed: " + std::to_string(first));
-    }
-    result.provenance = {name(), state_->seed, position};
-    return std::optional<Case>(std::move(result));
-  }
-  return next_unit();
-}
-
-Result<std::optional<Case>> OnnxModelSuite::next_unit() {
-  while (state_->next < state_->nodes.size() + state_->units.size()) {
-    const ModelUnit& unit = state_->units[state_->next++ - state_->nodes.size()];
-    Rng rng(state_->seed, state_->nodes.size() + unit.quantize);
-    auto answer = case_from_unit(state_->model, unit, *state_->scope, state_->file.parent_path(),
-                                 state_->activations.values, kGeneratedElements, rng);
-    if (!answer) return tl::unexpected(answer.error().in(state_->file.string() + ": unit " + unit.name));
-    if (const auto* skipped = std::get_if<SkippedNode>(&*answer)) {
-      ++skipped_["unit: " + skipped->reason];
-      for (const std::size_t position : unit.nodes) state_->all->leave_out(position, skipped->reason);
-      continue;
-    }
-    state_->all->add_case(unit.nodes);
-    Case& result = std::get<Case>(*answer);
-    result.id = unit.name + ".unit#" + std::to_string(unit.quantize);
-    result.tags = {"model", "unit"};
-    if (!result.recorded_outputs.empty()) {
-      result.note = state_->activations.origin + (result.note.empty() ? "" : "; ") + result.note;
-    }
-    result.provenance = {name(), state_->seed, unit.quantize};
-    return std::optional<Case>(std::move(result));
+    at_end_ = kind == kEnd;
   }
   return std::optional<Case>();
 }
 
 std::optional<NodeCoverage> OnnxModelSuite::node_coverage(const std::vector<std::string>* why_not) const {
-  NodeCoverage coverage = state_->all->coverage(why_not);
+  NodeCoverage coverage = nodes_.coverage(why_not);
   coverage.suite = name();
   return coverage;
 }

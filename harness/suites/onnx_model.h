@@ -4,13 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "harness/base/forked_process.h"
+#include "harness/base/message_pipe.h"
+#include "harness/base/pipe.h"
+#include "harness/core/limits.h"
 #include "harness/core/suite.h"
+#include "harness/suites/model_nodes.h"
 
 namespace qconform {
+
+/// Ends the message on a model that takes too much.
+inline constexpr const char* kMoreMemory = "; --model-memory gives it more";
 
 /// Where the activations of a model come from.
 struct ModelOptions {
@@ -23,6 +32,9 @@ struct ModelOptions {
   Activations activations = Activations::drawn;
   std::vector<std::filesystem::path> inputs{};  ///< TensorProto files for the model's inputs; empty: drawn
   std::size_t context = 0;                      ///< nodes that each unit takes along, before it and behind it
+  std::uint64_t memory = limits::kModelMemory;  ///< bytes that reading the model, and running it, may take
+  /// Told what is being done, again and again while it is.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
 /// One case for each node of QLinearConv, ConvInteger, QuantizeLinear and DequantizeLinear, those in the bodies of If,
@@ -36,6 +48,9 @@ struct ModelOptions {
 /// that give no case are counted as skipped, by reason. node_coverage() tells of every quantized node whether a case
 /// holds it, and why not.
 ///
+/// The model is read, cut into units and made into cases in a process of its own, forked from this one, whose memory is
+/// limited; the model runs in a further one.
+///
 /// The id is the node's name, or its operator when it has none, with its position in the model:
 /// "Conv_12_quant#17"; of a unit, the node whose result it quantizes and the position of its QuantizeLinear:
 /// "Conv_12.unit#17".
@@ -44,28 +59,40 @@ class OnnxModelSuite final : public Suite {
   /// Activations above this number of elements are not generated; the node is skipped.
   static constexpr std::int64_t kGeneratedElements = std::int64_t{1} << 26;
 
-  /// Errors: what protobuf_file.h refuses, a model without a graph or without a quantized node, constants that cannot
-  /// be read, and activations that must be computed and cannot be, or are of no case.
+  /// Errors: what read_model() and check_sizes() refuse, a model without a graph or without a quantized node, constants
+  /// that cannot be read, activations that must be computed and cannot be, or are of no case, and a model that takes
+  /// more memory.
   [[nodiscard]] static Result<std::unique_ptr<OnnxModelSuite>> open(const std::filesystem::path& file,
                                                                     std::uint64_t seed,
                                                                     const ModelOptions& options = {});
-  ~OnnxModelSuite() override;
 
   /// "model:FILE", with the origin of computed activations behind it.
-  [[nodiscard]] std::string name() const override;
+  [[nodiscard]] std::string name() const override { return name_; }
   /// Where the activations come from, in words.
-  [[nodiscard]] const std::string& origin() const;
+  [[nodiscard]] const std::string& origin() const { return origin_; }
   [[nodiscard]] Result<std::optional<Case>> next() override;
   /// Single nodes and units; some may yet be skipped.
-  [[nodiscard]] std::optional<std::uint64_t> size() const override;
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return size_; }
   [[nodiscard]] std::optional<NodeCoverage> node_coverage(const std::vector<std::string>* why_not) const override;
 
  private:
-  [[nodiscard]] Result<std::optional<Case>> next_unit();
+  OnnxModelSuite(std::filesystem::path file, const ForkLimits& limits, Descriptor read, ForkedProcess process);
+  [[nodiscard]] Result<void> begin(const ModelOptions& options);
+  [[nodiscard]] Result<void> take_opened(std::vector<std::string> texts);
+  [[nodiscard]] Result<std::optional<Case>> case_of(const std::vector<std::string>& texts);
+  void leave_out(const std::vector<std::string>& texts);
+  [[nodiscard]] tl::unexpected<Error> fault_of(const Error& error);
 
-  struct State;
-  explicit OnnxModelSuite(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  std::filesystem::path file_;
+  ForkLimits limits_;
+  Descriptor read_;
+  ForkedProcess process_;
+  MessageReader messages_;
+  std::string name_;
+  std::string origin_;
+  std::uint64_t size_ = 0;
+  ModelNodes nodes_;
+  bool at_end_ = false;
 };
 
 }  // namespace qconform

@@ -197,9 +197,11 @@ Result<Suites> open_suite(std::string_view name, const SuiteOptions& options) {
   }
   if (name.starts_with("onnx:")) return one(OnnxFolderSuite::open(fs::path(name.substr(5))));
   if (name.starts_with("model:")) {
-    return one(OnnxModelSuite::open(
-        fs::path(name.substr(6)), options.seed,
-        {.activations = ModelOptions::Activations::computed_if_possible, .context = options.context}));
+    return one(OnnxModelSuite::open(fs::path(name.substr(6)), options.seed,
+                                    {.activations = ModelOptions::Activations::computed_if_possible,
+                                     .context = options.context,
+                                     .memory = options.model_mebibytes << 20,
+                                     .tell = options.tell}));
   }
   if (name.starts_with("dml:")) return one(DirectMlSuite::open(fs::path(name.substr(4))));
   return open_path(fs::path(name));

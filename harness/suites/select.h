@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/limits.h"
 #include "harness/core/suite.h"
 #include "harness/suites/random.h"
 
@@ -19,6 +21,9 @@ struct SuiteOptions {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> cases;  ///< of suites that take a number of cases; absent: each its own
   std::size_t context = 0;             ///< of model:FILE: nodes that each unit takes along, before it and behind it
+  std::uint64_t model_mebibytes = limits::kModelMemory >> 20;  ///< that reading a model, and running it, may take
+  /// Told what is being done while a model is read and run, again and again.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
 struct SuiteInfo {
