@@ -112,7 +112,7 @@ Result<int> run_html(const HtmlOptions& options) {
   if (!page) {
     const std::string& field = page.error().field;
     if (field == "viewer") return tl::unexpected(page.error());
-    return fail(field == "bench" ? options.bench : options.report, page.error().message);
+    return fail(field == "bench" ? options.bench : options.report, page.error().message, page.error().rule);
   }
   QCONFORM_TRY(write_file(options.out, *page));
   return kConforms;

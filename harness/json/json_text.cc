@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "harness/core/limits.h"
@@ -59,12 +61,14 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool open(Json container);
   bool close() {
     open_.pop_back();
+    keys_.pop_back();
     return true;
   }
   Json* place(Json value);
 
   Json root_;
   std::vector<Json*> open_;
+  std::vector<std::unordered_set<std::string>> keys_;  // of each: an object itself looks through all that it has
   std::string key_;
   JsonLimits limits_;
   std::size_t values_ = 0;
@@ -72,11 +76,11 @@ class Builder final : public nlohmann::json_sax<Json> {
 };
 
 bool Builder::key(string_t& value) {
-  const Json& object = *open_.back();
-  if (object.size() >= limits_.keys) {
+  auto& keys = keys_.back();
+  if (keys.size() >= limits_.keys) {
     return refuse("an object has more than " + std::to_string(limits_.keys) + " keys", "limit");
   }
-  if (object.contains(value)) return refuse("duplicate key " + brief(value));
+  if (!keys.insert(value).second) return refuse("duplicate key " + brief(value));
   key_ = std::move(value);
   return true;
 }
@@ -88,6 +92,7 @@ bool Builder::open(Json container) {
   Json* placed = place(std::move(container));
   if (placed == nullptr) return false;
   open_.push_back(placed);
+  keys_.emplace_back();
   return true;
 }
 
@@ -102,7 +107,10 @@ Json* Builder::place(Json value) {
     return &root_;
   }
   Json& parent = *open_.back();
-  if (parent.is_object()) return &(parent[key_] = std::move(value));
+  if (parent.is_object()) {
+    auto& members = static_cast<std::vector<Json::object_t::value_type>&>(parent.get_ref<Json::object_t&>());
+    return &members.emplace_back(std::move(key_), std::move(value)).second;
+  }
   parent.push_back(std::move(value));
   return &parent.back();
 }

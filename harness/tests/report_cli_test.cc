@@ -89,6 +89,21 @@ TEST_F(ReportForms, HtmlIsWrittenOrSaysWhatIsMissing) {
   EXPECT_EQ(qconform("report html " + at("none.json") + " -o " + at("x")).exit_code, 2);
 }
 
+TEST_F(ReportForms, ThePageObeysTheLimitsOfReports) {
+  ASSERT_EQ(qconform("run --suite random --cases 5 --backend scalar --out " + at("run")).exit_code, 0);
+  if (!exists("run/report.html")) GTEST_SKIP() << "this qconform has no page";
+  std::ofstream many(at("many.json"));
+  many << R"({"format": "qconform-report", "version": 1, "skipped": {)";
+  for (int i = 0; i < 40'000; ++i) many << (i == 0 ? "" : ", ") << '"' << i << R"(": 1)";
+  many << "}}";
+  many.close();
+  for (const char* form : {"html", "junit", "markdown", "summary"}) {
+    const auto refused = qconform(std::string("report ") + form + " " + at("many.json") + " -o " + at("x"));
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.output, HasSubstr("many.json: an object has more than 16384 keys [rule limit]"));
+  }
+}
+
 TEST_F(ReportForms, ThePageComparesWithABaseline) {
   ASSERT_EQ(qconform("run --suite random --cases 20 --backend scalar --out " + at("run")).exit_code, 0);
   if (!exists("run/report.html")) GTEST_SKIP() << "this qconform has no page";

@@ -11,8 +11,6 @@
 namespace qconform::report {
 namespace {
 
-constexpr JsonLimits kLimits{.keys = kReportKeys, .bytes = kReportBytes};
-
 // A report of another release may have members that this one does not know, or lack some.
 Error with_writer(Error error, const Json& json) {
   const auto version = json.contains("environment") && json["environment"].is_object()
@@ -28,6 +26,7 @@ Error with_writer(Error error, const Json& json) {
 }  // namespace
 
 Result<Report> read_report(std::string_view text) {
+  constexpr JsonLimits kLimits{.keys = kReportKeys, .bytes = kReportBytes};
   QCONFORM_ASSIGN(const auto json, parse_json(text, kLimits));
   const auto read = [&]() -> Result<Report> {
     QCONFORM_ASSIGN(Report report, read_document<Report>(json));

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/core/report.h"
+#include "harness/json/json_text.h"
 #include "reports/gate/change.h"
 #include "reports/read/read_report.h"
 #include "reports/render/bench_document.h"
@@ -15,6 +15,8 @@
 
 namespace qconform::report {
 namespace {
+
+constexpr JsonLimits kReportLimits{.keys = kReportKeys, .bytes = kReportBytes};
 
 // For a script element: nothing in it may look like the element's end. In JSON "<" stands in texts
 // alone, where it can be escaped; so can the two line ends that JavaScript knows and JSON does not.
@@ -40,15 +42,14 @@ std::string for_script(std::string_view json) {
   return text;
 }
 
-Result<nlohmann::ordered_json> parsed(std::string_view json, std::string_view field, std::string_view format,
-                                      std::uint64_t version) {
+Result<Json> parsed(std::string_view json, std::string_view field, std::string_view format, std::uint64_t version,
+                    const JsonLimits& limits) {
   const auto fault = [&](const std::string& message) { return fail(std::string(field), message); };
-  auto value = nlohmann::ordered_json::parse(json, nullptr, false);
-  if (value.is_discarded()) return fault("is not JSON");
-  if (!value.is_object() || value.value("format", nlohmann::ordered_json()) != format) {
+  QCONFORM_ASSIGN(auto value, in_context(std::string(field), parse_json(json, limits)));
+  if (!value.is_object() || value.value("format", Json()) != format) {
     return fault(fmt::format("expected \"format\": \"{}\"", format));
   }
-  const auto stated = value.value("version", nlohmann::ordered_json());
+  const auto stated = value.value("version", Json());
   if (!stated.is_number_unsigned() || stated < 1 || stated > version) {
     return fault(fmt::format("version {}: this qconform reads 1 to {}", stated.dump(), version));
   }
@@ -56,14 +57,14 @@ Result<nlohmann::ordered_json> parsed(std::string_view json, std::string_view fi
 }
 
 // Without the white space between values, which a page has no use for.
-std::string compact(const nlohmann::ordered_json& value) {
-  return for_script(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+std::string compact(const Json& value) {
+  return for_script(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Result<std::string> optional(std::string_view json, std::string_view field, std::string_view format,
-                             std::uint64_t version) {
+                             std::uint64_t version, const JsonLimits& limits) {
   if (json.empty()) return std::string();
-  QCONFORM_ASSIGN(const auto value, parsed(json, field, format, version));
+  QCONFORM_ASSIGN(const auto value, parsed(json, field, format, version, limits));
   return compact(value);
 }
 
@@ -75,7 +76,8 @@ Result<std::string> matrix_of_releases(std::string_view report_json) {
   std::set<std::string_view> libraries;
   for (const MatrixBackend& backend : matrix.backends) libraries.insert(backend.library);
   if (matrix.rows.empty() || libraries.size() == matrix.backends.size()) return std::string();
-  QCONFORM_ASSIGN(const auto value, parsed(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion));
+  QCONFORM_ASSIGN(const auto value,
+                  parsed(matrix_json(matrix), "matrix", Matrix::kFormat, Matrix::kVersion, kReportLimits));
   return compact(value);
 }
 
@@ -89,13 +91,14 @@ Result<std::string> to_html(const PageDocuments& documents) {
   const Viewer* page = viewer();
   if (page == nullptr)
     return fail("viewer", fmt::format("this qconform was built without the page: {}", why_no_viewer()));
-  QCONFORM_ASSIGN(const auto report, parsed(documents.report, "report", Report::kFormat, Report::kVersion));
+  QCONFORM_ASSIGN(const auto report,
+                  parsed(documents.report, "report", Report::kFormat, Report::kVersion, kReportLimits));
   QCONFORM_ASSIGN(const auto bench,
-                  optional(documents.bench, "bench", BenchDocument::kFormat, BenchDocument::kVersion));
-  QCONFORM_ASSIGN(const auto comparison,
-                  optional(documents.comparison, "comparison", gate::Comparison::kFormat, gate::Comparison::kVersion));
+                  optional(documents.bench, "bench", BenchDocument::kFormat, BenchDocument::kVersion, {}));
+  QCONFORM_ASSIGN(const auto comparison, optional(documents.comparison, "comparison", gate::Comparison::kFormat,
+                                                  gate::Comparison::kVersion, kReportLimits));
   std::string matrix;
-  if (report.value("backends", nlohmann::ordered_json::array()).size() > 1) {
+  if (report.value("backends", Json::array()).size() > 1) {
     QCONFORM_ASSIGN(matrix, matrix_of_releases(documents.report));
   }
   std::string text;
