@@ -1,5 +1,9 @@
 #include "harness/base/file.h"
 
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -21,6 +25,20 @@ tl::unexpected<Error> too_large(const std::filesystem::path& path, std::int64_t 
 
 std::string reason(int error) {
   return std::generic_category().message(error);
+}
+
+// A new file beside `path`, under a name that nobody can foresee: a link that waited there would lead elsewhere. Null
+// where there is none; errno says why.
+std::FILE* create_beside(const std::filesystem::path& path, std::filesystem::path& created) {
+  constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz012345";
+  unsigned char bytes[12];
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return nullptr;
+  std::string name;
+  for (const unsigned char byte : bytes) name += kLetters[byte % 32];
+  created = path;
+  created += "." + name + ".part";
+  const int file = ::open(created.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  return file < 0 ? nullptr : ::fdopen(file, "wb");
 }
 
 }  // namespace
@@ -53,9 +71,8 @@ Result<void> refuse_git_lfs_pointer(const std::string& field, std::string_view b
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::filesystem::path temporary = path;
-  temporary += ".part";
-  File file(std::fopen(temporary.c_str(), "wb"));
+  std::filesystem::path temporary;
+  File file(create_beside(path, temporary));
   if (!file) return fail(temporary.string(), "cannot be created: " + reason(errno));
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   const bool closed = std::fclose(file.release()) == 0;

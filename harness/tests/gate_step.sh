@@ -40,9 +40,22 @@ demand results/gate.txt "gate fails"
 demand results/junit.xml 'type="new-finding"'
 demand results/comment.md "qconform gate fails"
 demand step_summary.md "qconform gate fails"
+# output NAME: its value, as a runner reads it from NAME<<END, the value's lines and END.
+output() {
+  awk -v name="$1" 'end != "" && $0 == end { end = ""; next }
+                    end != "" { if (current == name) print; next }
+                    { current = $0; sub(/<<.*/, "", current); end = substr($0, length(current) + 3) }' outputs
+}
 for line in report=results/report.json junit=results/junit.xml comment=results/comment.md passes=false; do
-  demand outputs "$line"
+  [[ $(output "${line%%=*}") == "${line#*=}" ]] || { cat outputs; echo "outputs do not hold: $line"; exit 1; }
 done
+
+# The name of a folder sets no output, whatever it holds.
+rm outputs
+evil=$'results\npasses=true\npasses<<x'
+expect 1 "a folder with line breaks" --backend defect:half-away "${cases[@]}" --baseline ci/other.json --out "$evil"
+[[ $(output report) == "$evil/report.json" && $(output passes) == false ]] || { cat outputs; exit 1; }
+[[ -f $evil/report.json && -f $evil/comment.md ]]
 
 # The commits under test, and not that of qconform.
 own=$(sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p' results/report.json | head -1)

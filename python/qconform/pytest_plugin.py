@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
-import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, TypeVar, Union
 
 import pytest
 
+from qconform import report as reports
 from qconform import runner
 from qconform._classes import classes_of
 from qconform.cases import cases as cases_of
@@ -35,6 +36,7 @@ _MOST_FINDINGS = 5
 #: Id and summary of a case: ids are unique within a file of cases alone.
 Key = tuple[str, str]
 
+_Made = TypeVar("_Made")
 
 _RUN = pytest.StashKey["_Run"]()
 
@@ -201,6 +203,7 @@ class _Run:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._known: dict[str, Any] = {}
+        self._report: Optional[Report] = None
         worker = getattr(config, "workerinput", None)
         out = self._option("out")
         if worker is not None:
@@ -215,7 +218,7 @@ class _Run:
 
     @property
     def _files(self) -> dict[str, Path]:
-        return {name: self.folder / f"pytest-{name}.pickle" for name in ("classes", "report")}
+        return {name: self.folder / f"pytest-{name}.json" for name in ("classes", "report")}
 
     def is_there(self) -> bool:
         """Whether the suites have run."""
@@ -223,28 +226,30 @@ class _Run:
 
     def classes(self) -> dict[str, frozenset[Key]]:
         """The cases of each class."""
-        found: dict[str, frozenset[Key]] = self._shared("classes", self._make_classes)
-        return found
+        found = self._shared("classes", self._make_classes, _classes_to_json)
+        return {name: frozenset((key[0], key[1]) for key in keys) for name, keys in found.items()}
 
     def report(self) -> Report:
         """What became of the cases."""
-        found: Report = self._shared("report", self._make_report)
-        return found
+        if self._report is None:
+            self._report = reports.from_json(self._shared("report", self._make_report, reports.to_json))
+        return self._report
 
-    def _shared(self, name: str, make: Callable[[], Any]) -> Any:
+    def _shared(self, name: str, make: Callable[[], _Made], to_json: Callable[[_Made], Any]) -> Any:
         """What `make` gives, or the error that it raises, in all processes."""
         if name not in self._known:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = self._files[name]
             with _locked(self.folder / "pytest.lock"):
                 if not file.exists():
-                    made = _result_of(make)
-                    file.with_suffix(".new").write_bytes(pickle.dumps(made))
+                    text = json.dumps(_result_of(make, to_json))
+                    file.with_suffix(".new").write_text(text, encoding="utf-8")
                     file.with_suffix(".new").replace(file)
-            self._known[name] = pickle.loads(file.read_bytes())
-        if isinstance(self._known[name], Error):
-            raise self._known[name]
-        return self._known[name]
+            self._known[name] = json.loads(file.read_text(encoding="utf-8"))
+        if "error" in self._known[name]:
+            error = self._known[name]["error"]
+            raise Error(error["message"], field=error["field"], value=error["value"], rule=error["rule"])
+        return self._known[name]["made"]
 
     @property
     def _suites(self) -> list[str]:
@@ -276,11 +281,16 @@ class _Run:
         )
 
 
-def _result_of(make: Callable[[], Any]) -> Any:
+def _result_of(make: Callable[[], _Made], to_json: Callable[[_Made], Any]) -> dict[str, Any]:
     try:
-        return make()
+        return {"made": to_json(make())}
     except Error as error:
-        return error
+        parts = {"message": error.message, "field": error.field, "value": error.value, "rule": error.rule}
+        return {"error": parts}
+
+
+def _classes_to_json(classes: dict[str, frozenset[Key]]) -> dict[str, list[Key]]:
+    return {name: sorted(keys) for name, keys in classes.items()}
 
 
 @contextlib.contextmanager

@@ -275,6 +275,10 @@ def read(folder: Path, text: str, names: Mapping[str, str], replay: Mapping[str,
             finding["replay"] = line
     lines = [str(finding.get("replay", "")) for finding in document["findings"]]
     _rename(document, text, names)
+    return _made(document, _renamed_text(text, names, lines), folder)
+
+
+def _made(document: Mapping[str, Any], text: str, folder: Path) -> Report:
     return Report(
         conforms=document["conforms"],
         backends=tuple(_backend(entry) for entry in document["backends"]),
@@ -282,9 +286,19 @@ def read(folder: Path, text: str, names: Mapping[str, str], replay: Mapping[str,
         seed=document["seed"],
         suites={suite["name"]: suite["cases"] for suite in document["suites"]},
         folder=folder,
-        text=_renamed_text(text, names, lines),
+        text=text,
         document=document,
     )
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """The report as another process can make it again."""
+    return {"document": report.document, "text": report.text, "folder": str(report.folder)}
+
+
+def from_json(value: Mapping[str, Any]) -> Report:
+    """The report that `to_json` has written."""
+    return _made(value["document"], value["text"], Path(value["folder"]))
 
 
 def _rename(document: dict[str, Any], text: str, names: Mapping[str, str]) -> None:

@@ -1,7 +1,6 @@
 #include "harness/suites/sweep/array_cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -165,16 +164,12 @@ SolvedArray solve(const Model& model, std::size_t strength) {
   return array;
 }
 
-// Under a name of this process first: others may solve the same.
 void keep(const fs::path& file, const std::string& text) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  const fs::path own = file.string() + fmt::format(".{}", ::getpid());
-  const auto written = error ? fail(file.parent_path().string(), error.message()) : write_file(own, text);
-  if (written) fs::rename(own, file, error);
-  if (written && !error) return;
-  note(fmt::format("a solved array of the sweep cannot be kept: {}; --no-cache does without",
-                   written ? error.message() : written.error().text()));
+  const auto written = error ? fail(file.parent_path().string(), error.message()) : write_file(file, text);
+  if (written) return;
+  note(fmt::format("a solved array of the sweep cannot be kept: {}; --no-cache does without", written.error().text()));
 }
 
 }  // namespace
