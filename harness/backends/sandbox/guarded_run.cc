@@ -124,7 +124,7 @@ bool GuardedRun::is_drawn(const Case& test_case) {
 
 std::optional<Outcome> GuardedRun::violation(const Case& test_case, std::uint64_t mode_before) const {
   const std::uint64_t mode = float_mode();
-  set_float_mode(mode_before);
+  if (mode != mode_before) set_float_mode(mode_before);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const auto stray = outputs_[i].damage();
     if (stray) return outcome::WroteOutOfBounds{stray->side, stray->offset, output_text(test_case, i)};

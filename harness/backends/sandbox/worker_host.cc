@@ -22,6 +22,7 @@ namespace qconform {
 namespace {
 
 constexpr std::chrono::nanoseconds kFirstSlice = std::chrono::milliseconds(1);
+constexpr std::chrono::nanoseconds kBetweenLooks = std::chrono::milliseconds(25);
 constexpr std::chrono::nanoseconds kLongestSlice = std::chrono::milliseconds(20);
 constexpr std::int64_t kLargestLog = std::int64_t{1} << 20;
 constexpr double kScheduledSeconds = 60;        ///< for a worker that has something to do to begin it
@@ -114,7 +115,6 @@ std::optional<std::span<const std::byte>> WorkerHost::receive(Death& death) {
   }
 }
 
-// A look at all descendants costs a millisecond, and most answers are there before the first.
 MemoryInUse WorkerHost::memory() const {
   std::ifstream file("/proc/" + std::to_string(process_.id()) + "/statm");
   std::int64_t pages = 0;
@@ -123,10 +123,14 @@ MemoryInUse WorkerHost::memory() const {
                                              memory_files_of(process_.id(), std::array{channel_.file(), log_})};
 }
 
-bool WorkerHost::is_beyond_limits(Clock::time_point waiting_since, Death& death) const {
+// A look at all descendants costs milliseconds: it is taken now and then, and before an end.
+bool WorkerHost::is_beyond_limits(Clock::time_point waiting_since, Death& death) {
+  const bool overdue = is_overdue(waiting_since);
+  if (!overdue && Clock::now() < next_look_) return false;
+  next_look_ = Clock::now() + kBetweenLooks;
   const MemoryInUse now = memory();
   death.out_of_memory = limits_.memory > 0 && now.resident - at_rest_.resident > limits_.memory;
-  death.timed_out = !death.out_of_memory && is_overdue(waiting_since);
+  death.timed_out = !death.out_of_memory && overdue;
   if (death.timed_out && now.address_space - at_rest_.address_space > limits_.memory / 8 * 7) {
     death.out_of_memory = kCanLimitAddressSpace && limits_.memory > 0;
   }

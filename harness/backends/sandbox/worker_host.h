@@ -52,7 +52,7 @@ class WorkerHost final : public WorkerLink {
   void start(const std::function<void()>& work);
   [[noreturn]] void become(std::vector<std::string> command);
   [[nodiscard]] MemoryInUse memory() const;
-  [[nodiscard]] bool is_beyond_limits(Clock::time_point waiting_since, Death& death) const;
+  [[nodiscard]] bool is_beyond_limits(Clock::time_point waiting_since, Death& death);
   [[nodiscard]] bool has_ended(Death& death);
   [[nodiscard]] bool is_overdue(Clock::time_point waiting_since) const;
 
@@ -63,6 +63,7 @@ class WorkerHost final : public WorkerLink {
   std::uint32_t sent_ = 0;
   std::uint32_t received_ = 0;
   MemoryInUse at_rest_;
+  Clock::time_point next_look_;  ///< at its memory
 };
 
 }  // namespace qconform
