@@ -101,7 +101,7 @@ class CaseChannel {
     std::atomic<std::uint64_t> request_bytes = 0;
     std::atomic<std::uint64_t> answer_bytes = 0;
     std::atomic<std::uint64_t> answer_check = 0;  ///< check_of() the answer
-    std::atomic<bool> closely = false;
+    SharedFlag closely;
   };
   struct Control {
     std::uint64_t layout = 0;
@@ -109,10 +109,10 @@ class CaseChannel {
     std::atomic<std::uint32_t> posted = 0;
     std::atomic<std::uint32_t> begun = 0;
     std::atomic<std::uint32_t> answered = 0;  ///< the hello is counted too
-    std::atomic<bool> worker_sleeps = false;
-    std::atomic<bool> asker_sleeps = false;
+    SharedFlag worker_sleeps;
+    SharedFlag asker_sleeps;
     std::atomic<std::uint32_t> awaited = 0;  ///< what `answered` has to reach before the sleeper is woken
-    std::atomic<bool> worker_ends = false;
+    SharedFlag worker_ends;
     std::atomic<std::int64_t> begun_at = 0;  ///< the last begun request, of the steady clock, in ns
     LastWords last_words;
     Message messages[kSlots];

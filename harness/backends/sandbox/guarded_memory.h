@@ -104,17 +104,32 @@ inline void fill_to_edge(std::byte* to, std::byte value, std::size_t size) {
   return difference == 0;
 }
 
+/// A flag in memory that another process may write anything to: every byte but 0 means true, where a bool of such a byte
+/// is none.
+class SharedFlag {
+ public:
+  SharedFlag() = default;
+  operator bool() const { return byte_ != 0; }  // NOLINT(google-explicit-constructor): it stands in for a bool
+  SharedFlag& operator=(bool value) {
+    byte_ = value ? 1 : 0;
+    return *this;
+  }
+
+ private:
+  std::atomic<std::uint8_t> byte_ = 0;
+};
+
 /// What the signal handler of a worker writes before the worker dies.
 struct LastWords {
   std::atomic<int> signal = 0;
-  std::atomic<bool> of_neighbour = false;   ///< a node with other values than the case's was running
-  std::atomic<bool> out_of_memory = false;  ///< an allocation failed, or little was left to allocate
+  SharedFlag of_neighbour;                  ///< a node with other values than the case's was running
+  SharedFlag out_of_memory;                 ///< an allocation failed, or little was left to allocate
   std::atomic<int> slot = kNoSlot;          ///< guarded memory that was left: an input's position, or one of these
   std::atomic<std::int64_t> offset = 0;     ///< bytes from the nearest end
-  std::atomic<bool> before = false;
-  std::atomic<bool> wrote = false;
+  SharedFlag before;
+  SharedFlag wrote;
   std::atomic<std::uintptr_t> address = 0;
-  std::atomic<bool> from_outside = false;   ///< the signal was sent by another process
+  SharedFlag from_outside;                  ///< the signal was sent by another process
   std::array<char, 480> threw{};            ///< thrown_text() of what ended the process; ends with a zero
   std::array<char, 200> place{};  ///< write_crash_place(), once `signal` is known; ends with a zero
 
