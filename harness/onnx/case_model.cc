@@ -164,12 +164,29 @@ Result<std::string> case_to_model(const Case& test_case, const OutputTypes& outp
   return message_bytes(model);
 }
 
+namespace {
+
+// Before anything is looked up among them, which takes time with the square of their number.
+Result<void> check_counts(const onnx::GraphProto& graph) {
+  const auto check = [](const char* what, int count, std::size_t limit) -> Result<void> {
+    if (static_cast<std::size_t>(count) <= limit) return {};
+    return fail(what, fmt::format("{} exceed the limit of {} for a case", count, limit), "limit");
+  };
+  QCONFORM_TRY(check("nodes", graph.node_size(), limits::kNodes));
+  // Recorded and defect's answers stand beside the tensors.
+  QCONFORM_TRY(check("initializers", graph.initializer_size(), limits::kGraphTensors + 2 * limits::kInputs));
+  return check("inputs", graph.input_size(), limits::kGraphTensors);
+}
+
+}  // namespace
+
 Result<Case> case_from_graph(const onnx::ModelProto& model, const std::set<std::string>& fed,
                              const ValueLookup& lookup) {
   const onnx::GraphProto& graph = model.graph();
   if (graph.node_size() == 1 && !is_quantized_graph_operator(graph.node(0).domain(), graph.node(0).op_type())) {
     return case_from_node(model, graph.node(0), lookup);
   }
+  QCONFORM_TRY(check_counts(graph));
   Case result;
   result.nodes.clear();
   for (const onnx::NodeProto& proto : graph.node()) {
