@@ -87,6 +87,19 @@ def test_a_failing_class_shows_the_smallest_case(run):
     assert "pytest_plugin.py" not in result.stdout.str()
 
 
+def test_what_processes_share_is_json(run, pytester):
+    result = run("samples:odd_zero_points", "--qconform-out", "out")
+    assert result.ret == 1
+    folder = pytester.path / "out"
+    assert not list(folder.glob("*.pickle"))
+    made = json.loads((folder / "pytest-report.json").read_text())["made"]
+    again = qconform.report.from_json(made)
+    assert again.findings[0].backend == "samples:odd_zero_points"
+    assert qconform.report.to_json(again) == made
+    classes = json.loads((folder / "pytest-classes.json").read_text())["made"]
+    assert all(len(key) == 2 for keys in classes.values() for key in keys)
+
+
 def test_the_suite_runs_once_with_xdist(run, tmp_path, monkeypatch):
     starts = tmp_path / "starts"
     monkeypatch.setenv("SAMPLES_STARTS", str(starts))
