@@ -280,7 +280,7 @@ Accepted accepted_arithmetics() {
 
 Result<std::vector<std::string>> whole_names(const std::vector<std::string>& backends,
                                              const std::vector<std::string>& cpus, bool valid_only) {
-  std::vector<std::string> names;
+  std::vector<Specification> all;
   for (const std::string& name : backends) {
     QCONFORM_ASSIGN(const auto what, parse_specification(name));
     QCONFORM_ASSIGN(const auto versions, versions_of(what));
@@ -290,10 +290,13 @@ Result<std::vector<std::string>> whole_names(const std::vector<std::string>& bac
         whole.version = version;
         QCONFORM_TRY(put_on_cpu(whole, cpu));
         whole.valid_only = whole.valid_only || valid_only;
-        names.push_back(text_of(whole));
+        all.push_back(std::move(whole));
       }
     }
   }
+  number_names(all);
+  std::vector<std::string> names;
+  for (const Specification& what : all) names.push_back(text_of(what));
   return names;
 }
 
@@ -317,12 +320,13 @@ Result<std::unique_ptr<Backend>> select(const Specification& what, RoundingProfi
     Specification plain = what;
     plain.valid_only = false;
     QCONFORM_ASSIGN(auto inner, select(plain, arithmetic, sandbox));
-    return valid_only(std::move(inner), text_of(what));
+    return named(valid_only(std::move(inner), text_of(what)), what);
   }
   QCONFORM_ASSIGN(auto opened, open_anywhere(what, arithmetic, sandbox));
   // An emulated machine would take minutes, and the adapter is the one of this processor.
   const bool is_checked = library_of(what) != nullptr && opened->worker() != nullptr && !is_bochs_model(what.cpu);
-  return is_checked && !sandbox.shows_graphs ? self_checked(std::move(opened)) : std::move(opened);
+  if (is_checked && !sandbox.shows_graphs) opened = self_checked(std::move(opened));
+  return named(std::move(opened), what);
 }
 
 namespace {
@@ -405,6 +409,7 @@ Result<std::vector<std::unique_ptr<Backend>>> select_all(const std::vector<std::
   for (const std::string& name : names) {
     QCONFORM_ASSIGN(named.emplace_back(), parse_specification(name));
   }
+  number_names(named);
   std::vector<std::unique_ptr<Backend>> backends;
   for (const Specification& what : named) {
     QCONFORM_ASSIGN(auto opened, select_beside(what, named, arithmetic, sandbox));

@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
+#include "harness/base/terminal_text.h"
 #include "harness/base/text.h"
 
 namespace qconform::backend {
 namespace {
 
 using SpecificationKind = Specification::Kind;
+
+constexpr std::size_t kMostNameBytes = 48;
 
 struct Prefix {
   std::string_view text;
@@ -33,6 +37,27 @@ bool consists_of(std::string_view text, std::string_view characters) {
 
 bool is_key(std::string_view text) {
   return consists_of(text, kWordCharacters) && kLetters.find(text.front()) != std::string_view::npos;
+}
+
+// What stands in front of a backend, up to the = behind it.
+struct Front {
+  std::string_view alias;
+  int number = 0;
+  std::size_t size = 0;
+};
+
+// Nothing where neither an alias nor a number stands there.
+std::optional<Front> front_of(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view front = text.substr(0, equals);
+  const std::size_t hash = front.find('#');
+  Front result{front.substr(0, hash), 0, equals + 1};
+  if (!result.alias.empty() && !is_key(result.alias)) return std::nullopt;
+  if (hash == std::string_view::npos) return result.alias.empty() ? std::nullopt : std::optional(result);
+  const auto [end, error] = std::from_chars(front.data() + hash + 1, front.data() + front.size(), result.number);
+  const bool is_number = error == std::errc() && end == front.data() + front.size() && result.number > 1;
+  return is_number && front[hash + 1] != '0' ? std::optional(result) : std::nullopt;
 }
 
 // PATH and COMMAND may hold anything.
@@ -172,6 +197,12 @@ Result<Specification> with_name(std::string_view whole, std::string_view text, S
     return fail("--backend",
                 fmt::format("\"{}\": expected [CPU] at the end, CPU of letters, digits and . _ - : +", whole));
   }
+  if (what.kind == SpecificationKind::named && what.name.find('=') != std::string::npos) {
+    return fail("--backend",
+                fmt::format("\"{}\": in front of a backend stands ALIAS=, of letters, digits and . _ -, and "
+                            "a letter first",
+                            whole));
+  }
   if (what.kind == SpecificationKind::defect) return what;
   if (const std::size_t colon = what.name.find(':'); colon != std::string::npos) {
     what.version = what.name.substr(colon + 1);
@@ -208,6 +239,15 @@ std::vector<int> numbers_of(std::string_view version) {
 Result<Specification> parse_specification(std::string_view text) {
   const std::string_view whole = text;
   Specification what;
+  if (const auto front = front_of(text)) {
+    if (front->alias.size() > kMostNameBytes) {
+      return fail("--backend", fmt::format("\"{}...\": an alias has at most {} characters", front->alias.substr(0, 16),
+                                           kMostNameBytes));
+    }
+    what.alias = front->alias;
+    what.number = front->number;
+    text.remove_prefix(front->size);
+  }
   for (const Prefix& prefix : kPrefixes) {
     if (!text.starts_with(prefix.text)) continue;
     what.kind = prefix.kind;
@@ -219,13 +259,11 @@ Result<Specification> parse_specification(std::string_view text) {
                                    : with_name(whole, text, std::move(what));
 }
 
-std::string text_of(const Specification& what) {
+namespace {
+
+// Settings and what else stands behind a name.
+std::string endings_of(const Specification& what) {
   std::string text;
-  for (const Prefix& prefix : kPrefixes) {
-    if (prefix.kind == what.kind) text = prefix.text;
-  }
-  text += what.name;
-  if (!what.version.empty()) text += ":" + what.version;
   char separator = '@';
   if (!what.word.empty()) text += std::exchange(separator, ',') + what.word;
   for (const Setting& setting : what.settings) {
@@ -236,6 +274,122 @@ std::string text_of(const Specification& what) {
   if (!what.cpu.empty()) text += "[" + what.cpu + "]";
   if (what.valid_only) text += kValidOnly;
   return text;
+}
+
+std::string_view name_of_file(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The words of a command, without the quotes around them. For a name: what a shell would make of them is of no concern.
+std::vector<std::string> command_words(std::string_view command) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool is_open = false;
+  for (const char c : command) {
+    const bool is_space = c == ' ' || c == '\t' || c == '\n';
+    if (quote == 0 && is_space) {
+      is_open = false;
+    } else if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else {
+      if (!is_open) words.emplace_back();
+      is_open = true;
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+bool runs_scripts(std::string_view program) {
+  constexpr std::string_view kInterpreters[] = {"python", "pypy", "node", "deno", "bash",
+                                                "sh",     "ruby", "perl", "julia"};
+  const auto is_it = [&](std::string_view name) {
+    const std::string_view rest = program.starts_with(name) ? program.substr(name.size()) : "no version";
+    return rest.find_first_not_of("0123456789.") == std::string_view::npos;
+  };
+  return std::any_of(std::begin(kInterpreters), std::end(kInterpreters), is_it);
+}
+
+std::string program_name(std::string_view command) {
+  const std::vector<std::string> words = command_words(command);
+  const auto is_assignment = [](const std::string& word) { return front_of(word).has_value(); };
+  auto word = std::find_if_not(words.begin(), words.end(), is_assignment);
+  if (word == words.end()) return std::string(command);
+  const std::string program(name_of_file(*word));
+  if (!runs_scripts(program)) return program;
+  if (std::find(word, words.end(), "qconform.serve") != words.end()) {
+    const std::string& served = words.back();
+    return served.substr(served.find_last_of(":.") + 1);
+  }
+  const auto script =
+      std::find_if(word + 1, words.end(), [](const std::string& each) { return !each.starts_with('-'); });
+  return script == words.end() ? program : std::string(name_of_file(*script));
+}
+
+// In the middle, where names differ least.
+std::string cut_in_the_middle(std::string text) {
+  if (text.size() <= kMostNameBytes) return text;
+  constexpr std::string_view kCut = "...";
+  constexpr std::size_t kFront = 28;
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
+  std::size_t front = kFront;
+  std::size_t back = text.size() - (kMostNameBytes - kFront - kCut.size());
+  while (is_inside(front)) --front;
+  while (back < text.size() && is_inside(back)) ++back;
+  return text.substr(0, front).append(kCut).append(text, back);
+}
+
+}  // namespace
+
+namespace {
+
+std::string number_text(const Specification& what) {
+  return what.number == 0 ? "" : "#" + std::to_string(what.number);
+}
+
+// Without alias and number.
+std::string plain_name(const Specification& what) {
+  if (!holds_anything(what.kind)) {
+    Specification plain = what;
+    plain.number = 0;
+    return text_of(plain);
+  }
+  const std::string name =
+      what.kind == SpecificationKind::process ? program_name(what.name) : std::string(name_of_file(what.name));
+  return (name.empty() ? what.name : name) + endings_of(what);
+}
+
+}  // namespace
+
+std::string text_of(const Specification& what) {
+  std::string text = what.alias + number_text(what);
+  if (!text.empty()) text += '=';
+  for (const Prefix& prefix : kPrefixes) {
+    if (prefix.kind == what.kind) text += prefix.text;
+  }
+  text += what.name;
+  if (!what.version.empty()) text += ":" + what.version;
+  return text + endings_of(what);
+}
+
+std::string short_name(const Specification& what) {
+  const std::string name = what.alias.empty() ? cut_in_the_middle(shown(plain_name(what))) : what.alias;
+  return name + number_text(what);
+}
+
+std::string short_name(std::string_view text) {
+  const auto what = parse_specification(text);
+  return what ? short_name(*what) : cut_in_the_middle(shown(text));
+}
+
+void number_names(std::vector<Specification>& backends) {
+  std::set<std::string> taken;
+  for (Specification& what : backends) {
+    while (!taken.insert(short_name(what)).second) what.number = std::max(what.number, 1) + 1;
+  }
 }
 
 std::vector<std::string> split_specifications(std::string_view list) {

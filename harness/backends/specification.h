@@ -8,6 +8,9 @@
 //
 //     SETTINGS is WORD, KEY=VALUE[,KEY=VALUE]... or WORD,KEY=VALUE[,KEY=VALUE]...; of a plugin KEY=VALUE alone.
 //
+// In front of any of them may stand ALIAS=, what reports call the backend: letters, digits and . _ -, the first a
+// letter, and # with a number, or that alone, where several would have the name.
+//
 // Behind any of them may stand [CPU], the processor (none of a process), and then @valid-only.
 //
 // A WORD has letters, digits and . _ -; a KEY has those too and begins with a letter. A VALUE with , " @ [ or ] stands
@@ -44,6 +47,8 @@ struct Specification {
   std::vector<Setting> settings = {};  ///< no KEY twice
   std::string cpu = {};                ///< as harness/backends/emulator.h has it; empty for this processor
   bool valid_only = false;
+  std::string alias = {};  ///< what reports call it; empty: short_name() finds a name
+  int number = 0;          ///< behind its name, where several backends would have that; 0: none
 
   bool operator==(const Specification&) const = default;
 };
@@ -54,6 +59,15 @@ struct Specification {
 
 /// The text that parses to `what`.
 [[nodiscard]] std::string text_of(const Specification& what);
+
+/// What reports call it, in one line of at most 48 bytes that no terminal takes for a command: its alias; of a plugin
+/// the library's file name, and of a process the program's, the script's that an interpreter runs, or the name of the
+/// object that qconform.serve serves, each with settings and processor; else text_of().
+[[nodiscard]] std::string short_name(const Specification& what);
+/// The same of the text of one.
+[[nodiscard]] std::string short_name(std::string_view text);
+/// Numbers the second and further ones of a name: NAME#2, NAME#3 and so on.
+void number_names(std::vector<Specification>& backends);
 
 /// Several in one text, by commas. A part that begins with KEY= belongs to the one before, if that has an @.
 [[nodiscard]] std::vector<std::string> split_specifications(std::string_view list);

@@ -101,6 +101,58 @@ TEST(Specification, OtherTextIsAnErrorThatSaysWhatIsExpected) {
   EXPECT_THAT(error_of("process: "), HasSubstr("process: needs a command"));
 }
 
+INSTANTIATE_TEST_SUITE_P(
+    WithAnAlias, Examples,
+    ::testing::Values(Example{"mine=avx2@ort-f32", {.name = "avx2", .word = "ort-f32", .alias = "mine"}},
+                      Example{"a.b_c-1=process:x=1 y", {.kind = Kind::process, .name = "x=1 y", .alias = "a.b_c-1"}},
+                      Example{"mine#2=plugin:x.so",
+                              {.kind = Kind::plugin, .name = "x.so", .alias = "mine", .number = 2}}));
+
+TEST(Specification, AnAliasIsAWord) {
+  EXPECT_THAT(error_of("my kernel=process:x"), HasSubstr("in front of a backend stands ALIAS="));
+  EXPECT_THAT(error_of("a#1=avx2"), HasSubstr("in front of a backend stands ALIAS="));
+  EXPECT_THAT(error_of("a#02=avx2"), HasSubstr("in front of a backend stands ALIAS="));
+  EXPECT_THAT(error_of("1=avx2"), HasSubstr("in front of a backend stands ALIAS="));
+  EXPECT_THAT(error_of(std::string(49, 'a') + "=avx2"), HasSubstr("an alias has at most 48 characters"));
+}
+
+TEST(Specification, NamesAreShort) {
+  const std::pair<const char*, const char*> names[] = {
+      {"avx2@ort-f32", "avx2@ort-f32"},
+      {"onednn:3.12@avx2[Haswell]", "onednn:3.12@avx2[Haswell]"},
+      {"mine=plugin:./x.so", "mine"},
+      {"plugin:/a/b/libmine.so@threads=2[Haswell]@valid-only", "libmine.so@threads=2[Haswell]@valid-only"},
+      {"process:./server --fast", "server"},
+      {"process:A=1 '/opt/my tools/server' -x", "server"},
+      {"process:mine@valid-only", "mine@valid-only"},
+      {"process:python3 -u scripts/dequantize.py --x", "dequantize.py"},
+      {"process:/usr/bin/python3.11 -m qconform.serve --path /a my.module:Kernel", "Kernel"},
+      {"process:python3 -m qconform.serve my.module.kernel", "kernel"},
+      {"process:node server.mjs", "server.mjs"},
+      {"process:nodeserver a", "nodeserver"},
+      {"plugin:./line\nbreak.so", "line\\x0abreak.so"},
+      {"process:\x1b[2J", "\\x1b[2J"},
+  };
+  for (const auto& [text, name] : names) EXPECT_EQ(short_name(std::string_view(text)), name);
+  for (const char* prefix : {"plugin:", "process:", "defect:./", "onnxruntime@a="}) {
+    const std::string name = short_name(std::string_view(prefix + std::string(1 << 20, 'x') + ".end"));
+    EXPECT_EQ(name.size(), 48U) << name;
+    EXPECT_THAT(name, ::testing::AllOf(HasSubstr("xxx...xxx"), ::testing::EndsWith(".end")));
+  }
+}
+
+TEST(Specification, NamesOfSeveralAreNumbered) {
+  std::vector<Specification> all;
+  for (const char* text : {"plugin:a/x.so", "plugin:b/x.so", "avx2", "x.so=avx2", "avx2"}) all.push_back(parsed(text));
+  number_names(all);
+  std::vector<std::string> names;
+  for (const Specification& what : all) names.push_back(short_name(what));
+  EXPECT_THAT(names, ElementsAre("x.so", "x.so#2", "avx2", "x.so#3", "avx2#2"));
+  EXPECT_EQ(text_of(all[1]), "#2=plugin:b/x.so");
+  EXPECT_EQ(text_of(all[3]), "x.so#3=avx2");
+  EXPECT_EQ(parsed(text_of(all[1])), all[1]);
+}
+
 TEST(Specification, ListsKeepTheSettingsOfABackendTogether) {
   EXPECT_THAT(split_specifications("avx2,onednn@avx2,onnxruntime@opt"),
               ElementsAre("avx2", "onednn@avx2", "onnxruntime@opt"));

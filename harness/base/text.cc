@@ -71,6 +71,23 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::string copied_word(std::string_view text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  if (std::none_of(text.begin(), text.end(), is_control)) return shell_word(text);
+  constexpr std::string_view kHexCharacters = "0123456789abcdef";
+  std::string word = "$'";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (is_control(c)) {
+      word.append("\\x").append(1, kHexCharacters[code / 16]).append(1, kHexCharacters[code % 16]);
+    } else {
+      if (c == '\'' || c == '\\') word += '\\';
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%+,-./:=@_";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);

@@ -24,6 +24,9 @@ namespace qconform {
 
 /// `text` as one word of a POSIX shell: in single quotes where it needs any.
 [[nodiscard]] std::string shell_word(std::string_view text);
+/// The same for a line that people copy: control characters, which no terminal is to see, stand escaped in $'', which
+/// bash and zsh know.
+[[nodiscard]] std::string copied_word(std::string_view text);
 
 /// "12,345,678"
 [[nodiscard]] std::string with_thousands(std::uint64_t number);

@@ -96,18 +96,18 @@ std::string unchanged_text(const std::vector<Asked>& answers) {
 
 std::string text_of(const std::vector<Asked>& answers, const report::Painter& paint) {
   std::size_t width = 0;
-  for (const Asked& answer : answers) width = std::max(width, answer.backend.size());
+  for (const Asked& answer : answers) width = std::max(width, backend::short_name(answer.backend).size());
   std::string text;
   for (const Asked& answer : answers) {
-    text += fmt::format("{:<{}}  {}\n", shown(answer.backend), width, painted(answer.verdict, paint));
+    text += fmt::format("{:<{}}  {}\n", backend::short_name(answer.backend), width, painted(answer.verdict, paint));
   }
   const std::vector<Change> changes = changes_in(answers);
   if (changes.empty()) return text + unchanged_text(answers);
   for (const auto& [before, after] : changes) {
-    text +=
-        after->is_wrong()
-            ? fmt::format("{} in {}; {} is right\n", paint.bad("broken"), shown(after->backend), shown(before->backend))
-            : fmt::format("{} in {}; {} fails\n", paint.good("mended"), shown(after->backend), shown(before->backend));
+    text += after->is_wrong() ? fmt::format("{} in {}; {} is right\n", paint.bad("broken"),
+                                            backend::short_name(after->backend), backend::short_name(before->backend))
+                              : fmt::format("{} in {}; {} fails\n", paint.good("mended"),
+                                            backend::short_name(after->backend), backend::short_name(before->backend));
   }
   return text;
 }

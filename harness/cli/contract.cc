@@ -37,7 +37,7 @@ std::string evidence(const BackendContract& contract) {
 }
 
 void print(const std::string& backend, const std::vector<BackendContract>& contracts) {
-  say("{}\n", shown(backend));
+  say("{}\n", backend::short_name(backend));
   for (const BackendContract& contract : contracts) {
     say("  {}: {}{}\n", contract.model,
         !contract.takes_anything ? "takes none of the cases asked, "

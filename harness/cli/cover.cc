@@ -31,7 +31,10 @@ Error not_instrumented(const CoverCommand& options) {
   const std::string& name = options.backends.front();
   if (!can_record_code())
     return {"--backend", "this qconform is built with sanitizers, which take what plugins say", {}};
-  if (!name.starts_with("plugin:")) return {"--backend", fmt::format("{}: expected plugin:PATH.so", name), {}};
+  const auto what = backend::parse_specification(name);
+  if (!what || what->kind != backend::Specification::Kind::plugin) {
+    return {"--backend", fmt::format("{}: expected plugin:PATH.so", name), {}};
+  }
   if (options.sandbox.which == "none") {
     return {"--isolation", "none: a plugin's code is recorded in a worker process", {}};
   }

@@ -82,8 +82,8 @@ Result<void> save_model(const report::Explained& explained, const std::string& f
     print_note(fmt::format("--save-model: no model was learnt, {} is not written", file));
     return {};
   }
-  const std::string note =
-      fmt::format("{} on {}, {}", explained.test_case.id, explained.backend, diagnose::name_of(explanation->status));
+  const std::string note = fmt::format("{} on {}, {}", explained.test_case.id, backend::short_name(explained.backend),
+                                       diagnose::name_of(explanation->status));
   return write_file(file, diagnose::model_text(*explanation->candidates.front().defects.front(), note));
 }
 
@@ -95,7 +95,7 @@ Result<int> run_explain(ExplainCommand options) {
 
   ProgressLine progress;
   const shrink::Runner runner = with_progress(shrink::in_process(*backend), progress, [&](std::uint64_t runs) {
-    return fmt::format("explain: {} runs of {}, {}", with_thousands(runs), options.backend,
+    return fmt::format("explain: {} runs of {}, {}", with_thousands(runs), backend->info().name,
                        progress.times_within(options.explain.seconds + kShrinkingSeconds));
   });
   Outcome outcome = runner(test_case);

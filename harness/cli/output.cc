@@ -82,8 +82,19 @@ std::string painted(const Verdict& verdict, const report::Painter& paint) {
          (verdict.detail.empty() ? "" : ": " + shown(verdict.detail));
 }
 
+namespace {
+
+// Of a text that others have written into it, the ends say what is wrong.
+std::string without_middle(std::string text) {
+  constexpr std::size_t kEnd = 600;
+  if (text.size() > 2 * kEnd) text.replace(kEnd, text.size() - 2 * kEnd, " ... ");
+  return text;
+}
+
+}  // namespace
+
 int report_fault(const Error& error) {
-  say(stderr, "{} {}\n", painter(stderr).bad("qconform:"), error.text());
+  say(stderr, "{} {}\n", painter(stderr).bad("qconform:"), without_middle(shown(error.text())));
   return kFault;
 }
 

@@ -40,7 +40,7 @@ void print_case(const Case& test_case, const Expected& expected) {
 }
 
 void print_verdict(const std::string& backend, const Verdict& verdict) {
-  say("{}   {}\n", shown(backend), painted(verdict, painter()));
+  say("{}   {}\n", backend::short_name(backend), painted(verdict, painter()));
   if (!verdict.place.empty()) say("  place     {}\n", shown(verdict.place));
   const char* label = "printed";
   for (const std::string_view line : split(verdict.log, "\n")) {

@@ -178,7 +178,7 @@ void ask_in_processes(const std::string& backend_name, std::span<const Asked> gr
 
 // What is not here, or is served elsewhere, shows nothing.
 bool can_be_asked(const BackendInfo& info) {
-  return info.kind != "process" && info.kind != "plugin" && info.name.find('[') == std::string::npos;
+  return info.kind != "process" && info.kind != "plugin" && info.on_command_line().find('[') == std::string::npos;
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ void add_rewritings(const GraphSample& sample, bool is_expected, const Policy& p
       graphs.push_back({&finding.example, finding.id});
     }
     Rewritings told;
-    if (can_be_asked(backend.info)) ask_in_processes(backend.info.name, graphs, policy, told);
+    if (can_be_asked(backend.info)) ask_in_processes(backend.info.on_command_line(), graphs, policy, told);
     told.counts.is_expected = is_expected;
     if (told.counts.graphs > 0 || is_expected) backend.fusion = std::move(told.counts);
     for (Finding* finding : findings) {

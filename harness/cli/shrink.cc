@@ -69,7 +69,7 @@ void print_result(const Case& original, const shrink::Result& result, const Shri
   const report::Painter paint = painter();
   const auto line = [](const char* label, const std::string& value) { say("  {:<9} {}\n", label, value); };
   say("{}   {} at opset {} on {}\n", shown(original.id), shown(original.op_types()), original.node().opset_version,
-      shown(options.backend));
+      backend::short_name(options.backend));
   line("before", shown(size_text(original)));
   line("after", shown(size_text(result.smallest)));
   line("reduced", steps_text(result));
@@ -95,8 +95,8 @@ int report_passing(const shrink::Result& result, const ShrinkOptions& options) {
   if (options.json) {
     write_document_text(report::to_json(result, result.smallest, "", ""));
   } else {
-    say("{} does not fail on {}: {}; nothing to shrink\n", shown(result.smallest.id), shown(options.backend),
-        painted(result.verdict, painter()));
+    say("{} does not fail on {}: {}; nothing to shrink\n", shown(result.smallest.id),
+        backend::short_name(options.backend), painted(result.verdict, painter()));
   }
   return kConforms;
 }

@@ -96,7 +96,7 @@ class PreparedCase {
 
 struct BackendInfo {
   QC_DESCRIBED();
-  QC_FIELD(std::string, name, {}, "name");        ///< as on the command line: "avx2", "plugin:libmine.so"
+  QC_FIELD(std::string, name, {}, "name");        ///< short, and of this one alone in a report: "avx2", "libmine.so"
   QC_FIELD(std::string, version, {}, "version");  ///< of the implementation; in-tree kernels have qconform's
   QC_FIELD(std::string, kind, {}, "kind");        ///< "in-tree", "plugin", "library", ...
   /// Whether one prepared case may be run from several threads at once.
@@ -108,6 +108,9 @@ struct BackendInfo {
       bool, valid_only, {}, "valid_only",
       .doc = "It assumes valid nodes: cases out of contract were not sent to it, and refusing them was not judged.",
       .presence = Presence::omitted);
+  QC_FIELD(std::string, specification, {}, "specification",
+           .doc = "The backend as the command line names it, where `name` is an alias or short for that.",
+           .presence = Presence::omitted);
   QC_FIELD(std::vector<std::string>, siblings, {}, "siblings",
            .doc =
                "Other settings, forms or releases of the same library: valid cases that it refuses were run on these, "
@@ -128,6 +131,9 @@ struct BackendInfo {
                "What qconform's adapter does not hand on right, by its self-check: cases with it are declined. Each is "
                "what, and how the self-check saw it.",
            .presence = Presence::omitted);
+
+  /// What opens the backend again.
+  [[nodiscard]] const std::string& on_command_line() const { return specification.empty() ? name : specification; }
 
   bool operator==(const BackendInfo&) const = default;
 };

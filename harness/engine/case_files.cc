@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/file.h"
 #include "harness/base/text.h"
 #include "harness/json/case_json.h"
@@ -80,11 +82,18 @@ std::string replay_note(const Finding& finding) {
                      summary_of(finding.example), finding.replay);
 }
 
-Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding& finding) {
+// What opens the finding's backend again.
+const std::string& opened_by(const Report& report, const Finding& finding) {
+  const auto found = std::find_if(report.backends.begin(), report.backends.end(),
+                                  [&](const BackendResult& backend) { return backend.info.name == finding.backend; });
+  return found == report.backends.end() ? finding.backend : found->info.on_command_line();
+}
+
+Result<void> write_finding(const fs::path& folder, const Policy& policy, const std::string& backend, Finding& finding) {
   finding.case_file = finding.id + ".json";
   finding.model_file = finding.id + ".onnx";
   finding.test_folder = finding.id;
-  finding.replay = replay_line(folder / finding.case_file, finding.backend, policy);
+  finding.replay = replay_line(folder / finding.case_file, backend, policy);
   if (finding.kind == VerdictKind::thread_dependent) finding.replay += " --threads-check";
   if (finding.kind == VerdictKind::inconsistent) {
     finding.related_file = finding.id + "-related.json";
@@ -113,7 +122,7 @@ Result<void> write_finding(const fs::path& folder, const Policy& policy, Finding
 
 std::string replay_line(const fs::path& case_file, const std::string& backend, const Policy& policy) {
   const Policy usual;
-  return fmt::format("qconform replay {} --backend {}{}{}", shell_word(case_file.string()), shell_word(backend),
+  return fmt::format("qconform replay {} --backend {}{}{}", copied_word(case_file.string()), copied_word(backend),
                      policy.pinned                     ? " --profile " + shell_word(policy.pinned->file)
                      : policy.profile == usual.profile ? ""
                                                        : fmt::format(" --profile {}", name_of(policy.profile)),
@@ -121,7 +130,9 @@ std::string replay_line(const fs::path& case_file, const std::string& backend, c
 }
 
 Result<void> write_findings(const fs::path& folder, const Policy& policy, Report& report) {
-  for (Finding& finding : report.findings) QCONFORM_TRY(write_finding(folder, policy, finding));
+  for (Finding& finding : report.findings) {
+    QCONFORM_TRY(write_finding(folder, policy, opened_by(report, finding), finding));
+  }
   return {};
 }
 

@@ -142,7 +142,8 @@ bool accounts_for(const Waiver& waiver, const Finding& finding) {
 bool is_of(const Waiver& waiver, const BackendInfo& backend) {
   const auto& names = waiver.backends;
   const auto has = [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-  return (has(backend.name) || has(name_of_every_release(backend.name))) &&
+  return (has(backend.name) || has(backend.on_command_line()) ||
+          has(name_of_every_release(backend.on_command_line()))) &&
          compare_versions(waiver.first_version, backend.version) <= 0 &&
          compare_versions(backend.version, waiver.last_version) <= 0;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "harness/base/file.h"
@@ -149,6 +150,33 @@ TEST(Width, ComesFromTheEnvironmentWhereThatStatesIt) {
     return split(run_in_terminal(QCONFORM_PROGRAM, "list backends", 200, environment).output, "\n").size();
   };
   EXPECT_GT(lines("COLUMNS=60"), lines(""));
+}
+
+TEST(Names, AreShortWhateverTheCommandIs) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path().string();
+  const std::string file = std::string(150, 'x') + "\nFORGED `|.so";
+  std::filesystem::create_symlink(QCONFORM_PLUGINS "/shouts.so", folder.path() / file);
+  const std::string backend = " --backend " + shell_word("plugin:" + out + "/" + file);
+  const ProgramResult run =
+      run_program(QCONFORM_PROGRAM,
+                  "run --suite random --cases 150 --seed 3 --no-within --no-explain "
+                  "--no-shrink" +
+                      backend + backend + " --out " + out + "/run --markdown " + out + "/summary.md");
+  EXPECT_EQ(run.exit_code, 1) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("xxx...x"));
+  EXPECT_THAT(run.output, HasSubstr("#2"));
+  const auto markdown = read_file(folder.path() / "summary.md", 1 << 20);
+  const auto json = read_file(folder.path() / "run" / "report.json", 1 << 26);
+  ASSERT_TRUE(markdown && json);
+  for (const std::string& text : {run.output, *markdown}) {
+    for (const std::string_view line : split(text, "\n")) {
+      EXPECT_FALSE(line.starts_with("FORGED")) << line;
+      const bool is_replay = line.find("replay") != std::string_view::npos;
+      EXPECT_TRUE(is_replay || line.find(std::string(60, 'x')) == std::string_view::npos) << line;
+    }
+  }
+  EXPECT_THAT(*json, HasSubstr("\"specification\": \"plugin:" + out + "/" + std::string(150, 'x') + "\\nFORGED"));
 }
 
 TEST(Errors, ShowWhatArgumentsHave) {

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -29,6 +30,10 @@ _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 #: What stands for a case: a file, a case of a suite, a finding, or a model whose inputs are all initializers.
 CaseLike = Union[str, "os.PathLike[str]", Case, Finding, onnx.ModelProto]
+
+
+#: Names that the program takes in front of a backend.
+_ALIAS = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,47}")
 
 
 @dataclass(frozen=True)
@@ -185,16 +190,17 @@ def run(
             arguments.append(option)
     with contextlib.ExitStack() as stack:
         opened = _told_apart([stack.enter_context(_open(one, name)) for one in chosen])
-        for one in opened:
-            arguments += ["--backend", one.name]
+        aliases = [_alias_of(one, number) for number, one in enumerate(opened, 1)]
+        for alias, one in zip(aliases, opened):
+            arguments += ["--backend", one.name if alias is None else f"{alias}={one.name}"]
         if waivers is not None:
             arguments += ["--waivers", str(stack.enter_context(_waivers_for(waivers, opened)))]
         text = _run(arguments, opened).stdout
     return reports.read(
         folder,
         text,
-        {one.name: one.shown for one in opened},
-        {one.name: one.replay for one in opened if one.replay is not None},
+        {alias: one.shown for alias, one in zip(aliases, opened) if alias is not None},
+        {alias: one.replay for alias, one in zip(aliases, opened) if alias is not None and one.replay is not None},
     )
 
 
@@ -337,6 +343,13 @@ def _told_apart(opened: list[Opened]) -> list[Opened]:
         number = seen[one.shown]
         result.append(one if number == 1 else replace(one, shown=f"{one.shown} #{number}"))
     return result
+
+
+def _alias_of(one: Opened, number: int) -> Optional[str]:
+    """What the program's report calls the backend; None where that is for the program to say."""
+    if one.shown == one.name:
+        return None
+    return one.shown if _ALIAS.fullmatch(one.shown) else f"python.{number}"
 
 
 def _worker_command(target: backends.Target) -> str:

@@ -20,6 +20,23 @@ bool have_same_cases(const Report& a, const Report& b) {
   return cases(a) == cases(b);
 }
 
+// Calls the baseline's backends as the new report does, where both were opened alike: an alias may be new, and older
+// reports name plugins and processes by their whole command line.
+void call_as(const Report& now, Report& before) {
+  for (const BackendResult& backend : now.backends) {
+    if (backend_named(before, backend.info.name) != nullptr) continue;
+    for (BackendResult& old : before.backends) {
+      const bool is_same = old.info.on_command_line() == backend.info.on_command_line();
+      if (!is_same || backend_named(now, old.info.name) != nullptr) continue;
+      for (Finding& finding : before.findings) {
+        if (finding.backend == old.info.name) finding.backend = backend.info.name;
+      }
+      old.info.name = backend.info.name;
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 const BackendResult* backend_named(const Report& report, const std::string& name) {
@@ -41,6 +58,7 @@ void Parts::add(const BackendResult& backend, Change change) {
 }
 
 Result<Comparison> compare(Side baseline, Side current, const Waivers* waivers) {
+  call_as(current.report, baseline.report);
   const Report& before = baseline.report;
   const Report& now = current.report;
   const auto refuse = [](const char* what, const std::string& old_one, const std::string& new_one) {

@@ -8,6 +8,7 @@
 
 #include "harness/describe/json_archives.h"
 #include "harness/describe/report_archive.h"
+#include "reports/render/finding_text.h"
 #include "reports/render/junit_writer.h"
 #include "reports/render/markdown_text.h"
 #include "reports/render/terminal.h"
@@ -89,7 +90,7 @@ std::string to_text(const Comparison& comparison, const report::Painter& paint) 
                         subject(change).empty() ? "" : "   " + shown(subject(change)), "   " + shown(change.text));
     const Finding* finding = change.effect == Effect::worse ? finding_of(change, comparison) : nullptr;
     if (finding != nullptr && !finding->replay.empty())
-      text += fmt::format("         replay {}\n", shown(finding->replay));
+      text += fmt::format("         replay {}\n", shown(report::shown_command(finding->replay)));
   }
   const Report& current = comparison.current.report;
   const auto known = static_cast<std::size_t>(

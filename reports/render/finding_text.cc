@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/base/terminal_text.h"
 #include "harness/operators/text.h"
 #include "reports/render/terminal.h"
 
@@ -70,6 +71,12 @@ void add_diagnosis(std::vector<Fact>& facts, const Diagnosis& diagnosis) {
 
 }  // namespace
 
+std::string shown_command(const std::string& command) {
+  constexpr std::size_t kWhole = 320;
+  constexpr std::size_t kShown = 200;
+  return command.size() <= kWhole ? command : cut_to(shown(command), kShown) + " (whole in report.json)";
+}
+
 std::vector<Fact> facts_of(const Finding& finding) {
   std::vector<Fact> facts;
   if (finding.diagnosis) add_diagnosis(facts, *finding.diagnosis);
@@ -83,7 +90,7 @@ std::vector<Fact> facts_of(const Finding& finding) {
   if (!finding.met_while_shrinking.empty())
     facts.push_back({"met", fmt::format("while shrinking {}; no case of the suites", finding.met_while_shrinking)});
   if (finding.shrinking) facts.push_back({"shrunk", shrinking_text(*finding.shrinking)});
-  if (!finding.replay.empty()) facts.push_back({"replay", finding.replay});
+  if (!finding.replay.empty()) facts.push_back({"replay", shown_command(finding.replay)});
   return facts;
 }
 

@@ -15,6 +15,9 @@ struct Fact {
   std::string value;
 };
 
+/// A command line for people: one that is too long to be read is cut.
+[[nodiscard]] std::string shown_command(const std::string& command);
+
 /// In the order in which they are read; what is not known is left out.
 [[nodiscard]] std::vector<Fact> facts_of(const Finding& finding);
 

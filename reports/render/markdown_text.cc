@@ -89,7 +89,7 @@ std::string finding_markdown(const Finding& finding) {
                                        subject_of(finding), finding.op_type, finding.backend, cases_text(finding));
   std::string text =
       fmt::format("<details><summary>{}</summary>\n\n{}", escaped_html(shortened(head, kLongestHead)), facts);
-  if (!finding.replay.empty()) text += "\n" + code_block(finding.replay);
+  if (!finding.replay.empty()) text += "\n" + code_block(shown_command(finding.replay));
   return text + "\n</details>\n";
 }
 

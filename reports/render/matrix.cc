@@ -10,6 +10,7 @@
 
 #include "harness/describe/json_archives.h"
 #include "harness/json/json_text.h"
+#include "reports/render/finding_text.h"
 #include "reports/render/markdown_text.h"
 #include "reports/render/run_tables.h"
 #include "reports/render/terminal.h"
@@ -17,9 +18,11 @@
 namespace qconform::report {
 namespace {
 
-// "onnxruntime" of "onnxruntime:1.14.0@all[Haswell]". A plugin, process or defect is a library of its own.
+// "onnxruntime" of "onnxruntime:1.14.0@all[Haswell]". A plugin, a process, a defect and what has an alias is a library
+// of its own.
 std::string library_of(const BackendInfo& info) {
-  if (info.kind != "library" && info.kind != "in-tree") return info.name;
+  const bool is_of_library = info.kind == "library" || info.kind == "in-tree";
+  if (!is_of_library || !info.specification.empty()) return info.name;
   return info.name.substr(0, info.name.find_first_of(":@["));
 }
 
@@ -362,7 +365,7 @@ std::string matrix_markdown(const Matrix& matrix) {
       for (const MatrixCell& cell : row.cells) text += " " + cell_text(cell) + " |";
       const MatrixCell* newest = newest_wrong(row);
       text += fmt::format(" {} | {} |\n", escaped(span_text(row)),
-                          newest == nullptr || newest->replay.empty() ? "" : code(newest->replay));
+                          newest == nullptr || newest->replay.empty() ? "" : code(shown_command(newest->replay)));
     }
   }
   return text + fmt::format(
