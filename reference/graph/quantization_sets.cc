@@ -104,6 +104,7 @@ bool has_rounded_difference(const Dequantize& step, const StepView& view) {
   const double exact_up_to = std::ldexp(1, view.bits());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double zero_point = step.node.x_zero_point[step.node.layout.parameter_of(static_cast<std::int64_t>(i))];
+    if (!is_integer(step.node.x_type) && zero_point != 0) return true;  // float8 has many exponents
     if (std::max(std::fabs(x.lo[i] - zero_point), std::fabs(x.hi[i] - zero_point)) > exact_up_to) return true;
   }
   return false;
@@ -173,7 +174,8 @@ Spread spread_of(const Dequantize& step, const StepView& view) {
     y.magnitude.resize(x.size());
     y.terms = has_rounded_difference(step, view) ? 2 : 1;
   }
-  if (view.program.may_be_exact && x.unit) y.unit = finer(x.unit, 0).value() + *finest_unit(node.x_scale);
+  const std::optional<int> unit = finer(finer(x.unit, 0), finest_unit(node.x_zero_point));
+  if (view.program.may_be_exact && unit) y.unit = *unit + *finest_unit(node.x_scale);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t parameter = node.layout.parameter_of(static_cast<std::int64_t>(i));
     const double scale = node.x_scale[parameter];

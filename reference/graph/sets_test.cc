@@ -343,6 +343,7 @@ TEST(GraphSets, HoldZeroForWhatMayBeFlushed) {
   EXPECT_EQ(of_dequantized(dequantize(Element::int8, 1, 0x1p-126F, 0), 1, any).lo, 0x1p-126);
   EXPECT_EQ(of_two(Elementwise{Function::div}, Element::float32, 1, 0x1.fp127, any).lo, 0);
   EXPECT_LE(of_two(Elementwise{Function::mul}, Element::float32, 0x1p-70, 0x1p-70, any).lo, 0);
+  EXPECT_LE(of_two(WeightedSum{.taps = MatrixTaps{}}, Element::float32, 0x1p-130, 2, any).lo, 0);
 }
 
 TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
@@ -360,6 +361,15 @@ TEST(GraphSets, HoldAnOperandThatIsRoundedToTheDivisionsType) {
   const Ends y = ends_of(program, Reading::any_association);
   EXPECT_EQ(y.lo, 256) << "257 has nine bits";
   EXPECT_EQ(y.hi, 257);
+}
+
+TEST(GraphSets, HoldADifferenceOfFloat8ThatIsRounded) {
+  Dequantize what = dequantize(Element::float8e5m2, 1, 1, 0);
+  what.node.x_zero_point = {0x1p-16};
+  what.node.scale_type = what.node.y_type = Element::float16;
+  for (const Reading reading : {Reading::as_written, Reading::any_association}) {
+    EXPECT_GE(of_dequantized(what, 1, reading).hi, 1) << "1 - 2^-16 is no float16";
+  }
 }
 
 TEST(GraphSets, AreOpenBehindAZeroPointThatIsNoNumber) {

@@ -86,9 +86,9 @@ struct Spread {
   [[nodiscard]] bool is_exact(std::size_t i, int bits) const {
     return lo[i] == hi[i] && is_on_lane(magnitude_at(i), bits);
   }
-  /// Whether sums of that magnitude need no rounding, in a type of `bits` bits of precision.
+  /// Whether sums of that magnitude are neither rounded nor flushed to zero, in a type of `bits` bits of precision.
   [[nodiscard]] bool is_on_lane(double sum, int bits) const {
-    return unit && *unit >= smallest_exponent(bits) && sum <= std::ldexp(1, *unit + bits);
+    return unit && *unit >= std::max(smallest_exponent(bits), -126) && sum <= std::ldexp(1, *unit + bits);
   }
   /// How far the roundings of its chain move the element (any-association), in a type of `bits` bits of precision.
   [[nodiscard]] double radius(std::size_t i, int bits) const {
