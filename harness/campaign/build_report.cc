@@ -44,7 +44,10 @@ class ReportBuilder {
         backends_(backends),
         options_(options),
         diagnosis_(backends, options.judge.policy,
-                   {.each = {.cases = kExplanationCases, .work = kExplanationWork, .seconds = kNoTimeLimit}}) {}
+                   {.each = {.cases = kExplanationCases,
+                             .work = kExplanationWork,
+                             .learning_work = 0,  // a model is learnt once, of what none explains
+                             .seconds = kNoTimeLimit}}) {}
 
   [[nodiscard]] diagnose::CampaignDiagnosis& diagnosis() { return diagnosis_; }
 
