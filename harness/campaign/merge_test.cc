@@ -9,6 +9,7 @@
 #include "harness/campaign/aggregate_archive.h"
 #include "harness/campaign/block_run.h"
 #include "harness/campaign/merge.h"
+#include "harness/tests/aggregate_bytes.h"
 #include "harness/tests/planted_kernels.h"
 #include "harness/tests/temporary_folder.h"
 
@@ -16,15 +17,8 @@ namespace qconform::campaign {
 namespace {
 
 namespace fs = std::filesystem;
+using qconform::testing::bytes_without_times;
 using qconform::testing::TemporaryFolder;
-
-// What is added up but times, as bytes.
-std::string bytes_of(CampaignAggregate aggregate) {
-  aggregate.times = {};
-  for (BackendResult& backend : aggregate.backends) backend.seconds = 0;
-  for (CampaignTimeline::Group& group : aggregate.timeline.groups) group.seconds = 0;
-  return encode_aggregate(aggregate);
-}
 
 // Some that pass and some that fail, on one backend.
 std::map<std::uint64_t, CaseRow> rows_of(std::uint64_t block) {
@@ -102,7 +96,7 @@ RC_GTEST_PROP(Blocks, CountEveryBlockOnceInWhateverSpansAndOrder, ()) {
   const auto spans = *arbitrary_spans();
   Blocks blocks;
   for (const Span& span : spans) static_cast<void>(blocks.insert(span, aggregate_of(span)));
-  RC_ASSERT(bytes_of(blocks.total()) == bytes_of(sum_of(blocks_in(spans))));
+  RC_ASSERT(bytes_without_times(blocks.total()) == bytes_without_times(sum_of(blocks_in(spans))));
   for (const std::uint64_t block : blocks_in(spans)) RC_ASSERT(blocks.holds({block, 1, kBlockCases}));
 }
 
@@ -154,7 +148,7 @@ std::string merged(const std::vector<fs::path>& journals, const fs::path& out) {
   std::string text;
   for (const auto& [first, end] : result->snapshot.result.blocks)
     text += std::to_string(first) + "-" + std::to_string(end) + " ";
-  return text + bytes_of(result->snapshot.aggregate);
+  return text + bytes_without_times(result->snapshot.aggregate);
 }
 
 RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
@@ -168,7 +162,7 @@ RC_GTEST_PROP(Merge, IsAssociativeCommutativeAndIdempotent, ()) {
     write_journal(parts.back(), spans);
   }
   const std::string together = merged(parts, folder.path() / "abc");
-  RC_ASSERT(together.substr(together.find(bytes_of(sum_of(all)))) == bytes_of(sum_of(all)));
+  RC_ASSERT(together.substr(together.find(bytes_without_times(sum_of(all)))) == bytes_without_times(sum_of(all)));
   const auto two = [&](const char* out, const fs::path& x, const fs::path& y) {
     static_cast<void>(merged({x, y}, folder.path() / out));
     return folder.path() / out;
@@ -231,7 +225,7 @@ TEST(RunBlock, DependsOnNothingThatRanBefore) {
   ASSERT_TRUE(run_block(2, 100, backends, options).has_value());
   const auto after = run_block(9, 200, backends, options);
   ASSERT_TRUE(after.has_value());
-  EXPECT_EQ(bytes_of(after->aggregate), bytes_of(alone->aggregate));
+  EXPECT_EQ(bytes_without_times(after->aggregate), bytes_without_times(alone->aggregate));
   EXPECT_EQ(alone->span, (Span{9, 1, 200}));
   EXPECT_FALSE(alone->aggregate.failures.empty());
   const auto again = decode_aggregate(encode_aggregate(alone->aggregate));

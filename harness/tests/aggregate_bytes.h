@@ -1,0 +1,18 @@
+// What a campaign's blocks add up to, to compare.
+#pragma once
+
+#include <string>
+
+#include "harness/campaign/aggregate_archive.h"
+
+namespace qconform::testing {
+
+/// All but the times, as bytes.
+inline std::string bytes_without_times(campaign::CampaignAggregate aggregate) {
+  aggregate.times = {};
+  for (BackendResult& backend : aggregate.backends) backend.seconds = 0;
+  for (auto& group : aggregate.timeline.groups) group.seconds = 0;
+  return encode_aggregate(aggregate);
+}
+
+}  // namespace qconform::testing
